@@ -1,0 +1,176 @@
+//! `kelvin.yaml` in its checked form. What the file says as written is in [`raw`]; the word lists
+//! that perturbations use are in [`words`].
+
+pub(crate) mod raw;
+pub(crate) mod words;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use words::Words;
+
+/// Everything a check needs to know, read and checked up front.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    /// The file as it was named, for messages.
+    pub(crate) file: PathBuf,
+    /// The folder of the file: the working directory of the pipeline, and the base of every path.
+    pub(crate) root: PathBuf,
+    /// The command with its placeholders `{input}` and `{output}`.
+    pub(crate) run: String,
+    /// A folder, or a glob such as `cases/**/*.md`; relative to the root.
+    pub(crate) cases: String,
+    /// Where the decision stands in the output.
+    pub(crate) decision_field: DecisionField,
+    /// The unit types that should govern the decision; normalised, distinct, in the order given.
+    pub(crate) governing_types: Vec<String>,
+    /// Seeds the choice of perturbations, never the pipeline.
+    pub(crate) seed: u64,
+    /// How often every invocation is made; each repeat is scored by itself.
+    pub(crate) repeats: NonZeroUsize,
+    /// How many invocations run at the same time.
+    pub(crate) jobs: NonZeroUsize,
+    /// What bounds one invocation and their rate.
+    pub(crate) limits: Limits,
+    /// Whether a failed invocation is tried again.
+    pub(crate) retry: Retry,
+    /// The cache of answers; none unless asked for.
+    pub(crate) cache: Option<CacheSettings>,
+    /// Globs of the files that make up the pipeline; empty means what git knows.
+    pub(crate) fingerprint: Vec<String>,
+    /// Environment variables that change the answers; part of the cache key.
+    pub(crate) env: Vec<String>,
+    /// Which perturbations are made, and how many.
+    pub(crate) perturbations: Perturbations,
+    /// Replays of each baseline, the first invocation included; none when the floor is off.
+    pub(crate) noise_floor: Option<NonZeroUsize>,
+    /// How two decisions are compared.
+    pub(crate) scorer: ScorerSettings,
+}
+
+/// Where the decision stands in the JSON object that the pipeline writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DecisionField {
+    /// A key at the top level, taken literally.
+    Key(String),
+    /// A JSON pointer (RFC 6901), beginning with `/`.
+    Pointer(String),
+}
+
+impl DecisionField {
+    /// As the user wrote it.
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Key(text) | Self::Pointer(text) => text,
+        }
+    }
+}
+
+/// What bounds one invocation and their rate.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    /// After this long the process group of an invocation is killed.
+    pub(crate) timeout: Duration,
+    /// A larger output file is a failed invocation.
+    pub(crate) max_output_bytes: u64,
+    /// At most so many invocations start within a minute.
+    pub(crate) max_per_minute: Option<NonZeroUsize>,
+}
+
+/// When and how a failed invocation is tried again.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Retry {
+    /// Attempts in all; 1 means no retry.
+    pub(crate) max_attempts: NonZeroUsize,
+    /// Before the second attempt.
+    pub(crate) initial_delay: Duration,
+    /// Each further delay is this many times the one before; at least 1.
+    pub(crate) backoff_factor: f64,
+    /// Up to this much is added to each delay.
+    pub(crate) jitter_max: Duration,
+    /// Exit codes that are worth another attempt.
+    pub(crate) transient_exit_codes: Vec<i32>,
+    /// Whether a timeout is.
+    pub(crate) retry_on_timeout: bool,
+}
+
+/// Where answers are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CacheSettings {
+    /// The folder; absolute.
+    pub(crate) dir: PathBuf,
+}
+
+/// Which perturbations are made, and how many.
+#[derive(Clone, Debug)]
+pub(crate) struct Perturbations {
+    /// Names of the opt-in kinds that were enabled, in the order of the registry.
+    pub(crate) enable: Vec<String>,
+    /// Whether `drop` counts into invariance.
+    pub(crate) count_drop: bool,
+    /// How many variants per case of the default kinds.
+    pub(crate) variants: Counts,
+    /// Whether `pad_content` may insert units of a governing type.
+    pub(crate) pad_include_governing: bool,
+    /// The filler sections and word lists, packs and replacements applied.
+    pub(crate) words: Words,
+}
+
+/// How many variants per case each default kind aims for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Different orders of the units.
+    pub(crate) reorder: usize,
+    /// Variants with neutral sections.
+    pub(crate) pad_length: usize,
+    /// Variants with units of other cases.
+    pub(crate) pad_content: usize,
+    /// Swaps per governing type.
+    pub(crate) swap: SwapCount,
+}
+
+/// How many swaps per governing type and case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SwapCount {
+    /// Up to so many.
+    UpTo(usize),
+    /// Every (unit, peer) pair.
+    All,
+}
+
+/// How two decisions are compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ScorerSettings {
+    /// Equal or not; numbers by relative difference.
+    Exact,
+    /// Ordered levels, lowest first; at least two, distinct.
+    Ordinal(Vec<String>),
+    /// Sets, by Jaccard distance.
+    Set,
+}
+
+/// What the command line changes in the configuration.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overrides {
+    /// The configuration file; `kelvin.yaml` in the working directory unless given.
+    pub(crate) file: Option<PathBuf>,
+    /// Instead of `seed`.
+    pub(crate) seed: Option<u64>,
+    /// Instead of `jobs`.
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// No cache, whatever the file says.
+    pub(crate) no_cache: bool,
+}
+
+impl Config {
+    /// Reads and checks the configuration.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`](crate::exit::Misuse) that shows every problem at once, each with its line, a
+    /// caret and what to do.
+    pub(crate) fn load(_overrides: &Overrides) -> anyhow::Result<Self> {
+        todo!()
+    }
+}

@@ -1,0 +1,125 @@
+//! How the process ends, and the two errors that decide it.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// How the process ends. No crash can produce [`Exit::GateFailed`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// The command did its job; a gate, if one was asked for, passed.
+    Passed,
+    /// Configuration, arguments or cases are wrong.
+    Misused,
+    /// The measurement was impossible, or could not be finished.
+    Unmeasurable,
+    /// The measurement was made and the gate did not pass.
+    GateFailed,
+    /// Stopped by a signal; what had finished is reported.
+    Interrupted,
+}
+
+impl Exit {
+    /// Every way to end, in the order of the documented table.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Passed,
+        Self::Misused,
+        Self::Unmeasurable,
+        Self::GateFailed,
+        Self::Interrupted,
+    ];
+
+    /// The number the shell sees.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::Misused => 1,
+            Self::Unmeasurable => 2,
+            Self::GateFailed => 3,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// Reads the exit off an error: [`Misuse`] anywhere in its chain is the user's to mend.
+    pub(crate) fn of(error: &anyhow::Error) -> Self {
+        if error.downcast_ref::<Misuse>().is_some() {
+            Self::Misused
+        } else {
+            Self::Unmeasurable
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// Something that only the user can mend: a flag, a line of `kelvin.yaml`, a case.
+///
+/// The text names the place and what was found there; the help, where there is one, says what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Misuse {
+    /// The place and what was found.
+    pub(crate) what: String,
+    /// What to do about it.
+    pub(crate) help: Option<String>,
+}
+
+impl Misuse {
+    /// A misuse with nothing more to say than what is wrong.
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            help: None,
+        }
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        if let Some(help) = &self.help {
+            write!(f, "\n  help: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Misuse {}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context as _;
+
+    use super::*;
+
+    #[test]
+    fn a_misuse_is_found_under_added_context() {
+        let error = Err::<(), _>(Misuse::new("no cases"))
+            .context("failed to load the cases")
+            .unwrap_err();
+        assert_eq!(Exit::of(&error), Exit::Misused);
+    }
+
+    #[test]
+    fn any_other_error_is_unmeasurable_and_never_a_failed_gate() {
+        let error = anyhow::anyhow!("disk full");
+        assert_eq!(Exit::of(&error), Exit::Unmeasurable);
+    }
+
+    #[test]
+    fn codes_are_distinct() {
+        let mut codes: Vec<u8> = Exit::ALL.iter().map(|exit| exit.code()).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes, [0, 1, 2, 3, 130]);
+    }
+}

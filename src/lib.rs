@@ -1,0 +1,39 @@
+//! `kelvin` tells a team on every pull request whether a change made its AI pipeline worse, and
+//! where.
+//!
+//! Values flow to the right; imports point to the left:
+//!
+//! ```text
+//! exit digest draw file notice stats │ config → cases → perturb → run → score → probe → report │ check │ cli
+//! ```
+//!
+//! A module may import the leaves and any stage to its left, never one to its right. Pure stages
+//! (`perturb`, `score`, `stats` and every renderer of `report`) touch neither disk, clock, network
+//! nor environment.
+
+#![allow(dead_code, unused_imports)]
+
+mod digest;
+mod draw;
+mod exit;
+mod file;
+mod notice;
+mod stats;
+
+mod config;
+
+mod cases;
+
+mod perturb;
+
+mod run;
+
+mod score;
+
+mod probe;
+
+mod report;
+
+mod check;
+
+pub mod cli;

@@ -1,0 +1,108 @@
+//! What a run has to tell beside its figures: every cap, skip and warning, as a record.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a notice is about; renderers group by it.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Code {
+    /// Every baseline invocation failed, or a case was left out because its own did.
+    BaselineFailed,
+    /// Variants whose invocation failed; they contribute to no score.
+    VariantsFailed,
+    /// Over a fifth of the invocations of a case failed.
+    Insufficient,
+    /// The run was stopped by a signal before it had finished.
+    Interrupted,
+    /// A score that could not be measured, and why.
+    Unmeasured,
+    /// The cache was asked for and could not be used, or an entry was unusable.
+    Cache,
+    /// Fewer variants than asked for, because the data allow no more.
+    Cap,
+    /// A kind of perturbation that made nothing for a case.
+    Skip,
+    /// Variants equal to the baseline input or to an earlier variant: never run, never a sample.
+    Vacuous,
+    /// Units that a rule-based kind could not parse, with the parse rate.
+    ParseRate,
+    /// A case with nothing to perturb.
+    NoUnits,
+    /// Unit types that look alike but are not the same.
+    LookAlikeTypes,
+    /// A file in the folder of the cases that is not a case.
+    IgnoredFile,
+}
+
+impl Code {
+    /// Whether a person should see it before the caps and skips.
+    pub(crate) const fn is_warning(self) -> bool {
+        !matches!(
+            self,
+            Self::Cap | Self::Skip | Self::Vacuous | Self::ParseRate | Self::IgnoredFile
+        )
+    }
+}
+
+/// One cap, skip or warning. Never silent: it is in every report.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Notice {
+    /// What it is about.
+    pub(crate) code: Code,
+    /// The case, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) case: Option<String>,
+    /// The kind of perturbation, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) kind: Option<String>,
+    /// How many were wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) wanted: Option<u64>,
+    /// How many there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) got: Option<u64>,
+    /// The same for a person, with the reason.
+    pub(crate) text: String,
+}
+
+impl Notice {
+    /// A notice about the whole run.
+    pub(crate) fn new(code: Code, text: impl Into<String>) -> Self {
+        Self {
+            code,
+            case: None,
+            kind: None,
+            wanted: None,
+            got: None,
+            text: text.into(),
+        }
+    }
+
+    /// Says which case it is about.
+    #[must_use]
+    pub(crate) fn case(mut self, case: impl Into<String>) -> Self {
+        self.case = Some(case.into());
+        self
+    }
+
+    /// Says which kind of perturbation it is about.
+    #[must_use]
+    pub(crate) fn kind(mut self, kind: impl Into<String>) -> Self {
+        self.kind = Some(kind.into());
+        self
+    }
+
+    /// Says how many were wanted and how many there are.
+    #[must_use]
+    pub(crate) const fn counts(mut self, wanted: usize, got: usize) -> Self {
+        self.wanted = Some(wanted as u64);
+        self.got = Some(got as u64);
+        self
+    }
+}

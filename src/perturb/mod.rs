@@ -1,0 +1,238 @@
+//! Perturbations: rewrites of a case that ought to hold the decision, or to move it.
+//!
+//! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`plan`] names
+//! them, leaves out the vacuous ones and writes down what each one did.
+
+mod peers;
+mod render;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cases::{Case, Corpus};
+use crate::config::Config;
+use crate::digest::{Digest, Fields};
+use crate::draw::Draw;
+use crate::notice::Notice;
+use peers::Peers;
+
+/// What the decision ought to do under a perturbation.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Relation {
+    /// The evidence is the same, so the decision ought to be.
+    Invariance,
+    /// The governing evidence has changed, so the decision ought to.
+    Sensitivity,
+}
+
+/// Which figure the samples of a kind count into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Figure {
+    /// `evidence.invariance`.
+    Invariance,
+    /// `evidence.sensitivity`.
+    Sensitivity,
+    /// `evidence.sensitivity_condition`: only the condition list of a rule was exchanged.
+    Condition,
+    /// `evidence.mechanical_sensitivity`: numbers, comparators and polarity.
+    Mechanical,
+    /// `evidence.drop.<type>`: one unit left out; counted into invariance only on request.
+    Drop,
+}
+
+/// One way to perturb a case.
+pub(crate) trait Perturbation: Sync {
+    /// The name in the configuration, in the reports and in the folder names, e.g. `reorder`.
+    fn name(&self) -> &'static str;
+
+    /// One sentence for a person: what is done to the case.
+    fn describe(&self) -> &'static str;
+
+    /// The figure its samples count into.
+    fn figure(&self) -> Figure;
+
+    /// Whether it is made without being enabled.
+    fn is_default(&self) -> bool {
+        false
+    }
+
+    /// Whether it rewrites units of governing types only; its variants are then named after the type.
+    fn per_governing_type(&self) -> bool {
+        false
+    }
+
+    /// Proposes variants of the subject, with a notice for every cap and skip.
+    fn propose(&self, subject: &Subject<'_>) -> Proposal;
+
+    /// What the decision ought to do.
+    fn relation(&self) -> Relation {
+        match self.figure() {
+            Figure::Invariance | Figure::Drop => Relation::Invariance,
+            Figure::Sensitivity | Figure::Condition | Figure::Mechanical => Relation::Sensitivity,
+        }
+    }
+}
+
+/// The case at hand, and what a kind may look at while it proposes.
+pub(crate) struct Subject<'a> {
+    /// Every case of the run.
+    pub(crate) corpus: &'a Corpus,
+    /// The place of the case in the corpus.
+    pub(crate) at: usize,
+    /// The checked configuration.
+    pub(crate) config: &'a Config,
+    /// The units of the corpus, arranged for drawing.
+    pub(crate) peers: &'a Peers,
+}
+
+impl<'a> Subject<'a> {
+    /// The case at hand.
+    pub(crate) fn case(&self) -> &'a Case {
+        &self.corpus.cases[self.at]
+    }
+
+    /// Whether a unit type governs the decision.
+    pub(crate) fn governs(&self, unit_type: &str) -> bool {
+        self.config
+            .governing_types
+            .iter()
+            .any(|name| name == unit_type)
+    }
+
+    /// The choices of one variant: they depend on the seed, the case, the kind and the number only.
+    pub(crate) fn draw(&self, kind: &str, number: usize) -> Draw {
+        Draw::of(self.key(kind, number))
+    }
+
+    /// The key of one variant's choices.
+    pub(crate) fn key(&self, kind: &str, number: usize) -> Digest {
+        Fields::of("kelvin/variant/v1")
+            .field("seed", self.config.seed.to_be_bytes())
+            .field("case", &*self.case().name)
+            .field("kind", kind)
+            .field("number", (number as u64).to_be_bytes())
+            .digest()
+    }
+}
+
+/// A part of a variant, after the preamble.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// A unit of the case, as it is.
+    Own(usize),
+    /// A unit of the case, rewritten; the text has no white space at its end.
+    Edited {
+        /// The place of the unit in the case.
+        unit: usize,
+        /// Its new text, heading line included.
+        text: String,
+    },
+    /// A unit of another case.
+    Peer {
+        /// The place of the case in the corpus.
+        case: usize,
+        /// The place of the unit in that case.
+        unit: usize,
+    },
+    /// A section of the filler bank.
+    Filler(usize),
+}
+
+/// A variant as a kind proposes it.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    /// The governing type it is about, for kinds that are per governing type.
+    pub(crate) unit_type: Option<Arc<str>>,
+    /// What follows the preamble.
+    pub(crate) pieces: Vec<Piece>,
+    /// Anything the pieces don't tell, e.g. ("multiplier", "5").
+    pub(crate) detail: Vec<(&'static str, String)>,
+}
+
+/// What a kind made of a case.
+#[derive(Debug, Default)]
+pub(crate) struct Proposal {
+    /// In the order of their numbers.
+    pub(crate) drafts: Vec<Draft>,
+    /// Every cap and skip; [`plan`] adds the case and the kind.
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// A variant that will be run. It holds what to do, not the text: see [`Variant::render`].
+#[derive(Debug)]
+pub(crate) struct Variant {
+    /// Unique within the case, and a folder name: `reorder-01`, `swap-gate_rule-02`.
+    pub(crate) id: Arc<str>,
+    /// The name of the kind.
+    pub(crate) kind: &'static str,
+    /// The figure it counts into.
+    pub(crate) figure: Figure,
+    /// The governing type it is about.
+    pub(crate) unit_type: Option<Arc<str>>,
+    /// What follows the preamble.
+    pub(crate) pieces: Vec<Piece>,
+    /// What was done.
+    pub(crate) notes: Notes,
+    /// The digest of its text.
+    pub(crate) input: Digest,
+}
+
+/// What a variant did, with units counted from 0 in the order of the case.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Notes {
+    /// The units of the case in their new order, where it is not the old one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) order: Vec<usize>,
+    /// What came in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) added: Vec<Added>,
+    /// The units that went out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) removed: Vec<usize>,
+    /// The units that were rewritten.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) edited: Vec<usize>,
+    /// What else the kind has to say.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub(crate) detail: std::collections::BTreeMap<String, String>,
+}
+
+/// A unit that came in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Added {
+    /// Its place among the units of the variant.
+    pub(crate) at: usize,
+    /// Its type.
+    pub(crate) unit_type: String,
+    /// The case it is from; none for filler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) from: Option<String>,
+}
+
+/// The variants of one case, with a notice for every cap, skip and vacuous one.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// In the order of the registry and of their numbers.
+    pub(crate) variants: Vec<Variant>,
+    /// About this case; each names it.
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// Plans every enabled kind for one case.
+pub(crate) fn plan(_subject: &Subject<'_>) -> Plan {
+    todo!()
+}
+
+impl Variant {
+    /// The text of the variant.
+    pub(crate) fn render(&self, _corpus: &Corpus, _at: usize, _config: &Config) -> String {
+        todo!()
+    }
+}

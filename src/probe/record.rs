@@ -1,0 +1,122 @@
+//! What the evidence probe saw in one case: every invocation with its decision or its failure.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::digest::Digest;
+use crate::notice::Notice;
+use crate::perturb::{Notes, Relation};
+use crate::run::Failure;
+
+/// One case: its baseline, its variants, its scores.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CaseRecord {
+    /// The file, relative to the configuration.
+    pub(crate) file: String,
+    /// The folder of its inputs and outputs, relative to the report.
+    pub(crate) folder: String,
+    /// The digest of the file: a different one on the other side means that the case was edited.
+    pub(crate) input: Digest,
+    /// The units, in order.
+    pub(crate) units: Vec<UnitRecord>,
+    /// The unperturbed input; one sample a repeat.
+    pub(crate) baseline: Vec<Sample>,
+    /// Replays of the unperturbed input for the noise floor, the first sample of `baseline` not
+    /// included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) replays: Vec<Sample>,
+    /// Mean distance over the pairs of replays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sigma: Option<f64>,
+    /// The variants, in the order of the registry and of their numbers.
+    pub(crate) variants: Vec<VariantRecord>,
+    /// Invariance in this case.
+    pub(crate) invariance: Option<f64>,
+    /// How many samples that is the mean of.
+    pub(crate) invariance_n: usize,
+    /// Sensitivity in this case.
+    pub(crate) sensitivity: Option<f64>,
+    /// How many samples that is the mean of.
+    pub(crate) sensitivity_n: usize,
+    /// How many invocations of the case failed.
+    pub(crate) failed: usize,
+    /// Over a fifth of its invocations failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) insufficient: bool,
+    /// Its caps, skips and warnings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// A unit of a case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UnitRecord {
+    /// Its type.
+    pub(crate) unit_type: String,
+    /// The line of its heading, from 1.
+    pub(crate) line: usize,
+}
+
+/// One variant of a case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct VariantRecord {
+    /// Unique within the case; also its folder under `perturbations`.
+    pub(crate) id: String,
+    /// The kind of perturbation.
+    pub(crate) kind: String,
+    /// What the decision ought to do.
+    pub(crate) relation: Relation,
+    /// The governing type it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) unit_type: Option<String>,
+    /// The digest of its input.
+    pub(crate) input: Digest,
+    /// What was done to the case.
+    pub(crate) notes: Notes,
+    /// One sample a repeat; empty where nothing was run.
+    pub(crate) samples: Vec<Sample>,
+}
+
+/// One invocation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sample {
+    /// The decision, where there is one.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "explicit_null"
+    )]
+    #[schemars(with = "Option<Value>")]
+    pub(crate) decision: Option<Value>,
+    /// The distance to the baseline decision of the same repeat; none for a baseline and wherever
+    /// either side failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) distance: Option<f64>,
+    /// Why there is no decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) failure: Option<Failure>,
+}
+
+/// A decision of `null` is a decision: present and null is not the same as absent.
+mod explicit_null {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::Value;
+
+    pub(super) fn serialize<S: Serializer>(
+        decision: &Option<Value>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        decision.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Value>, D::Error> {
+        Value::deserialize(deserializer).map(Some)
+    }
+}

@@ -1,0 +1,112 @@
+//! `kelvin/report.json`: what a run measured, in a form that later versions still read.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::notice::Notice;
+use crate::probe::{CaseRecord, Metric};
+use crate::run::Cost;
+
+/// Grows when an old reader would misread a new report.
+pub(crate) const SCHEMA_VERSION: u32 = 1;
+
+/// One run of `kelvin check`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "kelvin report")]
+pub(crate) struct Report {
+    /// The version of this format.
+    pub(crate) schema_version: u32,
+    /// What wrote it.
+    pub(crate) tool: Tool,
+    /// What was run, and on what.
+    pub(crate) run: Run,
+    /// Every figure, by id.
+    pub(crate) metrics: BTreeMap<String, Metric>,
+    /// Every case, by name.
+    pub(crate) cases: BTreeMap<String, CaseRecord>,
+    /// Every cap, skip and warning that is not about one case.
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// The program that wrote a report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tool {
+    /// `kelvin`.
+    pub(crate) name: String,
+    /// Its version.
+    pub(crate) version: String,
+}
+
+/// What was run, and on what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Run {
+    /// Whether it came to its end.
+    pub(crate) status: Status,
+    /// The seed of the perturbations.
+    pub(crate) seed: u64,
+    /// The cases it was restricted to; empty means all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) only: Vec<String>,
+    /// Where the decision stands in the output.
+    pub(crate) decision_field: String,
+    /// The unit types that should govern it.
+    pub(crate) governing_types: Vec<String>,
+    /// How decisions were compared.
+    pub(crate) scorer: String,
+    /// How often every invocation was made.
+    pub(crate) repeats: usize,
+    /// What the figures depend on.
+    pub(crate) fingerprints: Fingerprints,
+    /// What may differ between two runs on the same input.
+    pub(crate) session: Session,
+}
+
+/// Whether a run came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Status {
+    /// Every invocation was made.
+    Complete,
+    /// A signal stopped it; what had finished is in the report.
+    Interrupted,
+    /// Inputs were written and nothing was run.
+    DryRun,
+    /// Every baseline invocation failed.
+    Failed,
+}
+
+/// Digests of what the figures depend on; two reports are comparable as far as these agree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Fingerprints {
+    /// Every case's name and bytes.
+    pub(crate) cases: Digest,
+    /// Everything in the configuration that changes what is measured.
+    pub(crate) config: Digest,
+    /// The code of the pipeline; null where it could not be told.
+    pub(crate) pipeline: Option<Digest>,
+    /// The command and the declared environment.
+    pub(crate) command: Digest,
+}
+
+/// What may differ between two runs on the same input; everything else in a report may not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Session {
+    /// When it started, RFC 3339 in UTC.
+    pub(crate) started_at: String,
+    /// How long it took, in seconds.
+    pub(crate) seconds: f64,
+    /// The commit that was checked out, where there is one.
+    pub(crate) commit: Option<String>,
+    /// Whether the work tree differed from it.
+    pub(crate) dirty: bool,
+    /// What was called and what was saved.
+    pub(crate) cost: Cost,
+}

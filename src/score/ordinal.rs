@@ -1,0 +1,88 @@
+//! Ordered levels: how many steps apart, of the most there can be.
+
+use serde_json::Value;
+
+use super::{Scorer, describe};
+use crate::digest::Fields;
+
+/// `|i - j| / (n - 1)` over `n` ordered levels.
+pub(super) struct Ordinal {
+    levels: Vec<String>,
+}
+
+impl Ordinal {
+    /// Levels from lowest to highest; at least two, distinct (the configuration checks it).
+    pub(super) const fn new(levels: Vec<String>) -> Self {
+        Self { levels }
+    }
+
+    fn place(&self, decision: &Value) -> Option<usize> {
+        let text = decision.as_str()?;
+        self.levels.iter().position(|level| level == text)
+    }
+}
+
+impl Scorer for Ordinal {
+    fn id(&self) -> String {
+        let key = self
+            .levels
+            .iter()
+            .fold(Fields::of("kelvin/ordinal/v1"), |fields, level| {
+                fields.field("level", level)
+            });
+        format!("ordinal/v1-{}", key.digest().short(8))
+    }
+
+    fn accepts(&self, decision: &Value) -> Result<(), String> {
+        if self.place(decision).is_some() {
+            return Ok(());
+        }
+        let found = decision
+            .as_str()
+            .map_or_else(|| describe(decision), |text| format!("`{text}`"));
+        Err(format!(
+            "{found}, not one of the levels {}",
+            self.levels.join(" < ")
+        ))
+    }
+
+    fn distance(&self, one: &Value, other: &Value) -> f64 {
+        match (self.place(one), self.place(other)) {
+            (Some(a), Some(b)) => a.abs_diff(b) as f64 / (self.levels.len() - 1) as f64,
+            _ => f64::from(one != other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn risk() -> Ordinal {
+        Ordinal::new(["low", "medium", "high"].map(str::to_owned).to_vec())
+    }
+
+    #[test]
+    fn distance_counts_steps() {
+        assert_eq!(risk().distance(&json!("low"), &json!("high")), 1.0);
+        assert_eq!(risk().distance(&json!("low"), &json!("medium")), 0.5);
+        assert_eq!(risk().distance(&json!("high"), &json!("high")), 0.0);
+    }
+
+    #[test]
+    fn a_decision_that_is_no_level_is_refused() {
+        assert_eq!(
+            risk().accepts(&json!("severe")).unwrap_err(),
+            "`severe`, not one of the levels low < medium < high"
+        );
+        assert!(risk().accepts(&json!(["low"])).is_err());
+    }
+
+    #[test]
+    fn the_levels_are_part_of_the_id() {
+        let other = Ordinal::new(["high", "medium", "low"].map(str::to_owned).to_vec());
+        assert_ne!(risk().id(), other.id());
+    }
+}

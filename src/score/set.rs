@@ -1,0 +1,76 @@
+//! Sets of labels: one minus the Jaccard index.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{Scorer, describe};
+
+/// `1 - |A ∩ B| / |A ∪ B|` over lists of scalars; order and repetition do not count. Two empty
+/// sets are equal. A scalar is the set of itself, so that a single label needs no list.
+pub(super) struct Set;
+
+impl Scorer for Set {
+    fn id(&self) -> String {
+        "set/v1".to_owned()
+    }
+
+    fn accepts(&self, decision: &Value) -> Result<(), String> {
+        match decision {
+            Value::Object(_) => Err(format!("{}, not a list of scalars", describe(decision))),
+            Value::Array(list) => {
+                match list.iter().find(|item| item.is_array() || item.is_object()) {
+                    Some(inner) => Err(format!("a list that holds {}", describe(inner))),
+                    None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn distance(&self, one: &Value, other: &Value) -> f64 {
+        let (one, other) = (members(one), members(other));
+        let union = one.union(&other).count();
+        if union == 0 {
+            return 0.0;
+        }
+        1.0 - one.intersection(&other).count() as f64 / union as f64
+    }
+}
+
+/// JSON text tells `1` from `"1"`.
+fn members(decision: &Value) -> BTreeSet<String> {
+    match decision {
+        Value::Array(list) => list.iter().map(Value::to_string).collect(),
+        scalar => BTreeSet::from([scalar.to_string()]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn distance_is_one_minus_jaccard() {
+        assert_eq!(
+            Set.distance(&json!(["a", "b"]), &json!(["b", "a", "a"])),
+            0.0
+        );
+        assert_eq!(
+            Set.distance(&json!(["a", "b"]), &json!(["b", "c"])),
+            1.0 - 1.0 / 3.0
+        );
+        assert_eq!(Set.distance(&json!([]), &json!([])), 0.0);
+        assert_eq!(Set.distance(&json!([1]), &json!(["1"])), 1.0);
+        assert_eq!(Set.distance(&json!("a"), &json!(["a"])), 0.0);
+    }
+
+    #[test]
+    fn nested_lists_and_objects_are_refused() {
+        assert!(Set.accepts(&json!([["a"]])).is_err());
+        assert!(Set.accepts(&json!({"a": 1})).is_err());
+        assert!(Set.accepts(&json!(["a", 1, null])).is_ok());
+    }
+}
