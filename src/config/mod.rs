@@ -174,3 +174,9 @@ impl Config {
         todo!()
     }
 }
+
+/// The type of the units under a heading: trimmed, in lower case, runs of white space as `_`.
+pub(crate) fn unit_type(heading: &str) -> String {
+    let words: Vec<String> = heading.split_whitespace().map(str::to_lowercase).collect();
+    words.join("_")
+}
