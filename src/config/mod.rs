@@ -1,8 +1,16 @@
 //! `kelvin.yaml` in its checked form. What the file says as written is in [`raw`]; the word lists
 //! that perturbations use are in [`words`].
 
+mod check;
+mod diagnostic;
+mod hints;
+mod identity;
+mod load;
+mod placeholder;
 pub(crate) mod raw;
+mod shape;
 pub(crate) mod words;
+mod yaml;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -170,8 +178,8 @@ impl Config {
     ///
     /// A [`Misuse`](crate::exit::Misuse) that shows every problem at once, each with its line, a
     /// caret and what to do.
-    pub(crate) fn load(_overrides: &Overrides) -> anyhow::Result<Self> {
-        todo!()
+    pub(crate) fn load(overrides: &Overrides) -> anyhow::Result<Self> {
+        load::load(overrides)
     }
 }
 
