@@ -312,3 +312,6 @@ pub(crate) fn schema() -> Schema {
         .into_generator()
         .into_root_schema_for::<RawConfig>()
 }
+
+#[cfg(test)]
+mod tests;
