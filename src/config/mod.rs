@@ -7,15 +7,17 @@ mod hints;
 mod identity;
 mod load;
 mod placeholder;
+mod quote;
 pub(crate) mod raw;
 mod shape;
 pub(crate) mod words;
 mod yaml;
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub(crate) use quote::quote;
 use words::Words;
 
 /// Everything a check needs to know, read and checked up front.
@@ -180,6 +182,15 @@ impl Config {
     /// caret and what to do.
     pub(crate) fn load(overrides: &Overrides) -> anyhow::Result<Self> {
         load::load(overrides)
+    }
+
+    /// Checks a text that is to become `file`.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub(crate) fn parse(text: &str, file: &Path) -> anyhow::Result<Self> {
+        load::parse(text, file, &Overrides::default())
     }
 }
 
