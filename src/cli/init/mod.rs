@@ -144,7 +144,11 @@ impl Request {
         if missing.is_empty() {
             return Ok(());
         }
-        Err(Misuse::new("there is nobody to ask, and not every answer is given")
-            .help(format!("add {}, or run it on a terminal without `--yes`", missing.join(", "))))
+        Err(
+            Misuse::new("there is nobody to ask, and not every answer is given").help(format!(
+                "add {}, or run it on a terminal without `--yes`",
+                missing.join(", ")
+            )),
+        )
     }
 }

@@ -15,6 +15,7 @@ use crate::cases::{self, Corpus};
 use crate::config::{Config, unit_type};
 use crate::exit::Misuse;
 use crate::probe::evidence;
+use crate::run::Failure;
 use crate::score;
 
 /// Finds out what is not yet known, and writes the files.
@@ -69,15 +70,15 @@ impl Steps<'_> {
         let run = match (&self.request.run, self.ask) {
             (Some(run), _) => run.clone(),
             (None, Some(ask)) => {
-                let check = |text: &str| {
-                    self.try_with(|answers| answers.run = text.to_owned())
-                        .map_or_else(|error| Err(brief(&error)), |_| Ok(()))
-                };
                 writeln!(
                     self.out,
                     "The command reads one case and writes one JSON object, for example\n  \
                      python3 pipeline.py {{input}} {{output}}"
                 )?;
+                let check = |text: &str| {
+                    self.try_with(|answers| answers.run = text.to_owned())
+                        .map_or_else(|error| Err(brief(&error)), |_| Ok(()))
+                };
                 ask.text("Which command runs your pipeline?", None, &check)?
             }
             (None, None) => return Err(Misuse::new("`--run COMMAND` is missing").into()),
@@ -91,11 +92,9 @@ impl Steps<'_> {
             let asked = match (&self.request.cases, self.ask) {
                 (Some(cases), _) => Err(cases.clone()),
                 (None, None) => Err("cases".to_owned()),
-                (None, Some(ask)) => Ok(ask.text(
-                    "Which folder holds the cases?",
-                    Some("cases"),
-                    &|_| Ok(()),
-                )?),
+                (None, Some(ask)) => {
+                    Ok(ask.text("Which folder holds the cases?", Some("cases"), &|_| Ok(()))?)
+                }
             };
             let can_ask = asked.is_ok();
             self.answers.cases = asked.unwrap_or_else(|given| given);
@@ -128,33 +127,36 @@ impl Steps<'_> {
             if self.request.probe {
                 let Look { task, outcome, .. } = look::run(&config, corpus)?;
                 evidence::refuse_unusable_decision(&config, &task, &outcome)?;
-                outcome
-                    .result
-                    .map_err(|failure| anyhow!("the pipeline failed on `{first}`: {failure}"))?;
+                outcome.result.map_err(|failure| failed(first, &failure))?;
             }
             return Ok(());
         }
-        let question = format!("Run the pipeline once, on case `{}`, to see its output?", ask::plain(first));
+        let question = format!(
+            "Run the pipeline once, on case `{}`, to see its output?",
+            ask::plain(first)
+        );
         let looks = match self.ask {
             _ if self.request.probe => true,
             Some(ask) => ask.yes(&question, true)?,
             None => false,
         };
-        let look = looks.then(|| look::run(&self.config()?, corpus)).transpose()?;
+        let look = looks
+            .then(|| look::run(&self.config()?, corpus))
+            .transpose()?;
         let output = match look {
             Some(Look {
                 output: Some(output),
                 ..
             }) => Some(output),
             Some(Look { outcome, .. }) => {
-                let failure = outcome.result.map_or_else(|failure| failure.to_string(), |_| {
-                    "there is no JSON object in its output".to_owned()
-                });
-                let told = format!("the pipeline failed on `{first}`: {failure}");
+                let error = match outcome.result {
+                    Err(failure) => failed(first, &failure),
+                    Ok(_) => anyhow!("the output for `{first}` could not be read"),
+                };
                 if self.ask.is_none() {
-                    return Err(anyhow!(told));
+                    return Err(error);
                 }
-                writeln!(self.out, "{}", ask::plain_lines(&told))?;
+                writeln!(self.out, "{}", ask::plain_lines(&error))?;
                 None
             }
             None => None,
@@ -221,15 +223,21 @@ impl Steps<'_> {
             self.try_with(|answers| answers.decision_field = text.to_owned())
                 .map_or_else(|error| Err(brief(&error)), |_| Ok(()))
         };
-        ask.text("Which field of the output is the decision?", Some("decision"), &check)
+        ask.text(
+            "Which field of the output is the decision?",
+            Some("decision"),
+            &check,
+        )
     }
 
     fn governing_types(&mut self, corpus: &Corpus) -> anyhow::Result<()> {
         let found = types(corpus);
         if found.is_empty() {
-            return Err(Misuse::new("no case has a unit, so nothing can govern the decision")
-                .help("begin each piece of evidence with a heading such as `## Gate Rule`")
-                .into());
+            return Err(
+                Misuse::new("no case has a unit, so nothing can govern the decision")
+                    .help("begin each piece of evidence with a heading such as `## Gate Rule`")
+                    .into(),
+            );
         }
         self.answers.governing_types = match self.ask {
             _ if !self.request.governing_types.is_empty() => self.request.governing_types.clone(),
@@ -239,14 +247,21 @@ impl Steps<'_> {
                     .iter()
                     .map(|(name, cases)| {
                         let within = counted(*cases, "case");
-                        (format!("{}  (in {within})", ask::plain(name)), seems_to_govern(name))
+                        (
+                            format!("{}  (in {within})", ask::plain(name)),
+                            seems_to_govern(name),
+                        )
                     })
                     .collect();
                 loop {
-                    let chosen = ask.several("Which types should govern the decision?", &choices)?;
+                    let chosen =
+                        ask.several("Which types should govern the decision?", &choices)?;
                     if !chosen.is_empty() {
                         let names: Vec<&str> = found.keys().copied().collect();
-                        break chosen.into_iter().map(|place| names[place].to_owned()).collect();
+                        break chosen
+                            .into_iter()
+                            .map(|place| names[place].to_owned())
+                            .collect();
                     }
                     writeln!(self.out, "choose at least one")?;
                 }
@@ -259,16 +274,19 @@ impl Steps<'_> {
     fn write(&mut self) -> anyhow::Result<()> {
         let gitignore = match (self.request.gitignore, self.ask) {
             (Some(said), _) => said,
-            (None, Some(ask)) => ask.yes("Keep the output folder out of git, in `.gitignore`?", true)?,
+            (None, Some(ask)) => {
+                ask.yes("Keep the output folder out of git, in `.gitignore`?", true)?
+            }
             (None, None) => self.target.is_in_git(),
         };
         let workflow = self.target.workflow();
         let offered = self.request.force || !workflow.exists();
         let workflow_wanted = match (self.request.workflow, self.ask) {
             (Some(said), _) => said,
-            (None, Some(ask)) if offered => {
-                ask.yes("Write a GitHub workflow that checks every pull request?", false)?
-            }
+            (None, Some(ask)) if offered => ask.yes(
+                "Write a GitHub workflow that checks every pull request?",
+                false,
+            )?,
             (None, _) => false,
         };
         let mut files: Vec<(std::path::PathBuf, Vec<u8>)> = Vec::new();
@@ -289,10 +307,26 @@ impl Steps<'_> {
         if file == "kelvin.yaml" {
             writeln!(self.out, "next: kelvin check")?;
         } else {
-            writeln!(self.out, "next: kelvin check --config {}", ask::plain(&file))?;
+            writeln!(
+                self.out,
+                "next: kelvin check --config {}",
+                ask::plain(&file)
+            )?;
         }
         Ok(())
     }
+}
+
+/// Why there is no answer, with the end of what the pipeline printed.
+fn failed(case: &str, failure: &Failure) -> anyhow::Error {
+    let printed = match failure.stderr.trim() {
+        "" => String::new(),
+        text => format!("\n{text}"),
+    };
+    anyhow!(
+        "the pipeline failed on case `{case}`: {}{printed}",
+        failure.message
+    )
 }
 
 /// Whether the workflow is there as it would be written, so that a second `init` goes through.
@@ -314,9 +348,17 @@ fn types(corpus: &Corpus) -> BTreeMap<&str, usize> {
 
 /// A guess to begin with; the person decides.
 fn seems_to_govern(name: &str) -> bool {
-    ["rule", "policy", "gate", "criteri", "guideline", "regulation", "threshold"]
-        .iter()
-        .any(|part| unit_type(name).contains(part))
+    [
+        "rule",
+        "policy",
+        "gate",
+        "criteri",
+        "guideline",
+        "regulation",
+        "threshold",
+    ]
+    .iter()
+    .any(|part| unit_type(name).contains(part))
 }
 
 fn counted(count: usize, noun: &str) -> String {

@@ -42,7 +42,9 @@ pub(super) fn configuration(answers: &Answers) -> String {
     let types: String = if governing_types.is_empty() {
         " []\n".to_owned()
     } else {
-        let lines = governing_types.iter().map(|name| format!("  - {}\n", quote(name)));
+        let lines = governing_types
+            .iter()
+            .map(|name| format!("  - {}\n", quote(name)));
         format!("\n{}", lines.collect::<String>())
     };
     format!(
