@@ -193,7 +193,7 @@ pub(super) fn syntax() -> Vec<Bad> {
         with("? [a, b]\n: c", &["kelvin.yaml:5:"]),
         with("seed: 4\u{1b}[31m", &["unexpected character"]),
         whole("[".repeat(5000), &["nest the values less deep"]),
-        whole("a:\n".repeat(1) + &"- ".repeat(5000), &["kelvin.yaml:"]),
+        whole("a:\n".to_owned() + &"- ".repeat(5000), &["kelvin.yaml:"]),
         whole("{a: ".repeat(5000), &["kelvin.yaml:"]),
         whole(bomb, &["more than a configuration can hold"]),
         whole(format!("{LEAST}a: &a [*a]\n"), &["kelvin.yaml:5:"]),
