@@ -1,0 +1,3 @@
+//! The gate: tells a drop from noise, and by its policy says whether the head may pass.
+
+pub(crate) mod look;
