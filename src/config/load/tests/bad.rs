@@ -195,7 +195,7 @@ pub(super) fn syntax() -> Vec<Bad> {
         whole("[".repeat(5000), &["nest the values less deep"]),
         whole("a:\n".to_owned() + &"- ".repeat(5000), &["kelvin.yaml:"]),
         whole("{a: ".repeat(5000), &["kelvin.yaml:"]),
-        whole(bomb, &["more than a configuration can hold"]),
+        whole(bomb, &["more than one file may hold"]),
         whole(format!("{LEAST}a: &a [*a]\n"), &["kelvin.yaml:5:"]),
         whole("x".repeat(2 << 20), &["1 MiB"]),
         whole("\0\0\0\0", &["kelvin.yaml"]),
