@@ -12,7 +12,7 @@ use crate::file;
 use crate::notice::{Code, Notice};
 use crate::perturb::Plan;
 use crate::probe::Ending;
-use crate::probe::evidence::{self, Evidence, Forecast, Inputs, Survey};
+use crate::probe::evidence::{self, Evidence, Forecast, Inputs, Measurement, Survey};
 use crate::report::{self, Fingerprints, Report, Run, Session};
 use crate::run::{Clock, Observer, Runner, Settings, Start};
 use crate::score;
@@ -105,10 +105,12 @@ pub(crate) fn check(
         accepts: &accepts,
         observer,
     })?;
-    let evidence = match request.mode {
-        Mode::DryRun => evidence::rehearse(&survey, &plans, &runner)?,
-        Mode::Run | Mode::Resume => evidence::measure(&survey, &plans, &runner, proceed)?,
-    };
+    let mut measurement = Measurement::new(&survey, &plans, &runner);
+    match request.mode {
+        Mode::DryRun => measurement.rehearse()?,
+        Mode::Run | Mode::Resume => measurement.run(proceed)?,
+    }
+    let evidence = measurement.evidence();
 
     notices.extend(runner.notices());
     let run = Run {
@@ -134,7 +136,7 @@ pub(crate) fn check(
         },
     };
     let report = assemble(run, evidence, notices);
-    write(&report, &out, &Inputs::of(&survey, &plans))?;
+    write(&report, &out, measurement.inputs())?;
     Ok(Checked { report, out })
 }
 
