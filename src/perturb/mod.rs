@@ -13,8 +13,6 @@ mod render;
 mod reorder;
 mod ring;
 mod swap;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
@@ -273,5 +271,48 @@ impl Variant {
     /// The text of the variant of the case at this place of the corpus.
     pub(crate) fn render(&self, corpus: &Corpus, at: usize, config: &Config) -> String {
         render::render(corpus, at, config, &self.pieces)
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod registry {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_file_that_is_a_kind_is_registered_under_its_name() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/perturb");
+        let mut files = BTreeSet::new();
+        for entry in fs::read_dir(folder).expect("the sources are there") {
+            let path = entry.expect("listed").path();
+            let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else {
+                continue;
+            };
+            let is_kind = path.extension().is_some_and(|extension| extension == "rs")
+                && fs::read_to_string(&path)
+                    .expect("read")
+                    .contains("\nimpl Perturbation for ");
+            if is_kind {
+                files.insert(stem.to_owned());
+            }
+        }
+        let names: Vec<&str> = ALL.iter().map(|kind| kind.name()).collect();
+        let distinct: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(files, distinct);
+        assert_eq!(names.len(), distinct.len());
+        assert_eq!(names[..4], ["reorder", "pad_length", "pad_content", "swap"]);
+        for kind in ALL {
+            assert_eq!(
+                find(kind.name()).map(|found| found.name()),
+                Some(kind.name())
+            );
+            assert!(!kind.describe().is_empty());
+        }
     }
 }
