@@ -39,6 +39,17 @@ pub(crate) struct Cell {
     pub(crate) head: Vec<Option<f64>>,
 }
 
+impl Case {
+    /// How often it was run on the head, failed or not.
+    pub(crate) fn head_runs(&self) -> usize {
+        self.cells
+            .iter()
+            .map(|cell| cell.head.len())
+            .max()
+            .unwrap_or(0)
+    }
+}
+
 /// Where the noise is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Noise {
@@ -194,7 +205,9 @@ pub(crate) fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasur
     let bounds = spread.bounds(drop, alpha);
     let moved = paired.iter().filter(|case| case.has_moved()).count();
     let beyond = drop > question.max_drop + GUARD;
-    let regressed = beyond && bounds.lower.is_some_and(|lower| lower > GUARD);
+    let regressed = beyond
+        && bounds.lower.is_some_and(|lower| lower > GUARD)
+        && drop - spread.from_single_runs(&paired, total) > question.max_drop + GUARD;
     let enough = spread.basis != Basis::Cases || moved == 0 || paired.len() >= noise::FEW_CASES;
     let bounded = bounds
         .upper

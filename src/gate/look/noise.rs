@@ -139,6 +139,19 @@ impl Spread {
         Some(least).filter(|least| least.is_finite())
     }
 
+    /// The part of the drop that rests on one run of the head alone, where it is repeats that tell:
+    /// cases whose re-run failed. No regression may rest on it.
+    pub(super) fn from_single_runs(&self, cases: &[Paired], total: f64) -> f64 {
+        if !matches!(self.basis, Basis::Still | Basis::Repeats) {
+            return 0.0;
+        }
+        cases
+            .iter()
+            .filter(|case| case.sides().1.runs() < 2.0)
+            .map(|case| (case.samples() / total * case.difference()).max(0.0))
+            .sum()
+    }
+
     /// How far off the drop may be on one side, with probability `1 - alpha`.
     fn off(&self, alpha: f64) -> f64 {
         if self.error == 0.0 {
