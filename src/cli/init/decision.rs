@@ -3,12 +3,12 @@
 use anyhow::anyhow;
 use serde_json::{Map, Value};
 
-use super::ask;
 use super::look::{self, Look};
 use super::steps::{Steps, brief};
 use crate::cases::Corpus;
 use crate::exit::Misuse;
 use crate::probe::evidence;
+use crate::report::safe;
 use crate::run::{Failure, Outcome};
 use crate::score;
 
@@ -29,7 +29,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
     let first = corpus.cases.first().map_or("", |case| &*case.name);
     let question = format!(
         "Run the pipeline once, on case `{}`, to see its output?",
-        ask::plain(first)
+        safe::line(first)
     );
     let looks = match steps.ask {
         _ if steps.request.probe => true,
@@ -44,7 +44,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
             if steps.ask.is_none() {
                 return Err(error);
             }
-            writeln!(steps.out, "{}", ask::plain_lines(&error))?;
+            writeln!(steps.out, "{}", safe::lines(&format!("{error:#}")))?;
         }
         output = look.output;
     }
@@ -76,7 +76,11 @@ fn pick(steps: &Steps<'_>, output: &Map<String, Value>) -> anyhow::Result<String
         ));
     }
     let shown = |(key, value): &(&str, &Value)| {
-        format!("{} = {}", ask::plain(key), ask::plain(&value.to_string()))
+        format!(
+            "{} = {}",
+            safe::line(key),
+            safe::cut(&value.to_string(), 60)
+        )
     };
     let choices: Vec<String> = usable.iter().map(shown).collect();
     let place = match steps.ask {

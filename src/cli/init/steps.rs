@@ -7,10 +7,11 @@ use std::io::Write;
 use super::ask::Ask;
 use super::files::Target;
 use super::template::{self, Answers};
-use super::{Request, ask, decision};
+use super::{Request, decision};
 use crate::cases::{self, Corpus};
 use crate::config::{Config, unit_type};
 use crate::exit::Misuse;
+use crate::report::safe;
 
 /// Finds out what is not yet known, and writes the files.
 pub(super) fn run(
@@ -109,11 +110,13 @@ impl Steps<'_> {
                         counted(types, "type") + " of units"
                     )?;
                     for notice in notices {
-                        writeln!(self.out, "  {}", ask::plain(&notice.text))?;
+                        writeln!(self.out, "  {}", safe::line(&notice.text))?;
                     }
                     return Ok(corpus);
                 }
-                Err(error) if can_ask => writeln!(self.out, "{}", ask::plain_lines(&error))?,
+                Err(error) if can_ask => {
+                    writeln!(self.out, "{}", safe::lines(&format!("{error:#}")))?
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -137,7 +140,7 @@ impl Steps<'_> {
                     .map(|(name, cases)| {
                         let within = counted(*cases, "case");
                         (
-                            format!("{}  (in {within})", ask::plain(name)),
+                            format!("{}  (in {within})", safe::line(name)),
                             seems_to_govern(name),
                         )
                     })
@@ -190,7 +193,7 @@ impl Steps<'_> {
         files.push((self.target.config.clone(), config));
         for (path, text) in &files {
             self.target.write(path, text)?;
-            writeln!(self.out, "wrote {}", ask::plain(&self.target.shown(path)))?;
+            writeln!(self.out, "wrote {}", safe::line(&self.target.shown(path)))?;
         }
         let file = self.target.shown(&self.target.config);
         if file == "kelvin.yaml" {
@@ -199,7 +202,7 @@ impl Steps<'_> {
             writeln!(
                 self.out,
                 "next: kelvin check --config {}",
-                ask::plain(&file)
+                safe::line(&file)
             )?;
         }
         Ok(())
