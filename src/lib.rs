@@ -4,7 +4,7 @@
 //! Values flow to the right; imports point to the left:
 //!
 //! ```text
-//! exit digest draw file notice stats │ config → cases → perturb → run → score → probe → report │ check │ cli
+//! exit digest draw file notice stats │ config → cases → perturb → run → score → probe → report → baseline → gate │ check │ cli
 //! ```
 //!
 //! A module may import the leaves and any stage to its left, never one to its right. Pure stages
@@ -33,6 +33,8 @@ mod score;
 mod probe;
 
 mod report;
+
+mod gate;
 
 mod check;
 

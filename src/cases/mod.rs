@@ -1,11 +1,25 @@
 //! Cases: Markdown files cut into a preamble and typed units, byte for byte.
 
+#[cfg(test)]
+pub(crate) mod fixture;
+mod folder;
+#[cfg(test)]
+mod folder_tests;
 mod markdown;
+#[cfg(test)]
+mod markdown_tests;
+mod types;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::config::Config;
 use crate::digest::Digest;
+use crate::exit::Misuse;
+use crate::notice::{Code, Notice};
+pub(crate) use markdown::{type_of, with_newline};
 
 /// All the cases of a run, sorted by name, with the unit types they hold.
 #[derive(Debug)]
@@ -37,9 +51,11 @@ pub(crate) struct Case {
 pub(crate) struct Unit {
     /// The heading, trimmed, lower-cased, runs of whitespace as `_`; shared between cases.
     pub(crate) unit_type: Arc<str>,
-    /// From the first byte of the heading line to the last byte that is not white space.
+    /// From the first `#` of the heading to the last byte that is not white space. What the heading
+    /// is indented by belongs to the white space before it: moved behind a list, it would make the
+    /// unit a part of the list.
     pub(crate) body: Range<usize>,
-    /// Where the heading line ends: `body.start..heading_end` is the heading line without its end.
+    /// Where the heading line ends: `body.start..heading_end` is the heading without its line end.
     pub(crate) heading_end: usize,
     /// Where the next unit, or the end of the text, begins. `body.end..end` is white space.
     pub(crate) end: usize,
@@ -50,6 +66,63 @@ pub(crate) struct Unit {
 }
 
 impl Case {
+    /// Takes a document apart. `file` is only for messages.
+    ///
+    /// # Errors
+    ///
+    /// Everything in the document that makes it unusable, each with its line and what to do.
+    pub(crate) fn parse(
+        name: &str,
+        file: &str,
+        text: impl Into<String>,
+    ) -> Result<Self, Vec<Misuse>> {
+        let text = text.into();
+        let cuts = markdown::cut(&text);
+        if !cuts.problems.is_empty() {
+            let misuse = |problem: markdown::Problem| {
+                Misuse::new(format!(
+                    "{}:{}: {}",
+                    shown(file),
+                    problem.line,
+                    problem.what
+                ))
+                .help(problem.help)
+            };
+            return Err(cuts.problems.into_iter().map(misuse).collect());
+        }
+        let ends: Vec<usize> = cuts
+            .units
+            .iter()
+            .skip(1)
+            .map(|next| next.start)
+            .chain([text.len()])
+            .collect();
+        let units = cuts
+            .units
+            .into_iter()
+            .zip(ends)
+            .map(|(cut, end)| {
+                let body = text[cut.start..end].trim_end_matches(markdown::BLANK);
+                Unit {
+                    unit_type: cut.unit_type.into(),
+                    body: cut.start..cut.start + body.len(),
+                    heading_end: cut.heading_end.min(cut.start + body.len()),
+                    end,
+                    line: cut.line,
+                    content: Digest::of(with_newline(body, "\n").as_bytes()),
+                }
+            })
+            .collect();
+        Ok(Self {
+            name: name.into(),
+            file: file.to_owned(),
+            newline: markdown::newline(&text),
+            digest: Digest::of(text.as_bytes()),
+            units,
+            text,
+        })
+    }
+
     /// What comes before the first unit; never perturbed, always first.
     pub(crate) fn preamble(&self) -> &str {
         let end = self
@@ -80,10 +153,80 @@ impl Case {
 ///
 /// # Errors
 ///
-/// A [`Misuse`](crate::exit::Misuse) that lists every case that cannot be used, with file, line
-/// and what to do.
-pub(crate) fn load(
-    _config: &crate::config::Config,
-) -> anyhow::Result<(Corpus, Vec<crate::notice::Notice>)> {
-    todo!()
+/// A [`Misuse`] that lists every case that cannot be used, with file, line and what to do.
+pub(crate) fn load(config: &Config) -> anyhow::Result<(Corpus, Vec<Notice>)> {
+    let found = folder::find(config)?;
+    let mut notices = found.notices;
+    let mut problems = found.problems;
+    let mut cases = Vec::with_capacity(found.files.len());
+    let mut types: BTreeSet<Arc<str>> = BTreeSet::new();
+    for entry in found.files {
+        let parsed = folder::read(&entry)
+            .map_err(|misuse| vec![misuse])
+            .and_then(|text| Case::parse(&entry.name, &entry.shown, text));
+        match parsed {
+            Ok(mut case) => {
+                for unit in &mut case.units {
+                    unit.unit_type = shared(&mut types, &unit.unit_type);
+                }
+                cases.push(case);
+            }
+            Err(misuses) => problems.extend(misuses),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(one(problems).into());
+    }
+    cases.sort_by(|one, two| one.name.cmp(&two.name));
+    for case in cases.iter().filter(|case| case.units.is_empty()) {
+        let text = format!(
+            "{}: there is nothing to perturb: no level-2 heading (`## Gate Rule`) starts a unit",
+            shown(&case.file)
+        );
+        notices.push(Notice::new(Code::NoUnits, text).case(&*case.name));
+    }
+    let corpus = Corpus { cases };
+    types::all_occur(&config.governing_types, &corpus)?;
+    notices.extend(types::look_alikes(&corpus));
+    Ok((corpus, notices))
+}
+
+/// The folder that holds the cases; for a glob, the one that holds everything it can match.
+pub(crate) fn folder(config: &Config) -> PathBuf {
+    config.root.join(folder::base(&config.cases))
+}
+
+/// Text of a user as it may stand in a message: without control characters.
+fn shown(text: &str) -> String {
+    text.chars()
+        .flat_map(|c| {
+            let escaped = c.is_control().then(|| c.escape_default());
+            let plain = escaped.is_none().then_some(c);
+            escaped.into_iter().flatten().chain(plain)
+        })
+        .collect()
+}
+
+/// One allocation for all units of a type.
+fn shared(types: &mut BTreeSet<Arc<str>>, unit_type: &Arc<str>) -> Arc<str> {
+    if let Some(known) = types.get(unit_type) {
+        return Arc::clone(known);
+    }
+    types.insert(Arc::clone(unit_type));
+    Arc::clone(unit_type)
+}
+
+/// All problems at once: nobody wants to mend a corpus one run at a time.
+fn one(mut problems: Vec<Misuse>) -> Misuse {
+    if problems.len() == 1 {
+        return problems.remove(0);
+    }
+    let mut what = format!("{} problems in the cases", problems.len());
+    for problem in problems {
+        what.push_str(&format!("\n- {}", problem.what));
+        if let Some(help) = problem.help {
+            what.push_str(&format!("\n  help: {help}"));
+        }
+    }
+    Misuse::new(what)
 }

@@ -1,6 +1,71 @@
-//! The command line.
+//! The command line: arguments become a request, a result becomes text and an exit code.
 
-/// Runs the program.
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+mod check;
+mod init;
+mod progress;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::Exit;
+
+/// Tells whether a change made an AI pipeline worse, and where.
+#[derive(Debug, Parser)]
+#[command(name = "kelvin", version, propagate_version = true, arg_required_else_help = true)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Writes a `kelvin.yaml` for your pipeline.
+    Init(init::InitArgs),
+    /// Runs the pipeline on every case and its variants, and reports what moved its decision.
+    Check(check::CheckArgs),
+}
+
+/// Runs the program. Returning, rather than exiting, lets every destructor run.
+pub fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version are answers; everything else is a misuse, which is 1 here and 2 in
+            // clap's own exit.
+            let exit = if error.use_stderr() { Exit::Misused } else { Exit::Passed };
+            let _ = error.print();
+            return exit.into();
+        }
+    };
+    let ended = match args.command {
+        Command::Init(args) => init::main(args),
+        Command::Check(args) => check::main(&args),
+    };
+    ended
+        .unwrap_or_else(|error| {
+            complain(&error);
+            Exit::of(&error)
+        })
+        .into()
+}
+
+/// Prints an error; the one place that does.
+fn complain(error: &anyhow::Error) {
+    let style = anstyle::AnsiColor::Red.on_default().bold();
+    let text = crate::report::safe::lines(&format!("{error:#}"));
+    let _ = writeln!(anstream::stderr(), "{style}error{style:#}: {text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_defined_without_contradiction() {
+        Args::command().debug_assert();
+    }
 }

@@ -5,5 +5,22 @@ pub(crate) mod evidence;
 mod metric;
 mod record;
 
-pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, display};
 pub(crate) use record::{CaseRecord, Sample, UnitRecord, VariantRecord};
+
+/// Whether a run came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ending {
+    /// Every invocation was made.
+    Complete,
+    /// A signal, or a person who was asked, stopped it; what had finished is reported.
+    Interrupted,
+    /// Inputs were written and nothing was run.
+    DryRun,
+    /// Every baseline invocation failed.
+    Failed,
+}

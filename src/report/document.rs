@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::notice::Notice;
-use crate::probe::{CaseRecord, Metric};
+use crate::probe::{CaseRecord, Ending, Metric};
 use crate::run::Cost;
 
 /// Grows when an old reader would misread a new report.
@@ -47,7 +47,7 @@ pub(crate) struct Tool {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Run {
     /// Whether it came to its end.
-    pub(crate) status: Status,
+    pub(crate) ending: Ending,
     /// The seed of the perturbations.
     pub(crate) seed: u64,
     /// The cases it was restricted to; empty means all.
@@ -65,20 +65,6 @@ pub(crate) struct Run {
     pub(crate) fingerprints: Fingerprints,
     /// What may differ between two runs on the same input.
     pub(crate) session: Session,
-}
-
-/// Whether a run came to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Status {
-    /// Every invocation was made.
-    Complete,
-    /// A signal stopped it; what had finished is in the report.
-    Interrupted,
-    /// Inputs were written and nothing was run.
-    DryRun,
-    /// Every baseline invocation failed.
-    Failed,
 }
 
 /// Digests of what the figures depend on; two reports are comparable as far as these agree.

@@ -9,4 +9,4 @@ mod safe;
 mod summary;
 mod terminal;
 
-pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session, Status, Tool};
+pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session, Tool};

@@ -1,9 +1,30 @@
 //! Means, intervals and quantiles; pure, every formula with its source.
 
-/// A two-sided 95 % interval for the mean of values in `[0, 1]` that come in clusters.
-///
-/// `clusters` holds, per case, the sum of its values and how many there are; cases without values
-/// do not count. None below two cases.
-pub(crate) fn clustered_interval(_clusters: &[(f64, usize)]) -> Option<(f64, f64)> {
-    todo!()
+mod interval;
+mod special;
+mod student;
+
+pub(crate) use interval::clustered_interval;
+pub(crate) use special::ln_beta;
+pub(crate) use student::upper_quantile as t_upper_quantile;
+
+/// The mean; none of nothing. Equal values give that value, to the last bit.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    let (first, rest) = values.split_first()?;
+    if rest.iter().all(|value| value == first) {
+        return Some(*first);
+    }
+    Some(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mean;
+
+    #[test]
+    fn equal_values_have_themselves_as_their_mean() {
+        assert_eq!(mean(&[0.1; 3]), Some(0.1));
+        assert_eq!(mean(&[0.0, 1.0, 0.5, 1.0]), Some(0.625));
+        assert_eq!(mean(&[]), None);
+    }
 }

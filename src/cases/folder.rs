@@ -1,0 +1,397 @@
+//! Which files are cases: those of a folder, or those a glob matches. The rest is told of, not
+//! silently left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::shown;
+use crate::config::Config;
+use crate::exit::Misuse;
+use crate::notice::{Code, Notice};
+
+/// The file of a case.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// The stem: the name of the case.
+    pub(super) name: String,
+    /// Where to read it.
+    pub(super) path: PathBuf,
+    /// Relative to the root of the configuration, with `/`.
+    pub(super) shown: String,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Sorted by name.
+    pub(super) files: Vec<Entry>,
+    /// One for each reason why files were left out.
+    pub(super) notices: Vec<Notice>,
+    /// Files whose names cannot be names of cases.
+    pub(super) problems: Vec<Misuse>,
+}
+
+/// The output folder beside the configuration: its inputs are Markdown, too.
+const OUTPUT: &str = "kelvin";
+
+/// A folder of reports stands beside the folders of the cases.
+const RESERVED: &str = "report.";
+
+/// Longer names, with what is added to them, are more than a file system allows.
+const LONGEST_NAME: usize = 200;
+
+/// So many entries are looked at below the folder of the cases, for the notice about nested files.
+const NESTED_BUDGET: usize = 10_000;
+
+/// So many files are named in a notice; the rest is counted.
+const NAMED: usize = 5;
+
+/// Why a file is no case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Ignored {
+    Hidden,
+    Nested,
+    Extension,
+    NotMarkdown,
+    NotAFile,
+    Dangling,
+}
+
+impl Ignored {
+    const fn reason(self) -> &'static str {
+        match self {
+            Self::Hidden => "hidden",
+            Self::Nested => {
+                "in a folder below the one of the cases; a glob such as `cases/**/*.md` takes them in"
+            }
+            Self::Extension => "the name does not end in `.md`, in lower case",
+            Self::NotMarkdown => "not Markdown",
+            Self::NotAFile => "not a regular file",
+            Self::Dangling => "a link to nothing, or unreadable",
+        }
+    }
+}
+
+/// Finds the files of the cases, without reading them.
+///
+/// # Errors
+///
+/// A [`Misuse`] where there is no such folder, the glob is none, or nothing is found.
+pub(super) fn find(config: &Config) -> Result<Found, Misuse> {
+    let written = config.cases.trim_end_matches('/');
+    let folder = config.root.join(written);
+    let mut search = Search {
+        root: &config.root,
+        glob: None,
+        cases: Vec::new(),
+        ignored: BTreeMap::new(),
+        problems: Vec::new(),
+        budget: NESTED_BUDGET,
+    };
+    if folder.is_dir() {
+        search.list(&folder, &relative(&config.root, written))?;
+    } else if is_glob(written) {
+        let pattern = relative(&config.root, written);
+        let glob = GlobBuilder::new(&pattern)
+            .literal_separator(true)
+            .build()
+            .map_err(|error| {
+                Misuse::new(format!(
+                    "`cases: {}` is not a glob: {}",
+                    shown(written),
+                    error.kind()
+                ))
+                .help("name a folder, or a glob such as `cases/**/*.md`")
+            })?;
+        search.glob = Some(glob.compile_matcher());
+        let base = base(written);
+        let start = config.root.join(base);
+        if !start.is_dir() {
+            return Err(absent(base));
+        }
+        search.list(&start, &relative(&config.root, base))?;
+    } else if folder.exists() {
+        return Err(Misuse::new(format!(
+            "`cases: {}` is a file, not a folder",
+            shown(written)
+        ))
+        .help("name the folder that holds the cases, one Markdown file each"));
+    } else {
+        return Err(absent(written));
+    }
+    search.finish(written)
+}
+
+/// Reads a case.
+pub(super) fn read(entry: &Entry) -> Result<String, Misuse> {
+    let shown = shown(&entry.shown);
+    let bytes = fs::read(&entry.path)
+        .map_err(|error| Misuse::new(format!("{shown}: cannot be read: {error}")))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let bytes = error.as_bytes();
+        let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
+        let found = bytes.get(at).copied().unwrap_or_default();
+        let help = match bytes {
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it looks like UTF-16: save it as UTF-8",
+            _ => "save it as UTF-8",
+        };
+        Misuse::new(format!(
+            "{shown}:{line}: not UTF-8: byte 0x{found:02x} at offset {at}"
+        ))
+        .help(help)
+    })
+}
+
+/// The part of a glob before its first wildcard, in whole components; a folder as it is.
+pub(super) fn base(cases: &str) -> &str {
+    let cases = cases.trim_end_matches('/');
+    let Some(wild) = cases.find(WILD) else {
+        return cases;
+    };
+    cases[..wild]
+        .rfind('/')
+        .map_or("", |end| &cases[..end.max(1)])
+}
+
+const WILD: [char; 4] = ['*', '?', '[', '{'];
+
+fn is_glob(cases: &str) -> bool {
+    cases.contains(WILD)
+}
+
+fn absent(folder: &str) -> Misuse {
+    Misuse::new(format!(
+        "the folder of the cases, `{}`, does not exist",
+        shown(folder)
+    ))
+    .help(
+        "`cases` in the configuration names a folder with one Markdown file a case, relative to \
+         the configuration file",
+    )
+}
+
+/// A path of the configuration as it is shown: without `./`, and below the root where it is there.
+fn relative(root: &Path, written: &str) -> String {
+    let below = Path::new(written)
+        .strip_prefix(root)
+        .ok()
+        .and_then(Path::to_str);
+    let mut rest = below.unwrap_or(written);
+    while let Some(after) = rest.strip_prefix("./") {
+        rest = after.trim_start_matches('/');
+    }
+    if rest == "." {
+        String::new()
+    } else {
+        rest.to_owned()
+    }
+}
+
+/// A walk through the folder of the cases.
+struct Search<'a> {
+    root: &'a Path,
+    glob: Option<GlobMatcher>,
+    cases: Vec<Entry>,
+    ignored: BTreeMap<Ignored, BTreeSet<String>>,
+    problems: Vec<Misuse>,
+    budget: usize,
+}
+
+impl Search<'_> {
+    /// Takes in a folder: with a glob all that lies below it, else only its own files.
+    fn list(&mut self, folder: &Path, shown_as: &str) -> Result<(), Misuse> {
+        self.walk(folder, shown_as, 0).map_err(|error| {
+            Misuse::new(format!("the folder of the cases cannot be listed: {error}"))
+        })
+    }
+
+    fn walk(&mut self, folder: &Path, shown_as: &str, depth: usize) -> std::io::Result<()> {
+        let mut entries: Vec<PathBuf> = fs::read_dir(folder)?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<_, _>>()?;
+        entries.sort();
+        for path in entries {
+            let Some(file_name) = path.file_name() else {
+                continue;
+            };
+            let shown_as = match shown_as {
+                "" => file_name.to_string_lossy().into_owned(),
+                folder if folder.ends_with('/') => {
+                    format!("{folder}{}", file_name.to_string_lossy())
+                }
+                folder => format!("{folder}/{}", file_name.to_string_lossy()),
+            };
+            if self.glob.is_none() && depth > 0 {
+                if self.budget == 0 {
+                    return Ok(());
+                }
+                self.budget -= 1;
+            }
+            self.take(&path, file_name, shown_as, depth);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, path: &Path, file_name: &OsStr, shown_as: String, depth: usize) {
+        let name = file_name.to_string_lossy();
+        let extension = Extension::of(&name);
+        let is_link = fs::symlink_metadata(path).is_ok_and(|data| data.file_type().is_symlink());
+        let Ok(data) = fs::metadata(path) else {
+            if extension != Extension::Other {
+                self.ignore(Ignored::Dangling, shown_as);
+            }
+            return;
+        };
+        if data.is_dir() {
+            if extension == Extension::Md {
+                self.ignore(Ignored::NotAFile, shown_as);
+            } else if !name.starts_with('.') && !is_link && path != self.root.join(OUTPUT) {
+                // A folder that cannot be listed holds no case that could be read.
+                let _ = self.walk(path, &shown_as, depth + 1);
+            }
+            return;
+        }
+        let nested = depth > 0 && self.glob.is_none();
+        let matched = self
+            .glob
+            .as_ref()
+            .is_none_or(|glob| glob.is_match(&shown_as));
+        match extension {
+            // `..md` would be the folder itself and `...md` the one above.
+            _ if matches!(&*name, "..md" | "...md") => self.refuse(&shown_as, "is no name"),
+            Extension::Other if !matched || nested || name.starts_with('.') => {}
+            Extension::Other if self.glob.is_none() => self.ignore(Ignored::NotMarkdown, shown_as),
+            Extension::Like if !matched || self.glob.is_none() => {
+                self.ignore(Ignored::Extension, shown_as);
+            }
+            _ if !matched => {}
+            _ if name.starts_with('.') => self.ignore(Ignored::Hidden, shown_as),
+            _ if nested => self.ignore(Ignored::Nested, shown_as),
+            _ if !data.is_file() => self.ignore(Ignored::NotAFile, shown_as),
+            _ => match file_name.to_str().map(stem) {
+                None => self.refuse(&shown_as, "is not UTF-8"),
+                Some(name) => match wrong_with(name) {
+                    Some(wrong) => self.refuse(&shown_as, wrong),
+                    None => self.cases.push(Entry {
+                        name: name.to_owned(),
+                        path: path.to_path_buf(),
+                        shown: shown_as,
+                    }),
+                },
+            },
+        }
+    }
+
+    fn ignore(&mut self, why: Ignored, shown_as: String) {
+        self.ignored.entry(why).or_default().insert(shown_as);
+    }
+
+    fn refuse(&mut self, shown_as: &str, wrong: &str) {
+        let what = format!(
+            "{}: the name of a case becomes the name of a folder, and this one {wrong}",
+            shown(shown_as)
+        );
+        self.problems
+            .push(Misuse::new(what).help("rename the file"));
+    }
+
+    fn finish(mut self, written: &str) -> Result<Found, Misuse> {
+        self.cases
+            .sort_by(|one, two| (&one.name, &one.shown).cmp(&(&two.name, &two.shown)));
+        let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+        for entry in &self.cases {
+            // Two folders that differ in case only are one folder on many machines.
+            if let Some(first) = seen.insert(entry.name.to_lowercase(), &entry.shown) {
+                let what = format!(
+                    "{} and {} are both case `{}`",
+                    shown(first),
+                    shown(&entry.shown),
+                    shown(&entry.name)
+                );
+                self.problems.push(
+                    Misuse::new(what)
+                        .help("rename one: the name without folder and `.md` has to be distinct"),
+                );
+            }
+        }
+        let notices: Vec<Notice> = self
+            .ignored
+            .iter()
+            .map(|(why, files)| Notice::new(Code::IgnoredFile, tell(*why, files)))
+            .collect();
+        if self.cases.is_empty() && self.problems.is_empty() {
+            let mut misuse = Misuse::new(format!("no case was found in `{}`", shown(written)))
+                .help("put at least one `.md` file there, or let `cases` name another folder");
+            for notice in &notices {
+                misuse.what.push_str(&format!("\n  {}", notice.text));
+            }
+            return Err(misuse);
+        }
+        Ok(Found {
+            files: self.cases,
+            notices,
+            problems: self.problems,
+        })
+    }
+}
+
+fn tell(why: Ignored, files: &BTreeSet<String>) -> String {
+    let named: Vec<String> = files.iter().take(NAMED).map(|file| shown(file)).collect();
+    let more = files.len() - named.len();
+    let more = if more == 0 {
+        String::new()
+    } else {
+        format!(" and {more} more")
+    };
+    format!("ignored: {}{more} ({})", named.join(", "), why.reason())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extension {
+    /// `.md`
+    Md,
+    /// `.MD`, `.markdown`
+    Like,
+    Other,
+}
+
+impl Extension {
+    fn of(name: &str) -> Self {
+        let lower = name.to_lowercase();
+        if name.ends_with(".md") {
+            Self::Md
+        } else if lower.ends_with(".md") || lower.ends_with(".markdown") {
+            Self::Like
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// The name without its extension; a glob may match another one than `.md`.
+fn stem(name: &str) -> &str {
+    match name.rfind('.') {
+        Some(dot) if dot > 0 => &name[..dot],
+        _ => name,
+    }
+}
+
+/// Why a stem cannot be the name of a folder.
+fn wrong_with(name: &str) -> Option<&'static str> {
+    if name.chars().all(|c| c == '.') {
+        Some("is no name")
+    } else if name.chars().any(char::is_control) {
+        Some("has a control character in it")
+    } else if name.len() > LONGEST_NAME {
+        Some("is over 200 bytes long")
+    } else if name.to_lowercase().starts_with(RESERVED) {
+        Some("is kept for the report itself")
+    } else {
+        None
+    }
+}

@@ -1,0 +1,170 @@
+//! `kelvin check`.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::progress;
+use crate::check::{self, Checked, Mode, Request};
+use crate::config::Overrides;
+use crate::exit::{Exit, Misuse};
+use crate::probe::evidence::Forecast;
+use crate::report;
+
+/// The arguments of `kelvin check`.
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    /// The configuration; its folder is the working directory of the pipeline.
+    #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
+    config: PathBuf,
+    /// Measures this case only; the other cases still lend their units. May be repeated.
+    #[arg(long, value_name = "CASE")]
+    only: Vec<String>,
+    /// Seeds the choice of perturbations, instead of `seed` in the configuration.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// How many invocations run at the same time, instead of `jobs` in the configuration.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// The folder for inputs, outputs and reports [default: `kelvin` beside the configuration].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Calls the pipeline for every input, whatever the cache has.
+    #[arg(long)]
+    no_cache: bool,
+    /// Goes on where an interrupted run stopped.
+    #[arg(long, conflicts_with = "dry_run")]
+    resume: bool,
+    /// Writes every input and runs nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// After the baselines, shows what the rest will cost and asks.
+    #[arg(long, conflicts_with = "dry_run")]
+    confirm: bool,
+    /// What is printed on standard output.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// How progress is told on standard error; `json` also leaves standard output empty unless a
+    /// format is asked for.
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The report for a terminal.
+    Text,
+    /// The report as JSON, and nothing else.
+    Json,
+    /// The report as Markdown, and nothing else.
+    Markdown,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum LogFormat {
+    /// A progress bar on a terminal, lines elsewhere.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl From<&CheckArgs> for Request {
+    fn from(args: &CheckArgs) -> Self {
+        let CheckArgs {
+            config,
+            only,
+            seed,
+            jobs,
+            out,
+            no_cache,
+            resume,
+            dry_run,
+            confirm: _,
+            format: _,
+            log_format: _,
+        } = args;
+        Self {
+            overrides: Overrides {
+                file: Some(config.clone()),
+                seed: *seed,
+                jobs: *jobs,
+                no_cache: *no_cache,
+            },
+            only: only.clone(),
+            out: out.clone(),
+            mode: match (resume, dry_run) {
+                (true, _) => Mode::Resume,
+                (_, true) => Mode::DryRun,
+                _ => Mode::Run,
+            },
+        }
+    }
+}
+
+/// Runs `kelvin check`.
+pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
+    let asks = args.confirm;
+    if asks && !std::io::stdin().is_terminal() {
+        return Err(Misuse::new("`--confirm` asks a question, and there is no terminal to ask it on")
+            .help("leave `--confirm` out, or use `--dry-run` to see what would be run")
+            .into());
+    }
+    let progress = progress::Progress::new(args.log_format);
+    let checked = check::check(&args.into(), &progress, &|forecast| {
+        !asks || progress.pause(|| confirmed(forecast))
+    });
+    progress.finish(checked.as_ref().ok().map(|checked| &checked.report));
+    let checked = checked?;
+    print(args, &checked)?;
+    Ok(checked.exit())
+}
+
+/// Asks on the terminal; anything but a clear yes is a no.
+fn confirmed(forecast: Forecast) -> bool {
+    let Forecast {
+        invocations,
+        seconds,
+    } = forecast;
+    dialoguer::Confirm::new()
+        .with_prompt(format!(
+            "{invocations} more invocations, about {}; go on?",
+            progress::duration(seconds)
+        ))
+        .default(false)
+        .interact()
+        .unwrap_or(false)
+}
+
+fn print(args: &CheckArgs, checked: &Checked) -> anyhow::Result<()> {
+    let text = match args.format {
+        Format::Json => {
+            let mut text = Vec::new();
+            report::json::write(&mut text, &checked.report)?;
+            text
+        }
+        Format::Markdown => report::markdown::render(&checked.report).into_bytes(),
+        Format::Text if args.log_format == LogFormat::Json => return Ok(()),
+        Format::Text => {
+            let folder = shown(&checked.out);
+            report::terminal::render(&checked.report, &folder).into_bytes()
+        }
+    };
+    let mut stdout = anstream::stdout().lock();
+    // A reader that went away (`| head`) is no failure of the check.
+    match stdout.write_all(&text).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// A path as a person would type it: relative where it lies below the working directory.
+fn shown(path: &std::path::Path) -> String {
+    std::env::current_dir()
+        .ok()
+        .and_then(|here| path.strip_prefix(here).ok())
+        .unwrap_or(path)
+        .display()
+        .to_string()
+}

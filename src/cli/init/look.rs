@@ -1,0 +1,93 @@
+//! A look at an output: runs the pipeline once, on the first case.
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use serde_json::{Map, Value};
+
+use super::ask::Stopped;
+use crate::cases::Corpus;
+use crate::config::Config;
+use crate::run::{Outcome, Runner, Settings, Silent, Start, Task};
+use crate::score::{self, Scorer};
+
+/// What the pipeline made of the first case.
+pub(super) struct Look {
+    /// The invocation.
+    pub(super) task: Task,
+    /// What became of it, with the decision field of the configuration.
+    pub(super) outcome: Outcome,
+    /// The object it wrote, if it wrote one.
+    pub(super) output: Option<Map<String, Value>>,
+}
+
+/// Runs the pipeline once, in a temporary output folder.
+///
+/// # Errors
+///
+/// Where the run cannot be made at all, and [`Stopped`] where a signal ended it.
+pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
+    let case = corpus.cases.first().context("there is no case")?;
+    let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
+    let out = folder.path().join("kelvin");
+    let scorer = score::of(&config.scorer);
+    let accepts = |decision: &Value| scorer.accepts(decision);
+    let runner = Runner::open(Settings {
+        config,
+        out: &out,
+        start: Start::Fresh,
+        fingerprint: None,
+        accepts: &accepts,
+        observer: &Silent,
+    })?;
+    let task = Task {
+        case: Arc::clone(&case.name),
+        variant: None,
+        repeat: 1,
+    };
+    let input = |_: &Task| Cow::Borrowed(&*case.text);
+    let outcome = runner.run_all(std::slice::from_ref(&task), &input)?.pop();
+    let Some(Some(outcome)) = outcome else {
+        return Err(Stopped.into());
+    };
+    let output = find(&out, "output.json").and_then(|text| serde_json::from_slice(&text).ok());
+    Ok(Look {
+        task,
+        outcome,
+        output,
+    })
+}
+
+/// The first file of this name below a folder.
+fn find(folder: &Path, name: &str) -> Option<Vec<u8>> {
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).ok()?.flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if entry.file_name() == name {
+                return fs::read(path).ok();
+            }
+        }
+    }
+    None
+}
+
+/// The fields that can be a decision, each with its value; and why the others cannot.
+pub(super) fn fields(
+    output: &Map<String, Value>,
+    scorer: &dyn Scorer,
+) -> (Vec<(String, String)>, Vec<String>) {
+    let (mut usable, mut refused) = (Vec::new(), Vec::new());
+    for (name, value) in output {
+        match scorer.accepts(value) {
+            Ok(()) => usable.push((name.clone(), value.to_string())),
+            Err(reason) => refused.push(format!("`{name}` is {reason}")),
+        }
+    }
+    (usable, refused)
+}

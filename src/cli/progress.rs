@@ -1,0 +1,225 @@
+//! Progress on standard error: a bar on a terminal, lines elsewhere, or one JSON object a line.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+
+use super::check::LogFormat;
+use crate::report::{self, Report};
+use crate::run::{Event, Observer, Source};
+
+/// Tells what happens, in the form that was asked for.
+pub(super) struct Progress {
+    form: Form,
+}
+
+enum Form {
+    Bar(ProgressBar),
+    Lines(Mutex<Lines>),
+    Json,
+}
+
+#[derive(Default)]
+struct Lines {
+    name: &'static str,
+    tasks: usize,
+    done: usize,
+    failed: usize,
+    /// Tenths of the phase that were told of.
+    told: usize,
+}
+
+impl Progress {
+    /// Finds out which form fits standard error.
+    pub(super) fn new(format: LogFormat) -> Self {
+        let form = match format {
+            LogFormat::Json => Form::Json,
+            LogFormat::Text if std::io::stderr().is_terminal() => {
+                let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+                bar.enable_steady_tick(Duration::from_millis(250));
+                Form::Bar(bar)
+            }
+            LogFormat::Text => Form::Lines(Mutex::default()),
+        };
+        Self { form }
+    }
+
+    /// Takes the bar away while something else uses the terminal.
+    pub(super) fn pause<T>(&self, during: impl FnOnce() -> T) -> T {
+        match &self.form {
+            Form::Bar(bar) => bar.suspend(during),
+            _ => during(),
+        }
+    }
+
+    /// Says the last word.
+    pub(super) fn finish(&self, report: Option<&Report>) {
+        match (&self.form, report) {
+            (Form::Bar(bar), _) => bar.finish_and_clear(),
+            (Form::Json, Some(report)) => {
+                let value = |id: &str| report.metrics.get(id).and_then(|metric| metric.value);
+                say_json(json!({
+                    "event": "finished",
+                    "ending": report.run.ending,
+                    "seconds": report.run.session.seconds,
+                    "cases": report.cases.len(),
+                    "invariance": value("evidence.invariance"),
+                    "sensitivity": value("evidence.sensitivity"),
+                    "kelvin_score": value("evidence.kelvin_score"),
+                    "cost": report.run.session.cost,
+                }));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Observer for Progress {
+    fn event(&self, event: &Event<'_>) {
+        match &self.form {
+            Form::Bar(bar) => on_bar(bar, event),
+            Form::Lines(lines) => {
+                if let Ok(mut lines) = lines.lock() {
+                    lines.event(event);
+                }
+            }
+            Form::Json => say_json(as_json(event)),
+        }
+    }
+}
+
+fn on_bar(bar: &ProgressBar, event: &Event<'_>) {
+    match event {
+        Event::Phase { name, tasks } => {
+            bar.reset();
+            bar.set_length(*tasks as u64);
+            bar.set_message(*name);
+            // The template is a constant: it either always parses or never.
+            if let Ok(style) =
+                ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len}  {elapsed}, {eta} left")
+            {
+                bar.set_style(style.progress_chars("##-"));
+            }
+        }
+        Event::Finished { .. } => bar.inc(1),
+        Event::Retrying {
+            task,
+            attempt,
+            delay,
+            failure,
+        } => bar.println(format!(
+            "{}: attempt {attempt} in {delay:.1} s, because {}",
+            report::safe::line(&task.to_string()),
+            report::safe::line(&failure.message),
+        )),
+    }
+}
+
+impl Lines {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Phase { name, tasks } => {
+                *self = Self {
+                    name,
+                    tasks: *tasks,
+                    ..Self::default()
+                };
+            }
+            Event::Finished { outcome, .. } => {
+                self.done += 1;
+                self.failed += usize::from(outcome.result.is_err());
+                let tenths = 10 * self.done / self.tasks.max(1);
+                if tenths > self.told {
+                    self.told = tenths;
+                    let failed = match self.failed {
+                        0 => String::new(),
+                        failed => format!(", {failed} failed"),
+                    };
+                    say(&format!("{}: {}/{}{failed}", self.name, self.done, self.tasks));
+                }
+            }
+            Event::Retrying {
+                task,
+                attempt,
+                delay,
+                failure,
+            } => say(&format!(
+                "{}: attempt {attempt} in {delay:.1} s, because {}",
+                report::safe::line(&task.to_string()),
+                report::safe::line(&failure.message),
+            )),
+        }
+    }
+}
+
+fn as_json(event: &Event<'_>) -> serde_json::Value {
+    match event {
+        Event::Phase { name, tasks } => json!({ "event": "phase", "name": name, "tasks": tasks }),
+        Event::Finished { task, outcome } => json!({
+            "event": "invocation",
+            "case": &*task.case,
+            "variant": task.variant.as_deref(),
+            "repeat": task.repeat,
+            "source": match outcome.source {
+                Source::Called => "called",
+                Source::Cached => "cached",
+                Source::Resumed => "resumed",
+            },
+            "attempts": outcome.attempts,
+            "seconds": outcome.seconds,
+            "decision": outcome.result.as_ref().ok(),
+            "failure": outcome.result.as_ref().err(),
+        }),
+        Event::Retrying {
+            task,
+            attempt,
+            delay,
+            failure,
+        } => json!({
+            "event": "retrying",
+            "case": &*task.case,
+            "variant": task.variant.as_deref(),
+            "repeat": task.repeat,
+            "attempt": attempt,
+            "delay": delay,
+            "failure": failure,
+        }),
+    }
+}
+
+/// Progress is best effort: that nobody reads it is no reason to stop.
+fn say(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+fn say_json(mut value: serde_json::Value) {
+    value["schema_version"] = json!(1);
+    let _ = writeln!(std::io::stderr().lock(), "{value}");
+}
+
+/// A duration for people.
+pub(super) fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        0 => "under a second".to_owned(),
+        1..=119 => format!("{whole} s"),
+        120..=7199 => format!("{} min", whole.div_ceil(60)),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_told_in_a_unit_that_fits() {
+        assert_eq!(duration(0.2), "under a second");
+        assert_eq!(duration(90.0), "90 s");
+        assert_eq!(duration(200.0), "4 min");
+        assert_eq!(duration(9000.0), "2.5 h");
+    }
+}

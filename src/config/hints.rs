@@ -1,0 +1,179 @@
+//! What to do about a slip: the nearest known name, the new name of an old key, the missing quotes.
+
+use serde_json::Value;
+
+use super::shape::{branches, properties, wanted};
+use super::yaml::{Kind, Node};
+
+/// Keys of `kelvin-eval` and common guesses, with what stands for them here.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("cache_dir", "`cache: {dir: ...}` names the folder"),
+    (
+        "retry_policy",
+        "the section is called `retry`, with the same keys",
+    ),
+    (
+        "counterfactual_swap",
+        "write `perturbations: {enable: [swap_condition]}`",
+    ),
+    (
+        "intra_slot",
+        "list the families under `perturbations: {enable: [...]}`",
+    ),
+    (
+        "enabled_families",
+        "list the families under `perturbations: {enable: [...]}`",
+    ),
+    ("command", "the command is called `run`"),
+    ("cmd", "the command is called `run`"),
+    ("pipeline", "the command is called `run`"),
+    ("timeout", "write `timeout_s`, in seconds"),
+    ("rate_limit", "write `max_per_minute`"),
+    ("threads", "write `jobs`"),
+    ("workers", "write `jobs`"),
+    ("parallelism", "write `jobs`"),
+];
+
+/// What to do about a key that is not known where it stands.
+pub(super) fn unknown_key(key: &str, path: &[String], schema: &Value, root: &Value) -> String {
+    if let Some((_, help)) = OTHER_NAMES.iter().find(|(other, _)| *other == key) {
+        return (*help).to_owned();
+    }
+    let known: Vec<&str> = properties(schema).map(|(name, _)| name).collect();
+    if let Some(near) = nearest(key, &known) {
+        return format!("did you mean `{near}`?");
+    }
+    if let Some(section) = home(key, root, "") {
+        return match &*section {
+            "" => format!(
+                "`{key}` belongs at the top level, not under `{}`",
+                path.join(".")
+            ),
+            section => format!("`{key}` belongs under `{section}`"),
+        };
+    }
+    format!("known here: {}", known.join(", "))
+}
+
+/// What to do about a word that is not on the list.
+pub(super) fn word(text: &str, words: &[&str]) -> Option<String> {
+    if DEFAULT_KINDS.contains(&text) && words.contains(&"swap_condition") {
+        return Some(format!(
+            "`{text}` is made by default; its number is `variants.{text}`"
+        ));
+    }
+    if let Some(near) = nearest(text, words) {
+        return Some(format!("did you mean `{near}`?"));
+    }
+    (words.len() > 3).then(|| format!("known names: {}", words.join(", ")))
+}
+
+/// The kinds of perturbation that are made without being enabled.
+pub(super) const DEFAULT_KINDS: &[&str] = &["reorder", "pad_length", "pad_content", "swap"];
+
+/// What to do about a value of the wrong type.
+pub(super) fn wrong_type(key: &str, node: &Node, schema: &Value, source: &str) -> Option<String> {
+    let wants = wanted(schema);
+    let written = source.get(node.at.clone()).unwrap_or("").trim();
+    match &node.kind {
+        Kind::Null => {
+            let rest = source[node.at.start.min(source.len())..].lines().next();
+            if rest.unwrap_or("").contains('#') || comment_on_line(source, node.at.start) {
+                return Some("`#` begins a comment; text with a `#` goes in quotes".to_owned());
+            }
+            Some("give it a value, or leave the line out".to_owned())
+        }
+        Kind::Bool(_) | Kind::Integer(_) | Kind::Float(_) if wants.contains("a string") => {
+            Some(format!("put it in quotes: \"{written}\""))
+        }
+        Kind::Bool(value) => {
+            let has_switch = branches(schema)
+                .iter()
+                .any(|branch| properties(branch).any(|(name, _)| name == "enabled"));
+            has_switch.then(|| format!("write `{key}: {{enabled: {value}}}`"))
+        }
+        Kind::Text(text) => {
+            let numeric = text.trim().parse::<f64>().is_ok();
+            let boolean = matches!(
+                &*text.to_lowercase(),
+                "yes" | "no" | "on" | "off" | "true" | "false"
+            );
+            if wants.contains("a list") {
+                Some(format!("a list is written as `{key}: [{written}]`"))
+            } else if wants.contains("number") && numeric {
+                Some("write the number without quotes".to_owned())
+            } else if wants.contains("`true` or `false`") && boolean {
+                let on = matches!(&*text.to_lowercase(), "yes" | "on" | "true");
+                Some(format!("write `{on}`, without quotes"))
+            } else {
+                None
+            }
+        }
+        Kind::Float(_) if wants.contains("whole number") && written.starts_with('0') => {
+            Some("write the number without leading zeros".to_owned())
+        }
+        Kind::Integer(_) | Kind::Float(_) if wants.contains("a list") => {
+            Some(format!("a list is written as `{key}: [{written}]`"))
+        }
+        Kind::Map(_) if wants == "a string" => {
+            Some("text that begins with `{` or holds `: ` goes in quotes".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn comment_on_line(source: &str, at: usize) -> bool {
+    let before = &source[..at.min(source.len())];
+    let line = before.rfind('\n').map_or(0, |end| end + 1);
+    source[line..]
+        .lines()
+        .next()
+        .is_some_and(|text| text.contains('#'))
+}
+
+/// A line that a person can start from, for the keys that must be there.
+pub(super) fn example(key: &str) -> Option<&'static str> {
+    match key {
+        "run" => Some("run: python3 pipeline.py {input} {output}"),
+        "cases" => Some("cases: cases"),
+        "decision_field" => Some("decision_field: decision"),
+        "governing_types" => Some("governing_types: [gate_rule]"),
+        _ => None,
+    }
+}
+
+/// The name that was probably meant.
+pub(super) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
+    // Longer than any key by far: nothing is near, and the distance is quadratic.
+    if written.len() > 60 {
+        return None;
+    }
+    let written = plain(written);
+    known
+        .iter()
+        .map(|name| (strsim::damerau_levenshtein(&written, &plain(name)), *name))
+        .filter(|(distance, name)| *distance <= (name.chars().count() / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// The section in which a key is known.
+fn home(key: &str, schema: &Value, section: &str) -> Option<String> {
+    for (name, inner) in properties(schema) {
+        if name == key {
+            return Some(section.to_owned());
+        }
+        for branch in branches(inner) {
+            let deeper = if section.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{section}.{name}")
+            };
+            if let Some(found) = home(key, branch, &deeper) {
+                return Some(found);
+            }
+        }
+    }
+    None
+}

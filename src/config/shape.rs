@@ -1,0 +1,296 @@
+//! Compares a YAML tree with a JSON schema and finds every difference, in words for a person.
+//!
+//! It knows the part of JSON Schema that the types of [`raw`](super::raw) produce.
+
+use serde_json::{Map, Value};
+
+use super::diagnostic::Problem;
+use super::hints;
+use super::yaml::{Kind, Node};
+
+/// A schema, or a part of one.
+type Schema = Map<String, Value>;
+
+/// Every way in which a node differs from a schema.
+pub(super) fn problems(node: &Node, schema: &Value, source: &str) -> Vec<Problem> {
+    let mut walk = Walk {
+        source,
+        root: schema,
+        path: Vec::new(),
+        found: Vec::new(),
+    };
+    walk.node(node, schema);
+    walk.found
+}
+
+/// The keys that a schema of a mapping knows, with their schemas.
+pub(super) fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let known = schema.get("properties").and_then(Value::as_object);
+    known
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| (&**key, value))
+}
+
+/// The alternatives of a schema, at any depth; itself where it has none.
+pub(super) fn branches(schema: &Value) -> Vec<&Value> {
+    let inner = schema.get("anyOf").or_else(|| schema.get("oneOf"));
+    match inner.and_then(Value::as_array) {
+        Some(inner) => inner.iter().flat_map(branches).collect(),
+        None => vec![schema],
+    }
+}
+
+struct Walk<'a> {
+    source: &'a str,
+    root: &'a Value,
+    path: Vec<String>,
+    found: Vec<Problem>,
+}
+
+impl Walk<'_> {
+    fn node(&mut self, node: &Node, schema: &Value) {
+        let fitting: Vec<&Value> = branches(schema)
+            .into_iter()
+            .filter(|branch| takes(branch, &node.kind))
+            .collect();
+        let [first, ..] = fitting[..] else {
+            return self.refuse(node, schema);
+        };
+        match &node.kind {
+            Kind::Map(_) => self.map(node, first),
+            Kind::List(items) => self.list(node, items, first),
+            Kind::Text(text) => self.text(node, text, schema, &fitting),
+            Kind::Integer(number) => self.number(node, number.as_f64(), first),
+            Kind::Float(value) => self.number(node, Some(*value), first),
+            Kind::Null | Kind::Bool(_) => {}
+        }
+    }
+
+    fn map(&mut self, node: &Node, schema: &Value) {
+        let Kind::Map(entries) = &node.kind else {
+            return;
+        };
+        for (key, value) in entries {
+            match properties(schema).find(|(name, _)| *name == key.text) {
+                Some((_, inner)) => {
+                    self.path.push(key.text.clone());
+                    self.node(value, inner);
+                    self.path.pop();
+                }
+                None => {
+                    let problem = Problem::new(key.at.clone(), self.unknown(&key.text));
+                    let help = hints::unknown_key(&key.text, &self.path, schema, self.root);
+                    self.found.push(problem.help(help));
+                }
+            }
+        }
+        let required = schema.get("required").and_then(Value::as_array);
+        for name in required.into_iter().flatten().filter_map(Value::as_str) {
+            if !entries.iter().any(|(key, _)| key.text == name) {
+                self.missing(node, name);
+            }
+        }
+    }
+
+    fn unknown(&self, key: &str) -> String {
+        if self.path.is_empty() {
+            format!("unknown key `{key}`")
+        } else {
+            format!("unknown key `{key}` in `{}`", self.path.join("."))
+        }
+    }
+
+    fn missing(&mut self, node: &Node, name: &str) {
+        let (at, message) = if self.path.is_empty() {
+            (0..0, format!("the key `{name}` is missing"))
+        } else {
+            let section = self.path.join(".");
+            (
+                node.at.clone(),
+                format!("the key `{name}` is missing in `{section}`"),
+            )
+        };
+        let problem = Problem::new(at, message);
+        self.found.push(match hints::example(name) {
+            Some(line) => problem.help(format!("add a line such as `{line}`")),
+            None => problem,
+        });
+    }
+
+    fn list(&mut self, node: &Node, items: &[Node], schema: &Value) {
+        let fewest = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0);
+        if (items.len() as u64) < fewest {
+            let message = format!(
+                "{} needs at least {fewest} entries, found {}",
+                self.name(),
+                items.len()
+            );
+            self.found.push(Problem::new(node.at.clone(), message));
+        }
+        let Some(inner) = schema.get("items") else {
+            return;
+        };
+        for (place, item) in items.iter().enumerate() {
+            self.path.push(format!("{}", place + 1));
+            self.node(item, inner);
+            self.path.pop();
+        }
+    }
+
+    fn text(&mut self, node: &Node, text: &str, schema: &Value, fitting: &[&Value]) {
+        let words: Vec<&str> = fitting.iter().flat_map(|branch| words(branch)).collect();
+        if words.is_empty() {
+            let needed = fitting
+                .iter()
+                .any(|branch| branch.get("minLength").is_some());
+            if needed && text.trim().is_empty() {
+                let message = format!("{} must not be empty", self.name());
+                self.found.push(Problem::new(node.at.clone(), message));
+            }
+        } else if !words.contains(&text) {
+            let message = format!("{} must be {}, found `{text}`", self.name(), wanted(schema));
+            let problem = Problem::new(node.at.clone(), message);
+            self.found.push(match hints::word(text, &words) {
+                Some(help) => problem.help(help),
+                None => problem,
+            });
+        }
+    }
+
+    fn number(&mut self, node: &Node, value: Option<f64>, schema: &Value) {
+        let limit = |name| schema.get(name).and_then(Value::as_f64);
+        let value = value.unwrap_or(f64::NAN);
+        let fits = value.is_finite()
+            && limit("minimum").is_none_or(|least| value >= least)
+            && limit("exclusiveMinimum").is_none_or(|least| value > least)
+            && limit("maximum").is_none_or(|most| value <= most);
+        if !fits {
+            self.refuse(node, schema);
+        }
+    }
+
+    fn refuse(&mut self, node: &Node, schema: &Value) {
+        let text = self.source.get(node.at.clone()).unwrap_or("").trim();
+        let found = match &node.kind {
+            Kind::Null => "nothing".to_owned(),
+            Kind::Text(text) if text.chars().count() > 40 => "a string".to_owned(),
+            Kind::Text(text) => format!("the string `{text}`"),
+            Kind::List(_) => "a list".to_owned(),
+            Kind::Map(_) => "a mapping".to_owned(),
+            Kind::Bool(_) | Kind::Integer(_) | Kind::Float(_) => format!("`{text}`"),
+        };
+        let message = format!("{} must be {}, found {found}", self.name(), wanted(schema));
+        let problem = Problem::new(node.at.clone(), message);
+        let key = self.path.last().map_or("", String::as_str);
+        self.found
+            .push(match hints::wrong_type(key, node, schema, self.source) {
+                Some(help) => problem.help(help),
+                None => problem,
+            });
+    }
+
+    /// The place for a person: `retry.max_attempts`, entry 2 of `env`.
+    fn name(&self) -> String {
+        match &self.path[..] {
+            [] => "the file".to_owned(),
+            [section @ .., last] if last.bytes().all(|byte| byte.is_ascii_digit()) => {
+                format!("entry {last} of `{}`", section.join("."))
+            }
+            path => format!("`{}`", path.join(".")),
+        }
+    }
+}
+
+/// Whether a branch takes values of this kind, whatever their content.
+fn takes(branch: &Value, kind: &Kind) -> bool {
+    let named = |name: &str| match branch.get("type") {
+        Some(Value::String(only)) => only == name,
+        Some(Value::Array(several)) => several.iter().any(|one| one == name),
+        _ => false,
+    };
+    match kind {
+        Kind::Null => named("null"),
+        Kind::Bool(_) => named("boolean"),
+        Kind::Integer(_) => named("integer") || named("number"),
+        Kind::Float(_) => named("number"),
+        Kind::Text(_) => named("string"),
+        Kind::List(_) => named("array"),
+        Kind::Map(_) => named("object"),
+    }
+}
+
+/// The words that a branch allows; none where any string will do.
+fn words(branch: &Value) -> Vec<&str> {
+    let listed = branch.get("enum").and_then(Value::as_array);
+    let only = branch.get("const");
+    listed
+        .into_iter()
+        .flatten()
+        .chain(only)
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+/// What a schema wants, in words: "a whole number from 1 to 100".
+pub(super) fn wanted(schema: &Value) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for branch in branches(schema) {
+        let words = words(branch);
+        if words.len() > 3 {
+            parts.push("one of the known names".to_owned());
+        } else if words.is_empty() {
+            parts.push(described(branch));
+        } else {
+            parts.extend(words.iter().map(|word| format!("`{word}`")));
+        }
+    }
+    match parts.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        Some((only, _)) => only.clone(),
+        None => "something else".to_owned(),
+    }
+}
+
+fn described(branch: &Value) -> String {
+    if takes(branch, &Kind::Bool(true)) {
+        "`true` or `false`".to_owned()
+    } else if takes(branch, &Kind::Integer(0.into())) {
+        let whole = if takes(branch, &Kind::Float(0.0)) {
+            "a number"
+        } else {
+            "a whole number"
+        };
+        format!("{whole}{}", limits(branch))
+    } else if takes(branch, &Kind::List(Vec::new())) {
+        let items = branch.get("items").map(wanted).unwrap_or_default();
+        match &*items {
+            "a string" => "a list of strings".to_owned(),
+            _ => format!("a list, each entry {items}"),
+        }
+    } else if takes(branch, &Kind::Map(Vec::new())) {
+        let keys: Vec<String> = properties(branch)
+            .map(|(key, _)| format!("`{key}`"))
+            .collect();
+        match &keys[..] {
+            [only] => format!("a mapping with the key {only}"),
+            _ => "a mapping".to_owned(),
+        }
+    } else {
+        "a string".to_owned()
+    }
+}
+
+fn limits(branch: &Value) -> String {
+    let limit = |name| branch.get(name).filter(|limit| limit.is_number());
+    match (
+        limit("minimum"),
+        limit("exclusiveMinimum"),
+        limit("maximum"),
+    ) {
+        (Some(least), _, Some(most)) => format!(" from {least} to {most}"),
+        (None, Some(bound), Some(most)) => format!(" above {bound} and at most {most}"),
+        (Some(least), _, None) => format!(" from {least}"),
+        _ => String::new(),
+    }
+}

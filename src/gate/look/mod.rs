@@ -1,0 +1,253 @@
+//! One look at one metric: is the head worse than the base by more than its noise explains?
+//!
+//! Everything is a loss: a bigger value is worse. The suite is fixed, so the noise that matters is
+//! that of running it again, not that of drawing other cases.
+
+mod noise;
+mod paired;
+
+use paired::Paired;
+
+/// Two losses this close are the same: no drop of a metric is told from rounding below it.
+pub(crate) const GUARD: f64 = 1e-9;
+
+/// How sure the upper bound is.
+pub(crate) const UPPER_CONFIDENCE: f64 = 0.90;
+
+/// Fewer cells than this per case, and one flip makes a case unstable or hides that it is: then
+/// every case is re-run.
+const FEW_CELLS: f64 = 3.0;
+
+/// The power that the minimum detectable drop is stated for.
+const POWER: f64 = 0.80;
+
+/// One case as both sides saw it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Case {
+    /// What both sides ran: the variants whose input was the same, or the case itself.
+    pub(crate) cells: Vec<Cell>,
+    /// How many samples of the metric each cell stands for; 1 where cells are variants.
+    pub(crate) weight: f64,
+}
+
+/// One cell: its loss in each repeat, none where the invocation failed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Cell {
+    /// On the base.
+    pub(crate) base: Vec<Option<f64>>,
+    /// On the head.
+    pub(crate) head: Vec<Option<f64>>,
+}
+
+impl Case {
+    /// How often it was run on the head, failed or not.
+    pub(crate) fn head_runs(&self) -> usize {
+        self.cells
+            .iter()
+            .map(|cell| cell.head.len())
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+/// Where the noise is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Noise {
+    /// The pipeline is declared deterministic: there is none.
+    Declared,
+    /// From the repeats; from the differences between cases where nothing was repeated.
+    Repeats,
+    /// From the differences between cases, whatever was repeated.
+    Cases,
+}
+
+/// What a look is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question {
+    /// A drop beyond this is a regression; in the metric's own unit.
+    pub(crate) max_drop: f64,
+    /// The probability of a false alarm that this look may spend on all gated metrics together.
+    pub(crate) alpha: f64,
+    /// How many metrics are gated: each gets its share of alpha.
+    pub(crate) gated: usize,
+    /// Where the noise is read from.
+    pub(crate) noise: Noise,
+    /// The share of the cases that may have been lost.
+    pub(crate) max_missing: f64,
+}
+
+/// What a look says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Worse, and not by noise.
+    Regression,
+    /// Not worse by more than is allowed.
+    Pass,
+    /// Neither can be said yet.
+    Inconclusive,
+}
+
+/// Why it says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// The drop is beyond the limit and beyond its noise.
+    Drop,
+    /// The drop is bounded below the limit.
+    Bounded,
+    /// The drop is beyond the limit, but noise may explain it.
+    Suspected,
+    /// The drop is within the limit, but a larger one is not ruled out.
+    Wide,
+}
+
+/// How the bounds came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// The pipeline is declared deterministic.
+    Declared,
+    /// Both sides are equal, value by value.
+    Identical,
+    /// The repeats, none of which varied.
+    Still,
+    /// The variation between repeats.
+    Repeats,
+    /// The variation between cases, one run on each side.
+    Cases,
+}
+
+/// What one look saw.
+#[derive(Clone, Debug)]
+pub(crate) struct Look {
+    /// What it says.
+    pub(crate) outcome: Outcome,
+    /// Why.
+    pub(crate) reason: Reason,
+    /// What the bounds rest on.
+    pub(crate) basis: Basis,
+    /// The mean loss of the base over the cells that both sides have.
+    pub(crate) base: f64,
+    /// The same of the head.
+    pub(crate) head: f64,
+    /// Head minus base: positive is worse.
+    pub(crate) drop: f64,
+    /// The drop is at least this, with confidence `1 - alpha`; none where nothing can be said.
+    pub(crate) lower: Option<f64>,
+    /// The drop is at most this, with confidence 0.90; none where nothing can be said.
+    pub(crate) upper: Option<f64>,
+    /// This metric's share of alpha, for the lower bound.
+    pub(crate) alpha: f64,
+    /// The smallest true drop that would be found four times in five; none where none would.
+    pub(crate) detectable: Option<f64>,
+    /// What one cell is worth.
+    pub(crate) resolution: f64,
+    /// How many cases were judged.
+    pub(crate) cases: usize,
+    /// How many cells they have.
+    pub(crate) cells: usize,
+    /// How many of the cases moved.
+    pub(crate) moved: usize,
+    /// What each case adds to the drop, by its place; 0 for a case that was not judged.
+    pub(crate) shares: Vec<f64>,
+    /// The places of the cases that moved or varied, or of all where a case has too few cells.
+    pub(crate) unstable: Vec<usize>,
+    /// The places of the cases that the base measured and the head did not.
+    pub(crate) lost: Vec<usize>,
+}
+
+/// Why there is nothing to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unmeasured {
+    /// The base has no value either.
+    Nothing,
+    /// Too many cases that the base measured have no value on the head.
+    Coverage {
+        /// Their places.
+        lost: Vec<usize>,
+        /// How many the base measured.
+        of: usize,
+    },
+}
+
+impl Look {
+    /// The cases to repeat before the next look; none once there is a verdict.
+    pub(crate) fn rerun(&self) -> &[usize] {
+        match self.outcome {
+            Outcome::Inconclusive => &self.unstable,
+            Outcome::Regression | Outcome::Pass => &[],
+        }
+    }
+}
+
+/// Looks once.
+///
+/// # Errors
+///
+/// Where the metric was not measured on one side or the other, or in too few cases.
+pub(crate) fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasured> {
+    let (paired, lost) = paired::pair(cases);
+    let measured = paired.len() + lost.len();
+    if measured == 0 {
+        return Err(Unmeasured::Nothing);
+    }
+    if paired.is_empty() || lost.len() as f64 > question.max_missing * measured as f64 + GUARD {
+        return Err(Unmeasured::Coverage { lost, of: measured });
+    }
+    let total: f64 = paired.iter().map(Paired::samples).sum();
+    let mean = |loss: &dyn Fn(&Paired) -> f64| -> f64 {
+        paired
+            .iter()
+            .map(|case| case.samples() / total * loss(case))
+            .sum()
+    };
+    let drop = mean(&Paired::difference);
+    let alpha = question.alpha / question.gated.max(1) as f64;
+    let spread = noise::spread(&paired, total, drop, question.noise);
+    let bounds = spread.bounds(drop, alpha);
+    let moved = paired.iter().filter(|case| case.has_moved()).count();
+    let beyond = drop > question.max_drop + GUARD;
+    let regressed = beyond
+        && bounds.lower.is_some_and(|lower| lower > GUARD)
+        && drop - spread.from_single_runs(&paired, total) > question.max_drop + GUARD;
+    let enough = spread.basis != Basis::Cases || moved == 0 || paired.len() >= noise::FEW_CASES;
+    let bounded = bounds
+        .upper
+        .is_some_and(|upper| upper <= question.max_drop + GUARD);
+    let (outcome, reason) = match () {
+        () if regressed => (Outcome::Regression, Reason::Drop),
+        () if bounded && enough => (Outcome::Pass, Reason::Bounded),
+        () if beyond => (Outcome::Inconclusive, Reason::Suspected),
+        () => (Outcome::Inconclusive, Reason::Wide),
+    };
+    let cells: usize = paired.iter().map(Paired::cells).sum();
+    let few = (cells as f64) < FEW_CELLS * paired.len() as f64;
+    let mut shares = vec![0.0; cases.len()];
+    for case in &paired {
+        shares[case.place()] = case.samples() / total * case.difference();
+    }
+    Ok(Look {
+        outcome,
+        reason,
+        basis: spread.basis,
+        base: mean(&Paired::base),
+        head: mean(&Paired::head),
+        drop,
+        lower: bounds.lower,
+        upper: bounds.upper,
+        alpha,
+        detectable: spread.detectable(question, alpha),
+        resolution: paired.iter().map(Paired::weight).fold(0.0, f64::max) / total,
+        cases: paired.len(),
+        cells,
+        moved,
+        shares,
+        unstable: paired
+            .iter()
+            .filter(|case| few || case.is_unstable())
+            .map(Paired::place)
+            .collect(),
+        lost,
+    })
+}
+
+#[cfg(test)]
+mod tests;

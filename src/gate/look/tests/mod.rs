@@ -1,0 +1,338 @@
+mod properties;
+
+use serde::Deserialize;
+
+use super::*;
+
+#[derive(Deserialize)]
+struct Worlds {
+    cases: Vec<World>,
+}
+
+/// One world of the conformance data: what one look must give.
+#[derive(Deserialize)]
+struct World {
+    look: usize,
+    base: Vec<String>,
+    head: Vec<String>,
+    verdict: String,
+    reason: String,
+    #[serde(rename = "D")]
+    drop: f64,
+    #[serde(rename = "L")]
+    lower: Option<f64>,
+    #[serde(rename = "U")]
+    upper: f64,
+    rerun: Vec<String>,
+}
+
+/// Repeats separated by `/`, one digit a cell.
+fn side(text: &str) -> Vec<Vec<Option<f64>>> {
+    let repeats: Vec<&str> = text.split('/').collect();
+    (0..repeats[0].len())
+        .map(|cell| {
+            repeats
+                .iter()
+                .map(|repeat| Some(f64::from(repeat.as_bytes()[cell] - b'0')))
+                .collect()
+        })
+        .collect()
+}
+
+/// A case from its two sides, written as in the conformance data.
+fn case(base: &str, head: &str) -> Case {
+    let cells = side(base)
+        .into_iter()
+        .zip(side(head))
+        .map(|(base, head)| Cell { base, head })
+        .collect();
+    Case { cells, weight: 1.0 }
+}
+
+const fn question(alpha: f64) -> Question {
+    Question {
+        max_drop: 0.05,
+        alpha,
+        gated: 1,
+        noise: Noise::Repeats,
+        max_missing: 0.1,
+    }
+}
+
+/// One run on each side, the value of each case given.
+fn values(pairs: &[(f64, f64)]) -> Vec<Case> {
+    pairs
+        .iter()
+        .map(|(base, head)| Case {
+            cells: vec![Cell {
+                base: vec![Some(1.0 - base)],
+                head: vec![Some(1.0 - head)],
+            }],
+            weight: 1.0,
+        })
+        .collect()
+}
+
+fn declared(cases: &[Case]) -> Look {
+    let question = Question {
+        noise: Noise::Declared,
+        ..question(0.0)
+    };
+    look(cases, &question).unwrap()
+}
+
+#[test]
+fn all_worlds_of_the_conformance_data_agree() {
+    let text = include_str!("../../../../tests/fixtures/gate_fixtures.json");
+    let worlds: Worlds = serde_json::from_str(text).unwrap();
+    assert_eq!(worlds.cases.len(), 576);
+    for (at, world) in worlds.cases.iter().enumerate() {
+        let cases: Vec<Case> = world
+            .base
+            .iter()
+            .zip(&world.head)
+            .map(|(base, head)| case(base, head))
+            .collect();
+        let look = look(&cases, &question([0.0, 0.02, 0.03][world.look])).unwrap();
+        let outcome = match look.outcome {
+            Outcome::Regression => "regressed",
+            Outcome::Pass => "ok",
+            Outcome::Inconclusive => "inconclusive",
+        };
+        let reason = match look.reason {
+            Reason::Drop => "drop",
+            Reason::Bounded => "bounded",
+            Reason::Suspected => "suspected",
+            Reason::Wide => "wide",
+        };
+        let rerun: Vec<String> = look
+            .rerun()
+            .iter()
+            .map(|case| format!("c{case:03}"))
+            .collect();
+        assert_eq!(
+            (outcome, reason),
+            (&*world.verdict, &*world.reason),
+            "world {at}"
+        );
+        assert!(
+            (look.drop - world.drop).abs() < 1e-9,
+            "world {at}: {look:?}"
+        );
+        assert_eq!(look.lower.is_some(), world.lower.is_some(), "world {at}");
+        let bounds = look
+            .lower
+            .zip(world.lower)
+            .into_iter()
+            .chain([(look.upper.unwrap(), world.upper)]);
+        for (got, want) in bounds {
+            assert!((got - want).abs() < 1e-6, "world {at}: {got} {want}");
+        }
+        assert_eq!(rerun, world.rerun, "world {at}");
+    }
+}
+
+#[test]
+fn nothing_measured_anywhere_is_unmeasured() {
+    let none = Case {
+        cells: vec![Cell {
+            base: vec![None],
+            head: vec![Some(0.0)],
+        }],
+        weight: 1.0,
+    };
+    assert_eq!(look(&[], &question(0.0)).unwrap_err(), Unmeasured::Nothing);
+    assert_eq!(
+        look(&[none], &question(0.0)).unwrap_err(),
+        Unmeasured::Nothing
+    );
+}
+
+#[test]
+fn null_on_the_head_is_lost_coverage() {
+    let mut cases = vec![case("000", "000"); 3];
+    for cell in cases.iter_mut().flat_map(|case| &mut case.cells) {
+        cell.head = vec![None];
+    }
+    let lost = Unmeasured::Coverage {
+        lost: vec![0, 1, 2],
+        of: 3,
+    };
+    assert_eq!(look(&cases, &question(0.0)).unwrap_err(), lost);
+}
+
+#[test]
+fn one_lost_case_of_twenty_is_named_and_the_others_are_judged() {
+    let mut cases = vec![case("000", "000"); 20];
+    for cell in &mut cases[7].cells {
+        cell.head = Vec::new();
+    }
+    let look = look(&cases, &question(0.0)).unwrap();
+    assert_eq!(
+        (look.outcome, look.cases, look.lost),
+        (Outcome::Pass, 19, vec![7])
+    );
+}
+
+#[test]
+fn three_lost_cases_of_twenty_are_too_many_and_two_are_not() {
+    for (lost, measured) in [(2, true), (3, false)] {
+        let mut cases = vec![case("000", "000"); 20];
+        for cell in cases[..lost].iter_mut().flat_map(|case| &mut case.cells) {
+            cell.head = vec![None, None];
+        }
+        assert_eq!(look(&cases, &question(0.0)).is_ok(), measured, "{lost}");
+    }
+}
+
+#[test]
+fn an_infinite_loss_is_no_measurement() {
+    let mut cases = vec![case("000", "000"); 3];
+    cases[0].cells[0].head = vec![Some(f64::INFINITY)];
+    cases[1].cells[0].base = vec![Some(f64::NAN)];
+    let look = look(&cases, &question(0.0)).unwrap();
+    assert_eq!((look.cases, look.cells, look.drop), (3, 7, 0.0));
+}
+
+#[test]
+fn identical_reports_pass_even_with_one_case_and_one_run() {
+    for cases in [
+        vec![case("010", "010")],
+        vec![case("010/000", "010/000"); 4],
+    ] {
+        let look = look(&cases, &question(0.0)).unwrap();
+        assert_eq!(look.outcome, Outcome::Pass, "{look:?}");
+    }
+}
+
+#[test]
+fn one_case_and_one_run_each_decide_nothing_once_it_moved() {
+    for (base, head) in [("000", "111"), ("111", "000")] {
+        let look = look(&[case(base, head)], &question(0.02)).unwrap();
+        assert_eq!(look.outcome, Outcome::Inconclusive);
+        assert_eq!(
+            (look.lower, look.upper, look.detectable),
+            (None, None, None)
+        );
+    }
+}
+
+#[test]
+fn four_cases_that_moved_in_one_run_are_too_few_to_pass_and_five_are_not() {
+    for (count, outcome) in [(4, Outcome::Inconclusive), (5, Outcome::Pass)] {
+        let look = look(&vec![case("1111", "1110"); count], &question(0.0)).unwrap();
+        assert_eq!((look.moved, look.outcome), (count, outcome));
+    }
+}
+
+#[test]
+fn a_drop_of_exactly_the_limit_passes_wherever_it_starts() {
+    for (base, head) in [(0.80, 0.75), (0.85, 0.80), (1.0, 0.95), (0.05, 0.0)] {
+        let look = declared(&values(&[(base, head); 3]));
+        assert_eq!(look.outcome, Outcome::Pass, "{base} to {head}");
+    }
+}
+
+#[test]
+fn a_drop_beyond_the_limit_with_no_variation_is_a_regression() {
+    let cases = values(&[(0.85, 0.7999); 3]);
+    assert_eq!(declared(&cases).outcome, Outcome::Regression);
+    // The same where repeats showed that nothing varies.
+    let repeated: Vec<Case> = cases
+        .into_iter()
+        .map(|mut case| {
+            for cell in &mut case.cells {
+                cell.base = cell.base.repeat(3);
+                cell.head = cell.head.repeat(3);
+            }
+            case
+        })
+        .collect();
+    let look = look(&repeated, &question(0.02)).unwrap();
+    assert_eq!(
+        (look.outcome, look.basis),
+        (Outcome::Regression, Basis::Still)
+    );
+}
+
+#[test]
+fn an_improvement_passes() {
+    assert_eq!(declared(&values(&[(0.5, 0.9); 3])).outcome, Outcome::Pass);
+    let look = look(&values(&[(0.5, 0.9); 9]), &question(0.0)).unwrap();
+    assert_eq!(look.outcome, Outcome::Pass);
+}
+
+#[test]
+fn a_look_without_alpha_never_says_regression() {
+    let look = look(&vec![case("000/000/000", "111"); 20], &question(0.0)).unwrap();
+    assert_eq!(
+        (look.outcome, look.reason),
+        (Outcome::Inconclusive, Reason::Suspected)
+    );
+    assert_eq!(look.rerun().len(), 20);
+}
+
+#[test]
+fn alpha_is_shared_between_the_gated_metrics() {
+    let cases = vec![
+        case("000/000/010", "011/010/010"),
+        case("000/100/000", "110/010/000"),
+    ];
+    let lower = |alpha, gated| {
+        let question = Question {
+            gated,
+            ..question(alpha)
+        };
+        look(&cases, &question).unwrap().lower.unwrap()
+    };
+    assert!((lower(0.03, 3) - lower(0.01, 1)).abs() < 1e-12);
+    assert!(lower(0.03, 3) < lower(0.03, 1));
+}
+
+#[test]
+fn with_two_cells_a_case_every_case_is_run_again() {
+    let cases = [
+        case("00/00", "00"),
+        case("00/00", "11"),
+        case("00/00", "00"),
+    ];
+    assert_eq!(look(&cases, &question(0.0)).unwrap().rerun(), [0, 1, 2]);
+    let cases = [
+        case("000/000", "000"),
+        case("000/000", "111"),
+        case("000/000", "000"),
+    ];
+    assert_eq!(look(&cases, &question(0.0)).unwrap().rerun(), [1]);
+}
+
+#[test]
+fn a_cell_that_failed_once_does_not_shift_its_case() {
+    // The second cell is always bad; that it failed in the last repeat is no improvement.
+    let mut cases = vec![case("01/01/01", "01/01/01"); 6];
+    cases[0].cells[1].head[2] = None;
+    let look = look(&cases, &question(0.02)).unwrap();
+    assert_eq!(
+        (look.drop, look.moved, look.outcome),
+        (0.0, 0, Outcome::Pass)
+    );
+}
+
+#[test]
+fn a_moved_case_whose_rerun_failed_is_not_taken_as_certain() {
+    let mut cases = vec![case("000/000/000", "000/000/000"); 9];
+    cases.push(case("000", "111"));
+    let look = look(&cases, &question(0.02)).unwrap();
+    assert_eq!(
+        (look.outcome, look.reason),
+        (Outcome::Inconclusive, Reason::Suspected)
+    );
+}
+
+#[test]
+fn the_detectable_drop_and_the_resolution_are_told() {
+    let look = look(&vec![case("0000", "0000"); 5], &question(0.02)).unwrap();
+    assert_eq!((look.detectable, look.resolution), (Some(0.05), 0.05));
+    let noisy = vec![case("0000/0010/0000", "0000/1000/0000"); 5];
+    let noisy = super::look(&noisy, &question(0.02)).unwrap();
+    assert!(noisy.detectable.unwrap() > 0.1, "{noisy:?}");
+}

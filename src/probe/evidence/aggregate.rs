@@ -1,0 +1,221 @@
+//! Means over samples, with their intervals and their parts per case.
+
+use std::collections::BTreeMap;
+
+use super::Survey;
+use crate::digest::Fields;
+use crate::probe::{CaseRecord, CaseValue, Cell, Ending, Interval, Metric, VariantRecord};
+use crate::stats;
+
+/// Which way a distance turns into a figure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// 1 - distance.
+    Stability,
+    /// The distance itself.
+    Distance,
+}
+
+impl Turn {
+    /// The figure of one distance.
+    pub(super) fn of(self, distance: f64) -> f64 {
+        match self {
+            Self::Stability => 1.0 - distance,
+            Self::Distance => distance,
+        }
+    }
+}
+
+/// How much of a figure is told per case.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// Nothing.
+    None,
+    /// The value of each case.
+    Cases,
+    /// The same, and every sample: what the gate pairs.
+    Cells,
+}
+
+/// The cases that figures are made from.
+pub(super) struct Figures<'a> {
+    /// What the measurement is about.
+    pub(super) survey: &'a Survey<'a>,
+    /// What was seen.
+    pub(super) cases: &'a BTreeMap<String, CaseRecord>,
+    /// How it ended.
+    pub(super) ending: Ending,
+}
+
+impl Figures<'_> {
+    /// The mean over the samples of the variants that `pick` takes; uniform over samples.
+    pub(super) fn mean(&self, pick: &dyn Fn(&VariantRecord) -> bool, turn: Turn, detail: Detail) -> Metric {
+        let mut distances = Vec::new();
+        let mut clusters = Vec::new();
+        let mut failed = 0;
+        let mut per_case = BTreeMap::new();
+        for (name, case) in self.cases {
+            let picked: Vec<&VariantRecord> = case.variants.iter().filter(|v| pick(v)).collect();
+            let samples = || picked.iter().flat_map(|variant| &variant.samples);
+            let here: Vec<f64> = samples().filter_map(|sample| sample.distance).collect();
+            failed += samples().count() - here.len();
+            if !here.is_empty() {
+                let sum: f64 = here.iter().map(|distance| turn.of(*distance)).sum();
+                clusters.push((sum, here.len()));
+            }
+            if detail != Detail::None && !picked.is_empty() {
+                per_case.insert(name.clone(), case_value(case, &picked, turn, detail));
+            }
+            distances.extend(here);
+        }
+        let value = stats::mean(&distances)
+            .map(|mean| turn.of(mean))
+            .ok_or_else(|| self.why_empty(failed, turn));
+        let interval = stats::clustered_interval(&clusters);
+        let mut metric = Metric::new(value, distances.len(), failed).interval(ends(interval));
+        metric.per_case = per_case;
+        metric
+    }
+
+    /// Why there is no sample.
+    fn why_empty(&self, failed: usize, turn: Turn) -> String {
+        let config = self.survey.config;
+        if self.ending == Ending::DryRun {
+            "dry run: nothing was run".to_owned()
+        } else if self.ending == Ending::Failed {
+            "every baseline invocation failed".to_owned()
+        } else if failed > 0 {
+            format!("all {failed} invocations failed")
+        } else if turn == Turn::Distance && config.governing_types.is_empty() {
+            "no governing types are declared".to_owned()
+        } else if turn == Turn::Distance && self.survey.corpus.cases.len() < 2 {
+            "there is only one case, and so no other to take evidence from".to_owned()
+        } else if self.ending == Ending::Interrupted {
+            "the run was stopped before any of these variants had finished".to_owned()
+        } else {
+            "no variant could be made; the notices say why".to_owned()
+        }
+    }
+
+    /// K = (1 - invariance) + (1 - sensitivity), in [0, 2]. The interval adds the ends of the two
+    /// parts, and so covers at least 95 %.
+    pub(super) fn kelvin(&self, invariance: &Metric, sensitivity: &Metric) -> Metric {
+        let value = match (invariance.value, sensitivity.value) {
+            (Some(invariance), Some(sensitivity)) => Ok((1.0 - invariance) + (1.0 - sensitivity)),
+            (None, _) => Err(part_missing("invariance", invariance)),
+            (_, None) => Err(part_missing("sensitivity", sensitivity)),
+        };
+        let interval = invariance
+            .interval
+            .zip(sensitivity.interval)
+            .filter(|_| value.is_ok())
+            .map(|(inv, sens)| Interval {
+                low: (1.0 - inv.high) + (1.0 - sens.high),
+                high: (1.0 - inv.low) + (1.0 - sens.low),
+            });
+        let mut metric = Metric::new(
+            value,
+            invariance.n + sensitivity.n,
+            invariance.n_failed + sensitivity.n_failed,
+        )
+        .lower_is_better()
+        .interval(interval);
+        metric.per_case = invariance
+            .per_case
+            .iter()
+            .filter_map(|(name, inv)| {
+                let sens = sensitivity.per_case.get(name)?;
+                let value = (1.0 - inv.value?) + (1.0 - sens.value?);
+                let value = CaseValue {
+                    value: Some(value),
+                    n: inv.n + sens.n,
+                    repeats: Vec::new(),
+                    cells: BTreeMap::new(),
+                };
+                Some((name.clone(), value))
+            })
+            .collect();
+        metric
+    }
+
+    /// Failed invocations over all that were made.
+    pub(super) fn failure_rate(&self) -> Metric {
+        let clusters: Vec<(f64, usize)> = self
+            .cases
+            .values()
+            .map(|case| {
+                let samples = case.variants.iter().map(|variant| variant.samples.len());
+                let made = case.baseline.len() + case.replays.len() + samples.sum::<usize>();
+                (case.failed as f64, made)
+            })
+            .filter(|(_, made)| *made > 0)
+            .collect();
+        let failed: usize = self.cases.values().map(|case| case.failed).sum();
+        let made: usize = clusters.iter().map(|(_, made)| made).sum();
+        let value = if made == 0 {
+            Err("nothing was run".to_owned())
+        } else {
+            Ok(failed as f64 / made as f64)
+        };
+        Metric::new(value, made, failed)
+            .lower_is_better()
+            .interval(ends(stats::clustered_interval(&clusters)))
+    }
+}
+
+/// Why a figure is null whose part is.
+pub(super) fn part_missing(part: &str, metric: &Metric) -> String {
+    let reason = metric.reason.as_deref().unwrap_or("not measured");
+    format!("{part} is null: {reason}")
+}
+
+/// The ends of an interval as a report has them.
+pub(super) fn ends(interval: Option<(f64, f64)>) -> Option<Interval> {
+    interval.map(|(low, high)| Interval { low, high })
+}
+
+fn case_value(
+    case: &CaseRecord,
+    picked: &[&VariantRecord],
+    turn: Turn,
+    detail: Detail,
+) -> CaseValue {
+    let distances: Vec<f64> = picked
+        .iter()
+        .flat_map(|variant| variant.samples.iter().filter_map(|sample| sample.distance))
+        .collect();
+    let rounds = picked.iter().map(|variant| variant.samples.len()).max();
+    let repeats = (0..rounds.unwrap_or(0))
+        .map(|round| {
+            let distances: Vec<f64> = picked
+                .iter()
+                .filter_map(|variant| variant.samples.get(round)?.distance)
+                .collect();
+            stats::mean(&distances).map(|mean| turn.of(mean))
+        })
+        .collect();
+    let cells = picked
+        .iter()
+        .filter(|_| detail == Detail::Cells)
+        .map(|variant| {
+            let cell = Cell {
+                input: Fields::of("kelvin/pair/v1")
+                    .field("baseline", case.input.bytes())
+                    .field("variant", variant.input.bytes())
+                    .digest(),
+                values: variant
+                    .samples
+                    .iter()
+                    .map(|sample| sample.distance.map(|distance| turn.of(distance)))
+                    .collect(),
+            };
+            (variant.id.clone(), cell)
+        })
+        .collect();
+    CaseValue {
+        value: stats::mean(&distances).map(|mean| turn.of(mean)),
+        n: distances.len(),
+        repeats,
+        cells,
+    }
+}

@@ -1,0 +1,170 @@
+//! From records to figures: invariance, sensitivity, the Kelvin score and what explains them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Survey;
+use super::aggregate::{Detail, Figures, Turn, ends, part_missing};
+use super::noise::corrected;
+use crate::config::Config;
+use crate::perturb::{self, Figure, Plan};
+use crate::probe::{CaseRecord, Ending, Metric, VariantRecord};
+use crate::stats;
+
+/// The figure that the samples of a variant count into.
+fn figure(config: &Config, kind: &str) -> Option<Figure> {
+    let figure = perturb::find(kind)?.figure();
+    Some(match figure {
+        Figure::Drop if config.perturbations.count_drop => Figure::Invariance,
+        figure => figure,
+    })
+}
+
+/// Fills in the scores of one case.
+pub(super) fn score_case(config: &Config, case: &mut CaseRecord) {
+    let mean = |wanted: Figure| {
+        let distances: Vec<f64> = case
+            .variants
+            .iter()
+            .filter(|variant| figure(config, &variant.kind) == Some(wanted))
+            .flat_map(|variant| variant.samples.iter().filter_map(|sample| sample.distance))
+            .collect();
+        (stats::mean(&distances), distances.len())
+    };
+    let (drift, invariance_n) = mean(Figure::Invariance);
+    let (sensitivity, sensitivity_n) = mean(Figure::Sensitivity);
+    case.invariance = drift.map(|drift| 1.0 - drift);
+    case.invariance_n = invariance_n;
+    case.sensitivity = sensitivity;
+    case.sensitivity_n = sensitivity_n;
+}
+
+/// Every figure of the probe.
+pub(super) fn metrics(
+    survey: &Survey<'_>,
+    plans: &BTreeMap<usize, Plan>,
+    cases: &BTreeMap<String, CaseRecord>,
+    ending: Ending,
+) -> BTreeMap<String, Metric> {
+    let config = survey.config;
+    let figures = Figures {
+        survey,
+        cases,
+        ending,
+    };
+    let is = |wanted: Figure| {
+        move |variant: &VariantRecord| figure(config, &variant.kind) == Some(wanted)
+    };
+    let mut metrics = BTreeMap::new();
+    let mut put = |name: String, metric: Metric| metrics.insert(format!("evidence.{name}"), metric);
+
+    let invariance = figures.mean(&is(Figure::Invariance), Turn::Stability, Detail::Cells);
+    let sensitivity = figures.mean(&is(Figure::Sensitivity), Turn::Distance, Detail::Cells);
+    put("kelvin_score".into(), figures.kelvin(&invariance, &sensitivity));
+    put("invariance_case_mean".into(), case_mean(&invariance));
+    put("sensitivity_case_mean".into(), case_mean(&sensitivity));
+    if config.noise_floor.is_some() {
+        let eta = figures.noise_floor();
+        let (inv, sens) = (
+            corrected(&invariance, &eta, Turn::Stability),
+            corrected(&sensitivity, &eta, Turn::Distance),
+        );
+        put("kelvin_score_corrected".into(), figures.kelvin(&inv, &sens));
+        put("invariance_corrected".into(), inv);
+        put("sensitivity_corrected".into(), sens);
+        put("noise_floor".into(), eta);
+    }
+
+    let kinds: BTreeSet<&str> = plans
+        .values()
+        .flat_map(|plan| plan.variants.iter().map(|variant| variant.kind))
+        .collect();
+    for kind in kinds {
+        let of_kind = |variant: &VariantRecord| variant.kind == kind;
+        match figure(config, kind) {
+            Some(Figure::Invariance) => {
+                let metric = figures.mean(&of_kind, Turn::Stability, Detail::None);
+                put(format!("invariance.{kind}"), metric);
+            }
+            Some(Figure::Mechanical) => {
+                let metric = figures.mean(&of_kind, Turn::Distance, Detail::None);
+                put(format!("mechanical_sensitivity.{kind}"), metric);
+            }
+            _ => {}
+        }
+    }
+    let pads = |variant: &VariantRecord| matches!(&*variant.kind, "pad_length" | "pad_content");
+    put("invariance.pad".into(), figures.mean(&pads, Turn::Stability, Detail::None));
+    for governing in &config.governing_types {
+        let of_type = |variant: &VariantRecord| {
+            is(Figure::Sensitivity)(variant) && variant.unit_type.as_ref() == Some(governing)
+        };
+        let metric = figures.mean(&of_type, Turn::Distance, Detail::Cases);
+        put(format!("sensitivity.{governing}"), metric);
+    }
+
+    let enabled = |wanted: Figure| {
+        perturb::ALL.iter().any(|kind| {
+            figure(config, kind.name()) == Some(wanted) && perturb::is_enabled(*kind, config)
+        })
+    };
+    if enabled(Figure::Condition) {
+        let condition = figures.mean(&is(Figure::Condition), Turn::Distance, Detail::Cases);
+        put("content_effect".into(), content_effect(&sensitivity, &condition));
+        put("sensitivity_condition".into(), condition);
+    }
+    if enabled(Figure::Mechanical) {
+        let metric = figures.mean(&is(Figure::Mechanical), Turn::Distance, Detail::Cases);
+        put("mechanical_sensitivity".into(), metric);
+    }
+    if perturb::ALL
+        .iter()
+        .any(|kind| kind.figure() == Figure::Drop && perturb::is_enabled(*kind, config))
+    {
+        let types: BTreeSet<&String> = cases
+            .values()
+            .flat_map(|case| &case.variants)
+            .filter(|variant| is_drop(variant))
+            .filter_map(|variant| variant.unit_type.as_ref())
+            .collect();
+        for unit_type in types {
+            let of_type = |variant: &VariantRecord| {
+                is_drop(variant) && variant.unit_type.as_ref() == Some(unit_type)
+            };
+            let metric = figures.mean(&of_type, Turn::Stability, Detail::None);
+            put(format!("drop.{unit_type}"), metric);
+        }
+    }
+    put("failure_rate".into(), figures.failure_rate());
+    put("invariance".into(), gated(invariance));
+    put("sensitivity".into(), gated(sensitivity));
+    metrics
+}
+
+fn is_drop(variant: &VariantRecord) -> bool {
+    perturb::find(&variant.kind).is_some_and(|kind| kind.figure() == Figure::Drop)
+}
+
+fn gated(mut metric: Metric) -> Metric {
+    metric.gated = true;
+    metric
+}
+
+/// The mean of the cases' own means, so that one large case cannot hide the others.
+fn case_mean(metric: &Metric) -> Metric {
+    let values: Vec<f64> = metric.per_case.values().filter_map(|case| case.value).collect();
+    let clusters: Vec<(f64, usize)> = values.iter().map(|value| (*value, 1)).collect();
+    let value = stats::mean(&values)
+        .ok_or_else(|| metric.reason.clone().unwrap_or_else(|| "no case has a value".to_owned()));
+    Metric::new(value, values.len(), metric.n_failed)
+        .interval(ends(stats::clustered_interval(&clusters)))
+}
+
+/// What a whole-unit swap moves beyond what the exchange of the conditions alone moves.
+fn content_effect(sensitivity: &Metric, condition: &Metric) -> Metric {
+    let value = match (sensitivity.value, condition.value) {
+        (Some(sensitivity), Some(condition)) => Ok((sensitivity - condition).max(0.0)),
+        (None, _) => Err(part_missing("sensitivity", sensitivity)),
+        (_, None) => Err(part_missing("sensitivity_condition", condition)),
+    };
+    Metric::new(value, condition.n, condition.n_failed)
+}

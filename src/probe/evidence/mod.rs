@@ -1,0 +1,33 @@
+//! The evidence probe: does the decision move only when the evidence that should govern it moves?
+//!
+//! Plans the variants of every case, runs baselines and variants, compares decisions, and makes the
+//! metrics `evidence.*`.
+
+mod aggregate;
+mod figures;
+mod inputs;
+mod measure;
+mod noise;
+mod records;
+mod schedule;
+
+use std::collections::BTreeMap;
+
+use crate::notice::Notice;
+use crate::probe::{CaseRecord, Ending, Metric};
+
+pub(crate) use inputs::Inputs;
+pub(crate) use measure::{Forecast, Measurement, Survey, plan};
+
+/// What the evidence probe hands on.
+#[derive(Debug)]
+pub(crate) struct Evidence {
+    /// The figures, by id.
+    pub(crate) metrics: BTreeMap<String, Metric>,
+    /// Every case that was looked at, by name.
+    pub(crate) cases: BTreeMap<String, CaseRecord>,
+    /// What is not about one case.
+    pub(crate) notices: Vec<Notice>,
+    /// How it ended.
+    pub(crate) ending: Ending,
+}

@@ -1,0 +1,190 @@
+//! From outcomes to records: what was seen in each case.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::schedule::{Outcomes, Rounds};
+use super::{Evidence, Survey, figures, noise};
+use crate::notice::{Code, Notice};
+use crate::perturb::Plan;
+use crate::probe::{CaseRecord, Ending, Sample, UnitRecord, VariantRecord};
+use crate::run::Outcome;
+
+/// Over this share of failed invocations a case is marked insufficient.
+const INSUFFICIENT_ABOVE: f64 = 0.2;
+
+/// Turns outcomes into records, and records into figures.
+pub(super) fn tell(
+    survey: &Survey<'_>,
+    plans: &BTreeMap<usize, Plan>,
+    rounds: &Rounds,
+    outcomes: &Outcomes,
+    ending: Ending,
+) -> Evidence {
+    let cases: BTreeMap<String, CaseRecord> = survey
+        .places
+        .iter()
+        .map(|&place| {
+            let name = survey.corpus.cases[place].name.to_string();
+            (name, record(survey, place, &plans[&place], rounds, outcomes))
+        })
+        .collect();
+    let mut notices = Vec::new();
+    let failed: Vec<&str> = cases
+        .iter()
+        .filter(|(_, case)| case.baseline.first().is_some_and(|s| s.failure.is_some()))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !failed.is_empty() {
+        notices.push(
+            Notice::new(
+                Code::BaselineFailed,
+                format!(
+                    "the baseline failed in {} of {} cases, which are in no score: {}",
+                    failed.len(),
+                    cases.len(),
+                    failed.join(", ")
+                ),
+            )
+            .counts(cases.len(), cases.len() - failed.len()),
+        );
+    }
+    let metrics = figures::metrics(survey, plans, &cases, ending);
+    Evidence {
+        metrics,
+        cases,
+        notices,
+        ending,
+    }
+}
+
+fn record(
+    survey: &Survey<'_>,
+    place: usize,
+    plan: &Plan,
+    rounds: &Rounds,
+    outcomes: &Outcomes,
+) -> CaseRecord {
+    let case = &survey.corpus.cases[place];
+    let (repeats, baselines) = (rounds.repeats(place), rounds.baselines(place));
+    let of = |variant: Option<&Arc<str>>, repeat| outcomes.get(&case.name, variant, repeat);
+    let baseline: Vec<Sample> = (1..=repeats)
+        .map_while(|repeat| of(None, repeat).map(sample))
+        .collect();
+    let replays: Vec<Sample> = (repeats + 1..=baselines)
+        .filter_map(|repeat| of(None, repeat).map(sample))
+        .collect();
+    let variants: Vec<VariantRecord> = plan
+        .variants
+        .iter()
+        .map(|variant| VariantRecord {
+            id: variant.id.to_string(),
+            kind: variant.kind.to_owned(),
+            relation: variant.figure.relation(),
+            unit_type: variant.unit_type.as_deref().map(str::to_owned),
+            input: variant.input,
+            notes: variant.notes.clone(),
+            samples: (1..=repeats)
+                .map_while(|repeat| {
+                    let mut sample = sample(of(Some(&variant.id), repeat)?);
+                    sample.distance = baseline
+                        .get(repeat - 1)
+                        .and_then(|baseline| baseline.decision.as_ref())
+                        .zip(sample.decision.as_ref())
+                        .map(|(before, after)| survey.scorer.distance(before, after));
+                    Some(sample)
+                })
+                .collect(),
+        })
+        .collect();
+    let all = baseline
+        .iter()
+        .chain(&replays)
+        .chain(variants.iter().flat_map(|variant| &variant.samples));
+    let (made, failed) = all.fold((0, 0), |(made, failed), sample| {
+        (made + 1, failed + usize::from(sample.failure.is_some()))
+    });
+    let insufficient = failed as f64 > INSUFFICIENT_ABOVE * made as f64;
+    let mut notices = plan.notices.clone();
+    notices.extend(failure_notices(&case.name, &variants, made, failed, insufficient));
+    let mut record = CaseRecord {
+        file: case.file.clone(),
+        folder: case.name.to_string(),
+        input: case.digest,
+        units: case
+            .units
+            .iter()
+            .map(|unit| UnitRecord {
+                unit_type: unit.unit_type.to_string(),
+                line: unit.line,
+            })
+            .collect(),
+        sigma: None,
+        baseline,
+        replays,
+        variants,
+        invariance: None,
+        invariance_n: 0,
+        sensitivity: None,
+        sensitivity_n: 0,
+        failed,
+        insufficient,
+        notices,
+    };
+    record.sigma = noise::sigma(survey, &record);
+    figures::score_case(survey.config, &mut record);
+    record
+}
+
+fn sample(outcome: &Outcome) -> Sample {
+    match &outcome.result {
+        Ok(decision) => Sample {
+            decision: Some(decision.clone()),
+            ..Sample::default()
+        },
+        Err(failure) => Sample {
+            failure: Some(failure.clone()),
+            ..Sample::default()
+        },
+    }
+}
+
+fn failure_notices(
+    name: &str,
+    variants: &[VariantRecord],
+    made: usize,
+    failed: usize,
+    insufficient: bool,
+) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let by_kind = variants.iter().fold(BTreeMap::new(), |mut kinds, variant| {
+        let (made, failed) = kinds.entry(variant.kind.as_str()).or_insert((0, 0));
+        *made += variant.samples.len();
+        *failed += variant.samples.iter().filter(|s| s.failure.is_some()).count();
+        kinds
+    });
+    for (kind, (made, failed)) in by_kind {
+        if failed > 0 {
+            notices.push(
+                Notice::new(
+                    Code::VariantsFailed,
+                    format!("{failed} of {made} invocations failed and are in no score"),
+                )
+                .case(name)
+                .kind(kind)
+                .counts(made, made - failed),
+            );
+        }
+    }
+    if insufficient {
+        notices.push(
+            Notice::new(
+                Code::Insufficient,
+                format!("{failed} of {made} invocations failed: too many to judge this case"),
+            )
+            .case(name)
+            .counts(made, made - failed),
+        );
+    }
+    notices
+}

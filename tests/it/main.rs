@@ -1,0 +1,16 @@
+//! End to end: the real binary on real folders, with pipelines of a few lines of shell.
+
+/// A project in a temporary folder, and what the binary says about it.
+mod project;
+
+/// Scores of pipelines whose behaviour is known.
+mod scores;
+
+/// What a run leaves on disk, and what it never touches.
+mod disk;
+
+/// Failures, signals and runs that were cut off.
+mod stopped;
+
+/// The command line: exit codes, formats, messages.
+mod command_line;

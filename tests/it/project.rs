@@ -1,0 +1,199 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A project in a temporary folder.
+pub(crate) struct Project {
+    folder: TempDir,
+    root: PathBuf,
+}
+
+/// What the binary said and how it ended.
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Decides by the governing units alone, in any order: grounded.
+pub(crate) const GROUNDED: &str = r###"
+awk '/^## /{on=0} /^## Rule/{on=1} on' "$1" | sed '/^$/d' | sort | cksum | cut -d' ' -f1 > "$2.sum"
+printf '{"decision": "%s"}' "$(cat "$2.sum")" > "$2"
+"###;
+
+/// Decides the same whatever it reads.
+pub(crate) const CONSTANT: &str = r#"printf '{"decision": "go"}' > "$2""#;
+
+/// Decides by the unit that comes first.
+pub(crate) const FIRST_UNIT: &str =
+    r###"printf '{"decision": "%s"}' "$(grep -m1 '^## ' "$1" | cksum | cut -d' ' -f1)" > "$2""###;
+
+impl Project {
+    /// Four cases of five units, of which one, `rule`, governs; and a pipeline.
+    pub(crate) fn new(script: &str) -> Self {
+        Self::in_folder("project", script)
+    }
+
+    /// The same in a folder with a name of one's own.
+    pub(crate) fn in_folder(name: &str, script: &str) -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        let root = folder.path().join(name);
+        fs::create_dir_all(root.join("cases")).expect("made");
+        let project = Self { folder, root };
+        for (at, case) in ["alder", "birch", "cedar", "dogwood"].iter().enumerate() {
+            project.write(&format!("cases/{case}.md"), &case_text(case, at));
+        }
+        project.write("pipeline.sh", script);
+        project.config("");
+        project
+    }
+
+    /// Writes `kelvin.yaml` with further lines.
+    pub(crate) fn config(&self, more: &str) -> &Self {
+        self.write(
+            "kelvin.yaml",
+            &format!(
+                "run: sh pipeline.sh {{input}} {{output}}\ncases: cases\ndecision_field: decision\n\
+                 governing_types: [rule]\njobs: 2\n{more}"
+            ),
+        );
+        self
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("it has a folder")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    pub(crate) fn json(&self, path: &str) -> Value {
+        serde_json::from_str(&self.read(path)).expect("it is JSON")
+    }
+
+    /// The run report without the part that may differ between equal runs.
+    pub(crate) fn report(&self) -> Value {
+        let mut report = self.json("kelvin/report.json");
+        report["run"]["session"].take();
+        report
+    }
+
+    /// A figure of the run report.
+    pub(crate) fn figure(&self, id: &str) -> Value {
+        self.json("kelvin/report.json")["metrics"][format!("evidence.{id}")]["value"].clone()
+    }
+
+    /// The binary with an environment that tells it nothing.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kelvin"));
+        command
+            .args(arguments)
+            .current_dir(&self.root)
+            .stdin(Stdio::null());
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            let told = ["GITHUB_", "RUNNER_", "ACTIONS_", "INPUT_", "KELVIN_"];
+            if told.iter().any(|prefix| text.starts_with(prefix)) || text == "CI" {
+                command.env_remove(&name);
+            }
+        }
+        command.env("HOME", self.folder.path()).env_remove("NO_COLOR");
+        command
+    }
+
+    pub(crate) fn kelvin(&self, arguments: &[&str]) -> Said {
+        let output = self.command(arguments).output().expect("the binary starts");
+        Said {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("stdout is text"),
+            stderr: String::from_utf8(output.stderr).expect("stderr is text"),
+        }
+    }
+
+    /// Starts the binary and leaves it running.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary starts")
+    }
+
+    /// Runs a check that has to end with 0.
+    pub(crate) fn check(&self) -> Said {
+        self.kelvin(&["check"]).expect(0)
+    }
+
+    /// Every file below a folder, with its bytes.
+    pub(crate) fn files(&self, path: &str) -> BTreeMap<String, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        let root = self.path(path);
+        let mut folders = vec![root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).expect("listed") {
+                let path = entry.expect("listed").path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let name = path.strip_prefix(&root).expect("below").display().to_string();
+                    files.insert(name, fs::read(&path).expect("read"));
+                }
+            }
+        }
+        files
+    }
+
+    /// How often the pipeline was called, where it says so in `calls`.
+    pub(crate) fn calls(&self) -> usize {
+        fs::read_to_string(self.path("calls")).map_or(0, |text| text.lines().count())
+    }
+}
+
+impl Said {
+    /// Demands an exit code, and shows everything where it is another.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(
+            self.code,
+            Some(code),
+            "stdout:\n{}\nstderr:\n{}",
+            self.stdout,
+            self.stderr
+        );
+        self
+    }
+}
+
+/// A script that counts its calls in `calls` and then does the other.
+pub(crate) fn counting(script: &str) -> String {
+    format!("echo x >> calls\n{script}")
+}
+
+fn case_text(name: &str, at: usize) -> String {
+    format!(
+        "# Request {name}\n\nSent in on day {at}.\n\n\
+         ## Summary\n\nThe {name} team asks for room {at}.\n\n\
+         ## Rule\n\nRoom {at} may be given to at most {} people.\n\n\
+         ## Cost\n\nThe room costs {} a day.\n\n\
+         ## History\n\nThe team had room {} last year.\n\n\
+         ## Contact\n\nWrite to the {name} desk.\n",
+        at + 3,
+        100 + at,
+        at + 10,
+    )
+}

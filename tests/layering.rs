@@ -1,0 +1,200 @@
+//! The dependency rule: values flow to the right, imports point to the left.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Modules that any other may import; among themselves they may too.
+const LEAVES: &[&str] = &["exit", "digest", "draw", "file", "notice", "stats"];
+
+/// The flow, left to right. A module may import the leaves and what stands before it.
+const FLOW: &[&str] = &[
+    "config", "cases", "perturb", "run", "score", "probe", "report", "baseline", "gate", "check",
+    "cli",
+];
+
+/// One crate, one owner: the modules (or the prefix of files) that may name a crate.
+const OWNERS: &[(&str, &[&str])] = &[
+    ("clap", &["cli"]),
+    ("dialoguer", &["cli"]),
+    ("indicatif", &["cli"]),
+    ("anstream", &["cli"]),
+    ("serde_yaml", &["config"]),
+    ("pulldown_cmark", &["cases", "report"]),
+    ("minijinja", &["report"]),
+    ("git2", &["digest", "baseline"]),
+    ("rustix", &["run"]),
+    ("signal_hook", &["run"]),
+    ("jiff", &["run"]),
+    ("rand", &["draw"]),
+    ("rand_chacha", &["draw"]),
+    ("sha2", &["digest"]),
+];
+
+/// Stages that compute and nothing else, and what they must not name.
+const PURE: &[&str] = &["perturb", "score", "stats", "gate", "report"];
+const IMPURE: &[&str] = &["std::fs", "std::net", "std::env", "std::process", "std::time", "File::"];
+
+#[test]
+fn every_import_points_to_the_left() {
+    let mut wrong = Vec::new();
+    for (file, module, text) in sources() {
+        for import in imports(&text) {
+            let Some(there) = place(&import) else {
+                if !LEAVES.contains(&import.as_str()) {
+                    wrong.push(format!("{file}: imports `{import}`, which has no place in the flow"));
+                }
+                continue;
+            };
+            if LEAVES.contains(&module.as_str()) {
+                wrong.push(format!("{file}: a leaf imports `{import}`"));
+            } else if let Some(here) = place(&module)
+                && there > here
+            {
+                wrong.push(format!("{file}: `{module}` imports `{import}`, which is to its right"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_module_has_a_place_in_the_flow() {
+    let declared: Vec<String> = fs::read_to_string(root().join("src/lib.rs"))
+        .expect("src/lib.rs is there")
+        .lines()
+        .filter_map(|line| {
+            let line = line.trim().trim_start_matches("pub ").strip_prefix("mod ")?;
+            Some(line.trim_end_matches(';').to_owned())
+        })
+        .collect();
+    assert!(declared.len() > 10, "the modules were not found: {declared:?}");
+    for module in &declared {
+        assert!(
+            place(module).is_some() || LEAVES.contains(&module.as_str()),
+            "`{module}` has no place in the flow"
+        );
+    }
+}
+
+#[test]
+fn every_crate_has_one_owner() {
+    let mut wrong = Vec::new();
+    for (file, module, text) in sources() {
+        let code = without_tests(&text);
+        for (name, owners) in OWNERS {
+            let used = code.contains(&format!("{name}::")) || code.contains(&format!("use {name}"));
+            if used && !owners.contains(&module.as_str()) {
+                wrong.push(format!("{file}: `{name}` belongs to {owners:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn pure_stages_touch_neither_disk_nor_clock_nor_network_nor_environment() {
+    let mut wrong = Vec::new();
+    for (file, module, text) in sources() {
+        if !PURE.contains(&module.as_str()) {
+            continue;
+        }
+        let code = without_tests(&text);
+        for name in IMPURE {
+            if code.lines().any(|line| !line.trim_start().starts_with("//") && line.contains(name)) {
+                wrong.push(format!("{file}: names `{name}`"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The rule itself is tested: a check that cannot fail is none.
+#[test]
+fn an_import_to_the_right_would_be_found() {
+    let found = imports("use crate::{digest::Digest, check};\nfn f() { crate::report::g() }");
+    assert_eq!(found, ["digest", "check", "report"]);
+    assert!(place("check") > place("perturb"));
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn place(module: &str) -> Option<usize> {
+    FLOW.iter().position(|name| *name == module)
+}
+
+/// Every source file with the module it belongs to; the door and the list of modules have none.
+fn sources() -> Vec<(String, String, String)> {
+    let mut files = BTreeMap::new();
+    collect(&root().join("src"), &mut files);
+    let sources: Vec<_> = files
+        .into_iter()
+        .filter_map(|(path, text)| {
+            let inside = path.strip_prefix(root().join("src")).expect("it was found there");
+            let first = inside.components().next()?.as_os_str().to_str()?;
+            let module = first.trim_end_matches(".rs").to_owned();
+            (!matches!(module.as_str(), "main" | "lib"))
+                .then(|| (inside.display().to_string(), module, text))
+        })
+        .collect();
+    assert!(sources.len() > 20, "the sources were not found");
+    sources
+}
+
+fn collect(folder: &Path, files: &mut BTreeMap<PathBuf, String>) {
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("it can be listed").path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = fs::read_to_string(&path).expect("it is text");
+            files.insert(path, text);
+        }
+    }
+}
+
+/// What follows `crate::`, groups unfolded one level.
+fn imports(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices("crate::") {
+        if text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$') {
+            continue;
+        }
+        let rest = &text[at + "crate::".len()..];
+        if let Some(group) = rest.strip_prefix('{') {
+            let mut depth = 0;
+            let mut name = String::new();
+            for c in group.chars() {
+                match c {
+                    '{' => depth += 1,
+                    '}' if depth == 0 => break,
+                    '}' => depth -= 1,
+                    ',' if depth == 0 => found.push(std::mem::take(&mut name)),
+                    _ if depth == 0 => name.push(c),
+                    _ => {}
+                }
+            }
+            found.push(name);
+        } else {
+            found.push(rest.to_owned());
+        }
+    }
+    found
+        .iter()
+        .map(|name| {
+            let name = name.trim_start();
+            let end = name
+                .find(|c: char| !c.is_alphanumeric() && c != '_')
+                .unwrap_or(name.len());
+            name[..end].to_owned()
+        })
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+/// Tests may touch anything; by the habit of the house they stand at the foot of a file.
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]").next().unwrap_or(text)
+}
