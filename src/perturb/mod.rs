@@ -77,6 +77,16 @@ pub(crate) enum Figure {
     Drop,
 }
 
+impl Figure {
+    /// What the decision ought to do in the variants that count into it.
+    pub(crate) const fn relation(self) -> Relation {
+        match self {
+            Self::Invariance | Self::Drop => Relation::Invariance,
+            Self::Sensitivity | Self::Condition | Self::Mechanical => Relation::Sensitivity,
+        }
+    }
+}
+
 /// One way to perturb a case.
 pub(crate) trait Perturbation: Sync {
     /// The name in the configuration, in the reports and in the folder names, e.g. `reorder`.
@@ -100,14 +110,6 @@ pub(crate) trait Perturbation: Sync {
 
     /// Proposes variants of the subject, with a notice for every cap and skip.
     fn propose(&self, subject: &Subject<'_>) -> Proposal;
-
-    /// What the decision ought to do.
-    fn relation(&self) -> Relation {
-        match self.figure() {
-            Figure::Invariance | Figure::Drop => Relation::Invariance,
-            Figure::Sensitivity | Figure::Condition | Figure::Mechanical => Relation::Sensitivity,
-        }
-    }
 }
 
 /// The case at hand, and what a kind may look at while it proposes.

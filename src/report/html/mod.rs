@@ -4,7 +4,8 @@ mod diff;
 mod heat;
 mod view;
 
-use minijinja::{AutoEscape, Environment, context};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{AutoEscape, Environment, Value, context};
 
 use super::document::Report;
 
@@ -19,13 +20,17 @@ pub(crate) type Texts<'a> = dyn Fn(&str, Option<&str>) -> Option<String> + 'a;
 pub(crate) fn render(report: &Report, texts: &Texts<'_>) -> anyhow::Result<String> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    environment.set_trim_blocks(true);
-    environment.set_lstrip_blocks(true);
+    environment.set_syntax(
+        SyntaxConfig::builder()
+            .trim_blocks(true)
+            .lstrip_blocks(true)
+            .build()?,
+    );
     environment.add_template("report.html", include_str!("../templates/report.html"))?;
     environment.add_template("case.html", include_str!("../templates/case.html"))?;
     environment.add_template("style.css", include_str!("../templates/style.css"))?;
     let view = view::View::of(report, texts);
-    Ok(environment.get_template("report.html")?.render(context! { view })?)
+    Ok(environment.get_template("report.html")?.render(context! { view => Value::from_serialize(&view) })?)
 }
 
 #[cfg(test)]
