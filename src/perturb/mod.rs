@@ -296,10 +296,13 @@ mod registry {
             let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else {
                 continue;
             };
-            let is_kind = path.extension().is_some_and(|extension| extension == "rs")
-                && fs::read_to_string(&path)
-                    .expect("read")
-                    .contains("\nimpl Perturbation for ");
+            let source = if path.is_dir() {
+                path.join("mod.rs")
+            } else {
+                path.clone()
+            };
+            let text = fs::read_to_string(source).expect("a source is text");
+            let is_kind = text.contains("\nimpl Perturbation for ");
             if is_kind {
                 files.insert(stem.to_owned());
             }
