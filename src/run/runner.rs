@@ -6,8 +6,8 @@ mod settings;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -159,7 +159,11 @@ impl<'a> Runner<'a> {
     fn call(&self, task: &Task, text: &str, leaf: &Leaf) -> anyhow::Result<Option<Outcome>> {
         let mut seconds = 0.0;
         for attempt in 1.. {
-            if !self.pace.as_ref().is_none_or(|pace| pace.wait(&self.interrupt)) {
+            if !self
+                .pace
+                .as_ref()
+                .is_none_or(|pace| pace.wait(&self.interrupt))
+            {
                 break;
             }
             // Each attempt finds its input as it was, whatever the one before did to it.
@@ -228,7 +232,10 @@ impl<'a> Runner<'a> {
     fn judge(&self, decision: Value) -> Result<Value, answer::Refusal> {
         match (self.settings.accepts)(&decision) {
             Ok(()) => Ok(decision),
-            Err(what) => Err(failure::refused(&self.settings.config.decision_field, &what)),
+            Err(what) => Err(failure::refused(
+                &self.settings.config.decision_field,
+                &what,
+            )),
         }
     }
 }
@@ -246,7 +253,8 @@ struct Tally {
 impl Tally {
     fn called(&self, time: Duration, attempt: usize) {
         self.invocations.fetch_add(1, Ordering::Relaxed);
-        self.retries.fetch_add(usize::from(attempt > 1), Ordering::Relaxed);
+        self.retries
+            .fetch_add(usize::from(attempt > 1), Ordering::Relaxed);
         let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.nanoseconds.fetch_add(time, Ordering::Relaxed);
     }
