@@ -4,7 +4,6 @@
 //! carriage returns are line feeds, with a probe heading after its end.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag};
-use unicode_normalization::UnicodeNormalization as _;
 
 use crate::config;
 
@@ -111,7 +110,7 @@ pub(super) fn cut(text: &str) -> Cuts {
 
 /// The type of the units under a heading line such as `## **Gate Rule** ##`: its text without
 /// markup. The line is read by itself, so the type never depends on what stands elsewhere in the
-/// document, e.g. on link definitions. Composed and decomposed letters (NFC, NFD) are the same.
+/// document, e.g. on link definitions.
 pub(crate) fn type_of(heading: &str) -> String {
     let mut text = String::new();
     for event in Parser::new_ext(heading, Options::empty()) {
@@ -121,8 +120,7 @@ pub(crate) fn type_of(heading: &str) -> String {
             _ => {}
         }
     }
-    let composed: String = text.nfc().collect();
-    config::unit_type(&composed)
+    config::unit_type(&text)
 }
 
 /// How most lines of a text end; `\n` where it has only one.

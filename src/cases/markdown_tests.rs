@@ -203,3 +203,10 @@ proptest! {
         prop_assert_eq!(with_newline(&with_newline(&lf, "\r\n"), "\n"), lf);
     }
 }
+
+#[test]
+fn a_heading_after_a_label_and_a_colon_is_a_heading() {
+    assert_eq!(types("[ref]:\n## 'B'\n"), ["'b'"]);
+    assert_eq!(types("[ref]: <a>\n## 'B'\n"), ["'b'"]);
+    assert_eq!(types("[ref]: <a>\n'open\n## 'B'\n"), ["'b'"]);
+}

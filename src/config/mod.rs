@@ -16,6 +16,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use unicode_normalization::UnicodeNormalization as _;
 use words::Words;
 
 /// Everything a check needs to know, read and checked up front.
@@ -184,7 +185,9 @@ impl Config {
 }
 
 /// The type of the units under a heading: trimmed, in lower case, runs of white space as `_`.
+/// Composed and decomposed letters (Unicode NFC and NFD) make the same type.
 pub(crate) fn unit_type(heading: &str) -> String {
-    let words: Vec<String> = heading.split_whitespace().map(str::to_lowercase).collect();
+    let composed: String = heading.nfc().collect();
+    let words: Vec<String> = composed.split_whitespace().map(str::to_lowercase).collect();
     words.join("_")
 }
