@@ -151,7 +151,7 @@ pub(crate) fn with_newline(text: &str, newline: &str) -> String {
 
 /// The same text, byte for byte, but for lone carriage returns: CommonMark ends lines there, the
 /// parser does not everywhere.
-fn with_line_feeds(text: &str) -> String {
+pub(super) fn with_line_feeds(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {

@@ -8,6 +8,7 @@ mod folder_tests;
 mod markdown;
 #[cfg(test)]
 mod markdown_tests;
+pub(crate) mod prose;
 mod types;
 
 use std::collections::BTreeSet;

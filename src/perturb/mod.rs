@@ -3,8 +3,11 @@
 //! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`plan`] names
 //! them, leaves out the vacuous ones and writes down what each one did.
 
+mod edit;
+mod numbers;
 mod peers;
 mod render;
+mod sentence;
 
 use std::sync::Arc;
 
