@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{BrokenLink, CowStr, Event, Options, Parser, Tag, TagEnd};
 
-use super::markdown::with_line_feeds;
+use super::markdown::for_parser;
 
 /// Stands for every byte that is not prose; no letter, no digit and no white space.
 pub(crate) const MASK: char = '\u{1}';
@@ -73,7 +73,7 @@ fn extensions() -> Options {
 
 /// Finds the prose of a unit.
 pub(crate) fn prose(text: &str) -> Prose {
-    let source = with_line_feeds(text);
+    let source = for_parser(text);
     let mut walk = Walk::new(&source);
     // The definition of `[this]` may be in another unit: without one it is a link all the same.
     let link = |_: BrokenLink<'_>| Some((CowStr::from(""), CowStr::from("")));
@@ -87,7 +87,7 @@ pub(crate) fn prose(text: &str) -> Prose {
 /// The structure of a unit.
 pub(crate) fn outline(text: &str) -> Outline {
     // What the unit leaves open shows in what becomes of the heading.
-    let source = format!("{}\n\n## probe\n", with_line_feeds(text));
+    let source = format!("{}\n\n## probe\n", for_parser(text));
     let mut outline = Outline {
         shape: Vec::new(),
         text: String::new(),

@@ -4,10 +4,20 @@
 //! them, leaves out the vacuous ones and writes down what each one did.
 
 mod edit;
+mod notes;
 mod numbers;
+mod pad_content;
+mod pad_length;
+mod pads;
 mod peers;
+mod plan;
 mod render;
+mod reorder;
+mod ring;
 mod sentence;
+mod swap;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -19,7 +29,31 @@ use crate::config::Config;
 use crate::digest::{Digest, Fields};
 use crate::draw::Draw;
 use crate::notice::Notice;
-use peers::Peers;
+pub(crate) use peers::Peers;
+pub(crate) use plan::plan;
+
+/// Every kind, in the order of the reports.
+pub(crate) static ALL: &[&dyn Perturbation] = &[
+    &reorder::Reorder,
+    &pad_length::PadLength,
+    &pad_content::PadContent,
+    &swap::Swap,
+];
+
+/// A kind by its name.
+pub(crate) fn find(name: &str) -> Option<&'static dyn Perturbation> {
+    ALL.iter().copied().find(|kind| kind.name() == name)
+}
+
+/// Whether variants of a kind are made.
+pub(crate) fn is_enabled(kind: &dyn Perturbation, config: &Config) -> bool {
+    kind.is_default()
+        || config
+            .perturbations
+            .enable
+            .iter()
+            .any(|name| name == kind.name())
+}
 
 /// What the decision ought to do under a perturbation.
 #[derive(
@@ -146,10 +180,20 @@ pub(crate) enum Piece {
     Filler(usize),
 }
 
+impl Piece {
+    /// Which unit of the case it is, as it was or rewritten.
+    pub(crate) const fn own(&self) -> Option<usize> {
+        match self {
+            Self::Own(unit) | Self::Edited { unit, .. } => Some(*unit),
+            Self::Peer { .. } | Self::Filler(_) => None,
+        }
+    }
+}
+
 /// A variant as a kind proposes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    /// The governing type it is about, for kinds that are per governing type.
+    /// The type it is about, where it is about one.
     pub(crate) unit_type: Option<Arc<str>>,
     /// What follows the preamble.
     pub(crate) pieces: Vec<Piece>,
@@ -228,14 +272,9 @@ pub(crate) struct Plan {
     pub(crate) notices: Vec<Notice>,
 }
 
-/// Plans every enabled kind for one case.
-pub(crate) fn plan(_subject: &Subject<'_>) -> Plan {
-    todo!()
-}
-
 impl Variant {
-    /// The text of the variant.
-    pub(crate) fn render(&self, _corpus: &Corpus, _at: usize, _config: &Config) -> String {
-        todo!()
+    /// The text of the variant of the case at this place of the corpus.
+    pub(crate) fn render(&self, corpus: &Corpus, at: usize, config: &Config) -> String {
+        render::render(corpus, at, config, &self.pieces)
     }
 }
