@@ -1,5 +1,4 @@
-//! Which bytes of a unit are plain prose, and what its Markdown structure is: so that an edit
-//! never lands in code, tables, links or HTML, and can be checked to have changed no structure.
+//! Which bytes of a unit are plain prose: an edit there never lands in code, links or HTML.
 
 use std::ops::Range;
 
@@ -53,18 +52,8 @@ impl Place {
     }
 }
 
-/// What a text is made of, without its words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Outline {
-    /// Every block, every inline mark and everything that is no prose, as plain CommonMark and with
-    /// the extensions.
-    pub(crate) shape: Vec<String>,
-    /// The prose, with runs of white space as one space.
-    pub(crate) text: String,
-}
-
-/// What the flavours of Markdown in use agree on well enough.
-fn extensions() -> Options {
+/// What the flavours of Markdown in use have in common beyond CommonMark.
+pub(super) fn extensions() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS
@@ -82,42 +71,6 @@ pub(crate) fn prose(text: &str) -> Prose {
         walk.event(&event, range);
     }
     walk.finish(text)
-}
-
-/// The structure of a unit.
-pub(crate) fn outline(text: &str) -> Outline {
-    // What the unit leaves open shows in what becomes of the heading.
-    let source = format!("{}\n\n## probe\n", for_parser(text));
-    let mut outline = Outline {
-        shape: Vec::new(),
-        text: String::new(),
-    };
-    for options in [Options::empty(), extensions()] {
-        outline.text.clear();
-        let mut code = false;
-        for event in Parser::new_ext(&source, options) {
-            match event {
-                Event::Text(text) if code => outline.shape.push(format!("{text:?}")),
-                Event::Text(text) => outline.text.push_str(&text),
-                Event::SoftBreak => {
-                    outline.shape.push("SoftBreak".to_owned());
-                    outline.text.push(' ');
-                }
-                Event::End(end) => {
-                    code &= end != TagEnd::CodeBlock;
-                    outline.shape.push(format!("{end:?}"));
-                    outline.text.push(' ');
-                }
-                other => {
-                    code |= matches!(other, Event::Start(Tag::CodeBlock(_)));
-                    outline.shape.push(format!("{other:?}"));
-                }
-            }
-        }
-    }
-    let words: Vec<&str> = outline.text.split_whitespace().collect();
-    outline.text = words.join(" ");
-    outline
 }
 
 struct Walk<'a> {
@@ -324,92 +277,4 @@ const fn is_nesting(tag: &Tag<'_>) -> bool {
         tag,
         Tag::List(_) | Tag::BlockQuote(_) | Tag::FootnoteDefinition(_)
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::cases::fixture;
-
-    const UNIT: &str = "## Gate Rule\n\nA limit of **5** days, see [the 6](x) and `7`.\nSecond \
-        line &amp; more.  \n  Third.\n\n> quoted 8\n> and 9\n\n- item 10\n  wrapped 11\n- [ ] \
-        task 12\n\n| 13 | b |\n|---|---|\n| 14 | 15 |\n\n    code 16\n\n```\n17\n```\n\n<b>\n18\n\
-        </b>\n\n### 19\n\n[20] and [x][21] ~~22~~ <i>23</i>\n";
-
-    fn shown(text: &str) -> Vec<(String, Place)> {
-        let prose = prose(text);
-        let show = |block: &Block| {
-            let masked = prose.masked[block.range.clone()].replace(MASK, "·");
-            (masked, block.place)
-        };
-        prose.blocks.iter().map(show).collect()
-    }
-
-    #[test]
-    fn m16_code_links_html_headings_and_table_heads_are_not_prose() {
-        let top = |first| Place::Top { first };
-        let cell = |first| Place::Cell { first };
-        let found = shown(UNIT);
-        let found: Vec<(&str, Place)> = found
-            .iter()
-            .map(|(text, place)| (&**text, *place))
-            .collect();
-        let opening = "A limit of ··5·· days, see ·········· and ···.\nSecond line ····· more.  \n  \
-            Third.";
-        let expected = [
-            (opening, top(true)),
-            ("quoted 8\n  and 9", Place::Nested),
-            ("item 10\n  wrapped 11", Place::Nested),
-            ("task 12", Place::Nested),
-            ("14", cell(true)),
-            ("15", cell(false)),
-            ("···· and ······· ······ ···23····", top(false)),
-        ];
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn all_line_ends_give_the_same_prose() {
-        let plain = shown(UNIT);
-        for newline in ["\r\n", "\r"] {
-            let other: Vec<_> = shown(&UNIT.replace('\n', newline))
-                .into_iter()
-                .map(|(text, place)| (text.replace(newline, "\n"), place))
-                .collect();
-            assert_eq!(other, plain);
-        }
-    }
-
-    #[test]
-    fn an_outline_sees_what_an_edit_breaks() {
-        let same = |one: &str, other: &str| outline(one).shape == outline(other).shape;
-        assert!(same("## A\n\none two\n", "## A\n\nthree\n\n\n"));
-        assert!(!same("## A\n\none\ntwo\n", "## A\n\none\n--\n"));
-        assert!(!same("## A\n\none\n", "## A\n\n- one\n"));
-        assert!(!same("## A\n\none", "## A\n\n```\none"));
-        assert!(!same("`a`", "`b`"));
-        assert!(!same("- a\n- b", "- a\n\n- b"));
-        assert!(!same("a\nb", "a  \nb"));
-        assert!(!same("[a](b)", "[a](c)"));
-    }
-
-    proptest! {
-        #[test]
-        fn a_mask_is_as_long_as_its_text_and_keeps_or_hides_each_character(
-            text in fixture::document()
-        ) {
-            let prose = prose(&text);
-            prop_assert_eq!(prose.masked.len(), text.len());
-            for (at, c) in prose.masked.char_indices() {
-                prop_assert!(c == MASK || c == ' ' || text[at..].starts_with(c));
-            }
-            let mut end = 0;
-            for block in &prose.blocks {
-                prop_assert!(end <= block.range.start && block.range.end <= text.len());
-                end = block.range.end;
-            }
-        }
-    }
 }

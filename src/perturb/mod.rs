@@ -10,6 +10,7 @@ mod pad_content;
 mod pad_length;
 mod pads;
 mod peers;
+mod phrase;
 mod plan;
 mod render;
 mod reorder;
