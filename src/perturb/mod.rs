@@ -3,15 +3,19 @@
 //! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`plan`] names
 //! them, leaves out the vacuous ones and writes down what each one did.
 
+mod edit;
 mod notes;
+mod numbers;
 mod pad_content;
 mod pad_length;
 mod pads;
 mod peers;
+mod phrase;
 mod plan;
 mod render;
 mod reorder;
 mod ring;
+mod sentence;
 mod swap;
 
 use std::sync::Arc;
