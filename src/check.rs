@@ -12,7 +12,7 @@ use crate::file;
 use crate::notice::{Code, Notice};
 use crate::perturb::Plan;
 use crate::probe::Ending;
-use crate::probe::evidence::{self, Evidence, Forecast, Inputs, Survey};
+use crate::probe::evidence::{self, Evidence, Forecast, Inputs, Measurement, Survey};
 use crate::report::{self, Fingerprints, Report, Run, Session};
 use crate::run::{Clock, Observer, Runner, Settings, Start};
 use crate::score;
@@ -105,10 +105,12 @@ pub(crate) fn check(
         accepts: &accepts,
         observer,
     })?;
-    let evidence = match request.mode {
-        Mode::DryRun => evidence::rehearse(&survey, &plans, &runner)?,
-        Mode::Run | Mode::Resume => evidence::measure(&survey, &plans, &runner, proceed)?,
-    };
+    let mut measurement = Measurement::new(&survey, &plans, &runner);
+    match request.mode {
+        Mode::DryRun => measurement.rehearse()?,
+        Mode::Run | Mode::Resume => measurement.run(proceed)?,
+    }
+    let evidence = measurement.evidence();
 
     notices.extend(runner.notices());
     let run = Run {
@@ -134,8 +136,11 @@ pub(crate) fn check(
         },
     };
     let report = assemble(run, evidence, notices);
-    write(&report, &out, &Inputs::of(&survey, &plans))?;
-    Ok(Checked { report, out })
+    write(&report, &out, measurement.inputs())?;
+    Ok(Checked {
+        report,
+        out: out.clone(),
+    })
 }
 
 /// The places of the cases that were asked for; all of them unless some were.
@@ -214,7 +219,8 @@ fn write(report: &Report, out: &Path, inputs: &Inputs<'_>) -> anyhow::Result<()>
     let texts = |case: &str, variant: Option<&str>| {
         inputs.find(case, variant).map(std::borrow::Cow::into_owned)
     };
-    file::write(&out.join("report.html"), report::html::render(report, &texts).as_bytes())?;
+    let page = report::html::render(report, &texts)?;
+    file::write(&out.join("report.html"), page.as_bytes())?;
     file::write(&out.join("report.md"), report::markdown::render(report).as_bytes())?;
     file::write_with(&out.join("report.json"), |file| report::json::write(file, report))
 }

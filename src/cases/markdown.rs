@@ -1,10 +1,9 @@
 //! Markdown text to units, by the byte offsets of a CommonMark parser.
 //!
-//! The text itself is never rewritten: the parser sees a copy of the same length in which lone
-//! carriage returns are line feeds, with a probe heading after its end.
+//! The text itself is never rewritten: the parser sees a copy of the same length, with a probe
+//! heading after its end.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag};
-use unicode_normalization::UnicodeNormalization as _;
 
 use crate::config;
 
@@ -52,7 +51,7 @@ pub(super) const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
 /// Finds the level-2 ATX headings at the top level of a document.
 pub(super) fn cut(text: &str) -> Cuts {
     let mark = text.len() - text.trim_start_matches('\u{feff}').len();
-    let source = with_line_feeds(text);
+    let source = for_parser(text);
     let mut cuts = Cuts::default();
     let skip = match front_matter(&source[mark..]) {
         FrontMatter::None => mark,
@@ -75,7 +74,7 @@ pub(super) fn cut(text: &str) -> Cuts {
     for (block, range) in top_level(&probed) {
         if matches!(block, Block::Heading) && range.start == probe {
             open = None;
-        } else if matches!(block, Block::Heading) && is_atx(&probed[range.start..]) {
+        } else if matches!(block, Block::Heading) && is_atx(&probed, range.start) {
             let start = skip + range.start;
             let heading_end = line_end(text, start);
             cuts.units.push(Cut {
@@ -111,18 +110,19 @@ pub(super) fn cut(text: &str) -> Cuts {
 
 /// The type of the units under a heading line such as `## **Gate Rule** ##`: its text without
 /// markup. The line is read by itself, so the type never depends on what stands elsewhere in the
-/// document, e.g. on link definitions. Composed and decomposed letters (NFC, NFD) are the same.
+/// document, e.g. on link definitions.
 pub(crate) fn type_of(heading: &str) -> String {
+    // Tabs may stand round the closing hashes, where the parser looks for spaces.
+    let heading = heading.replace('\t', " ");
     let mut text = String::new();
-    for event in Parser::new_ext(heading, Options::empty()) {
+    for event in Parser::new_ext(heading.trim_end(), Options::empty()) {
         match event {
             Event::Text(part) | Event::Code(part) => text.push_str(&part),
             Event::SoftBreak | Event::HardBreak => text.push(' '),
             _ => {}
         }
     }
-    let composed: String = text.nfc().collect();
-    config::unit_type(&composed)
+    config::unit_type(&text)
 }
 
 /// How most lines of a text end; `\n` where it has only one.
@@ -151,16 +151,26 @@ pub(crate) fn with_newline(text: &str, newline: &str) -> String {
     out
 }
 
-/// The same text, byte for byte, but for lone carriage returns: CommonMark ends lines there, the
-/// parser does not everywhere.
-fn with_line_feeds(text: &str) -> String {
+/// A text of the same length for the parser, which keeps to CommonMark in all but two points: it
+/// ends lines at a lone carriage return in some places only, and to it a fence with a tab after it
+/// is no end of a code block.
+fn for_parser(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let lone = c == '\r' && chars.peek() != Some(&'\n');
         out.push(if lone { '\n' } else { c });
     }
-    out
+    if !out.contains('\t') {
+        return out;
+    }
+    out.split_inclusive('\n')
+        .flat_map(|line| {
+            let (text, end) = line.split_at(line.trim_end_matches(BLANK).len());
+            text.chars()
+                .chain(end.chars().map(|c| if c == '\t' { ' ' } else { c }))
+        })
+        .collect()
 }
 
 enum FrontMatter {
@@ -256,11 +266,16 @@ fn top_level(source: &str) -> impl Iterator<Item = (Block, std::ops::Range<usize
         })
 }
 
-/// Whether a heading begins with hashes; otherwise it is underlined.
-fn is_atx(heading: &str) -> bool {
-    heading.strip_prefix("##").is_some_and(|rest| {
-        rest.is_empty() || rest.starts_with([' ', '\t', '\n', '\r', '\x0b', '\x0c'])
-    })
+/// Whether the heading that begins there has hashes; otherwise it is underlined. The text of an
+/// underlined one may have hashes as well, on a line that is indented further.
+fn is_atx(source: &str, start: usize) -> bool {
+    let line = source[..start].rfind('\n').map_or(0, |end| end + 1);
+    let indent = &source[line..start];
+    indent.len() <= 3
+        && indent.bytes().all(|byte| byte == b' ')
+        && source[start..].strip_prefix("##").is_some_and(|rest| {
+            rest.is_empty() || rest.starts_with([' ', '\t', '\n', '\r', '\x0b', '\x0c'])
+        })
 }
 
 fn line_end(text: &str, start: usize) -> usize {

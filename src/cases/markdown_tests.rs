@@ -89,13 +89,14 @@ fn headings_between_two_thematic_breaks_are_headings() {
 
 #[test]
 fn defect_4d_indented_closed_and_decorated_headings_are_read_as_commonmark_says() {
-    let text = "  ## Gate Rule ##\na\n   ## **Gate** `Rule`\nb\n##\tGate &#82;ule   ##  \nc\n";
+    let text = "  ## Gate Rule ##\na\n   ## **Gate** `Rule`\nb\n##\tGate &#82;ule\t##  \t\nc\n";
     assert_eq!(types(text), ["gate_rule", "gate_rule", "gate_rule"]);
     assert_eq!(
         types("## Rule \\#1\n## [Rule](x) <b>2</b>\n## a_b_c\n"),
         ["rule_#1", "rule_2", "a_b_c"]
     );
     assert_eq!(types("##Title\n-------\n\nSetext\n------\n\n## A\n"), ["a"]);
+    assert_eq!(types("## A\n\n[ref]: <a>\n    ## code\n---\n"), ["a"]);
 }
 
 #[test]
@@ -202,4 +203,19 @@ proptest! {
         prop_assert!(!lf.contains('\r'));
         prop_assert_eq!(with_newline(&with_newline(&lf, "\r\n"), "\n"), lf);
     }
+}
+
+#[test]
+fn a_heading_after_a_label_and_a_colon_is_a_heading() {
+    assert_eq!(types("[ref]:\n## 'B'\n"), ["'b'"]);
+    assert_eq!(types("[ref]: <a>\n## 'B'\n"), ["'b'"]);
+    assert_eq!(types("[ref]: <a>\n'open\n## 'B'\n"), ["'b'"]);
+}
+
+#[test]
+fn a_fence_with_a_tab_after_it_is_closed() {
+    assert_eq!(
+        types("## A\n```\ncode\n``` \t\n## B\n```\t\r\nx\r\n```\t"),
+        ["a", "b"]
+    );
 }

@@ -1,6 +1,6 @@
 //! From `kelvin.yaml` as written to its checked form: what a schema cannot say is checked here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::Path;
@@ -146,8 +146,9 @@ fn blank(texts: &[(&str, &Range<usize>)], key: &str, found: &mut Vec<Problem>) {
 }
 
 fn distinct(texts: &[(&str, &Range<usize>)], noun: &str, found: &mut Vec<Problem>) {
-    for (place, (text, at)) in texts.iter().enumerate() {
-        if texts[..place].iter().any(|(earlier, _)| earlier == text) {
+    let mut seen = BTreeSet::new();
+    for (text, at) in texts {
+        if !seen.insert(text) {
             let message = format!("the {noun} `{text}` is listed twice");
             found.push(Problem::new((*at).clone(), message).help("leave one of them out"));
         }

@@ -42,7 +42,7 @@ impl Problem {
 
 /// All problems of a file as one error, in the order of the file; those about the whole come first.
 pub(super) fn misuse(file: &Path, source: &str, mut problems: Vec<Problem>) -> Misuse {
-    problems.sort_by(|one, other| one.at.start.cmp(&other.at.start));
+    problems.sort_by_key(|problem| problem.at.start);
     let name = tame(&file.display().to_string());
     let mut shown: Vec<String> = problems
         .iter()

@@ -28,7 +28,10 @@ impl Config {
             .field("pad_length", counts.pad_length.to_string())
             .field("pad_content", counts.pad_content.to_string())
             .field("swap", swap)
-            .field("pad_include_governing", kinds.pad_include_governing.to_string())
+            .field(
+                "pad_include_governing",
+                kinds.pad_include_governing.to_string(),
+            )
             .field("count_drop", kinds.count_drop.to_string())
             .field("words", format!("{:?}", kinds.words));
         for name in &self.governing_types {

@@ -7,15 +7,18 @@ mod hints;
 mod identity;
 mod load;
 mod placeholder;
+mod quote;
 pub(crate) mod raw;
 mod shape;
 pub(crate) mod words;
 mod yaml;
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub(crate) use quote::quote;
+use unicode_normalization::UnicodeNormalization as _;
 use words::Words;
 
 /// Everything a check needs to know, read and checked up front.
@@ -181,10 +184,21 @@ impl Config {
     pub(crate) fn load(overrides: &Overrides) -> anyhow::Result<Self> {
         load::load(overrides)
     }
+
+    /// Checks a text that is to become `file`.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub(crate) fn parse(text: &str, file: &Path) -> anyhow::Result<Self> {
+        load::parse(text, file, &Overrides::default())
+    }
 }
 
 /// The type of the units under a heading: trimmed, in lower case, runs of white space as `_`.
+/// Composed and decomposed letters (Unicode NFC and NFD) make the same type.
 pub(crate) fn unit_type(heading: &str) -> String {
-    let words: Vec<String> = heading.split_whitespace().map(str::to_lowercase).collect();
+    let composed: String = heading.nfc().collect();
+    let words: Vec<String> = composed.split_whitespace().map(str::to_lowercase).collect();
     words.join("_")
 }

@@ -103,7 +103,7 @@ impl Node {
 pub(super) fn parse(source: &str) -> Result<Node, Problem> {
     if source.len() > MOST_BYTES {
         let message = format!(
-            "{} bytes are too many; a configuration has at most 1 MiB",
+            "{} bytes are too many; a file may have 1 MiB",
             source.len()
         );
         return Err(Problem::new(0..0, message));
@@ -141,13 +141,13 @@ fn explain(error: &Error, source: &str) -> Problem {
         Error::MultipleDocuments { .. } => {
             let problem = Problem::new(at, "a second document begins here");
             return problem
-                .help("one file holds one configuration: remove the line `---` before it");
+                .help("a file holds one document: remove the line `---` before it");
         }
         _ => {}
     }
     let text = serde_yaml::UserMessageFormatter.format_message(error);
     if text.contains("too large or too complex") {
-        return Problem::new(at, "this is more than a configuration can hold")
+        return Problem::new(at, "this is more than one file may hold")
             .help("write the values out, without aliases, and nest them less deep");
     }
     let problem = Problem::new(at, format!("this is not YAML: {text}"));

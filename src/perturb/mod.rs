@@ -3,8 +3,16 @@
 //! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`plan`] names
 //! them, leaves out the vacuous ones and writes down what each one did.
 
+mod notes;
+mod pad_content;
+mod pad_length;
+mod pads;
 mod peers;
+mod plan;
 mod render;
+mod reorder;
+mod ring;
+mod swap;
 
 use std::sync::Arc;
 
@@ -16,7 +24,31 @@ use crate::config::Config;
 use crate::digest::{Digest, Fields};
 use crate::draw::Draw;
 use crate::notice::Notice;
-use peers::Peers;
+pub(crate) use peers::Peers;
+pub(crate) use plan::plan;
+
+/// Every kind, in the order of the reports.
+pub(crate) static ALL: &[&dyn Perturbation] = &[
+    &reorder::Reorder,
+    &pad_length::PadLength,
+    &pad_content::PadContent,
+    &swap::Swap,
+];
+
+/// A kind by its name.
+pub(crate) fn find(name: &str) -> Option<&'static dyn Perturbation> {
+    ALL.iter().copied().find(|kind| kind.name() == name)
+}
+
+/// Whether variants of a kind are made.
+pub(crate) fn is_enabled(kind: &dyn Perturbation, config: &Config) -> bool {
+    kind.is_default()
+        || config
+            .perturbations
+            .enable
+            .iter()
+            .any(|name| name == kind.name())
+}
 
 /// What the decision ought to do under a perturbation.
 #[derive(
@@ -45,6 +77,16 @@ pub(crate) enum Figure {
     Drop,
 }
 
+impl Figure {
+    /// What the decision ought to do in the variants that count into it.
+    pub(crate) const fn relation(self) -> Relation {
+        match self {
+            Self::Invariance | Self::Drop => Relation::Invariance,
+            Self::Sensitivity | Self::Condition | Self::Mechanical => Relation::Sensitivity,
+        }
+    }
+}
+
 /// One way to perturb a case.
 pub(crate) trait Perturbation: Sync {
     /// The name in the configuration, in the reports and in the folder names, e.g. `reorder`.
@@ -68,14 +110,6 @@ pub(crate) trait Perturbation: Sync {
 
     /// Proposes variants of the subject, with a notice for every cap and skip.
     fn propose(&self, subject: &Subject<'_>) -> Proposal;
-
-    /// What the decision ought to do.
-    fn relation(&self) -> Relation {
-        match self.figure() {
-            Figure::Invariance | Figure::Drop => Relation::Invariance,
-            Figure::Sensitivity | Figure::Condition | Figure::Mechanical => Relation::Sensitivity,
-        }
-    }
 }
 
 /// The case at hand, and what a kind may look at while it proposes.
@@ -143,10 +177,20 @@ pub(crate) enum Piece {
     Filler(usize),
 }
 
+impl Piece {
+    /// Which unit of the case it is, as it was or rewritten.
+    pub(crate) const fn own(&self) -> Option<usize> {
+        match self {
+            Self::Own(unit) | Self::Edited { unit, .. } => Some(*unit),
+            Self::Peer { .. } | Self::Filler(_) => None,
+        }
+    }
+}
+
 /// A variant as a kind proposes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    /// The governing type it is about, for kinds that are per governing type.
+    /// The type it is about, where it is about one.
     pub(crate) unit_type: Option<Arc<str>>,
     /// What follows the preamble.
     pub(crate) pieces: Vec<Piece>,
@@ -225,14 +269,55 @@ pub(crate) struct Plan {
     pub(crate) notices: Vec<Notice>,
 }
 
-/// Plans every enabled kind for one case.
-pub(crate) fn plan(_subject: &Subject<'_>) -> Plan {
-    todo!()
+impl Variant {
+    /// The text of the variant of the case at this place of the corpus.
+    pub(crate) fn render(&self, corpus: &Corpus, at: usize, config: &Config) -> String {
+        render::render(corpus, at, config, &self.pieces)
+    }
 }
 
-impl Variant {
-    /// The text of the variant.
-    pub(crate) fn render(&self, _corpus: &Corpus, _at: usize, _config: &Config) -> String {
-        todo!()
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod registry {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_file_that_is_a_kind_is_registered_under_its_name() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/perturb");
+        let mut files = BTreeSet::new();
+        for entry in fs::read_dir(folder).expect("the sources are there") {
+            let path = entry.expect("listed").path();
+            let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else {
+                continue;
+            };
+            let source = if path.is_dir() {
+                path.join("mod.rs")
+            } else {
+                path.clone()
+            };
+            let text = fs::read_to_string(source).expect("a source is text");
+            let is_kind = text.contains("\nimpl Perturbation for ");
+            if is_kind {
+                files.insert(stem.to_owned());
+            }
+        }
+        let names: Vec<&str> = ALL.iter().map(|kind| kind.name()).collect();
+        let distinct: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(files, distinct);
+        assert_eq!(names.len(), distinct.len());
+        assert_eq!(names[..4], ["reorder", "pad_length", "pad_content", "swap"]);
+        for kind in ALL {
+            assert_eq!(
+                find(kind.name()).map(|found| found.name()),
+                Some(kind.name())
+            );
+            assert!(!kind.describe().is_empty());
+        }
     }
 }

@@ -1,13 +1,144 @@
-//! The units of the corpus on rings, for draws that a new case hardly moves.
+//! The units of the corpus, arranged once a run so that no case has to look through all of them.
 
-use crate::cases::Corpus;
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Piece;
+use super::render;
+use super::ring::Ring;
+use crate::cases::{Case, Corpus, Unit};
 use crate::config::Config;
+use crate::digest::Digest;
 
-/// Stub.
-pub(crate) struct Peers;
-impl Peers {
-    /// Stub.
-    pub(crate) fn of(_corpus: &Corpus, _config: &Config) -> Self {
-        Self
+/// A unit of a case, by place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// The place of the case in the corpus.
+    pub(crate) case: usize,
+    /// The place of the unit in the case.
+    pub(crate) unit: usize,
+}
+
+impl Place {
+    /// The unit as a part of a variant of another case.
+    pub(crate) const fn piece(self) -> Piece {
+        Piece::Peer {
+            case: self.case,
+            unit: self.unit,
+        }
     }
+}
+
+/// What a governing unit may be replaced by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    /// What it says: see [`sense`].
+    pub(super) sense: Digest,
+    /// The first place where it stands, in the order of the case names.
+    pub(super) place: Place,
+}
+
+/// The units of the corpus, by content and by type.
+///
+/// What stands on a ring is a distinct content, with the first case that has it. A case draws no
+/// content that it has itself, so that first case is always another one.
+pub(crate) struct Peers {
+    /// What `pad_content` draws from, by content.
+    pub(super) padding: Ring<Place>,
+    /// What `swap` draws from, for each governing type.
+    pub(super) rules: BTreeMap<Arc<str>, Ring<Rule>>,
+    /// Distinct contents of each type, in the order of the case names and of the documents.
+    types: BTreeMap<Arc<str>, Vec<Place>>,
+    /// The places of the filler sections that can be used.
+    pub(super) filler: Vec<usize>,
+    derived: Mutex<BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>>,
+}
+
+impl Peers {
+    /// Arranges a corpus. O(n log n) in the number of units.
+    pub(crate) fn of(corpus: &Corpus, config: &Config) -> Self {
+        let governing: BTreeSet<&str> = config.governing_types.iter().map(String::as_str).collect();
+        let mut known: BTreeSet<Digest> = BTreeSet::new();
+        let mut types: BTreeMap<Arc<str>, Vec<Place>> = BTreeMap::new();
+        for (case, document) in corpus.cases.iter().enumerate() {
+            for (unit, cut) in document.units.iter().enumerate() {
+                if known.insert(cut.content) {
+                    let places = types.entry(Arc::clone(&cut.unit_type)).or_default();
+                    places.push(Place { case, unit });
+                }
+            }
+        }
+        let at = |place: &Place| {
+            let case = &corpus.cases[place.case];
+            (case, &case.units[place.unit])
+        };
+        let pads = types
+            .iter()
+            .filter(|(unit_type, _)| {
+                config.perturbations.pad_include_governing || !governing.contains(&***unit_type)
+            })
+            .flat_map(|(_, places)| places)
+            .map(|place| (at(place).1.content, *place));
+        let padding = Ring::of("pad_content", config.seed, pads);
+        let rules = types
+            .iter()
+            .filter(|(unit_type, _)| governing.contains(&***unit_type))
+            .map(|(unit_type, places)| {
+                let rules = places.iter().map(|place| {
+                    let (case, unit) = at(place);
+                    let sense = sense(case, unit);
+                    let place = *place;
+                    (sense, Rule { sense, place })
+                });
+                (Arc::clone(unit_type), Ring::of("swap", config.seed, rules))
+            })
+            .collect();
+        let filler = config.perturbations.words.filler.iter().enumerate();
+        let filler = filler
+            .filter(|(_, section)| {
+                render::type_of_section(section).is_some_and(|name| !governing.contains(&*name))
+            })
+            .map(|(at, _)| at)
+            .collect();
+        Self {
+            padding,
+            rules,
+            types,
+            filler,
+            derived: Mutex::default(),
+        }
+    }
+
+    /// The units of a type that differ in content, in the order of the case names and of the
+    /// documents; of equal ones the first.
+    pub(super) fn of_type(&self, unit_type: &str) -> &[Place] {
+        self.types.get(unit_type).map_or(&[], Vec::as_slice)
+    }
+
+    /// What a kind derives from the whole corpus, e.g. a ring of its own: made by the first case
+    /// that asks, shared by all others.
+    pub(super) fn derived<T: Send + Sync + 'static>(
+        &self,
+        kind: &'static str,
+        make: impl FnOnce() -> T,
+    ) -> Arc<T> {
+        let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = derived.entry(kind).or_insert_with(|| Arc::new(make()));
+        Arc::clone(made)
+            .downcast()
+            .expect("a kind derives one type of thing")
+    }
+}
+
+/// What a unit says below its heading, whatever its white space: replacing a unit by one that says
+/// the same would test nothing.
+pub(super) fn sense(case: &Case, unit: &Unit) -> Digest {
+    let text = &case.text[unit.heading_end..unit.body.end];
+    let mut words = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        words.push_str(word);
+        words.push(' ');
+    }
+    Digest::of(words.as_bytes())
 }

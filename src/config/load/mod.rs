@@ -21,16 +21,20 @@ pub(super) fn load(overrides: &Overrides) -> anyhow::Result<Config> {
         .file
         .clone()
         .unwrap_or_else(|| PathBuf::from(FILE));
-    let source = read(&file)?;
-    let absolute = std::path::absolute(&file)
+    parse(&read(&file)?, &file, overrides)
+}
+
+/// Checks and settles the text of a file.
+pub(super) fn parse(source: &str, file: &Path, overrides: &Overrides) -> anyhow::Result<Config> {
+    let absolute = std::path::absolute(file)
         .with_context(|| format!("failed to find the folder of `{}`", file.display()))?;
     let root = absolute.parent().unwrap_or(Path::new("/"));
-    let raw = parse(&source).map_err(|problems| diagnostic::misuse(&file, &source, problems))?;
-    check::settle(raw, &file, root, overrides)
+    let raw = understand(source).map_err(|found| diagnostic::misuse(file, source, found))?;
+    check::settle(raw, file, root, overrides)
 }
 
 /// The file as written, if nothing is wrong with it.
-fn parse(source: &str) -> Result<RawConfig, Vec<Problem>> {
+fn understand(source: &str) -> Result<RawConfig, Vec<Problem>> {
     let tree = yaml::parse(source).map_err(|problem| vec![problem])?;
     if matches!(tree.kind, Kind::Null) {
         let empty = Problem::new(0..0, "the file is empty");

@@ -69,7 +69,7 @@ pub(crate) struct RawConfig {
     /// Whether `pad_content` may insert units of a governing type.
     #[serde(default)]
     pub(crate) pad_include_governing: bool,
-    /// A Markdown or YAML file with your own neutral sections for `pad_length`.
+    /// A YAML file with your own neutral sections for `pad_length`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub(crate) filler: Option<String>,

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::notice::{Code, Notice};
 use crate::perturb::{self, Peers, Plan, Subject};
 use crate::probe::Ending;
-use crate::run::{FailureKind, Outcome, Runner, Task};
+use crate::run::{Failure, FailureKind, Runner, Task};
 use crate::score::Scorer;
 
 /// What a measurement is about.
@@ -36,106 +36,6 @@ pub(crate) struct Forecast {
     pub(crate) seconds: f64,
 }
 
-/// Plans, runs and scores.
-///
-/// `proceed` is asked once, after the baselines.
-///
-/// # Errors
-///
-/// Where the first baseline shows that the decision field is missing or cannot be compared, and
-/// where the run cannot go on.
-pub(crate) fn measure<'a>(
-    survey: &Survey<'a>,
-    plans: &BTreeMap<usize, Plan>,
-    runner: &Runner<'_>,
-    proceed: &dyn Fn(Forecast) -> bool,
-) -> anyhow::Result<Evidence> {
-    let inputs = Inputs::of(survey, plans);
-    let input = |task: &Task| inputs.text(task);
-    let rounds = Rounds::of(survey.config);
-    let mut outcomes = Outcomes::default();
-
-    let baselines: Vec<Task> = survey
-        .places
-        .iter()
-        .map(|&place| schedule::baseline(&survey.corpus.cases[place].name, 1))
-        .collect();
-    let (first, others) = baselines.split_at(baselines.len().min(1));
-    let done = runner.run_all(first, &input)?;
-    if let (Some(task), Some(Some(outcome))) = (first.first(), done.first()) {
-        refuse_unusable_decision(survey, task, outcome)?;
-    }
-    outcomes.take(first.to_vec(), done);
-    let done = runner.run_all(others, &input)?;
-    outcomes.take(others.to_vec(), done);
-
-    let answered: Vec<usize> = survey
-        .places
-        .iter()
-        .copied()
-        .filter(|&place| {
-            let name = &survey.corpus.cases[place].name;
-            outcomes
-                .get(name, None, 1)
-                .is_some_and(|outcome| outcome.result.is_ok())
-        })
-        .collect();
-    let tasks = schedule::after_baselines(survey.corpus, plans, &answered, rounds);
-    let forecast = forecast(&outcomes, survey, tasks.len());
-    let mut ending = Ending::Complete;
-    if runner.interrupted() || !proceed(forecast) {
-        ending = Ending::Interrupted;
-    } else {
-        let done = runner.run_all(&tasks, &input)?;
-        outcomes.take(tasks, done);
-        if runner.interrupted() {
-            ending = Ending::Interrupted;
-        } else if answered.is_empty() {
-            ending = Ending::Failed;
-        }
-    }
-
-    let mut evidence = records::tell(survey, plans, &outcomes, ending);
-    if ending == Ending::Interrupted {
-        evidence.notices.push(Notice::new(
-            Code::Interrupted,
-            "the run was stopped before its end; the figures cover what had finished, and \
-             `--resume` goes on from here",
-        ));
-    }
-    Ok(evidence)
-}
-
-/// Writes every input and runs nothing.
-///
-/// # Errors
-///
-/// Where an input cannot be written.
-pub(crate) fn rehearse(
-    survey: &Survey<'_>,
-    plans: &BTreeMap<usize, Plan>,
-    runner: &Runner<'_>,
-) -> anyhow::Result<Evidence> {
-    let inputs = Inputs::of(survey, plans);
-    let once = Rounds {
-        repeats: 1,
-        baselines: 1,
-    };
-    let mut tasks: Vec<Task> = survey
-        .places
-        .iter()
-        .map(|&place| schedule::baseline(&survey.corpus.cases[place].name, 1))
-        .collect();
-    tasks.extend(schedule::after_baselines(
-        survey.corpus,
-        plans,
-        survey.places,
-        once,
-    ));
-    runner.write_inputs(&tasks, &|task: &Task| inputs.text(task))?;
-    Ok(records::tell(survey, plans, &Outcomes::default(), Ending::DryRun))
-}
-
 /// Plans the variants of every case of the survey, by its place.
 pub(crate) fn plan(survey: &Survey<'_>) -> BTreeMap<usize, Plan> {
     let peers = Peers::of(survey.corpus, survey.config);
@@ -154,50 +54,201 @@ pub(crate) fn plan(survey: &Survey<'_>) -> BTreeMap<usize, Plan> {
         .collect()
 }
 
-/// A pipeline that answers without a usable decision is configured wrongly: every further
-/// invocation would be paid for nothing.
-fn refuse_unusable_decision(
-    survey: &Survey<'_>,
-    task: &Task,
-    outcome: &Outcome,
-) -> anyhow::Result<()> {
-    match &outcome.result {
-        Err(failure)
-            if matches!(
-                failure.kind,
-                FailureKind::DecisionMissing | FailureKind::DecisionRefused
-            ) =>
-        {
-            Err(anyhow!(
-                "the first baseline, of case `{}`, has no usable decision: {}\n  help: set \
-                 `decision_field` in `{}` to a field whose value the scorer can compare; nothing \
-                 else was run",
-                task.case,
-                failure.message,
-                survey.config.file.display(),
-            ))
+/// A measurement under way: what was planned, and what has been run of it.
+pub(crate) struct Measurement<'a> {
+    survey: &'a Survey<'a>,
+    plans: &'a BTreeMap<usize, Plan>,
+    runner: &'a Runner<'a>,
+    inputs: Inputs<'a>,
+    rounds: Rounds,
+    outcomes: Outcomes,
+    ending: Ending,
+}
+
+impl<'a> Measurement<'a> {
+    /// Nothing has been run yet.
+    pub(crate) fn new(
+        survey: &'a Survey<'a>,
+        plans: &'a BTreeMap<usize, Plan>,
+        runner: &'a Runner<'a>,
+    ) -> Self {
+        Self {
+            survey,
+            plans,
+            runner,
+            inputs: Inputs::of(survey, plans),
+            rounds: Rounds::of(survey.config),
+            outcomes: Outcomes::default(),
+            ending: Ending::Interrupted,
         }
-        _ => Ok(()),
+    }
+
+    /// Runs the first baseline, the others, and then everything else of the cases that answered.
+    ///
+    /// `proceed` is asked once, after the baselines.
+    ///
+    /// # Errors
+    ///
+    /// Where the first baseline shows that the decision field is missing or cannot be compared, and
+    /// where the run cannot go on.
+    pub(crate) fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+        let baselines = self.baselines();
+        let (first, others) = baselines.split_at(baselines.len().min(1));
+        self.run_tasks("first baseline", first.to_vec())?;
+        self.refuse_unusable_decision(first)?;
+        self.run_tasks("baselines", others.to_vec())?;
+
+        let answered = self.answered();
+        let tasks = self.todo(&answered);
+        if self.runner.interrupted() || !proceed(self.forecast(tasks.len())) {
+            return Ok(());
+        }
+        self.run_tasks("variants", tasks)?;
+        self.ending = match (self.runner.interrupted(), answered.is_empty()) {
+            (true, _) => Ending::Interrupted,
+            (false, true) => Ending::Failed,
+            (false, false) => Ending::Complete,
+        };
+        Ok(())
+    }
+
+    /// Runs everything of some cases again until each has `repeats` repeats.
+    ///
+    /// # Errors
+    ///
+    /// Where the run cannot go on.
+    pub(crate) fn repeat(&mut self, places: &[usize], repeats: usize) -> anyhow::Result<()> {
+        self.rounds.raise(places, repeats);
+        let answered = self.answered();
+        let tasks = self.todo(&answered);
+        self.run_tasks("repeats", tasks)?;
+        if self.runner.interrupted() {
+            self.ending = Ending::Interrupted;
+        }
+        Ok(())
+    }
+
+    /// Writes every input once and runs nothing.
+    ///
+    /// # Errors
+    ///
+    /// Where an input cannot be written.
+    pub(crate) fn rehearse(&mut self) -> anyhow::Result<()> {
+        let mut tasks = self.baselines();
+        tasks.extend(schedule::after_baselines(
+            self.survey.corpus,
+            self.plans,
+            self.survey.places,
+            &Rounds::once(),
+        ));
+        let inputs = &self.inputs;
+        self.runner.write_inputs(&tasks, &|task: &Task| inputs.text(task))?;
+        self.ending = Ending::DryRun;
+        Ok(())
+    }
+
+    /// What has been measured so far.
+    pub(crate) fn evidence(&self) -> Evidence {
+        let mut evidence =
+            records::tell(self.survey, self.plans, &self.rounds, &self.outcomes, self.ending);
+        if self.ending == Ending::Interrupted {
+            evidence.notices.push(Notice::new(
+                Code::Interrupted,
+                "the run was stopped before its end; the figures cover what had finished, and \
+                 `--resume` goes on from there",
+            ));
+        }
+        evidence
+    }
+
+    /// The texts of the inputs.
+    pub(crate) const fn inputs(&self) -> &Inputs<'a> {
+        &self.inputs
+    }
+
+    fn baselines(&self) -> Vec<Task> {
+        let cases = self.survey.places.iter().map(|&place| &self.survey.corpus.cases[place]);
+        cases.map(|case| schedule::baseline(&case.name, 1)).collect()
+    }
+
+    /// The places of the cases whose baseline has an answer.
+    fn answered(&self) -> Vec<usize> {
+        let answers = |place: &usize| {
+            let name = &self.survey.corpus.cases[*place].name;
+            let outcome = self.outcomes.get(name, None, 1);
+            outcome.is_some_and(|outcome| outcome.result.is_ok())
+        };
+        self.survey.places.iter().copied().filter(answers).collect()
+    }
+
+    fn todo(&self, places: &[usize]) -> Vec<Task> {
+        let corpus = self.survey.corpus;
+        let mut tasks = schedule::after_baselines(corpus, self.plans, places, &self.rounds);
+        tasks.retain(|task| !self.outcomes.has(task));
+        tasks
+    }
+
+    fn run_tasks(&mut self, phase: &'static str, tasks: Vec<Task>) -> anyhow::Result<()> {
+        let inputs = &self.inputs;
+        let done = self.runner.run_all(phase, &tasks, &|task: &Task| inputs.text(task))?;
+        self.outcomes.take(tasks, done);
+        Ok(())
+    }
+
+    /// A pipeline that answers without a usable decision is configured wrongly: every further
+    /// invocation would be paid for nothing.
+    fn refuse_unusable_decision(&self, first: &[Task]) -> anyhow::Result<()> {
+        let Some(task) = first.first() else {
+            return Ok(());
+        };
+        let outcome = self.outcomes.get(&task.case, None, 1);
+        let Some(Err(failure)) = outcome.map(|outcome| &outcome.result) else {
+            return Ok(());
+        };
+        unusable_decision(&task.case, failure, self.survey.config).map_or(Ok(()), Err)
+    }
+
+    fn forecast(&self, invocations: usize) -> Forecast {
+        let config = self.survey.config;
+        let seconds: Vec<f64> = self
+            .survey
+            .places
+            .iter()
+            .filter_map(|&place| {
+                let name = &self.survey.corpus.cases[place].name;
+                Some(self.outcomes.get(name, None, 1)?.seconds)
+            })
+            .collect();
+        let mean = seconds.iter().sum::<f64>() / seconds.len().max(1) as f64;
+        let paid = mean * invocations as f64 / config.jobs.get() as f64;
+        let paced = config
+            .limits
+            .max_per_minute
+            .map_or(0.0, |most| invocations as f64 * 60.0 / most.get() as f64);
+        Forecast {
+            invocations,
+            seconds: paid.max(paced),
+        }
     }
 }
 
-fn forecast(outcomes: &Outcomes, survey: &Survey<'_>, invocations: usize) -> Forecast {
-    let seconds: Vec<f64> = survey
-        .places
-        .iter()
-        .filter_map(|&place| outcomes.get(&survey.corpus.cases[place].name, None, 1))
-        .map(|outcome| outcome.seconds)
-        .collect();
-    let mean = seconds.iter().sum::<f64>() / seconds.len().max(1) as f64;
-    let paid = mean * invocations as f64 / survey.config.jobs.get() as f64;
-    let paced = survey
-        .config
-        .limits
-        .max_per_minute
-        .map_or(0.0, |most| invocations as f64 * 60.0 / most.get() as f64);
-    Forecast {
-        invocations,
-        seconds: paid.max(paced),
-    }
+/// The error of a first baseline that answers without a usable decision; none for other failures.
+pub(crate) fn unusable_decision(
+    case: &str,
+    failure: &Failure,
+    config: &Config,
+) -> Option<anyhow::Error> {
+    let unusable = matches!(
+        failure.kind,
+        FailureKind::DecisionMissing | FailureKind::DecisionRefused
+    );
+    unusable.then(|| {
+        anyhow!(
+            "the first baseline, of case `{case}`, has no usable decision: {}\n  help: set \
+             `decision_field` in `{}` to a field whose value the scorer can compare; nothing else \
+             was run",
+            failure.message,
+            config.file.display(),
+        )
+    })
 }
-

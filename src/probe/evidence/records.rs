@@ -17,6 +17,7 @@ const INSUFFICIENT_ABOVE: f64 = 0.2;
 pub(super) fn tell(
     survey: &Survey<'_>,
     plans: &BTreeMap<usize, Plan>,
+    rounds: &Rounds,
     outcomes: &Outcomes,
     ending: Ending,
 ) -> Evidence {
@@ -25,7 +26,7 @@ pub(super) fn tell(
         .iter()
         .map(|&place| {
             let name = survey.corpus.cases[place].name.to_string();
-            (name, record(survey, place, &plans[&place], outcomes))
+            (name, record(survey, place, &plans[&place], rounds, outcomes))
         })
         .collect();
     let mut notices = Vec::new();
@@ -61,15 +62,16 @@ fn record(
     survey: &Survey<'_>,
     place: usize,
     plan: &Plan,
+    rounds: &Rounds,
     outcomes: &Outcomes,
 ) -> CaseRecord {
     let case = &survey.corpus.cases[place];
-    let rounds = Rounds::of(survey.config);
+    let (repeats, baselines) = (rounds.repeats(place), rounds.baselines(place));
     let of = |variant: Option<&Arc<str>>, repeat| outcomes.get(&case.name, variant, repeat);
-    let baseline: Vec<Sample> = (1..=rounds.repeats)
+    let baseline: Vec<Sample> = (1..=repeats)
         .map_while(|repeat| of(None, repeat).map(sample))
         .collect();
-    let replays: Vec<Sample> = (rounds.repeats + 1..=rounds.baselines)
+    let replays: Vec<Sample> = (repeats + 1..=baselines)
         .filter_map(|repeat| of(None, repeat).map(sample))
         .collect();
     let variants: Vec<VariantRecord> = plan
@@ -82,7 +84,7 @@ fn record(
             unit_type: variant.unit_type.as_deref().map(str::to_owned),
             input: variant.input,
             notes: variant.notes.clone(),
-            samples: (1..=rounds.repeats)
+            samples: (1..=repeats)
                 .map_while(|repeat| {
                     let mut sample = sample(of(Some(&variant.id), repeat)?);
                     sample.distance = baseline

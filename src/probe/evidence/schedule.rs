@@ -8,25 +8,57 @@ use crate::config::Config;
 use crate::perturb::Plan;
 use crate::run::{Outcome, Task};
 
-/// How often each input is run.
-#[derive(Clone, Copy, Debug)]
+/// How often the inputs of each case are run.
+#[derive(Clone, Debug)]
 pub(super) struct Rounds {
-    /// Repeats of everything.
-    pub(super) repeats: usize,
-    /// Runs of each baseline, the repeats included; more where the noise floor asks for them.
-    pub(super) baselines: usize,
+    /// Repeats of everything, unless a case has its own.
+    repeats: usize,
+    /// Runs of each baseline; more than the repeats where the noise floor asks for them.
+    baselines: usize,
+    /// Cases that are repeated more often than the others, by place.
+    more: BTreeMap<usize, usize>,
 }
 
 impl Rounds {
     /// What the configuration asks for.
     pub(super) fn of(config: &Config) -> Self {
-        let repeats = config.repeats.get();
         Self {
-            repeats,
-            baselines: config
-                .noise_floor
-                .map_or(repeats, |replays| replays.get().max(repeats)),
+            repeats: config.repeats.get(),
+            baselines: config.noise_floor.map_or(0, std::num::NonZeroUsize::get),
+            more: BTreeMap::new(),
         }
+    }
+
+    /// Every input once, whatever the configuration asks for.
+    pub(super) const fn once() -> Self {
+        Self {
+            repeats: 1,
+            baselines: 0,
+            more: BTreeMap::new(),
+        }
+    }
+
+    /// Asks for more repeats of some cases; never for fewer.
+    pub(super) fn raise(&mut self, places: &[usize], repeats: usize) {
+        for place in places {
+            let most = self.repeats(*place).max(repeats);
+            self.more.insert(*place, most);
+        }
+    }
+
+    /// How often everything of a case is run.
+    pub(super) fn repeats(&self, place: usize) -> usize {
+        self.more.get(&place).copied().unwrap_or(self.repeats)
+    }
+
+    /// How often the baseline of a case is run.
+    pub(super) fn baselines(&self, place: usize) -> usize {
+        self.repeats(place).max(self.baselines)
+    }
+
+    fn most(&self) -> usize {
+        let more = self.more.values().copied().max().unwrap_or(0);
+        self.repeats.max(self.baselines).max(more)
     }
 }
 
@@ -47,16 +79,16 @@ pub(super) fn after_baselines(
     corpus: &Corpus,
     plans: &BTreeMap<usize, Plan>,
     places: &[usize],
-    rounds: Rounds,
+    rounds: &Rounds,
 ) -> Vec<Task> {
     let mut tasks = Vec::new();
-    for repeat in 1..=rounds.repeats.max(rounds.baselines) {
+    for repeat in 1..=rounds.most() {
         for &place in places {
             let name = &corpus.cases[place].name;
-            if repeat > 1 {
+            if repeat > 1 && repeat <= rounds.baselines(place) {
                 tasks.push(baseline(name, repeat));
             }
-            if repeat <= rounds.repeats
+            if repeat <= rounds.repeats(place)
                 && let Some(plan) = plans.get(&place)
             {
                 tasks.extend(plan.variants.iter().map(|variant| Task {
@@ -80,6 +112,11 @@ impl Outcomes {
         let done = tasks.into_iter().zip(outcomes);
         self.0
             .extend(done.filter_map(|(task, outcome)| Some((task, outcome?))));
+    }
+
+    /// Whether a task is done.
+    pub(super) fn has(&self, task: &Task) -> bool {
+        self.0.contains_key(task)
     }
 
     /// What became of one invocation.

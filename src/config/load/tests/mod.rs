@@ -5,6 +5,8 @@ mod bad_values;
 
 use bad::{Bad, LEAST};
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::config::{DecisionField, ScorerSettings, SwapCount};
 use crate::exit::Exit;
@@ -234,4 +236,42 @@ fn braces_that_are_no_placeholder_are_left_to_the_command() {
 fn aliases_and_merge_keys_are_followed() {
     let config = load_text(format!("{LEAST}seed: &n 4\nrepeats: *n\n")).expect("loaded");
     assert_eq!((config.seed, config.repeats.get()), (4, 4));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "\\PC{0,40}|[-a-c0-2 :#{}\\[\\],&*!|>'\"%@`~?.\\\\\n\t<]{0,60}") {
+        let _ = load_text(&text);
+    }
+
+    #[test]
+    fn no_value_makes_the_reader_panic(
+        key in prop::sample::select(vec![
+            "run", "cases", "decision_field", "governing_types", "seed", "retry", "cache", "env",
+            "fingerprint", "variants", "perturbations", "noise_floor", "scorer", "packs", "filler",
+        ]),
+        value in "[-a-c0-2 :{}\\[\\],'\"~?.\\\\$é漢\n]{0,24}",
+    ) {
+        let lines: Vec<&str> = LEAST.lines().filter(|line| !line.starts_with(key)).collect();
+        let _ = load_text(format!("{}\n{key}: {value}\n", lines.join("\n")));
+        let _ = load_text(format!("{key}: {value}\n{}\n", lines.join("\n")));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_do_not_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+        let _ = load_text(bytes);
+    }
+}
+
+#[test]
+fn long_lines_with_many_problems_are_shown_in_part() {
+    let list = vec!["5"; 40_000].join(", ");
+    let shown = refusal(format!("{LEAST}env: [{list}]\n"));
+    assert!(shown.contains("39960 more problems"), "{shown}");
+    assert!(shown.len() < 40_000, "{}", shown.len());
+    let names: Vec<String> = (0..40_000).map(|place| format!("A{place}")).collect();
+    let config = load_text(format!("{LEAST}env: [{}]\n", names.join(", ")));
+    assert_eq!(config.expect("loaded").env, names);
 }

@@ -1,0 +1,134 @@
+//! The files that `kelvin init` writes, as text.
+
+use crate::config::quote;
+
+/// Where editors find the schema.
+const SCHEMA: &str =
+    "https://raw.githubusercontent.com/org/kelvin-action/v1/schema/kelvin.schema.json";
+
+/// The four answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answers {
+    /// The command.
+    pub(super) run: String,
+    /// A folder or a glob.
+    pub(super) cases: String,
+    /// A key or a JSON pointer.
+    pub(super) decision_field: String,
+    /// At least one when they are written.
+    pub(super) governing_types: Vec<String>,
+}
+
+impl Default for Answers {
+    /// Answers that are all right, to check each of the person's before the next is asked for.
+    fn default() -> Self {
+        Self {
+            run: "pipeline {input} {output}".to_owned(),
+            cases: "cases".to_owned(),
+            decision_field: "decision".to_owned(),
+            governing_types: Vec::new(),
+        }
+    }
+}
+
+/// The text of `kelvin.yaml`.
+pub(super) fn configuration(answers: &Answers) -> String {
+    let Answers {
+        run,
+        cases,
+        decision_field,
+        governing_types,
+    } = answers;
+    let types: String = if governing_types.is_empty() {
+        " []\n".to_owned()
+    } else {
+        let lines = governing_types
+            .iter()
+            .map(|name| format!("  - {}\n", quote(name)));
+        format!("\n{}", lines.collect::<String>())
+    };
+    format!(
+        "# yaml-language-server: $schema={SCHEMA}\n\
+         #\n\
+         # What `kelvin check` runs and measures. Paths are relative to the folder of this file.\n\
+         \n\
+         # Runs the pipeline once: it reads the Markdown file {{input}} and writes the JSON file {{output}}.\n\
+         run: {run}\n\
+         \n\
+         # The cases: a folder with one Markdown file each, or a glob such as cases/**/*.md.\n\
+         cases: {cases}\n\
+         \n\
+         # The key of the decision in the output; /a/b looks inside an object.\n\
+         decision_field: {decision_field}\n\
+         \n\
+         # The types of the sections (`## Gate Rule` is a gate_rule) that should govern the decision.\n\
+         governing_types:{types}{OPTIONS}",
+        run = quote(run),
+        cases = quote(cases),
+        decision_field = quote(decision_field),
+    )
+}
+
+/// What else can be said; every line after `# ` is YAML that says what holds anyway.
+const OPTIONS: &str = "
+# ---- Everything below has a default; the values shown are the defaults. ----
+
+# Seeds the choice of perturbations, never the pipeline.
+# seed: 0
+
+# Seconds after which an invocation is stopped.
+# timeout_s: 150
+
+# How many variants per case of each default kind; for swap per governing type, or `all`.
+# variants: {reorder: 3, pad_length: 3, pad_content: 3, swap: 3}
+
+# More kinds of perturbation, e.g. swap_condition, numeric_magnitude, comparator_flip, drop.
+# perturbations: {enable: []}
+
+# How two decisions are compared: exact, set, or {ordinal: [low, medium, high]}.
+# scorer: exact
+
+# Replays of the baselines, to measure how much the pipeline varies by itself.
+# noise_floor: {enabled: false, replications: 10}
+
+# Whether answers are kept and used again while the pipeline stays the same.
+# cache: false
+
+# When a failed invocation is tried again.
+# retry: {max_attempts: 1, transient_exit_codes: [], retry_on_timeout: false}
+";
+
+/// The text of the workflow; `config` is the path of the configuration in the repository, where it
+/// is not the usual one.
+pub(super) fn workflow(config: Option<&str>, setup: Option<&str>) -> String {
+    let mut with = Vec::new();
+    with.extend(config.map(|path| format!("          config: {}\n", quote(path))));
+    with.extend(setup.map(|command| format!("          setup: {}\n", quote(command))));
+    let with = if with.is_empty() {
+        String::new()
+    } else {
+        format!("        with:\n{}", with.concat())
+    };
+    format!(
+        "# Tells on every pull request whether it made the pipeline worse, and where.\n\
+         name: kelvin\n\
+         on:\n\
+         \x20 pull_request:\n\
+         \x20 push:\n\
+         \x20   branches: [main]\n\
+         \x20 merge_group:\n\
+         \x20 workflow_dispatch:\n\
+         permissions:\n\
+         \x20 contents: write\n\
+         \x20 pull-requests: write\n\
+         \x20 checks: write\n\
+         \x20 actions: read\n\
+         jobs:\n\
+         \x20 kelvin:\n\
+         \x20   runs-on: ubuntu-latest\n\
+         \x20   steps:\n\
+         \x20     - uses: actions/checkout@v5\n\
+         \x20     - uses: org/kelvin-action@v1\n\
+         {with}"
+    )
+}

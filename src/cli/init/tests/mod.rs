@@ -1,0 +1,366 @@
+//! Questions answered by a script, in a temporary folder.
+
+mod files;
+mod probe;
+mod template;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::fs;
+use std::path::Path;
+
+use super::*;
+use crate::config::{Config, DecisionField};
+
+/// One answer of a person.
+#[derive(Clone, Debug)]
+enum Answer {
+    Text(&'static str),
+    One(usize),
+    Several(&'static [usize]),
+    Yes(bool),
+    Stop,
+}
+
+use Answer::{One, Several, Stop, Text, Yes};
+
+/// A person who answers from a list, and notes what was said against an answer.
+struct Script {
+    answers: RefCell<VecDeque<Answer>>,
+    complaints: RefCell<Vec<String>>,
+}
+
+impl Script {
+    fn of(answers: &[Answer]) -> Self {
+        Self {
+            answers: RefCell::new(answers.iter().cloned().collect()),
+            complaints: RefCell::default(),
+        }
+    }
+
+    fn next(&self, question: &str) -> anyhow::Result<Answer> {
+        match self.answers.borrow_mut().pop_front() {
+            Some(Stop) => Err(Stopped.into()),
+            Some(answer) => Ok(answer),
+            None => panic!("nobody expected the question {question:?}"),
+        }
+    }
+}
+
+impl Ask for Script {
+    fn text(
+        &self,
+        question: &str,
+        _: Option<&str>,
+        check: &dyn Fn(&str) -> Result<(), String>,
+    ) -> anyhow::Result<String> {
+        loop {
+            let Text(text) = self.next(question)? else {
+                panic!("{question:?} wants a text");
+            };
+            match check(text) {
+                Ok(()) => return Ok(text.to_owned()),
+                Err(complaint) => self.complaints.borrow_mut().push(complaint),
+            }
+        }
+    }
+
+    fn one(&self, question: &str, choices: &[String]) -> anyhow::Result<usize> {
+        let One(place) = self.next(question)? else {
+            panic!("{question:?} wants a choice");
+        };
+        assert!(place < choices.len());
+        Ok(place)
+    }
+
+    fn several(&self, question: &str, choices: &[(String, bool)]) -> anyhow::Result<Vec<usize>> {
+        let Several(places) = self.next(question)? else {
+            panic!("{question:?} wants choices");
+        };
+        self.complaints.borrow_mut().extend(
+            choices
+                .iter()
+                .map(|(text, chosen)| format!("{text} {chosen}")),
+        );
+        Ok(places.to_vec())
+    }
+
+    fn yes(&self, question: &str, _: bool) -> anyhow::Result<bool> {
+        let Yes(answer) = self.next(question)? else {
+            panic!("{question:?} wants a yes or a no");
+        };
+        Ok(answer)
+    }
+}
+
+/// A folder with two cases of three types.
+fn project() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(folder.path().join("cases")).expect("made");
+    for (name, text) in [
+        (
+            "a.md",
+            "# A\n\n## Gate Rule\n\nIf x then y.\n\n## Facts\n\nx.\n",
+        ),
+        (
+            "b.md",
+            "# B\n\n## Gate rule\n\nIf y then z.\n\n## History\n\nOld.\n",
+        ),
+    ] {
+        fs::write(folder.path().join("cases").join(name), text).expect("written");
+    }
+    folder
+}
+
+fn request(folder: &Path) -> Request {
+    Request {
+        file: folder.join("kelvin.yaml"),
+        ..Request::default()
+    }
+}
+
+/// Every question that has an answer on the command line is answered there.
+fn complete(folder: &Path) -> Request {
+    Request {
+        run: Some("./run.sh {input} {output}".to_owned()),
+        decision_field: Some("decision".to_owned()),
+        governing_types: vec!["Gate Rule".to_owned()],
+        ..request(folder)
+    }
+}
+
+/// How it ended, and what was printed.
+fn run(request: &Request, script: Option<&Script>) -> (anyhow::Result<Exit>, String) {
+    let mut out = Vec::new();
+    let ended = init(request, script.map(|script| script as &dyn Ask), &mut out);
+    (ended, String::from_utf8(out).expect("it is text"))
+}
+
+fn load(folder: &Path) -> Config {
+    let text = fs::read_to_string(folder.join("kelvin.yaml")).expect("it was written");
+    Config::parse(&text, &folder.join("kelvin.yaml")).expect("it loads")
+}
+
+/// Every file below a folder with its bytes.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(inner) = folders.pop() {
+        for entry in fs::read_dir(inner).expect("listed") {
+            let path = entry.expect("listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path
+                    .strip_prefix(folder)
+                    .expect("below")
+                    .display()
+                    .to_string();
+                files.insert(name, fs::read(&path).expect("read"));
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn answers_become_a_configuration_that_loads() {
+    let folder = project();
+    let script = Script::of(&[
+        Text("python3 decide.py {input} {output}"),
+        Text("cases"),
+        Yes(false),
+        Text("/result/decision"),
+        Several(&[1, 2]),
+        Yes(true),
+        Yes(true),
+    ]);
+    let (ended, said) = run(&request(folder.path()), Some(&script));
+    assert_eq!(ended.expect("written"), Exit::Passed);
+    assert!(said.contains("2 cases with 3 types of units"), "{said}");
+    assert_eq!(
+        *script.complaints.borrow(),
+        [
+            "facts  (in 1 case) false",
+            "gate_rule  (in 2 cases) true",
+            "history  (in 1 case) false"
+        ]
+    );
+    let config = load(folder.path());
+    assert_eq!(config.run, "python3 decide.py {input} {output}");
+    assert_eq!(
+        config.decision_field,
+        DecisionField::Pointer("/result/decision".to_owned())
+    );
+    assert_eq!(config.governing_types, ["gate_rule", "history"]);
+    let written = files(folder.path());
+    assert_eq!(written[".gitignore"], b"/kelvin/\n/.kelvin-cache/\n");
+    assert!(written[".github/workflows/kelvin.yml"].ends_with(b"org/kelvin-action@v1\n"));
+    assert!(written["kelvin.yaml"].starts_with(b"# yaml-language-server: $schema=https://"));
+    assert!(said.contains("\nnext: kelvin check"), "{said}");
+}
+
+#[test]
+fn a_wrong_answer_is_asked_for_again_with_the_reason() {
+    let folder = project();
+    let script = Script::of(&[
+        Text("python3 decide.py {inputs} {output}"),
+        Text(""),
+        Text("python3 decide.py {input} {output}"),
+        Text("nowhere"),
+        Text("cases"),
+        Yes(false),
+        Text("/a~b"),
+        Text("decision"),
+        Several(&[]),
+        Several(&[1]),
+        Yes(false),
+        Yes(false),
+    ]);
+    let (ended, said) = run(&request(folder.path()), Some(&script));
+    assert_eq!(ended.expect("written"), Exit::Passed);
+    let complaints = script.complaints.borrow();
+    assert!(
+        complaints[0].contains("did you mean `{input}` instead of `{inputs}`?"),
+        "{complaints:?}"
+    );
+    assert!(
+        complaints[1].contains("`run` must not be empty"),
+        "{complaints:?}"
+    );
+    assert!(
+        complaints[2].contains("is not a JSON pointer"),
+        "{complaints:?}"
+    );
+    assert!(
+        said.contains("nowhere") && said.contains("choose at least one"),
+        "{said}"
+    );
+    assert_eq!(load(folder.path()).cases, "cases");
+}
+
+#[test]
+fn stopping_at_any_question_leaves_everything_as_it_was() {
+    let answers = [
+        Text("p {input} {output}"),
+        Text("cases"),
+        Yes(false),
+        Text("decision"),
+        Several(&[1]),
+        Yes(true),
+        Yes(true),
+    ];
+    for place in 0..answers.len() {
+        let folder = project();
+        let before = files(folder.path());
+        let mut stopped = answers[..place].to_vec();
+        stopped.push(Stop);
+        let (ended, said) = run(&request(folder.path()), Some(&Script::of(&stopped)));
+        assert_eq!(ended.expect("it is no error"), Exit::Interrupted);
+        assert!(said.ends_with("nothing was written\n"), "{said}");
+        assert_eq!(files(folder.path()), before, "stopped at question {place}");
+    }
+}
+
+#[test]
+fn with_every_flag_nothing_is_asked() {
+    let folder = project();
+    let request = Request {
+        workflow: Some(false),
+        gitignore: Some(false),
+        ..complete(folder.path())
+    };
+    let (ended, _) = run(&request, None);
+    assert_eq!(ended.expect("written"), Exit::Passed);
+    assert_eq!(load(folder.path()).governing_types, ["gate_rule"]);
+    assert!(!folder.path().join(".gitignore").exists() && !folder.path().join(".github").exists());
+    fs::remove_file(folder.path().join("kelvin.yaml")).expect("removed");
+    let (ended, _) = run(
+        &Request {
+            cases: Some("cases/*.md".to_owned()),
+            ..request
+        },
+        Some(&Script::of(&[])),
+    );
+    assert_eq!(ended.expect("written"), Exit::Passed);
+    assert_eq!(load(folder.path()).cases, "cases/*.md");
+}
+
+#[test]
+fn without_a_terminal_the_flags_that_are_missing_are_named() {
+    let folder = project();
+    let error = run(&request(folder.path()), None).0.expect_err("refused");
+    assert_eq!(Exit::of(&error), Exit::Misused);
+    let text = error.to_string();
+    for flag in [
+        "--run",
+        "--decision-field",
+        "--probe",
+        "--governing-type",
+        "--yes",
+    ] {
+        assert!(text.contains(flag), "{flag} in {text}");
+    }
+    assert!(!folder.path().join("kelvin.yaml").exists());
+}
+
+#[test]
+fn a_wrong_flag_is_refused_and_nothing_is_written() {
+    let folder = project();
+    let before = files(folder.path());
+    let good = complete(folder.path());
+    let cases = [
+        (
+            Request {
+                run: Some("p {input}".to_owned()),
+                ..good.clone()
+            },
+            "{output}",
+        ),
+        (
+            Request {
+                cases: Some("nowhere".to_owned()),
+                ..good.clone()
+            },
+            "nowhere",
+        ),
+        (
+            Request {
+                decision_field: Some(String::new()),
+                ..good.clone()
+            },
+            "must not be empty",
+        ),
+        (
+            Request {
+                governing_types: vec!["gate_rul".to_owned()],
+                ..good.clone()
+            },
+            "`gate_rule`",
+        ),
+        (
+            Request {
+                governing_types: vec!["a".to_owned(), "A".to_owned()],
+                ..good
+            },
+            "the same governing type",
+        ),
+    ];
+    for (request, said) in cases {
+        let error = run(&request, None).0.expect_err("refused");
+        assert_eq!(Exit::of(&error), Exit::Misused, "{error:#}");
+        assert!(format!("{error:#}").contains(said), "{said} in {error:#}");
+        assert_eq!(files(folder.path()), before);
+    }
+}
+
+#[test]
+fn a_folder_without_cases_is_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(folder.path().join("cases")).expect("made");
+    let error = run(&complete(folder.path()), None).0.expect_err("refused");
+    assert!(format!("{error:#}").contains(".md"), "{error:#}");
+    fs::write(folder.path().join("cases/a.md"), "no heading").expect("written");
+    let error = run(&complete(folder.path()), None).0.expect_err("refused");
+    assert!(format!("{error:#}").contains("## Gate Rule"), "{error:#}");
+}

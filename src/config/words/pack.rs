@@ -1,0 +1,401 @@
+//! Reads the data files of packs into [`Words`], and refuses whatever could be read in two ways.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use crate::config::diagnostic::{self, Problem, tame};
+use crate::config::hints::nearest;
+use crate::config::yaml::{self, Kind, Node};
+use crate::exit::Misuse;
+use crate::file;
+
+use super::{LEAST_FILLER, List, NAMES, Section, Words, shipped};
+
+/// Words in the making, with the place each entry is from.
+#[derive(Default)]
+pub(super) struct Lists {
+    words: Words,
+    /// By what must not repeat: the lists that share a namespace, and the entry in lower case.
+    origins: BTreeMap<(&'static str, String), Origin>,
+    /// The lists that files of the pack at hand have filled, with the file.
+    filled: BTreeMap<String, String>,
+}
+
+struct Origin {
+    list: &'static str,
+    file: String,
+    line: usize,
+}
+
+/// One value of a list, taken out of the YAML tree.
+enum Entry {
+    Section(Section),
+    Pair(String, String),
+    Word(String),
+}
+
+impl Lists {
+    /// Applies the files of a pack that ships.
+    pub(super) fn apply_shipped(&mut self, files: shipped::Files) -> Result<(), Misuse> {
+        self.filled.clear();
+        for (name, text) in files {
+            self.apply(Path::new(name), text)?;
+        }
+        Ok(())
+    }
+
+    /// Applies the files of a folder in the order of their names.
+    pub(super) fn apply_folder(&mut self, root: &Path, name: &str) -> anyhow::Result<()> {
+        self.filled.clear();
+        let folder = root.join(name);
+        let mut files: Vec<PathBuf> = match fs::read_dir(&folder) {
+            Ok(entries) => entries
+                .filter_map(|entry| Some(entry.ok()?.path()))
+                .filter(|path| {
+                    path.extension()
+                        .is_some_and(|end| end == "yaml" || end == "yml")
+                })
+                .collect(),
+            Err(error) => return Err(no_pack(name, &error).into()),
+        };
+        files.sort();
+        if files.is_empty() {
+            return Err(
+                Misuse::new(format!("the pack `{}` has no YAML files", tame(name)))
+                    .help("put at least one file that ends in `.yaml` into the folder")
+                    .into(),
+            );
+        }
+        for path in files {
+            let text = read(&path)?;
+            self.apply(path.strip_prefix(root).unwrap_or(&path), &text)?;
+        }
+        Ok(())
+    }
+
+    /// Applies one file: each key is a list, which replaces the one there is, or `extend`s it.
+    fn apply(&mut self, file: &Path, source: &str) -> Result<(), Misuse> {
+        let problems = match yaml::parse(source) {
+            Ok(tree) => self.fill(file, source, &tree),
+            Err(problem) => vec![problem],
+        };
+        if problems.is_empty() {
+            return Ok(());
+        }
+        Err(diagnostic::misuse(file, source, problems))
+    }
+
+    /// Replaces the filler bank by the sections of a file: a list, or a mapping with `filler`.
+    pub(super) fn replace_filler(&mut self, root: &Path, name: &str) -> anyhow::Result<()> {
+        self.filled.clear();
+        let path = root.join(name);
+        let source = read(&path)?;
+        let file = Path::new(name);
+        let tree = yaml::parse(&source)
+            .map_err(|problem| diagnostic::misuse(file, &source, vec![problem]))?;
+        if matches!(tree.kind, Kind::List(_)) {
+            let mut problems = Vec::new();
+            self.clear("filler");
+            self.add("filler", &tree, file, &source, &mut problems);
+            if problems.is_empty() {
+                return Ok(());
+            }
+            return Err(diagnostic::misuse(file, &source, problems).into());
+        }
+        Ok(self.apply(file, &source)?)
+    }
+
+    /// The words, once every file has been applied.
+    pub(super) fn finish(self) -> anyhow::Result<Words> {
+        let sections = self.words.filler.len();
+        if sections < LEAST_FILLER {
+            return Err(Misuse::new(format!(
+                "the filler bank has {sections} sections, and a variant may need {LEAST_FILLER}"
+            ))
+            .help("add sections, each with a `heading` and a `text`")
+            .into());
+        }
+        Ok(self.words)
+    }
+
+    fn fill(&mut self, file: &Path, source: &str, tree: &Node) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let Kind::Map(entries) = &tree.kind else {
+            let problem = Problem::new(0..0, "a file of a pack is a mapping from lists to values");
+            return vec![problem.help(format!("its keys are: {}", NAMES.join(", ")))];
+        };
+        let mut lists = Vec::new();
+        for (key, node) in entries {
+            let Some(name) = NAMES.iter().find(|name| **name == key.text) else {
+                problems.push(unknown_list(&key.text, key.at.clone()));
+                continue;
+            };
+            let shown = file.display().to_string();
+            if let Some(other) = self.filled.insert((*name).to_owned(), shown) {
+                let what = format!("`{name}` is also in `{}`", tame(&other));
+                problems.push(
+                    Problem::new(key.at.clone(), what).help("keep a list of a pack in one file"),
+                );
+                continue;
+            }
+            match &node.kind {
+                Kind::List(_) => {
+                    self.clear(name);
+                    lists.push((*name, node));
+                }
+                Kind::Map(inner) if inner.len() == 1 && inner[0].0.text == "extend" => {
+                    lists.push((*name, &inner[0].1));
+                }
+                _ => problems.push(
+                    Problem::new(node.at.clone(), format!("`{name}` is not a list")).help(format!(
+                        "write `{name}: [...]` to replace the list, or `{name}: {{extend: [...]}}` \
+                         to add to it"
+                    )),
+                ),
+            }
+        }
+        // Only now: whatever the file replaces must not be in the way of what it adds elsewhere.
+        for (name, node) in lists {
+            self.add(name, node, file, source, &mut problems);
+        }
+        problems
+    }
+
+    fn clear(&mut self, name: &str) {
+        match self.words.list(name) {
+            Some(List::Sections(list)) => list.clear(),
+            Some(List::Pairs(list)) => list.clear(),
+            Some(List::Words(list)) => list.clear(),
+            None => {}
+        }
+        self.origins.retain(|_, origin| origin.list != name);
+    }
+
+    fn add(
+        &mut self,
+        name: &'static str,
+        node: &Node,
+        file: &Path,
+        source: &str,
+        problems: &mut Vec<Problem>,
+    ) {
+        let Kind::List(items) = &node.kind else {
+            problems.push(Problem::new(node.at.clone(), "`extend` is not a list"));
+            return;
+        };
+        for item in items {
+            let entry = match self.words.list(name) {
+                Some(List::Sections(_)) => section(item),
+                Some(List::Pairs(_)) => pair(item),
+                Some(List::Words(_)) | None => word(name, item),
+            };
+            match entry
+                .and_then(|entry| self.claim(name, &entry, item, file, source).map(|()| entry))
+            {
+                Ok(entry) => self.push(name, entry),
+                Err(problem) => problems.push(problem),
+            }
+        }
+    }
+
+    /// Refuses an entry that is there already, and a phrase that is in another pair.
+    fn claim(
+        &mut self,
+        list: &'static str,
+        entry: &Entry,
+        item: &Node,
+        file: &Path,
+        source: &str,
+    ) -> Result<(), Problem> {
+        let keys: Vec<&String> = match entry {
+            Entry::Section(section) => vec![&section.heading],
+            Entry::Pair(one, other) => vec![one, other],
+            Entry::Word(word) => vec![word],
+        };
+        for key in &keys {
+            let Some(origin) = self.origins.get(&(namespace(list), key.to_lowercase())) else {
+                continue;
+            };
+            let what = format!(
+                "`{key}` is already in `{}`, in line {} of `{}`",
+                origin.list,
+                origin.line,
+                tame(&origin.file)
+            );
+            let problem = Problem::new(item.at.clone(), what);
+            return Err(problem.help(match entry {
+                Entry::Pair(..) => {
+                    "a phrase has one opposite: leave it out, or replace the whole list by writing \
+                     it without `extend`"
+                }
+                _ => "leave one of them out",
+            }));
+        }
+        let line = 1 + source[..item.at.start.min(source.len())]
+            .matches('\n')
+            .count();
+        for key in keys {
+            let origin = Origin {
+                list,
+                file: file.display().to_string(),
+                line,
+            };
+            self.origins
+                .insert((namespace(list), key.to_lowercase()), origin);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, name: &str, entry: Entry) {
+        match (self.words.list(name), entry) {
+            (Some(List::Sections(list)), Entry::Section(section)) => list.push(section),
+            (Some(List::Pairs(list)), Entry::Pair(one, other)) => list.push((one, other)),
+            (Some(List::Words(list)), Entry::Word(word)) => list.push(word),
+            _ => {}
+        }
+    }
+}
+
+/// Lists that are matched against the text together share their phrases.
+fn namespace(list: &'static str) -> &'static str {
+    match list {
+        "number_comparators" => "comparators",
+        "participles" => "antonyms",
+        other => other,
+    }
+}
+
+fn read(path: &Path) -> Result<String, Misuse> {
+    file::read(path).map_err(|error| {
+        Misuse::new(tame(&format!("{error:#}")))
+            .help("paths in `packs` and `filler` are relative to the folder of `kelvin.yaml`")
+    })
+}
+
+fn no_pack(name: &str, error: &std::io::Error) -> Misuse {
+    let names: Vec<&str> = shipped::PACKS.iter().map(|(name, _)| *name).collect();
+    let help = match nearest(name, &names) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!(
+            "packs that ship: {}; anything else is a folder of YAML files, relative to the one of \
+             `kelvin.yaml`",
+            names.join(", ")
+        ),
+    };
+    Misuse::new(format!("there is no pack `{}`: {error}", tame(name))).help(help)
+}
+
+fn unknown_list(name: &str, at: Range<usize>) -> Problem {
+    let problem = Problem::new(at, format!("there is no list `{}`", tame(name)));
+    problem.help(match nearest(name, &NAMES) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("the lists are: {}", NAMES.join(", ")),
+    })
+}
+
+fn text(node: &Node) -> Result<&str, Problem> {
+    match &node.kind {
+        Kind::Text(text) => Ok(text),
+        _ => Err(Problem::new(node.at.clone(), "this is not text")
+            .help("put words that look like numbers or mappings in quotes")),
+    }
+}
+
+/// A phrase: words with single spaces between them.
+fn phrase(node: &Node) -> Result<&str, Problem> {
+    let text = text(node)?;
+    let spaced: Vec<&str> = text.split_whitespace().collect();
+    if text.is_empty() || spaced.join(" ") != text || text.chars().any(char::is_control) {
+        let what = "an entry is one line of text, without white space around it";
+        return Err(Problem::new(node.at.clone(), what));
+    }
+    Ok(text)
+}
+
+fn pair(node: &Node) -> Result<Entry, Problem> {
+    let Kind::List(items) = &node.kind else {
+        return Err(Problem::new(node.at.clone(), "this is not a pair")
+            .help("write two opposites as `[one, other]`"));
+    };
+    let [one, other] = items.as_slice() else {
+        let what = format!("a pair has two phrases, found {}", items.len());
+        return Err(Problem::new(node.at.clone(), what));
+    };
+    let (one, other) = (phrase(one)?, phrase(other)?);
+    if one.to_lowercase() == other.to_lowercase() {
+        let what = format!("`{one}` is not the opposite of itself");
+        return Err(Problem::new(node.at.clone(), what));
+    }
+    Ok(Entry::Pair(one.to_owned(), other.to_owned()))
+}
+
+fn word(list: &str, node: &Node) -> Result<Entry, Problem> {
+    let text = phrase(node)?;
+    let wrong = match list {
+        "hedges" | "courtesies" | "discourse_markers" | "meta_comments"
+            if text.contains(['`', '*', '_', '[', ']', '<', '>', '#', '|', '\\', '~', '&'])
+                || !text.starts_with(char::is_alphabetic) =>
+        {
+            Some("what is put into a text begins with a letter and has no Markdown in it")
+        }
+        "meta_comments" | "condition_states" if !text.ends_with(['.', '!', '?']) => {
+            Some("a sentence ends with `.`, `!` or `?`")
+        }
+        "abbreviations" if !text.ends_with('.') => Some("an abbreviation ends with a full stop"),
+        _ => None,
+    };
+    match wrong {
+        Some(what) => Err(Problem::new(node.at.clone(), what)),
+        None => Ok(Entry::Word(text.to_owned())),
+    }
+}
+
+fn section(node: &Node) -> Result<Entry, Problem> {
+    let wrong = |what: String| Problem::new(node.at.clone(), what);
+    let Kind::Map(entries) = &node.kind else {
+        return Err(wrong("this is not a section".to_owned())
+            .help("a section has a `heading` and a `text`"));
+    };
+    if let Some((key, _)) = entries
+        .iter()
+        .find(|(key, _)| key.text != "heading" && key.text != "text")
+    {
+        let what = format!("a section has no `{}`", tame(&key.text));
+        return Err(Problem::new(key.at.clone(), what).help("it has a `heading` and a `text`"));
+    }
+    let (Some(heading), Some(body)) = (node.get(&["heading"]), node.get(&["text"])) else {
+        return Err(wrong("a section has a `heading` and a `text`".to_owned()));
+    };
+    let heading_text = phrase(heading)?;
+    if !heading_text.starts_with(char::is_alphanumeric) || heading_text.ends_with('#') {
+        let what = "a heading begins with a letter or a digit; the `##` is added to it";
+        return Err(Problem::new(heading.at.clone(), what));
+    }
+    let text = text(body)?.trim_end();
+    if text.trim().is_empty() || text.starts_with(char::is_whitespace) {
+        let what = "the text of a section begins with a word";
+        return Err(Problem::new(body.at.clone(), what));
+    }
+    if let Some(line) = text.lines().find(|line| breaks_out(line)) {
+        let what = format!("`{}` does not stand in a filler section", tame(line.trim()));
+        return Err(Problem::new(body.at.clone(), what).help(
+            "write plain paragraphs and lists, without headings, rules, code fences and HTML",
+        ));
+    }
+    Ok(Entry::Section(Section {
+        heading: heading_text.to_owned(),
+        text: text.to_owned(),
+    }))
+}
+
+/// Whether a line could begin a unit, or swallow the one that comes after the section.
+fn breaks_out(line: &str) -> bool {
+    let line = line.trim();
+    let rule = |mark: char| !line.is_empty() && line.chars().all(|c| c == mark || c == ' ');
+    ["#", "```", "~~~", "<"]
+        .iter()
+        .any(|start| line.starts_with(start))
+        || ['-', '=', '*', '_'].into_iter().any(rule)
+}

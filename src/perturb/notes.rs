@@ -1,0 +1,54 @@
+//! What a variant did, read off its pieces.
+
+use super::{Added, Draft, Notes, Piece};
+use crate::cases::{self, Corpus};
+use crate::config::Config;
+
+impl Notes {
+    /// Compares the pieces of a draft with the units of its case.
+    pub(super) fn of(corpus: &Corpus, at: usize, config: &Config, draft: &Draft) -> Self {
+        let mut notes = Self::default();
+        let mut order = Vec::new();
+        for (place, piece) in draft.pieces.iter().enumerate() {
+            let (unit_type, from) = match piece {
+                Piece::Own(unit) => {
+                    order.push(*unit);
+                    continue;
+                }
+                Piece::Edited { unit, .. } => {
+                    order.push(*unit);
+                    notes.edited.push(*unit);
+                    continue;
+                }
+                Piece::Peer { case, unit } => {
+                    let from = &corpus.cases[*case];
+                    let unit_type = from.units[*unit].unit_type.to_string();
+                    (unit_type, Some(from.name.to_string()))
+                }
+                Piece::Filler(section) => {
+                    let heading = &config.perturbations.words.filler[*section].heading;
+                    (cases::type_of(&format!("## {heading}")), None)
+                }
+            };
+            notes.added.push(Added {
+                at: place,
+                unit_type,
+                from,
+            });
+        }
+        let units = corpus.cases[at].units.len();
+        let mut stayed = vec![false; units];
+        for unit in &order {
+            stayed[*unit] = true;
+        }
+        notes.removed = (0..units).filter(|unit| !stayed[*unit]).collect();
+        notes.edited.sort_unstable();
+        if !order.is_sorted() {
+            notes.order = order;
+        }
+        for (name, value) in &draft.detail {
+            notes.detail.insert((*name).to_owned(), value.clone());
+        }
+        notes
+    }
+}

@@ -1,0 +1,111 @@
+//! `pad_content`: units of other cases come in; evidence about something else.
+
+use std::collections::BTreeSet;
+
+use super::pads::{ATTEMPTS, FEWEST, MOST, scatter};
+use super::peers::Place;
+use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
+use crate::digest::Digest;
+use crate::notice::{Code, Notice};
+
+/// Adds units of other cases.
+pub(super) struct PadContent;
+
+impl Perturbation for PadContent {
+    fn name(&self) -> &'static str {
+        "pad_content"
+    }
+
+    fn describe(&self) -> &'static str {
+        "2 to 4 units of other cases come in at random places; the units keep their order"
+    }
+
+    fn figure(&self) -> Figure {
+        Figure::Invariance
+    }
+
+    fn is_default(&self) -> bool {
+        true
+    }
+
+    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+        let mut proposal = Proposal::default();
+        let case = subject.case();
+        let wanted = subject.config.perturbations.variants.pad_content;
+        let ring = &subject.peers.padding;
+        if wanted == 0 {
+            return proposal;
+        }
+        let own: BTreeSet<Digest> = case.units.iter().map(|unit| unit.content).collect();
+        let pool = ring.len() - own.iter().filter(|content| ring.contains(content)).count();
+        if pool < FEWEST {
+            let reason = if subject.corpus.cases.len() < 2 {
+                "this is the only case".to_owned()
+            } else if pool == 0 {
+                "the other cases have no unit that can come in".to_owned()
+            } else {
+                "the other cases have only 1 unit that can come in, and 2 are needed".to_owned()
+            };
+            proposal
+                .notices
+                .push(Notice::new(Code::Skip, reason).counts(wanted, 0));
+            return proposal;
+        }
+        if pool < MOST {
+            let text = format!(
+                "at most {pool} units come in, not {MOST}: the other cases have no more that can"
+            );
+            proposal
+                .notices
+                .push(Notice::new(Code::Cap, text).counts(MOST, pool));
+        }
+        for number in 1..=wanted {
+            let mut draw = subject.draw(self.name(), number);
+            let mut choose = |attempt| {
+                let count = draw.between(FEWEST, MOST).min(pool);
+                let added = chosen(subject, &own, number, attempt, count);
+                scatter(case.units.len(), added, &mut draw)
+            };
+            let mut pieces = choose(0);
+            for attempt in 1..ATTEMPTS {
+                if proposal.drafts.iter().all(|draft| draft.pieces != pieces) {
+                    break;
+                }
+                pieces = choose(attempt);
+            }
+            proposal.drafts.push(Draft {
+                unit_type: None,
+                pieces,
+                detail: Vec::new(),
+            });
+        }
+        proposal
+    }
+}
+
+/// Draws units that differ in content from each other and from those of the case.
+fn chosen(
+    subject: &Subject<'_>,
+    own: &BTreeSet<Digest>,
+    number: usize,
+    attempt: usize,
+    count: usize,
+) -> Vec<Piece> {
+    let key = subject.key(PadContent.name(), number);
+    let mut taken = BTreeSet::new();
+    let mut added = Vec::with_capacity(count);
+    for nth in 0..count {
+        let content = |place: &Place| subject.corpus.cases[place.case].units[place.unit].content;
+        let drawn = subject
+            .peers
+            .padding
+            .draw(key, attempt * MOST + nth, |place| {
+                !own.contains(&content(place)) && !taken.contains(&content(place))
+            });
+        if let Some(place) = drawn {
+            taken.insert(content(place));
+            added.push(place.piece());
+        }
+    }
+    added
+}

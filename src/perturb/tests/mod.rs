@@ -1,0 +1,78 @@
+mod kinds;
+mod read_back;
+mod stability;
+
+use super::*;
+use crate::cases::fixture;
+use crate::notice::Code;
+
+fn plan_at(corpus: &Corpus, config: &Config, peers: &Peers, at: usize) -> Plan {
+    plan(&Subject {
+        corpus,
+        at,
+        config,
+        peers,
+    })
+}
+
+/// The plans of all cases.
+fn plans(corpus: &Corpus, config: &Config) -> Vec<Plan> {
+    let peers = Peers::of(corpus, config);
+    let cases = 0..corpus.cases.len();
+    cases
+        .map(|at| plan_at(corpus, config, &peers, at))
+        .collect()
+}
+
+/// The plan of the first case.
+fn plan_of<T: AsRef<str>>(texts: &[(T, T)], config: &Config) -> (Corpus, Plan) {
+    let corpus = fixture::corpus(texts);
+    let plan = plans(&corpus, config).remove(0);
+    (corpus, plan)
+}
+
+fn of_kind<'a>(plan: &'a Plan, kind: &str) -> Vec<&'a Variant> {
+    plan.variants
+        .iter()
+        .filter(|variant| variant.kind == kind)
+        .collect()
+}
+
+fn notice<'a>(plan: &'a Plan, kind: &str) -> Option<&'a Notice> {
+    plan.notices
+        .iter()
+        .find(|notice| notice.kind.as_deref() == Some(kind))
+}
+
+fn told(plan: &Plan, kind: &str) -> (Code, Option<u64>, Option<u64>) {
+    let notice = notice(plan, kind).expect("a notice about the kind");
+    assert!(notice.case.is_some(), "{notice:?}");
+    (notice.code, notice.wanted, notice.got)
+}
+
+/// Cases with two governing types and four others, all of different content.
+fn many(count: usize) -> Vec<(String, String)> {
+    (0..count)
+        .map(|number| (format!("case-{number:04}"), case_text(number)))
+        .collect()
+}
+
+fn case_text(number: usize) -> String {
+    format!(
+        "# Case {number}\n\n## Gate Rule\n\nrule {number}\n\n## Facts\n\nfacts {number}\n\n\
+         ## History\n\nhistory {number}\n\n## Limit\n\nlimit {number}\n\n## Contact\n\n\
+         contact {number}\n\n## Remarks\n\nremarks {number}\n"
+    )
+}
+
+const GOVERNING: [&str; 2] = ["gate_rule", "limit"];
+
+#[test]
+fn what_a_kind_derives_is_made_once() {
+    let peers = Peers::of(&fixture::corpus(&many(2)), &fixture::config(&[]));
+    let first = peers.derived("test", || vec![1]);
+    let again = peers.derived("test", || vec![2]);
+    assert!(Arc::ptr_eq(&first, &again));
+    assert_eq!(peers.of_type("gate_rule").len(), 2);
+    assert!(peers.of_type("none").is_empty());
+}

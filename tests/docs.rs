@@ -1,0 +1,147 @@
+//! What a document claims, a test reads.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn help(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_kelvin"))
+        .args(arguments)
+        .arg("--help")
+        .env("COLUMNS", "80")
+        .output()
+        .expect("the binary starts");
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).expect("help is text")
+}
+
+/// Every Markdown file that a reader of the repository meets.
+fn documents() -> Vec<PathBuf> {
+    let mut documents: Vec<PathBuf> = [root().to_path_buf(), root().join("docs")]
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).expect("listed"))
+        .map(|entry| entry.expect("listed").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+        .collect();
+    documents.sort();
+    assert!(documents.len() > 5, "the documents were not found");
+    documents
+}
+
+/// The fenced blocks of a document that are marked with a language.
+fn blocks(text: &str, language: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut open: Option<String> = None;
+    for line in text.lines() {
+        match &mut open {
+            Some(block) if line.trim_start() == "```" => {
+                blocks.push(std::mem::take(block));
+                open = None;
+            }
+            Some(block) => {
+                block.push_str(line);
+                block.push('\n');
+            }
+            None if line.trim() == format!("```{language}") => open = Some(String::new()),
+            None => {}
+        }
+    }
+    blocks
+}
+
+/// `KELVIN_UPDATE=1 cargo test --test docs` writes the page anew.
+#[test]
+fn the_command_line_page_is_what_help_prints() {
+    let mut page = String::from(
+        "# Command line\n\nWhat `--help` prints, command by command; a test keeps it so.\n",
+    );
+    for command in [&[][..], &["init"], &["check"]] {
+        let name = [&["kelvin"], command].concat().join(" ");
+        page.push_str(&format!("\n## `{name}`\n\n```text\n{}```\n", help(command)));
+    }
+    let path = "docs/command-line.md";
+    if std::env::var_os("KELVIN_UPDATE").is_some() {
+        fs::write(root().join(path), &page).expect("written");
+    }
+    assert_eq!(read(path), page, "run `KELVIN_UPDATE=1 cargo test --test docs`");
+}
+
+#[test]
+fn the_readme_has_one_command_for_the_main_job_and_one_for_the_tests() {
+    let readme = read("README.md");
+    let commands: Vec<String> = readme
+        .lines()
+        .filter(|line| line.starts_with("cargo "))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(commands, ["cargo run --release -- check", "cargo test"]);
+}
+
+#[test]
+fn the_exit_codes_of_the_readme_are_those_of_the_program() {
+    let readme = read("README.md");
+    let source = read("src/exit.rs");
+    let mut codes: Vec<&str> = source
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Self::")?.split(" => ").nth(1))
+        .map(|code| code.trim_end_matches(','))
+        .collect();
+    codes.dedup();
+    assert_eq!(codes, ["0", "1", "2", "3", "130"]);
+    for code in codes {
+        assert!(readme.contains(&format!("| {code} |")), "{code} is not in the README");
+    }
+}
+
+#[test]
+fn every_link_between_documents_leads_somewhere() {
+    let mut broken = Vec::new();
+    for path in documents() {
+        let text = fs::read_to_string(&path).expect("read");
+        for (at, _) in text.match_indices("](") {
+            let target = text[at + 2..].split(')').next().unwrap_or_default();
+            let file = target.split('#').next().unwrap_or_default();
+            if file.is_empty() || file.contains("://") || file.contains(['\n', ' ']) {
+                continue;
+            }
+            if !path.parent().expect("it has a folder").join(file).exists() {
+                broken.push(format!("{}: {target}", path.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn the_configurations_of_the_readme_load() {
+    let configurations: Vec<String> = blocks(&read("README.md"), "yaml")
+        .into_iter()
+        .filter(|block| block.contains("decision_field:"))
+        .collect();
+    assert!(!configurations.is_empty(), "the README shows no configuration");
+    for configuration in configurations {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join("kelvin.yaml"), &configuration).expect("written");
+        let output = Command::new(env!("CARGO_BIN_EXE_kelvin"))
+            .args(["check", "--dry-run"])
+            .current_dir(folder.path())
+            .output()
+            .expect("the binary starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        // It has no cases, and that is all that is wrong with it.
+        assert!(said.contains("cases") && !said.contains("kelvin.yaml:"), "{said}");
+    }
+}
+
+#[test]
+fn the_continuous_integration_runs_the_test_command_of_the_readme() {
+    assert!(read(".ci/run").contains("README.md"));
+}
