@@ -3,20 +3,29 @@
 
 mod answer;
 mod cache;
+mod clock;
 mod command;
 mod journal;
 mod pace;
 mod pool;
 mod retry;
+mod runner;
 mod signal;
+mod tail;
+mod template;
 mod tree;
+mod watch;
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub(crate) use clock::Clock;
+pub(crate) use runner::{Accepts, Runner, Settings, Start};
 
 /// The system under test, invoked on one input.
 pub(crate) trait Pipeline: Sync {
@@ -46,6 +55,8 @@ pub(crate) enum Ended {
     Done(Captured),
     /// Otherwise.
     Failed(FailureKind, Captured),
+    /// Never: it could not be started, and why.
+    NotStarted(String),
     /// Killed because the run was interrupted: neither an answer nor a failure.
     Interrupted,
 }
@@ -112,6 +123,17 @@ pub(crate) struct Task {
     pub(crate) variant: Option<Arc<str>>,
     /// From 1. A repeat is never answered by the cache.
     pub(crate) repeat: usize,
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let variant = self.variant.as_deref().unwrap_or("baseline");
+        write!(f, "{}/{variant}", self.case)?;
+        if self.repeat > 1 {
+            write!(f, ", repeat {}", self.repeat)?;
+        }
+        Ok(())
+    }
 }
 
 /// What became of a task.
@@ -195,81 +217,4 @@ pub(crate) struct Silent;
 
 impl Observer for Silent {
     fn event(&self, _: &Event<'_>) {}
-}
-
-/// Judges a decision before it counts as an answer.
-pub(crate) type Accepts<'a> = dyn Fn(&Value) -> Result<(), String> + Sync + 'a;
-
-/// How a runner starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
-    /// With an empty output folder.
-    Fresh,
-    /// With what an interrupted run has left there.
-    Resume,
-}
-
-/// What a runner needs.
-pub(crate) struct Settings<'a> {
-    /// The checked configuration.
-    pub(crate) config: &'a crate::config::Config,
-    /// The output folder; absolute. Made, locked and marked as ours.
-    pub(crate) out: &'a Path,
-    /// Fresh, or with what is there.
-    pub(crate) start: Start,
-    /// The code of the pipeline; without it nothing is cached and nothing is resumed.
-    pub(crate) fingerprint: Option<crate::digest::Digest>,
-    /// Judges decisions.
-    pub(crate) accepts: &'a Accepts<'a>,
-    /// Is told what happens.
-    pub(crate) observer: &'a dyn Observer,
-}
-
-/// Makes invocations, with the output folder, the cache, the journal and the rate limit behind it.
-pub(crate) struct Runner<'a> {
-    settings: Settings<'a>,
-}
-
-impl<'a> Runner<'a> {
-    /// Locks and prepares the output folder.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`](crate::exit::Misuse) where the folder is not ours or another run holds it.
-    pub(crate) fn open(_settings: Settings<'a>) -> anyhow::Result<Self> {
-        todo!()
-    }
-
-    /// Writes the inputs of `tasks` and runs them, `jobs` at a time. The outcomes are in the order
-    /// of the tasks; none for a task that an interruption left undone.
-    ///
-    /// # Errors
-    ///
-    /// Only where the run cannot go on, e.g. an input cannot be written.
-    pub(crate) fn run_all(
-        &self,
-        _tasks: &[Task],
-        _input: &(dyn Fn(&Task) -> std::borrow::Cow<'a, str> + Sync),
-    ) -> anyhow::Result<Vec<Option<Outcome>>> {
-        todo!()
-    }
-
-    /// Writes the inputs of `tasks` and runs nothing.
-    pub(crate) fn write_inputs(
-        &self,
-        _tasks: &[Task],
-        _input: &(dyn Fn(&Task) -> std::borrow::Cow<'a, str> + Sync),
-    ) -> anyhow::Result<()> {
-        todo!()
-    }
-
-    /// Whether a signal has asked to stop.
-    pub(crate) fn interrupted(&self) -> bool {
-        todo!()
-    }
-
-    /// What was called and saved so far.
-    pub(crate) fn cost(&self) -> Cost {
-        todo!()
-    }
 }

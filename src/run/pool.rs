@@ -1,1 +1,127 @@
+//! Tasks on threads: each takes the next one that nobody has, results come back in their order.
 
+use std::num::NonZeroUsize;
+use std::panic;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+/// Calls `work` on the numbers below `tasks`, on at most `jobs` threads; the results are in the
+/// order of the numbers, whatever finishes first.
+///
+/// # Errors
+///
+/// The first error of `work`; nothing is begun after it. A panic of `work` goes on in the caller.
+pub(super) fn run<T: Send>(
+    tasks: usize,
+    jobs: NonZeroUsize,
+    work: &(dyn Fn(usize) -> anyhow::Result<T> + Sync),
+) -> anyhow::Result<Vec<T>> {
+    let jobs = jobs.get().min(tasks);
+    if jobs <= 1 {
+        return (0..tasks).map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let failed = AtomicBool::new(false);
+    let take = || {
+        let _guard = StopOnPanic(&failed);
+        let mut done = Vec::new();
+        while !failed.load(Ordering::Relaxed) {
+            let task = next.fetch_add(1, Ordering::Relaxed);
+            if task >= tasks {
+                break;
+            }
+            match work(task) {
+                Ok(result) => done.push((task, result)),
+                Err(error) => {
+                    failed.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(done)
+    };
+    let mut done = Vec::with_capacity(tasks);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(take)).collect();
+        let mut first = Ok(());
+        for worker in workers {
+            match worker.join() {
+                Ok(Ok(results)) => done.extend(results),
+                Ok(Err(error)) => first = first.and(Err(error)),
+                Err(panic) => panic::resume_unwind(panic),
+            }
+        }
+        first
+    })?;
+    done.sort_unstable_by_key(|(task, _)| *task);
+    Ok(done.into_iter().map(|(_, result)| result).collect())
+}
+
+/// Keeps the other threads from working on for a run that is lost.
+struct StopOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn jobs(count: usize) -> NonZeroUsize {
+        count.try_into().expect("not zero")
+    }
+
+    #[test]
+    fn results_are_in_order_whatever_finishes_first() {
+        let work = |task: usize| {
+            thread::sleep(Duration::from_millis((task as u64 * 7) % 5));
+            Ok(task)
+        };
+        for count in [1, 2, 8, 100] {
+            let results = run(40, jobs(count), &work).expect("no error");
+            assert_eq!(results, (0..40).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn kel_40_every_task_is_done_exactly_once() {
+        let counts: Vec<_> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
+        run(1000, jobs(8), &|task| {
+            counts[task].fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        })
+        .expect("no error");
+        assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+    }
+
+    #[test]
+    fn an_error_stops_what_has_not_begun() {
+        let begun = AtomicUsize::new(0);
+        let result = run(1000, jobs(2), &|task| {
+            begun.fetch_add(1, Ordering::Relaxed);
+            thread::sleep(Duration::from_millis(1));
+            anyhow::ensure!(task != 3, "disk full");
+            Ok(())
+        });
+        assert_eq!(result.expect_err("task 3 fails").to_string(), "disk full");
+        assert!(begun.load(Ordering::Relaxed) < 100);
+    }
+
+    #[test]
+    fn a_panic_is_not_swallowed() {
+        let result = panic::catch_unwind(|| {
+            run(10, jobs(2), &|task| {
+                assert_ne!(task, 5, "a bug");
+                Ok(())
+            })
+        });
+        assert!(result.is_err());
+    }
+}

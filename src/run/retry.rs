@@ -1,1 +1,94 @@
+//! Which failures are worth another attempt, and how long to wait for it.
 
+use std::time::Duration;
+
+use super::FailureKind;
+use crate::config::Retry;
+use crate::digest::Fields;
+use crate::draw::Draw;
+
+/// No delay is longer, however large the factor.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// The delay before the next attempt; none where this failure is final.
+///
+/// The n-th attempt waits `initial * factor^(n-2)` and a jitter that depends on the task alone, so
+/// that tasks that failed together do not come back together.
+pub(super) fn delay(
+    retry: &Retry,
+    task: &str,
+    attempts: usize,
+    failure: &FailureKind,
+) -> Option<Duration> {
+    let transient = match failure {
+        FailureKind::Exit(code) => retry.transient_exit_codes.contains(code),
+        FailureKind::Timeout => retry.retry_on_timeout,
+        _ => false,
+    };
+    if !transient || attempts >= retry.max_attempts.get() {
+        return None;
+    }
+    let doubled = i32::try_from(attempts.saturating_sub(1)).unwrap_or(i32::MAX);
+    let seconds = retry.initial_delay.as_secs_f64() * retry.backoff_factor.powi(doubled);
+    let key = Fields::of("kelvin/retry/v1")
+        .field("task", task)
+        .field("attempts", attempts.to_string())
+        .digest();
+    let jitter = retry.jitter_max.as_secs_f64() * Draw::of(key).unit();
+    let delay = Duration::try_from_secs_f64(seconds + jitter).unwrap_or(LONGEST);
+    Some(delay.min(LONGEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn retry() -> Retry {
+        Retry {
+            max_attempts: 4.try_into().expect("not zero"),
+            initial_delay: Duration::from_secs(1),
+            backoff_factor: 2.0,
+            jitter_max: Duration::ZERO,
+            transient_exit_codes: vec![75],
+            retry_on_timeout: true,
+        }
+    }
+
+    #[test]
+    fn delays_grow_by_the_factor_and_end_with_the_attempts() {
+        let exit = FailureKind::Exit(75);
+        let delays: Vec<_> = (1..=4).map(|n| delay(&retry(), "a", n, &exit)).collect();
+        let secs = |n| Some(Duration::from_secs(n));
+        assert_eq!(delays, [secs(1), secs(2), secs(4), None]);
+    }
+
+    #[test]
+    fn only_declared_exit_codes_and_timeouts_are_tried_again() {
+        assert!(delay(&retry(), "a", 1, &FailureKind::Timeout).is_some());
+        for kind in [
+            FailureKind::Exit(1),
+            FailureKind::Signal(75),
+            FailureKind::OutputNotJson,
+            FailureKind::NotStarted,
+        ] {
+            assert_eq!(delay(&retry(), "a", 1, &kind), None);
+        }
+    }
+
+    #[test]
+    fn jitter_is_bounded_and_differs_between_tasks_only() {
+        let mut retry = retry();
+        retry.jitter_max = Duration::from_secs(1);
+        let of = |task| delay(&retry, task, 1, &FailureKind::Timeout).expect("transient");
+        assert_eq!(of("a"), of("a"));
+        assert_ne!(of("a"), of("b"));
+        assert!(of("a") >= Duration::from_secs(1) && of("a") < Duration::from_secs(2));
+    }
+
+    #[test]
+    fn an_absurd_factor_is_an_hour_and_no_crash() {
+        let mut retry = retry();
+        retry.backoff_factor = 1e300;
+        assert_eq!(delay(&retry, "a", 3, &FailureKind::Timeout), Some(LONGEST));
+    }
+}

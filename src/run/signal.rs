@@ -1,1 +1,145 @@
+//! The wish to stop: a flag to ask and a descriptor to poll, set by SIGINT, SIGTERM and SIGHUP.
 
+use std::fs;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// Tripped once, never reset.
+#[derive(Debug)]
+pub(super) struct Interrupt {
+    tripped: Arc<AtomicBool>,
+    /// Readable from the first signal on; never read, so that every poller sees it.
+    watched: UnixStream,
+    trigger: UnixStream,
+}
+
+impl Interrupt {
+    /// One that only [`trip`](Self::trip) trips.
+    fn new() -> anyhow::Result<Self> {
+        let (trigger, watched) = UnixStream::pair().context("failed to make a signal pipe")?;
+        Ok(Self {
+            tripped: Arc::default(),
+            watched,
+            trigger,
+        })
+    }
+
+    /// One for a test, apart from the signals of the process.
+    #[cfg(test)]
+    pub(super) fn apart() -> Arc<Self> {
+        Arc::new(Self::new().expect("a socket pair"))
+    }
+
+    /// The one that the signals of this process trip; the handlers are installed by the first call.
+    pub(super) fn of_process() -> anyhow::Result<Arc<Self>> {
+        static INSTALLED: OnceLock<Arc<Interrupt>> = OnceLock::new();
+        if let Some(interrupt) = INSTALLED.get() {
+            return Ok(Arc::clone(interrupt));
+        }
+        let interrupt = INSTALLED.get_or_init({
+            let interrupt = Arc::new(Self::new()?);
+            || interrupt
+        });
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // A run under `nohup` has to outlive its terminal.
+            if signal == SIGHUP && ignored(SIGHUP) != Some(false) {
+                continue;
+            }
+            interrupt.listen(signal)?;
+        }
+        Ok(Arc::clone(interrupt))
+    }
+
+    fn listen(&self, signal: i32) -> anyhow::Result<()> {
+        // Handlers run in the order in which they are registered: whoever the pipe wakes finds the
+        // flag set.
+        signal_hook::flag::register(signal, Arc::clone(&self.tripped))
+            .and_then(|_| {
+                signal_hook::low_level::pipe::register(signal, self.trigger.try_clone()?)
+            })
+            .context("failed to listen to signals")?;
+        Ok(())
+    }
+
+    /// Trips it by hand.
+    #[cfg(test)]
+    pub(super) fn trip(&self) {
+        use std::io::Write as _;
+        self.tripped.store(true, Ordering::SeqCst);
+        (&self.trigger).write_all(b"x").expect("somebody holds the other end");
+    }
+
+    /// Whether somebody wants to stop.
+    pub(super) fn tripped(&self) -> bool {
+        self.tripped.load(Ordering::SeqCst)
+    }
+
+    /// Readable when somebody wants to stop.
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.watched.as_fd()
+    }
+
+    /// Sleeps, but not past an interruption. Whether it slept to the end.
+    pub(super) fn sleep(&self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        loop {
+            if self.tripped() {
+                return false;
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
+            // Whatever ends the poll, the loop finds out.
+            let _ = poll(&mut fds, Some(&timespec(left)));
+        }
+    }
+}
+
+/// A duration as `poll` wants it.
+pub(super) fn timespec(time: Duration) -> Timespec {
+    Timespec::try_from(time).unwrap_or(Timespec {
+        tv_sec: i32::MAX.into(),
+        tv_nsec: 0,
+    })
+}
+
+/// Whether a signal was ignored when the process began; none where the system does not tell.
+fn ignored(signal: i32) -> Option<bool> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))?;
+    let mask = u64::from_str_radix(mask.trim(), 16).ok()?;
+    Some(mask >> (signal - 1) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_sleep_ends_with_the_interruption() {
+        let interrupt = Interrupt::apart();
+        assert!(interrupt.sleep(Duration::from_millis(1)));
+        let start = Instant::now();
+        thread::scope(|scope| {
+            let sleeper = scope.spawn(|| interrupt.sleep(Duration::from_secs(60)));
+            thread::sleep(Duration::from_millis(20));
+            interrupt.trip();
+            assert!(!sleeper.join().expect("no panic"));
+        });
+        assert!(start.elapsed() < Duration::from_secs(30));
+        assert!(interrupt.tripped());
+    }
+}

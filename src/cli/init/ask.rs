@@ -97,21 +97,3 @@ fn explain(error: dialoguer::Error) -> anyhow::Error {
         _ => anyhow::Error::new(error).context("failed to ask on the terminal"),
     }
 }
-
-/// Text of a case or of an output in one line that cannot move the cursor.
-pub(super) fn plain(text: &str) -> String {
-    const MOST: usize = 200;
-    let visible = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let mut plain: String = text.chars().take(MOST).map(visible).collect();
-    if text.chars().nth(MOST).is_some() {
-        plain.push('…');
-    }
-    plain
-}
-
-/// The same for several lines.
-pub(super) fn plain_lines(text: &impl fmt::Display) -> String {
-    let text = format!("{text:#}");
-    let lines: Vec<String> = text.lines().map(plain).collect();
-    lines.join("\n")
-}

@@ -1,6 +1,7 @@
 //! `kelvin init`: four questions, and a `kelvin.yaml` with which `kelvin check` works unchanged.
 
 mod ask;
+mod decision;
 mod files;
 mod look;
 mod steps;

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::notice::{Code, Notice};
 use crate::perturb::{self, Peers, Plan, Subject};
 use crate::probe::Ending;
-use crate::run::{FailureKind, Runner, Task};
+use crate::run::{Failure, FailureKind, Runner, Task};
 use crate::score::Scorer;
 
 /// What a measurement is about.
@@ -205,20 +205,7 @@ impl<'a> Measurement<'a> {
         let Some(Err(failure)) = outcome.map(|outcome| &outcome.result) else {
             return Ok(());
         };
-        if !matches!(
-            failure.kind,
-            FailureKind::DecisionMissing | FailureKind::DecisionRefused
-        ) {
-            return Ok(());
-        }
-        Err(anyhow!(
-            "the first baseline, of case `{}`, has no usable decision: {}\n  help: set \
-             `decision_field` in `{}` to a field whose value the scorer can compare; nothing else \
-             was run",
-            task.case,
-            failure.message,
-            self.survey.config.file.display(),
-        ))
+        unusable_decision(&task.case, failure, self.survey.config).map_or(Ok(()), Err)
     }
 
     fn forecast(&self, invocations: usize) -> Forecast {
@@ -243,4 +230,25 @@ impl<'a> Measurement<'a> {
             seconds: paid.max(paced),
         }
     }
+}
+
+/// The error of a first baseline that answers without a usable decision; none for other failures.
+pub(crate) fn unusable_decision(
+    case: &str,
+    failure: &Failure,
+    config: &Config,
+) -> Option<anyhow::Error> {
+    let unusable = matches!(
+        failure.kind,
+        FailureKind::DecisionMissing | FailureKind::DecisionRefused
+    );
+    unusable.then(|| {
+        anyhow!(
+            "the first baseline, of case `{case}`, has no usable decision: {}\n  help: set \
+             `decision_field` in `{}` to a field whose value the scorer can compare; nothing else \
+             was run",
+            failure.message,
+            config.file.display(),
+        )
+    })
 }

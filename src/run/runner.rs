@@ -1,0 +1,276 @@
+//! Makes invocations: what is known is not asked again, what fails may be tried again, what
+//! finishes is remembered.
+
+mod failure;
+mod settings;
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::command::CommandPipeline;
+use super::pace::Pace;
+use super::signal::Interrupt;
+use super::tree::{Leaf, Tree};
+use super::{
+    Captured, Cost, Ended, Event, Failure, Invocation, Outcome, Pipeline, Source, Task, answer,
+    pool, retry,
+};
+use crate::notice::Notice;
+
+pub(crate) use settings::{Accepts, Settings, Start};
+
+/// Makes invocations, with the output folder, the cache, the journal and the rate limit behind it.
+pub(crate) struct Runner<'a> {
+    settings: Settings<'a>,
+    pipeline: Box<dyn Pipeline + 'a>,
+    interrupt: Arc<Interrupt>,
+    tree: Tree,
+    pace: Option<Pace>,
+    tally: Tally,
+}
+
+/// Text of an input, made when it is its turn.
+type Input<'a, 'b> = dyn Fn(&Task) -> Cow<'a, str> + Sync + 'b;
+
+thread_local! {
+    /// The output that is being read; kept from one to the next.
+    static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+impl<'a> Runner<'a> {
+    /// Locks and prepares the output folder.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`](crate::exit::Misuse) where the folder is not ours or another run holds it, and
+    /// where the command cannot be run safely.
+    pub(crate) fn open(settings: Settings<'a>) -> anyhow::Result<Self> {
+        let interrupt = Interrupt::of_process()?;
+        let pipeline = CommandPipeline::of(settings.config, Arc::clone(&interrupt))?;
+        Self::with(settings, Box::new(pipeline), interrupt)
+    }
+
+    /// The same for any pipeline and a way to stop it.
+    pub(super) fn with(
+        settings: Settings<'a>,
+        pipeline: Box<dyn Pipeline + 'a>,
+        interrupt: Arc<Interrupt>,
+    ) -> anyhow::Result<Self> {
+        settings.keep_files_apart()?;
+        let tree = Tree::open(settings.out, settings.start)?;
+        Ok(Self {
+            pace: settings.config.limits.max_per_minute.map(Pace::of),
+            tree,
+            interrupt,
+            pipeline,
+            settings,
+            tally: Tally::default(),
+        })
+    }
+
+    /// Writes the inputs of `tasks` and runs them, `jobs` at a time. The outcomes are in the order
+    /// of the tasks; none for a task that an interruption left undone. The phase is what observers
+    /// are told.
+    ///
+    /// # Errors
+    ///
+    /// Only where the run cannot go on, e.g. an input cannot be written.
+    pub(crate) fn run_all<'t>(
+        &self,
+        phase: &'static str,
+        tasks: &[Task],
+        input: &Input<'t, '_>,
+    ) -> anyhow::Result<Vec<Option<Outcome>>> {
+        if tasks.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.tell(&Event::Phase {
+            name: phase,
+            tasks: tasks.len(),
+        });
+        pool::run(tasks.len(), self.settings.config.jobs, &|at| {
+            let task = &tasks[at];
+            let outcome = self.perform(task, input)?;
+            if let Some(outcome) = &outcome {
+                self.tally.count(outcome);
+                self.tell(&Event::Finished { task, outcome });
+            }
+            Ok(outcome)
+        })
+    }
+
+    /// Writes the inputs of `tasks` and runs nothing.
+    ///
+    /// # Errors
+    ///
+    /// Where an input cannot be written.
+    pub(crate) fn write_inputs<'t>(
+        &self,
+        tasks: &[Task],
+        input: &Input<'t, '_>,
+    ) -> anyhow::Result<()> {
+        pool::run(tasks.len(), self.settings.config.jobs, &|at| {
+            if self.interrupted() {
+                return Ok(());
+            }
+            let leaf = self.tree.leaf(&tasks[at]);
+            self.tree.make(&leaf)?;
+            leaf.write_input(&input(&tasks[at]))
+        })?;
+        Ok(())
+    }
+
+    /// Whether a signal has asked to stop.
+    pub(crate) fn interrupted(&self) -> bool {
+        self.interrupt.tripped()
+    }
+
+    /// What was called and saved so far.
+    pub(crate) fn cost(&self) -> Cost {
+        self.tally.cost()
+    }
+
+    /// What there is to tell about the cache and the resumption.
+    pub(crate) fn notices(&self) -> Vec<Notice> {
+        Vec::new()
+    }
+
+    fn tell(&self, event: &Event<'_>) {
+        self.settings.observer.event(event);
+    }
+
+    /// One task, from its input to its outcome.
+    fn perform(&self, task: &Task, input: &Input<'_, '_>) -> anyhow::Result<Option<Outcome>> {
+        if self.interrupted() {
+            return Ok(None);
+        }
+        let text = input(task);
+        let leaf = self.tree.leaf(task);
+        self.tree.make(&leaf)?;
+        self.call(task, &text, &leaf)
+    }
+
+    /// Calls the pipeline until it answers, or fails for good.
+    fn call(&self, task: &Task, text: &str, leaf: &Leaf) -> anyhow::Result<Option<Outcome>> {
+        let mut seconds = 0.0;
+        for attempt in 1.. {
+            if !self.pace.as_ref().is_none_or(|pace| pace.wait(&self.interrupt)) {
+                break;
+            }
+            // Each attempt finds its input as it was, whatever the one before did to it.
+            leaf.write_input(text)?;
+            leaf.remove_output(attempt)?;
+            let start = Instant::now();
+            let ended = self.pipeline.run(&Invocation {
+                input: leaf.input(),
+                output: &leaf.output(attempt),
+            });
+            seconds += start.elapsed().as_secs_f64();
+            self.tally.called(start.elapsed(), attempt);
+            let Some(result) = self.read(ended, leaf, attempt) else {
+                leaf.remove_output(attempt)?;
+                break;
+            };
+            if let Err(failure) = &result
+                && let Some(delay) = self.delay(task, attempt, failure)
+            {
+                if self.interrupt.sleep(delay) {
+                    continue;
+                }
+                break;
+            }
+            leaf.settle(attempt)?;
+            return Ok(Some(Outcome {
+                result,
+                source: Source::Called,
+                attempts: attempt,
+                seconds,
+            }));
+        }
+        Ok(None)
+    }
+
+    /// The delay before another attempt, told of; none where this failure is final.
+    fn delay(&self, task: &Task, attempt: usize, failure: &Failure) -> Option<Duration> {
+        let retry = &self.settings.config.retry;
+        let delay = retry::delay(retry, &task.to_string(), attempt, &failure.kind)?;
+        self.tell(&Event::Retrying {
+            task,
+            attempt: attempt + 1,
+            delay: delay.as_secs_f64(),
+            failure,
+        });
+        Some(delay)
+    }
+
+    /// The answer of a call, or why there is none; nothing where it was interrupted.
+    fn read(&self, ended: Ended, leaf: &Leaf, attempt: usize) -> Option<Result<Value, Failure>> {
+        let config = self.settings.config;
+        let captured = match ended {
+            Ended::Done(captured) => captured,
+            Ended::Interrupted => return None,
+            ended => return Some(Err(failure::of(ended, config.limits.timeout))),
+        };
+        let answer = OUTPUT.with_borrow_mut(|bytes| {
+            answer::read(&leaf.output(attempt), config.limits.max_output_bytes, bytes)
+                .and_then(|()| answer::decision(bytes, &config.decision_field))
+                .and_then(|decision| self.judge(decision))
+        });
+        Some(answer.map_err(|refusal| failure::with(refusal, captured)))
+    }
+
+    /// Lets the scorer refuse a decision.
+    fn judge(&self, decision: Value) -> Result<Value, answer::Refusal> {
+        match (self.settings.accepts)(&decision) {
+            Ok(()) => Ok(decision),
+            Err(what) => Err(failure::refused(&self.settings.config.decision_field, &what)),
+        }
+    }
+}
+
+/// Counts what was done, on all threads.
+#[derive(Debug, Default)]
+struct Tally {
+    invocations: AtomicUsize,
+    retries: AtomicUsize,
+    cache_hits: AtomicUsize,
+    resumed: AtomicUsize,
+    nanoseconds: AtomicU64,
+}
+
+impl Tally {
+    fn called(&self, time: Duration, attempt: usize) {
+        self.invocations.fetch_add(1, Ordering::Relaxed);
+        self.retries.fetch_add(usize::from(attempt > 1), Ordering::Relaxed);
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.nanoseconds.fetch_add(time, Ordering::Relaxed);
+    }
+
+    fn count(&self, outcome: &Outcome) {
+        match outcome.source {
+            Source::Called => {}
+            Source::Cached => {
+                self.cache_hits.fetch_add(1, Ordering::Relaxed);
+            }
+            Source::Resumed => {
+                self.resumed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn cost(&self) -> Cost {
+        Cost {
+            invocations: self.invocations.load(Ordering::Relaxed),
+            cache_hits: self.cache_hits.load(Ordering::Relaxed),
+            resumed: self.resumed.load(Ordering::Relaxed),
+            retries: self.retries.load(Ordering::Relaxed),
+            pipeline_seconds: Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed))
+                .as_secs_f64(),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The end of a stream, in bounded memory.
+
+/// So many bytes are held; what they say is cut to less.
+const HELD: usize = 8 * 1024;
+/// At most so many bytes are told.
+const TOLD_BYTES: usize = 4 * 1024;
+/// At most so many lines are told.
+const TOLD_LINES: usize = 20;
+
+/// Takes in a stream of any length and holds its last 8 KiB.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    bytes: Vec<u8>,
+    cut: bool,
+}
+
+impl Tail {
+    /// Takes in the next bytes.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let fresh = &bytes[bytes.len().saturating_sub(HELD)..];
+        self.cut |= fresh.len() < bytes.len();
+        // Twice the size is let grow, so that moving bytes to the front stays rare.
+        if self.bytes.len() + fresh.len() > 2 * HELD {
+            let kept = HELD.min(self.bytes.len());
+            self.bytes.drain(..self.bytes.len() - kept);
+            self.cut = true;
+        }
+        self.bytes.extend_from_slice(fresh);
+    }
+
+    /// The last 20 lines or 4 KiB, whichever is less; what is not UTF-8 is replaced.
+    pub(super) fn text(&self) -> String {
+        let start = self.bytes.len().saturating_sub(HELD);
+        let mut bytes = &self.bytes[start..];
+        if self.cut || start > 0 {
+            // The cut may be inside of a character.
+            let torn = bytes.iter().take(3).take_while(|byte| **byte >> 6 == 0b10).count();
+            bytes = &bytes[torn..];
+        }
+        let text = String::from_utf8_lossy(bytes);
+        let text = text.trim_end();
+        let start = text
+            .rmatch_indices('\n')
+            .nth(TOLD_LINES - 1)
+            .map_or(0, |(at, _)| at + 1);
+        let start = text.ceil_char_boundary(start.max(text.len().saturating_sub(TOLD_BYTES)));
+        text[start..].to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tail(chunks: &[&[u8]]) -> Tail {
+        let mut tail = Tail::default();
+        chunks.iter().for_each(|chunk| tail.push(chunk));
+        tail
+    }
+
+    #[test]
+    fn kel_48_the_tail_is_the_last_20_lines() {
+        let text: String = (1..=30).map(|n| format!("line {n}\n")).collect();
+        let told = tail(&[text.as_bytes()]).text();
+        assert_eq!(told.lines().count(), 20);
+        assert!(told.starts_with("line 11\n") && told.ends_with("line 30"));
+    }
+
+    #[test]
+    fn p10_memory_stays_bounded_whatever_the_size_of_the_chunks() {
+        let mut tail = Tail::default();
+        for size in [1, 100, 4096, 8191, 8192, 8193, 65536, 7] {
+            for _ in 0..100 {
+                tail.push(&vec![b'x'; size]);
+                assert!(tail.bytes.len() <= 2 * HELD);
+            }
+        }
+        tail.push(b"end");
+        assert!(tail.text().ends_with("xend"));
+        assert_eq!(tail.text().len(), TOLD_BYTES);
+    }
+
+    #[test]
+    fn what_is_not_utf_8_is_replaced_and_a_torn_character_dropped() {
+        assert_eq!(tail(&[b"a\xff\xfeb\n"]).text(), "a\u{fffd}\u{fffd}b");
+        let long = "é".repeat(HELD);
+        let told = tail(&[b"x", long.as_bytes()]).text();
+        assert!(told.chars().all(|c| c == 'é'), "{told:?}");
+        assert_eq!(Tail::default().text(), "");
+    }
+}

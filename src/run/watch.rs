@@ -1,0 +1,227 @@
+//! Waits for a process on the thread that started it: drains what it prints, bounds its time and
+//! leaves nothing of its group behind.
+
+use std::cell::RefCell;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use super::signal::{Interrupt, timespec};
+use super::tail::Tail;
+
+/// Between the request to end and the kill: enough for a client to take down what it runs
+/// elsewhere, e.g. a container, and little enough not to be waited for.
+const GRACE: Duration = Duration::from_millis(300);
+/// How often a system without process descriptors is asked whether the process has ended.
+const ASK_EVERY: Duration = Duration::from_millis(2);
+/// At most so many buffers are read from a process that has ended.
+const LAST_READS: usize = 64;
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; 64 * 1024]);
+}
+
+/// How a process ended.
+#[derive(Debug)]
+pub(super) enum End {
+    /// By itself, within its time.
+    Exited(ExitStatus),
+    /// It was stopped after its time.
+    TimedOut,
+    /// It was stopped because the run was.
+    Interrupted,
+}
+
+/// A process that leads a group of its own. Dropped, it takes the whole group with it.
+pub(super) struct Group {
+    child: Child,
+    leader: Pid,
+    descriptor: Option<OwnedFd>,
+}
+
+impl Group {
+    /// Takes over a process that was started in a group of its own.
+    pub(super) fn of(child: Child) -> Self {
+        let leader = Pid::from_child(&child);
+        Self {
+            child,
+            leader,
+            descriptor: descriptor(leader),
+        }
+    }
+
+    /// Waits until the process itself ends, whoever else holds its standard streams, then kills
+    /// what is left of its group.
+    ///
+    /// A process that has left the group on purpose, e.g. by `setsid`, is let go.
+    pub(super) fn watch(
+        mut self,
+        timeout: Duration,
+        interrupt: &Interrupt,
+        stdout: &mut Tail,
+        stderr: &mut Tail,
+    ) -> io::Result<End> {
+        let mut streams = [
+            self.child.stdout.take().map(|stream| Stream::new(stream, stdout)),
+            self.child.stderr.take().map(|stream| Stream::new(stream, stderr)),
+        ];
+        let mut deadline = Instant::now() + timeout;
+        let mut stopped = None;
+        let mut kills = false;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                stopped.get_or_insert(End::TimedOut);
+                self.signal(if kills { Signal::KILL } else { Signal::TERM });
+                kills = true;
+                deadline = Instant::now() + GRACE;
+                continue;
+            }
+            let interrupt = stopped.is_none().then(|| interrupt.fd());
+            let woken = self.wait(left, interrupt, &streams)?;
+            for (stream, ready) in streams.iter_mut().zip(woken.streams) {
+                if ready && stream.as_mut().is_some_and(|stream| !stream.read()) {
+                    *stream = None;
+                }
+            }
+            if woken.exited {
+                break;
+            }
+            if woken.interrupted {
+                stopped = Some(End::Interrupted);
+                deadline = Instant::now();
+            }
+        }
+        // Before the leader is reaped: until then nobody else can have its number.
+        self.signal(Signal::KILL);
+        for stream in streams.iter_mut().flatten() {
+            stream.read_the_rest();
+        }
+        let status = self.child.wait()?;
+        Ok(stopped.unwrap_or(End::Exited(status)))
+    }
+
+    /// Waits for something to happen.
+    fn wait(
+        &self,
+        most: Duration,
+        interrupt: Option<BorrowedFd<'_>>,
+        streams: &[Option<Stream<'_>>; 2],
+    ) -> io::Result<Woken> {
+        let most = match self.descriptor {
+            Some(_) => most,
+            None => most.min(ASK_EVERY),
+        };
+        let descriptor = self.descriptor.as_ref().map(OwnedFd::as_fd);
+        let [stdout, stderr] = streams.each_ref().map(|s| s.as_ref().map(Stream::fd));
+        let watched = [descriptor, interrupt, stdout, stderr];
+        let mut fds: Vec<PollFd<'_>> = watched
+            .iter()
+            .flatten()
+            .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
+            .collect();
+        match poll(&mut fds, Some(&timespec(most))) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut seen = fds.iter().map(|fd| !fd.revents().is_empty());
+        let [exited, interrupted, stdout, stderr] =
+            watched.map(|fd| fd.is_some() && seen.next().unwrap_or(false));
+        Ok(Woken {
+            exited: exited || (self.descriptor.is_none() && self.has_exited()),
+            interrupted,
+            streams: [stdout, stderr],
+        })
+    }
+
+    /// Whether the leader has ended; it stays a zombie, so that its number stays taken.
+    fn has_exited(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        matches!(waitid(WaitId::Pid(self.leader), options), Ok(Some(_)))
+    }
+
+    /// Signals everybody in the group; that nobody is left is no failure.
+    fn signal(&self, signal: Signal) {
+        let _ = kill_process_group(self.leader, signal);
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Once the leader is reaped its number may be somebody else's.
+        if let Ok(None) = self.child.try_wait() {
+            self.signal(Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+struct Woken {
+    exited: bool,
+    interrupted: bool,
+    streams: [bool; 2],
+}
+
+trait Readable: Read + AsFd {}
+
+impl<T: Read + AsFd> Readable for T {}
+
+/// One of the standard streams of a process and where its end is kept.
+struct Stream<'a> {
+    from: Box<dyn Readable>,
+    tail: &'a mut Tail,
+}
+
+impl<'a> Stream<'a> {
+    fn new(from: impl Readable + 'static, tail: &'a mut Tail) -> Self {
+        Self {
+            from: Box::new(from),
+            tail,
+        }
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.from.as_fd()
+    }
+
+    /// Reads once from a stream that is ready. Whether there may be more.
+    fn read(&mut self) -> bool {
+        BUFFER.with_borrow_mut(|buffer| match self.from.read(buffer) {
+            Ok(0) => false,
+            Ok(read) => {
+                self.tail.push(&buffer[..read]);
+                true
+            }
+            Err(error) => error.kind() == io::ErrorKind::Interrupted,
+        })
+    }
+
+    /// Reads what is there without waiting for more.
+    fn read_the_rest(&mut self) {
+        for _ in 0..LAST_READS {
+            let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
+            let ready = poll(&mut fds, Some(&timespec(Duration::ZERO)));
+            if !matches!(ready, Ok(1)) || !self.read() {
+                break;
+            }
+        }
+    }
+}
+
+/// A descriptor that becomes readable when the process ends.
+#[cfg(target_os = "linux")]
+fn descriptor(of: Pid) -> Option<OwnedFd> {
+    // Old kernels and strict sandboxes have none.
+    rustix::process::pidfd_open(of, rustix::process::PidfdFlags::empty()).ok()
+}
+
+/// Other systems have none.
+#[cfg(not(target_os = "linux"))]
+fn descriptor(_: Pid) -> Option<OwnedFd> {
+    None
+}
