@@ -137,7 +137,10 @@ pub(crate) fn check(
     };
     let report = assemble(run, evidence, notices);
     write(&report, &out, measurement.inputs())?;
-    Ok(Checked { report, out })
+    Ok(Checked {
+        report,
+        out: out.clone(),
+    })
 }
 
 /// The places of the cases that were asked for; all of them unless some were.
@@ -216,7 +219,8 @@ fn write(report: &Report, out: &Path, inputs: &Inputs<'_>) -> anyhow::Result<()>
     let texts = |case: &str, variant: Option<&str>| {
         inputs.find(case, variant).map(std::borrow::Cow::into_owned)
     };
-    file::write(&out.join("report.html"), report::html::render(report, &texts).as_bytes())?;
+    let page = report::html::render(report, &texts)?;
+    file::write(&out.join("report.html"), page.as_bytes())?;
     file::write(&out.join("report.md"), report::markdown::render(report).as_bytes())?;
     file::write_with(&out.join("report.json"), |file| report::json::write(file, report))
 }

@@ -116,7 +116,7 @@ fn is_repeat(folder: &PathBuf) -> bool {
 }
 
 /// The folders in a folder; none where it cannot be listed.
-fn folders(within: &Path) -> impl Iterator<Item = PathBuf> {
+fn folders(within: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     fs::read_dir(within)
         .into_iter()
         .flatten()
