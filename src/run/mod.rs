@@ -6,6 +6,7 @@ mod cache;
 mod clock;
 mod command;
 mod journal;
+mod keys;
 mod pace;
 mod pool;
 mod retry;

@@ -97,7 +97,7 @@ fn kel_39_p12_p13_paths_survive_every_place_in_a_script() {
         "x=$((1 << 2)); cat {input} > {output}",
         "sh -c 'cat {input} > {output}'",
         "sh -ec 'cat \"{input}\" > \"{output}\"' && true",
-        "sh -c 'cat \"$1\" > \"$2\"' sh {input} {output}",
+        "sh -c 'cat \"$1\" > \"$2\"' sh {input} {output} && true",
         "cat <<END > {output}.name; cat {input} > {output}\n{input}\nEND\n",
         "awk '{ printf \"%s\", $0 }' {input} > {output}",
         "case x in x) cat {input} > {output};; esac",
