@@ -39,6 +39,9 @@ pub(super) struct Found {
 /// The output folder beside the configuration: its inputs are Markdown, too.
 const OUTPUT: &str = "kelvin";
 
+/// What a run leaves in its output folder, wherever that is.
+const OUTPUT_MARK: &str = ".kelvin-run";
+
 /// So many entries are looked at below the folder of the cases, for the notice about nested files.
 const NESTED_BUDGET: usize = 10_000;
 
@@ -216,7 +219,7 @@ impl Search<'_> {
         if data.is_dir() {
             if extension == Extension::Md {
                 self.ignore(Ignored::NotAFile, shown_as);
-            } else if !name.starts_with('.') && !is_link && path != self.root.join(OUTPUT) {
+            } else if !name.starts_with('.') && !is_link && !self.is_output(path) {
                 // A folder that cannot be listed holds no case that could be read.
                 let _ = self.walk(path, &shown_as, depth + 1);
             }
@@ -251,6 +254,10 @@ impl Search<'_> {
                 },
             },
         }
+    }
+
+    fn is_output(&self, folder: &Path) -> bool {
+        folder == self.root.join(OUTPUT) || folder.join(OUTPUT_MARK).exists()
     }
 
     fn ignore(&mut self, why: Ignored, shown_as: String) {

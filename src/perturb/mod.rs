@@ -17,8 +17,6 @@ mod reorder;
 mod ring;
 mod sentence;
 mod swap;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
@@ -277,5 +275,51 @@ impl Variant {
     /// The text of the variant of the case at this place of the corpus.
     pub(crate) fn render(&self, corpus: &Corpus, at: usize, config: &Config) -> String {
         render::render(corpus, at, config, &self.pieces)
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod registry {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_file_that_is_a_kind_is_registered_under_its_name() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/perturb");
+        let mut files = BTreeSet::new();
+        for entry in fs::read_dir(folder).expect("the sources are there") {
+            let path = entry.expect("listed").path();
+            let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else {
+                continue;
+            };
+            let source = if path.is_dir() {
+                path.join("mod.rs")
+            } else {
+                path.clone()
+            };
+            let text = fs::read_to_string(source).expect("a source is text");
+            let is_kind = text.contains("\nimpl Perturbation for ");
+            if is_kind {
+                files.insert(stem.to_owned());
+            }
+        }
+        let names: Vec<&str> = ALL.iter().map(|kind| kind.name()).collect();
+        let distinct: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(files, distinct);
+        assert_eq!(names.len(), distinct.len());
+        assert_eq!(names[..4], ["reorder", "pad_length", "pad_content", "swap"]);
+        for kind in ALL {
+            assert_eq!(
+                find(kind.name()).map(|found| found.name()),
+                Some(kind.name())
+            );
+            assert!(!kind.describe().is_empty());
+        }
     }
 }
