@@ -41,9 +41,14 @@ fn requires(prose: &Prose, block: &Block) -> Option<usize> {
     }
     let text = &prose.masked[block.range.clone()];
     let word = words(text).into_iter().find(|word| {
-        matches!(&*text[word.clone()].to_lowercase(), "requires" | "require" | "required")
-            && text[word.end..].starts_with(':')
-            && text[word.end + 1..].chars().next().is_none_or(char::is_whitespace)
+        matches!(
+            &*text[word.clone()].to_lowercase(),
+            "requires" | "require" | "required"
+        ) && text[word.end..].starts_with(':')
+            && text[word.end + 1..]
+                .chars()
+                .next()
+                .is_none_or(char::is_whitespace)
     })?;
     Some(block.range.start + word.end + 1)
 }
@@ -56,7 +61,9 @@ fn inline(prose: &Prose, block: &Block, start: usize, list: &Words) -> Option<Co
         .collect();
     let text = &prose.masked[rest];
     let state = text.char_indices().map(|(at, _)| start + at).find(|at| {
-        let after_stop = prose.masked[start..*at].trim_end().ends_with(['.', ';', '!', '?', ')', '"', '”']);
+        let after_stop = prose.masked[start..*at]
+            .trim_end()
+            .ends_with(['.', ';', '!', '?', ')', '"', '”']);
         let spaced = prose.masked[start..*at].ends_with(char::is_whitespace);
         let tail = &prose.masked[*at..block.range.end];
         spaced
@@ -66,7 +73,11 @@ fn inline(prose: &Prose, block: &Block, start: usize, list: &Words) -> Option<Co
     })?;
     let written = prose.masked[start..state].trim();
     let begin = start + prose.masked[start..].len() - prose.masked[start..].trim_start().len();
-    let end = begin + written.trim_end_matches(['.', ';', '!', '?']).trim_end().len();
+    let end = begin
+        + written
+            .trim_end_matches(['.', ';', '!', '?'])
+            .trim_end()
+            .len();
     (begin < end).then_some(Conditions {
         range: begin..end,
         form: Form::Inline,
@@ -102,7 +113,9 @@ fn begins_with_known_state(text: &str, list: &Words) -> bool {
         let mut rest = text;
         let mut begins = true;
         for word in state.split_whitespace() {
-            let found = rest.get(..word.len()).filter(|found| found.eq_ignore_ascii_case(word));
+            let found = rest
+                .get(..word.len())
+                .filter(|found| found.eq_ignore_ascii_case(word));
             begins &= found.is_some();
             rest = found.map_or(rest, |found| rest[found.len()..].trim_start());
         }
@@ -113,25 +126,41 @@ fn begins_with_known_state(text: &str, list: &Words) -> bool {
 /// "None of the criteria hold." and the like: how many, of what, and that they are something.
 fn has_shape_of_state(text: &str, list: &Words) -> bool {
     const HOW_MANY: &[&str] = &[
-        "all", "any", "both", "each", "every", "few", "four", "half", "most", "neither", "no", "none",
-        "not", "one", "only", "several", "some", "the", "these", "three", "two",
+        "all", "any", "both", "each", "every", "few", "four", "half", "most", "neither", "no",
+        "none", "not", "one", "only", "several", "some", "the", "these", "three", "two",
     ];
     const WHAT: &[&str] = &[
-        "condition", "conditions", "criteria", "criterion", "items", "prerequisites", "requirement",
-        "requirements", "them", "these",
+        "condition",
+        "conditions",
+        "criteria",
+        "criterion",
+        "items",
+        "prerequisites",
+        "requirement",
+        "requirements",
+        "them",
+        "these",
     ];
     const BE: &[&str] = &[
         "apply", "applies", "are", "fail", "fails", "has", "have", "hold", "holds", "is", "remain",
         "remains", "were",
     ];
-    let Some(sentence) = sentences(text, 0..text.len(), &list.abbreviations).into_iter().next() else {
+    let Some(sentence) = sentences(text, 0..text.len(), &list.abbreviations)
+        .into_iter()
+        .next()
+    else {
         return false;
     };
     let sentence = text[sentence].to_lowercase();
-    let words: Vec<&str> = words(&sentence).into_iter().map(|word| &sentence[word]).collect();
+    let words: Vec<&str> = words(&sentence)
+        .into_iter()
+        .map(|word| &sentence[word])
+        .collect();
     let place = |list: &[&str]| words.iter().position(|word| list.contains(word));
     words.first().is_some_and(|word| HOW_MANY.contains(word))
-        && place(WHAT).zip(place(BE)).is_some_and(|(what, be)| what < be)
+        && place(WHAT)
+            .zip(place(BE))
+            .is_some_and(|(what, be)| what < be)
         && words.len() <= 14
 }
 
@@ -158,7 +187,8 @@ mod tests {
             "three items; no. 7 signed by J. Doe",
             "a signed form.\nA second signature",
         ] {
-            let text = format!("Release requires: {conditions}. All conditions are met. Then some.");
+            let text =
+                format!("Release requires: {conditions}. All conditions are met. Then some.");
             assert_eq!(read(&text), inline(conditions), "{text}");
         }
         let text = "It requires: proof, etc. None of these\nconditions are currently met.";

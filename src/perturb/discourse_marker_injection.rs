@@ -48,7 +48,11 @@ impl Perturbation for DiscourseMarkerInjection {
 /// First words of sentences that are not the first of their paragraph.
 fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
     let mut sites = Vec::new();
-    for sentence in text.sentences(list).into_iter().flat_map(|block| block.into_iter().skip(1)) {
+    for sentence in text
+        .sentences(list)
+        .into_iter()
+        .flat_map(|block| block.into_iter().skip(1))
+    {
         let masked = text.masked(sentence.clone());
         let Some(first) = words(masked).into_iter().next() else {
             continue;

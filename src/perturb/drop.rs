@@ -47,17 +47,20 @@ impl Perturbation for Drop {
                 let stream = format!("{} {unit_type}", self.name());
                 subject.draw(&stream, 0).shuffle(&mut units);
                 units.truncate(WANTED);
-                let text = format!("{WANTED} of the {there} units of type `{unit_type}` are left out");
+                let text =
+                    format!("{WANTED} of the {there} units of type `{unit_type}` are left out");
                 let notice = Notice::new(Code::Cap, text).counts(there, WANTED);
                 proposal.notices.push(notice);
             }
-            proposal.drafts.extend(units.into_iter().map(|left_out| Draft {
-                unit_type: Some(Arc::clone(unit_type)),
-                pieces: (0..case.units.len())
-                    .filter(|at| *at != left_out)
-                    .map(Piece::Own)
-                    .collect(),
-                detail: Vec::new(),
+            proposal.drafts.extend(units.into_iter().map(|left_out| {
+                Draft {
+                    unit_type: Some(Arc::clone(unit_type)),
+                    pieces: (0..case.units.len())
+                        .filter(|at| *at != left_out)
+                        .map(Piece::Own)
+                        .collect(),
+                    detail: Vec::new(),
+                }
             }));
         }
         proposal

@@ -54,15 +54,21 @@ fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
     let mut sites = Vec::new();
     for sentence in text.sentences(list).into_iter().flatten() {
         let masked = text.masked(sentence.clone());
-        let among = |list: &[String], word: &str| list.iter().any(|known| *known == word.to_lowercase());
+        let among =
+            |list: &[String], word: &str| list.iter().any(|known| *known == word.to_lowercase());
         let words = words(masked);
-        let hedged = words.iter().any(|word| among(&list.hedges, &masked[word.clone()]));
+        let hedged = words
+            .iter()
+            .any(|word| among(&list.hedges, &masked[word.clone()]));
         if hedged || !is_affirmative(masked, list) {
             continue;
         }
         for (place, pair) in words.windows(3).enumerate() {
-            let [last, determiner, noun] = pair else { continue };
-            let near = &words[place.saturating_sub(DISTANCE - 1)..words.len().min(place + 2 + DISTANCE)];
+            let [last, determiner, noun] = pair else {
+                continue;
+            };
+            let near =
+                &words[place.saturating_sub(DISTANCE - 1)..words.len().min(place + 2 + DISTANCE)];
             let span = &masked[near[0].start..near[near.len() - 1].end];
             let plain = masked[last.start..noun.end]
                 .chars()

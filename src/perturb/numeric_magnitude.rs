@@ -29,7 +29,9 @@ impl Perturbation for NumericMagnitude {
 
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
         let labels = &subject.config.perturbations.words.number_labels;
-        governing_units(subject, FACTORS.len(), "no amount", |body| rewrites(body, labels))
+        governing_units(subject, FACTORS.len(), "no amount", |body| {
+            rewrites(body, labels)
+        })
     }
 }
 

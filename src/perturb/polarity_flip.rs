@@ -29,7 +29,9 @@ impl Perturbation for PolarityFlip {
         let flipper = subject.peers.derived(self.name(), || {
             Flipper::of_antonyms(&subject.config.perturbations.words)
         });
-        governing_units(subject, 1, "no word with an opposite", |body| flipped(body, &flipper))
+        governing_units(subject, 1, "no word with an opposite", |body| {
+            flipped(body, &flipper)
+        })
     }
 }
 

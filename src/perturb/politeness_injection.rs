@@ -60,7 +60,10 @@ fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
             || object == "whether";
         if verb.start == 0
             && &masked[verb.end..next.start] == " "
-            && list.imperatives.iter().any(|known| *known == masked[verb.clone()])
+            && list
+                .imperatives
+                .iter()
+                .any(|known| *known == masked[verb.clone()])
             && has_object
             && is_affirmative(masked, list)
         {

@@ -27,16 +27,24 @@ impl Perturbation for PunctuationNormalize {
 
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
         let missing = "punctuation that can be written otherwise";
-        everywhere(subject, self.name(), WANTED, missing, |number, text, draw| {
-            let marks = marks(text);
-            let kept = match number {
-                1 => [true, false],
-                2 => [false, true],
-                _ => return some(marks, draw),
-            };
-            let marks = marks.into_iter().filter(|mark| kept[usize::from(mark.curls)]);
-            marks.map(|mark| mark.edit).collect()
-        })
+        everywhere(
+            subject,
+            self.name(),
+            WANTED,
+            missing,
+            |number, text, draw| {
+                let marks = marks(text);
+                let kept = match number {
+                    1 => [true, false],
+                    2 => [false, true],
+                    _ => return some(marks, draw),
+                };
+                let marks = marks
+                    .into_iter()
+                    .filter(|mark| kept[usize::from(mark.curls)]);
+                marks.map(|mark| mark.edit).collect()
+            },
+        )
     }
 }
 
@@ -76,7 +84,12 @@ fn some(marks: Vec<Mark>, draw: &mut Draw) -> Edits {
 
 fn marks(text: &Text<'_>) -> Vec<Mark> {
     let mut marks = Vec::new();
-    for block in text.prose.blocks.iter().filter(|block| block.place.is_running_text()) {
+    for block in text
+        .prose
+        .blocks
+        .iter()
+        .filter(|block| block.place.is_running_text())
+    {
         let chars: Vec<(usize, char)> = text
             .masked(block.range.clone())
             .char_indices()
@@ -117,7 +130,10 @@ fn plain(chars: &[(usize, char)], marks: &mut Vec<Mark>) {
 fn dots_and_dashes(chars: &[(usize, char)], marks: &mut Vec<Mark>) {
     let mut place = 0;
     while let Some((at, c)) = chars.get(place).copied() {
-        let run = chars[place..].iter().take_while(|(_, other)| *other == c).count();
+        let run = chars[place..]
+            .iter()
+            .take_while(|(_, other)| *other == c)
+            .count();
         let next = chars.get(place + run).map(|(_, c)| *c);
         let before = place.checked_sub(1).map(|last| chars[last].1);
         // `--verbose` is an option of a command.
@@ -142,7 +158,11 @@ fn dots_and_dashes(chars: &[(usize, char)], marks: &mut Vec<Mark>) {
 /// Straight quotes in pairs, and apostrophes. Where the quotes of a block do not pair up (inches, a
 /// plural genitive), none of them is touched.
 fn curled(chars: &[(usize, char)], quote: char, marks: &mut Vec<Mark>) {
-    let (left, right) = if quote == '"' { ("“", "”") } else { ("‘", "’") };
+    let (left, right) = if quote == '"' {
+        ("“", "”")
+    } else {
+        ("‘", "’")
+    };
     let mut quotes = Vec::new();
     let mut open = false;
     let mut sound = true;
@@ -153,7 +173,11 @@ fn curled(chars: &[(usize, char)], quote: char, marks: &mut Vec<Mark>) {
         let (sort, new) = if quote == '\'' && is_inner(chars, place) {
             (Sort::Apostrophe, right)
         } else {
-            sound &= if open { can_close(chars, place) } else { can_open(chars, place) };
+            sound &= if open {
+                can_close(chars, place)
+            } else {
+                can_open(chars, place)
+            };
             open = !open;
             (Sort::Quote, if open { left } else { right })
         };
@@ -164,7 +188,11 @@ fn curled(chars: &[(usize, char)], quote: char, marks: &mut Vec<Mark>) {
         });
     }
     let pairs = sound && !open;
-    marks.extend(quotes.into_iter().filter(|mark| pairs || mark.sort == Sort::Apostrophe));
+    marks.extend(
+        quotes
+            .into_iter()
+            .filter(|mark| pairs || mark.sort == Sort::Apostrophe),
+    );
 }
 
 /// Between two letters.
@@ -179,7 +207,9 @@ fn is_inner(chars: &[(usize, char)], place: usize) -> bool {
 
 fn begins_line(chars: &[(usize, char)], place: usize) -> bool {
     let before = chars[..place].iter().rev().map(|(_, c)| *c);
-    before.take_while(|c| *c != '\n' && *c != '\r').all(|c| c == ' ' || c == '\t')
+    before
+        .take_while(|c| *c != '\n' && *c != '\r')
+        .all(|c| c == ' ' || c == '\t')
 }
 
 fn can_open(chars: &[(usize, char)], place: usize) -> bool {

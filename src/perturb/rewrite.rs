@@ -57,7 +57,10 @@ pub(super) fn governing_units(
         }
         if without > 0 {
             let code = if made == 0 { Code::Skip } else { Code::Cap };
-            let text = format!("{missing} in {without} of {} unit(s) of type `{unit_type}`", units.len());
+            let text = format!(
+                "{missing} in {without} of {} unit(s) of type `{unit_type}`",
+                units.len()
+            );
             let notice = Notice::new(code, text).counts(wanted * units.len(), made);
             proposal.notices.push(notice);
         }

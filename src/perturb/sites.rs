@@ -52,7 +52,13 @@ impl Text<'_> {
         let blocks = self.prose.blocks.iter();
         blocks
             .filter(|block| block.place.is_running_text())
-            .map(|block| sentences(&self.prose.masked, block.range.clone(), &words.abbreviations))
+            .map(|block| {
+                sentences(
+                    &self.prose.masked,
+                    block.range.clone(),
+                    &words.abbreviations,
+                )
+            })
             .collect()
     }
 
@@ -155,10 +161,14 @@ pub(super) fn skipped(wanted: usize, reason: &str) -> Proposal {
 fn tell(proposal: &mut Proposal, wanted: usize, missing: &str) {
     let got = proposal.drafts.len();
     let notice = match got {
-        0 => Notice::new(Code::Skip, format!("no {missing} in a unit that does not govern")),
-        _ if got < wanted => {
-            Notice::new(Code::Cap, format!("only {got} {missing}(s) in units that do not govern"))
-        }
+        0 => Notice::new(
+            Code::Skip,
+            format!("no {missing} in a unit that does not govern"),
+        ),
+        _ if got < wanted => Notice::new(
+            Code::Cap,
+            format!("only {got} {missing}(s) in units that do not govern"),
+        ),
         _ => return,
     };
     proposal.notices.push(notice.counts(wanted, got));
@@ -186,8 +196,16 @@ pub(super) fn is_capitalised(sentence: &str) -> bool {
 
 /// The first word of a sentence without its capital, where that cannot be a name.
 pub(super) fn lowered(word: &str, list: &Words) -> String {
-    let known = list.openers.iter().chain(&list.imperatives).any(|known| known == word);
-    if known { word.to_lowercase() } else { word.to_owned() }
+    let known = list
+        .openers
+        .iter()
+        .chain(&list.imperatives)
+        .any(|known| known == word);
+    if known {
+        word.to_lowercase()
+    } else {
+        word.to_owned()
+    }
 }
 
 /// One of a list.

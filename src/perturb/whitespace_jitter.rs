@@ -27,12 +27,18 @@ impl Perturbation for WhitespaceJitter {
     }
 
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
-        everywhere(subject, self.name(), WANTED, "gap to widen", |_, text, draw| {
-            let mut modes = [gaps(text), line_ends(text), spaces(text)];
-            draw.shuffle(&mut modes);
-            let found = modes.into_iter().find(|places| !places.is_empty());
-            some(found.unwrap_or_default(), draw)
-        })
+        everywhere(
+            subject,
+            self.name(),
+            WANTED,
+            "gap to widen",
+            |_, text, draw| {
+                let mut modes = [gaps(text), line_ends(text), spaces(text)];
+                draw.shuffle(&mut modes);
+                let found = modes.into_iter().find(|places| !places.is_empty());
+                some(found.unwrap_or_default(), draw)
+            },
+        )
     }
 }
 
@@ -56,7 +62,9 @@ fn gaps(text: &Text<'_>) -> Edits {
     ends.zip(starts)
         .filter_map(|(end, start)| {
             let gap = text.body.get(end..start)?;
-            let newline = ["\r\n", "\n", "\r"].into_iter().find(|newline| gap.contains(newline))?;
+            let newline = ["\r\n", "\n", "\r"]
+                .into_iter()
+                .find(|newline| gap.contains(newline))?;
             let first = gap.find(newline)? + newline.len();
             let blank = gap.trim().is_empty() && gap[first..].contains(newline);
             blank.then(|| (end + first..end + first, newline.to_owned()))
@@ -72,7 +80,12 @@ fn heading_end(body: &str) -> usize {
 fn line_ends(text: &Text<'_>) -> Edits {
     let masked = text.prose.masked.as_bytes();
     let mut places = Edits::new();
-    for block in text.prose.blocks.iter().filter(|block| block.place.is_running_text()) {
+    for block in text
+        .prose
+        .blocks
+        .iter()
+        .filter(|block| block.place.is_running_text())
+    {
         for at in block.range.clone().skip(1) {
             let ends = masked[at] == b'\n' && masked[at - 1] != b'\r' || masked[at] == b'\r';
             if ends && masked[at - 1].is_ascii_graphic() {
@@ -86,7 +99,12 @@ fn line_ends(text: &Text<'_>) -> Edits {
 /// A second space between two words of a line.
 fn spaces(text: &Text<'_>) -> Edits {
     let mut places = Edits::new();
-    for block in text.prose.blocks.iter().filter(|block| block.place.is_running_text()) {
+    for block in text
+        .prose
+        .blocks
+        .iter()
+        .filter(|block| block.place.is_running_text())
+    {
         let line = text.masked(block.range.clone());
         for (at, _) in line.match_indices(' ') {
             let before = line[..at].chars().next_back();
