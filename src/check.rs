@@ -236,8 +236,9 @@ fn write(report: &Report, out: &Path, inputs: &Inputs<'_>) -> anyhow::Result<()>
     let texts = |case: &str, variant: Option<&str>| {
         inputs.find(case, variant).map(std::borrow::Cow::into_owned)
     };
-    let page = report::html::render(report, &texts)?;
-    file::write(&out.join("report.html"), page.as_bytes())?;
+    file::write_with(&out.join("report.html"), |file| {
+        report::html::write(file, report, &texts)
+    })?;
     file::write(
         &out.join("report.md"),
         report::markdown::render(report).as_bytes(),

@@ -11,7 +11,7 @@ use crate::check::{self, Checked, Mode, Request};
 use crate::config::Overrides;
 use crate::exit::{Exit, Misuse};
 use crate::probe::evidence::Forecast;
-use crate::report;
+use crate::report::{self, terminal::Style};
 
 /// The arguments of `kelvin check`.
 #[derive(Debug, Args)]
@@ -150,7 +150,7 @@ fn print(args: &CheckArgs, checked: &Checked) -> anyhow::Result<()> {
         Format::Text if args.log_format == LogFormat::Json => return Ok(()),
         Format::Text => {
             let folder = shown(&checked.out);
-            report::terminal::render(&checked.report, &folder).into_bytes()
+            report::terminal::render(&checked.report, &folder, style()).into_bytes()
         }
     };
     let mut stdout = anstream::stdout().lock();
@@ -158,6 +158,14 @@ fn print(args: &CheckArgs, checked: &Checked) -> anyhow::Result<()> {
     match stdout.write_all(&text).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
+    }
+}
+
+/// Colours on a terminal, unless `NO_COLOR` or its kin say otherwise.
+fn style() -> Style {
+    match anstream::AutoStream::choice(&std::io::stdout()) {
+        anstream::ColorChoice::Never => Style::Plain,
+        _ => Style::Coloured,
     }
 }
 
