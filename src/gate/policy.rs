@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::baseline::compare::MetricPair;
+use crate::config::{FailOrWarn, GateRule, GateSettings, MetricPolicy as Weight};
+use crate::config::{MetricRule, OnSuspected as OnSuspectedSetting};
 
 /// A metric with one cell per case and fewer cases than this is not gated by default.
 const FEWEST_CASES: usize = 12;
@@ -96,33 +98,83 @@ pub(crate) struct Budget {
     /// Runs of a case on the head, the first included; 1 allows no re-run.
     pub(crate) head_repeats: usize,
     /// Invocations of all re-runs together.
-    pub(crate) calls: Option<u64>,
+    pub(crate) calls: Option<usize>,
     /// Minutes that all re-runs together may take.
     pub(crate) minutes: Option<f64>,
 }
 
 impl Default for Policy {
+    /// What holds without a word in the configuration.
     fn default() -> Self {
+        Self::of(&GateSettings::default(), false)
+    }
+}
+
+impl From<FailOrWarn> for Effect {
+    fn from(setting: FailOrWarn) -> Self {
+        match setting {
+            FailOrWarn::Fail => Self::Fail,
+            FailOrWarn::Warn => Self::Warn,
+        }
+    }
+}
+
+impl From<&MetricRule> for MetricPolicy {
+    fn from(rule: &MetricRule) -> Self {
         Self {
-            max_drop: 0.05,
-            rule: Rule::Auto,
-            metrics: BTreeMap::new(),
-            on_suspected: OnSuspected::Auto,
-            on_broken_case: Effect::Fail,
-            on_unmeasured: Effect::Fail,
-            max_missing: 0.1,
-            on_no_baseline: Effect::Warn,
-            deterministic: false,
-            budget: Budget {
-                head_repeats: 5,
-                calls: None,
-                minutes: None,
-            },
+            max_drop: rule.max_drop,
+            policy: rule.policy.map(|weight| match weight {
+                Weight::Gate => Attention::Gate,
+                Weight::Warn => Attention::Warn,
+                Weight::Info => Attention::Info,
+            }),
+            min: rule.min,
         }
     }
 }
 
 impl Policy {
+    /// What the configuration asks for. `require`: whether there must be a baseline.
+    pub(crate) fn of(settings: &GateSettings, require: bool) -> Self {
+        let GateSettings {
+            max_drop,
+            metrics,
+            rule,
+            on_suspected,
+            on_broken_case,
+            on_unmeasured,
+            max_missing,
+            deterministic,
+            budget,
+        } = settings;
+        Self {
+            max_drop: *max_drop,
+            rule: match rule {
+                GateRule::Auto => Rule::Auto,
+                GateRule::Threshold => Rule::Threshold,
+            },
+            metrics: metrics
+                .iter()
+                .map(|(id, rule)| (id.clone(), MetricPolicy::from(rule)))
+                .collect(),
+            on_suspected: match on_suspected {
+                OnSuspectedSetting::Auto => OnSuspected::Auto,
+                OnSuspectedSetting::Fail => OnSuspected::Always(Effect::Fail),
+                OnSuspectedSetting::Warn => OnSuspected::Always(Effect::Warn),
+            },
+            on_broken_case: (*on_broken_case).into(),
+            on_unmeasured: (*on_unmeasured).into(),
+            max_missing: *max_missing,
+            on_no_baseline: if require { Effect::Fail } else { Effect::Warn },
+            deterministic: *deterministic,
+            budget: Budget {
+                head_repeats: budget.head_repeats.get(),
+                calls: budget.calls,
+                minutes: budget.minutes,
+            },
+        }
+    }
+
     /// The limit of a metric's drop.
     pub(crate) fn max_drop(&self, id: &str) -> f64 {
         self.metrics

@@ -262,3 +262,47 @@ fn no_baseline_passes_with_a_notice_unless_one_is_required() {
         );
     }
 }
+
+#[test]
+fn without_a_word_in_the_configuration_the_promises_hold() {
+    let policy = Policy::default();
+    assert_eq!((policy.max_drop, policy.max_missing), (0.05, 0.1));
+    assert_eq!(
+        (policy.rule, policy.on_suspected),
+        (Rule::Auto, OnSuspected::Auto)
+    );
+    assert_eq!(
+        (policy.on_broken_case, policy.on_unmeasured),
+        (Effect::Fail, Effect::Fail)
+    );
+    assert_eq!(
+        (policy.on_no_baseline, policy.deterministic),
+        (Effect::Warn, false)
+    );
+    assert_eq!((policy.budget.head_repeats, policy.budget.calls), (5, None));
+}
+
+#[test]
+fn a_configured_gate_is_followed() {
+    let settings: crate::config::GateSettings = serde_json::from_str(
+        r#"{
+            "rule": "threshold", "on_suspected": "warn", "on_broken_case": "warn",
+            "metrics": {"m": {"max_drop": 0.1, "policy": "warn", "min": 0.6}}
+        }"#,
+    )
+    .unwrap();
+    let policy = Policy::of(&settings, true);
+    assert_eq!(
+        (policy.max_drop("m"), policy.max_drop("n"), policy.min("m")),
+        (0.1, 0.05, Some(0.6))
+    );
+    assert_eq!(policy.metrics["m"].policy, Some(Attention::Warn));
+    assert_eq!(
+        (policy.rule, policy.on_suspected),
+        (Rule::Threshold, OnSuspected::Always(Effect::Warn))
+    );
+    assert_eq!(
+        (policy.on_broken_case, policy.on_no_baseline),
+        (Effect::Warn, Effect::Fail)
+    );
+}
