@@ -9,6 +9,10 @@ mod markdown;
 #[cfg(test)]
 mod markdown_tests;
 mod names;
+pub(crate) mod outline;
+pub(crate) mod prose;
+#[cfg(test)]
+mod prose_tests;
 mod types;
 
 use std::collections::BTreeSet;

@@ -19,15 +19,24 @@ const LISTED: usize = 20;
 pub(crate) fn render(report: &Report) -> String {
     let mut page = String::from("# Kelvin check\n\n");
     for diagnosis in summary::diagnoses(report) {
-        line(&mut page, &format!("**{}**\n", safe::markdown(&diagnosis, 300)));
+        line(
+            &mut page,
+            &format!("**{}**\n", safe::markdown(&diagnosis, 300)),
+        );
     }
     line(&mut page, &format!("{}\n", measured(report)));
     headline(&mut page, report);
     for (title, prefix) in [
         ("Invariance by kind", "evidence.invariance"),
         ("Sensitivity by governing type", "evidence.sensitivity"),
-        ("Mechanical sensitivity by kind", "evidence.mechanical_sensitivity"),
-        ("Stability when one unit is left out, by type", "evidence.drop"),
+        (
+            "Mechanical sensitivity by kind",
+            "evidence.mechanical_sensitivity",
+        ),
+        (
+            "Stability when one unit is left out, by type",
+            "evidence.drop",
+        ),
     ] {
         breakdown(&mut page, title, &summary::family(report, prefix));
     }
@@ -61,9 +70,15 @@ pub(crate) fn render_case(name: &str, case: &CaseRecord) -> String {
         ),
     );
     if let Some(baseline) = case.baseline.first() {
-        line(&mut page, &format!("Baseline decision: {}\n", decision(baseline)));
+        line(
+            &mut page,
+            &format!("Baseline decision: {}\n", decision(baseline)),
+        );
     }
-    line(&mut page, "| variant | what was done | decision | distance | as expected |");
+    line(
+        &mut page,
+        "| variant | what was done | decision | distance | as expected |",
+    );
     line(&mut page, "| --- | --- | --- | ---: | --- |");
     for variant in &case.variants {
         for sample in &variant.samples {
@@ -74,7 +89,9 @@ pub(crate) fn render_case(name: &str, case: &CaseRecord) -> String {
                     safe::markdown(&variant.id, NAME),
                     safe::markdown(&done(case, variant), 200),
                     decision(sample),
-                    sample.distance.map_or_else(|| "-".to_owned(), |d| format!("{d:.2}")),
+                    sample
+                        .distance
+                        .map_or_else(|| "-".to_owned(), |d| format!("{d:.2}")),
                     match summary::as_expected(variant, sample) {
                         Some(true) => "yes",
                         Some(false) => "**no**",
@@ -120,7 +137,12 @@ pub(crate) fn done(case: &CaseRecord, variant: &VariantRecord) -> String {
         let edited: Vec<String> = notes.edited.iter().map(name).collect();
         parts.push(format!("rewritten: {}", edited.join(", ")));
     }
-    parts.extend(notes.detail.iter().map(|(key, value)| format!("{key} {value}")));
+    parts.extend(
+        notes
+            .detail
+            .iter()
+            .map(|(key, value)| format!("{key} {value}")),
+    );
     parts.join("; ")
 }
 
@@ -136,8 +158,12 @@ fn measured(report: &Report) -> String {
         let _ = write!(text, ", {} answers from the cache", cost.cache_hits);
     }
     if !report.run.only.is_empty() {
-        let only: Vec<String> =
-            report.run.only.iter().map(|name| safe::markdown(name, NAME)).collect();
+        let only: Vec<String> = report
+            .run
+            .only
+            .iter()
+            .map(|name| safe::markdown(name, NAME))
+            .collect();
         let _ = write!(text, ", only {}", only.join(", "));
     }
     text.push('.');
@@ -145,19 +171,27 @@ fn measured(report: &Report) -> String {
 }
 
 fn headline(page: &mut String, report: &Report) {
-    line(page, "| signal | value | 95 % interval | sample | in words |");
+    line(
+        page,
+        "| signal | value | 95 % interval | sample | in words |",
+    );
     line(page, "| --- | ---: | --- | --- | --- |");
     let value = |id: &str| report.metrics.get(id).and_then(|metric| metric.value);
-    let quadrant =
-        summary::quadrant(value("evidence.invariance"), value("evidence.sensitivity"));
+    let quadrant = summary::quadrant(value("evidence.invariance"), value("evidence.sensitivity"));
     for (id, name) in [
         ("evidence.invariance", "Invariance"),
         ("evidence.sensitivity", "Sensitivity"),
         ("evidence.kelvin_score", "Kelvin score (0 is best, 2 worst)"),
         ("evidence.noise_floor", "Noise floor"),
         ("evidence.invariance_corrected", "Invariance without noise"),
-        ("evidence.sensitivity_corrected", "Sensitivity without noise"),
-        ("evidence.sensitivity_condition", "Sensitivity to conditions alone"),
+        (
+            "evidence.sensitivity_corrected",
+            "Sensitivity without noise",
+        ),
+        (
+            "evidence.sensitivity_condition",
+            "Sensitivity to conditions alone",
+        ),
         ("evidence.content_effect", "Content effect"),
         ("evidence.mechanical_sensitivity", "Mechanical sensitivity"),
         ("evidence.failure_rate", "Failed invocations"),
@@ -178,7 +212,9 @@ fn headline(page: &mut String, report: &Report) {
 }
 
 fn row(page: &mut String, name: &str, metric: &Metric, word: Option<&str>) {
-    let value = metric.value.map_or_else(|| "-".to_owned(), |_| metric.display.clone());
+    let value = metric
+        .value
+        .map_or_else(|| "-".to_owned(), |_| metric.display.clone());
     let interval = metric.interval.map_or_else(
         || "-".to_owned(),
         |interval| format!("{:.2} to {:.2}", interval.low, interval.high),
@@ -186,7 +222,10 @@ fn row(page: &mut String, name: &str, metric: &Metric, word: Option<&str>) {
     let word = word.map_or_else(String::new, |word| format!(" {word} |"));
     line(
         page,
-        &format!("| {name} | {value} | {interval} | {} |{word}", summary::sample(metric)),
+        &format!(
+            "| {name} | {value} | {interval} | {} |{word}",
+            summary::sample(metric)
+        ),
     );
 }
 
@@ -209,11 +248,17 @@ fn worst(page: &mut String, report: &Report) {
         return;
     }
     line(page, "## Cases that went against expectation\n");
-    line(page, "| case | invariance | sensitivity | smallest sign of it |");
+    line(
+        page,
+        "| case | invariance | sensitivity | smallest sign of it |",
+    );
     line(page, "| --- | ---: | ---: | --- |");
     for (name, case) in worst.iter().take(LISTED) {
         let shown = |value: Option<f64>, n: usize| {
-            value.map_or_else(|| "-".to_owned(), |value| format!("{} (n={n})", percent(value)))
+            value.map_or_else(
+                || "-".to_owned(),
+                |value| format!("{} (n={n})", percent(value)),
+            )
         };
         let sign = case.variants.iter().find_map(|variant| {
             let sample = variant
@@ -272,11 +317,20 @@ fn notices(page: &mut String, notices: &[&Notice]) {
     }
     line(
         page,
-        &format!("<details><summary>{} caps, skips and warnings</summary>\n", notices.len()),
+        &format!(
+            "<details><summary>{} caps, skips and warnings</summary>\n",
+            notices.len()
+        ),
     );
     for notice in notices.iter().take(10 * LISTED) {
-        let case = notice.case.as_deref().map(|case| format!("{}: ", safe::markdown(case, NAME)));
-        let kind = notice.kind.as_deref().map(|kind| format!("{}: ", safe::markdown(kind, NAME)));
+        let case = notice
+            .case
+            .as_deref()
+            .map(|case| format!("{}: ", safe::markdown(case, NAME)));
+        let kind = notice
+            .kind
+            .as_deref()
+            .map(|kind| format!("{}: ", safe::markdown(kind, NAME)));
         line(
             page,
             &format!(
@@ -288,14 +342,23 @@ fn notices(page: &mut String, notices: &[&Notice]) {
         );
     }
     if notices.len() > 10 * LISTED {
-        line(page, &format!("- and {} more, in `report.json`", notices.len() - 10 * LISTED));
+        line(
+            page,
+            &format!(
+                "- and {} more, in `report.json`",
+                notices.len() - 10 * LISTED
+            ),
+        );
     }
     line(page, "\n</details>\n");
 }
 
 fn more(page: &mut String, all: usize, what: &str) {
     if all > LISTED {
-        line(page, &format!("\nAnd {} more {what}, in `report.json`.", all - LISTED));
+        line(
+            page,
+            &format!("\nAnd {} more {what}, in `report.json`.", all - LISTED),
+        );
     }
 }
 

@@ -15,8 +15,13 @@ pub(crate) const INVARIANCE_WORDS: [&str; 5] =
     ["steady", "mostly steady", "wavering", "unsteady", "adrift"];
 
 /// Words for sensitivity, best first.
-pub(crate) const SENSITIVITY_WORDS: [&str; 5] =
-    ["responsive", "mostly responsive", "half deaf", "hard of hearing", "deaf"];
+pub(crate) const SENSITIVITY_WORDS: [&str; 5] = [
+    "responsive",
+    "mostly responsive",
+    "half deaf",
+    "hard of hearing",
+    "deaf",
+];
 
 /// Both signals at least this high: grounded.
 const QUADRANT: f64 = 0.70;
@@ -30,10 +35,10 @@ pub(crate) fn band(value: f64, words: [&'static str; 5]) -> &'static str {
 /// What the two signals say together; none where either is missing.
 pub(crate) fn quadrant(invariance: Option<f64>, sensitivity: Option<f64>) -> Option<&'static str> {
     Some(match (invariance? >= QUADRANT, sensitivity? >= QUADRANT) {
-        (true, true) => "grounded: it follows the governing evidence and little else",
-        (true, false) => "flat: it hardly reacts, to evidence or to anything else",
-        (false, true) => "brittle: it follows the evidence, and much that is none",
-        (false, false) => "unstable: it moves, and not with the evidence",
+        (true, true) => "grounded: follows the evidence, little else",
+        (true, false) => "flat: reacts to hardly anything",
+        (false, true) => "brittle: follows the evidence, and much else",
+        (false, false) => "unstable: moves, but not with the evidence",
     })
 }
 
@@ -75,8 +80,7 @@ pub(crate) fn diagnoses(report: &Report) -> Vec<String> {
     found.extend(uneven(report));
     match (value("evidence.invariance"), value("evidence.sensitivity")) {
         (Some(_), Some(_)) if found.is_empty() => found.push(
-            "nothing stands out: the decision moves with the governing evidence and holds without"
-                .into(),
+            "nothing stands out: it moves with the governing evidence and holds without".into(),
         ),
         (None, None) => found.push("nothing was measured; the reasons are above".into()),
         _ => {}
@@ -90,7 +94,11 @@ fn ignored_type(report: &Report) -> Option<String> {
     let (name, metric) = family(report, "evidence.sensitivity")
         .into_iter()
         .filter(|(_, metric)| metric.value.is_some_and(|value| value < 0.5))
-        .min_by(|(_, a), (_, b)| a.value.partial_cmp(&b.value).unwrap_or(std::cmp::Ordering::Equal))?;
+        .min_by(|(_, a), (_, b)| {
+            a.value
+                .partial_cmp(&b.value)
+                .unwrap_or(std::cmp::Ordering::Equal)
+        })?;
     let held = |case: &&CaseRecord| {
         let mut swaps = samples(case, |variant| {
             variant.kind == "swap" && variant.unit_type.as_deref() == Some(name)
@@ -122,7 +130,11 @@ fn reactive_kind(report: &Report) -> Option<String> {
     let (kind, metric) = family(report, "evidence.invariance")
         .into_iter()
         .filter(|(kind, metric)| *kind != "pad" && metric.value.is_some_and(|value| value < 0.9))
-        .min_by(|(_, a), (_, b)| a.value.partial_cmp(&b.value).unwrap_or(std::cmp::Ordering::Equal))?;
+        .min_by(|(_, a), (_, b)| {
+            a.value
+                .partial_cmp(&b.value)
+                .unwrap_or(std::cmp::Ordering::Equal)
+        })?;
     let moved = |case: &&CaseRecord| {
         samples(case, |variant| variant.kind == kind).any(|distance| distance > 0.0)
     };
@@ -148,7 +160,11 @@ fn failures(report: &Report) -> Option<String> {
 
 /// Cases that differ much from each other: a mean describes none of them.
 fn uneven(report: &Report) -> Option<String> {
-    let values: Vec<f64> = report.cases.values().filter_map(|case| case.invariance).collect();
+    let values: Vec<f64> = report
+        .cases
+        .values()
+        .filter_map(|case| case.invariance)
+        .collect();
     if values.len() < 2 {
         return None;
     }
@@ -160,7 +176,10 @@ fn uneven(report: &Report) -> Option<String> {
         .filter_map(|(name, case)| Some((name, case.invariance?)))
         .min_by(|(_, a), (_, b)| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal))?;
     (variance > 0.09).then(|| {
-        format!("the cases differ much: `{name}` holds in {:.0} % of its variants", worst * 100.0)
+        format!(
+            "the cases differ much: `{name}` holds in {:.0} % of its variants",
+            worst * 100.0
+        )
     })
 }
 
@@ -191,7 +210,10 @@ pub(crate) fn failed(report: &Report) -> Vec<Failed<'_>> {
         let baselines = case.baseline.iter().chain(&case.replays);
         let of_baseline = baselines.map(|sample| ("baseline", sample));
         let of_variants = case.variants.iter().flat_map(|variant| {
-            variant.samples.iter().map(move |sample| (variant.id.as_str(), sample))
+            variant
+                .samples
+                .iter()
+                .map(move |sample| (variant.id.as_str(), sample))
         });
         failed.extend(
             of_baseline
@@ -230,13 +252,17 @@ pub(crate) fn worst_cases(report: &Report) -> Vec<(&str, &CaseRecord)> {
         .cases
         .iter()
         .map(|(name, case)| {
-            let score = (1.0 - case.invariance.unwrap_or(1.0)) + (1.0 - case.sensitivity.unwrap_or(1.0));
+            let score =
+                (1.0 - case.invariance.unwrap_or(1.0)) + (1.0 - case.sensitivity.unwrap_or(1.0));
             (score, name.as_str(), case)
         })
         .filter(|(score, ..)| *score > 0.0)
         .collect();
     cases.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    cases.into_iter().map(|(_, name, case)| (name, case)).collect()
+    cases
+        .into_iter()
+        .map(|(_, name, case)| (name, case))
+        .collect()
 }
 
 /// Whether a sample did what its variant asked for; none where it has no distance.

@@ -1,8 +1,8 @@
 //! The report for a terminal: one screen of 80 by 24.
 
 use super::document::Report;
-use super::summary::{self, INVARIANCE_WORDS, SENSITIVITY_WORDS};
 use super::safe;
+use super::summary::{self, INVARIANCE_WORDS, SENSITIVITY_WORDS};
 use crate::notice::Code;
 use crate::probe::Metric;
 
@@ -18,7 +18,10 @@ pub(crate) fn render(report: &Report, folder: &str) -> String {
     let dim = anstyle::Style::new().dimmed();
     let yellow = anstyle::AnsiColor::Yellow.on_default();
     let mut page = Page::default();
-    page.line(&format!("{bold}{}{bold:#}", heading(report)), &heading(report));
+    page.line(
+        &format!("{bold}{}{bold:#}", heading(report)),
+        &heading(report),
+    );
     page.plain("");
     let of = |id: &str| report.metrics.get(id);
     for (id, name, question, words) in [
@@ -54,21 +57,34 @@ pub(crate) fn render(report: &Report, folder: &str) -> String {
         ));
     }
     page.plain("");
-    for (label, prefix) in [("by kind", "evidence.invariance"), ("by type", "evidence.sensitivity")] {
+    for (label, prefix) in [
+        ("by kind", "evidence.invariance"),
+        ("by type", "evidence.sensitivity"),
+    ] {
         breakdown(&mut page, label, &summary::family(report, prefix));
     }
     page.plain("");
     for diagnosis in summary::diagnoses(report) {
-        for (at, text) in wrapped(&diagnosis, WIDTH - 2).into_iter().take(2).enumerate() {
+        for (at, text) in wrapped(&diagnosis, WIDTH - 2)
+            .into_iter()
+            .take(2)
+            .enumerate()
+        {
             let mark = if at == 0 { "> " } else { "  " };
-            page.line(&format!("{yellow}{mark}{text}{yellow:#}"), &format!("{mark}{text}"));
+            page.line(
+                &format!("{yellow}{mark}{text}{yellow:#}"),
+                &format!("{mark}{text}"),
+            );
         }
     }
     failures(&mut page, report);
     notices(&mut page, report);
     page.plain("");
     page.plain("Diagnostic signals, not truth metrics.");
-    page.plain(&format!("Report: {}/report.html (and .md, .json)", safe::cut(folder, 40)));
+    page.plain(&format!(
+        "Report: {}/report.html (and .md, .json)",
+        safe::cut(folder, 40)
+    ));
     page.text
 }
 
@@ -118,7 +134,10 @@ fn heading(report: &Report) -> String {
 fn signal(page: &mut Page, name: &str, metric: &Metric, words: [&'static str; 5]) {
     let Some(value) = metric.value else {
         let reason = metric.reason.as_deref().unwrap_or("no reason is known");
-        page.plain(&format!("{name:<12} not measured ({}): {reason}", summary::sample(metric)));
+        page.plain(&format!(
+            "{name:<12} not measured ({}): {reason}",
+            summary::sample(metric)
+        ));
         return;
     };
     let word = summary::band(value, words);
@@ -127,7 +146,10 @@ fn signal(page: &mut Page, name: &str, metric: &Metric, words: [&'static str; 5]
     });
     let (bar, sample) = (bar(value), summary::sample(metric));
     let bold = anstyle::Style::new().bold();
-    let shown = format!("{name:<12} {} {bar} {word} ({sample}{interval})", metric.display);
+    let shown = format!(
+        "{name:<12} {} {bar} {word} ({sample}{interval})",
+        metric.display
+    );
     let styled = format!(
         "{name:<12} {bold}{}{bold:#} {bar} {word} ({sample}{interval})",
         metric.display
@@ -137,7 +159,11 @@ fn signal(page: &mut Page, name: &str, metric: &Metric, words: [&'static str; 5]
 
 fn bar(value: f64) -> String {
     let full = (value * CELLS as f64).round() as usize;
-    format!("[{}{}]", "#".repeat(full.min(CELLS)), "-".repeat(CELLS - full.min(CELLS)))
+    format!(
+        "[{}{}]",
+        "#".repeat(full.min(CELLS)),
+        "-".repeat(CELLS - full.min(CELLS))
+    )
 }
 
 fn kelvin(report: &Report, metric: &Metric) -> String {
@@ -145,29 +171,43 @@ fn kelvin(report: &Report, metric: &Metric) -> String {
     let parts = (value("evidence.invariance"), value("evidence.sensitivity"));
     match (metric.value, summary::quadrant(parts.0, parts.1)) {
         (Some(_), Some(quadrant)) => {
-            format!("Kelvin score {} (0 is best, 2 worst)  {quadrant}", metric.display)
+            format!(
+                "Kelvin score {} (0 is best, 2 worst)  {quadrant}",
+                metric.display
+            )
         }
         _ => "Kelvin score not measured, since one of its two parts is not".to_owned(),
     }
 }
 
 fn breakdown(page: &mut Page, label: &str, metrics: &[(&str, &Metric)]) {
-    let mut text = format!("  {label:<9}");
-    let mut left = metrics.len();
-    for (name, metric) in metrics {
-        let value = metric.value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
-        let part = format!("  {} {value} (n={})", safe::cut(name, 24), metric.n);
-        if text.chars().count() + part.chars().count() > WIDTH - 8 {
+    /// Lines that a breakdown may take.
+    const LINES: usize = 2;
+    let mut lines = vec![format!("  {label:<8}")];
+    let mut left = metrics.iter().filter(|(name, _)| *name != "pad").count();
+    for (name, metric) in metrics.iter().filter(|(name, _)| *name != "pad") {
+        let value = metric
+            .value
+            .map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
+        let part = format!(
+            "  {} {value} ({})",
+            safe::cut(name, 24),
+            summary::sample(metric)
+        );
+        let is_last = lines.len() == LINES;
+        let last = lines.last_mut().expect("there is always one");
+        if last.chars().count() + part.chars().count() <= WIDTH - 9 {
+            last.push_str(&part);
+        } else if is_last {
+            last.push_str(&format!("  +{left} more"));
             break;
+        } else {
+            lines.push(format!("{:10}{part}", ""));
         }
-        text.push_str(&part);
         left -= 1;
     }
-    if left > 0 {
-        text.push_str(&format!("  +{left} more"));
-    }
-    if !metrics.is_empty() {
-        page.plain(&text);
+    for line in lines.iter().filter(|_| !metrics.is_empty()) {
+        page.plain(line);
     }
 }
 
@@ -177,7 +217,12 @@ fn failures(page: &mut Page, report: &Report) {
         let Some(failure) = &one.sample.failure else {
             continue;
         };
-        let said = failure.stderr.lines().last().map(safe::line).filter(|line| !line.is_empty());
+        let said = failure
+            .stderr
+            .lines()
+            .last()
+            .map(safe::line)
+            .filter(|line| !line.is_empty());
         let said = said.map_or_else(String::new, |line| format!(": {line}"));
         page.plain(&format!(
             "! {} {}: {}{said}",
@@ -187,7 +232,10 @@ fn failures(page: &mut Page, report: &Report) {
         ));
     }
     if failed.len() > 2 {
-        page.plain(&format!("! and {} more failed invocations", failed.len() - 2));
+        page.plain(&format!(
+            "! and {} more failed invocations",
+            failed.len() - 2
+        ));
     }
 }
 
@@ -206,7 +254,10 @@ fn notices(page: &mut Page, report: &Report) {
         .map(|(code, count)| format!("{count} {}", label(*code)))
         .collect();
     if !told.is_empty() {
-        page.plain(&format!("Notices: {}; the reasons are in the report", told.join(", ")));
+        page.plain(&format!(
+            "Notices: {}; the reasons are in the report",
+            told.join(", ")
+        ));
     }
 }
 

@@ -34,7 +34,9 @@ pub(super) fn read(path: &Path, most: u64, bytes: &mut Vec<u8>) -> Result<(), Re
         }
         // A link could lead anywhere, also to an answer that somebody else has written.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-            return Err(unreadable("its output is a symbolic link, not a file".to_owned()));
+            return Err(unreadable(
+                "its output is a symbolic link, not a file".to_owned(),
+            ));
         }
         Err(error) => return Err(unreadable(format!("its output cannot be opened: {error}"))),
     };
@@ -44,7 +46,9 @@ pub(super) fn read(path: &Path, most: u64, bytes: &mut Vec<u8>) -> Result<(), Re
         return Err(unreadable("its output is not a regular file".to_owned()));
     }
     // The size is asked of the bytes that come, not of the file: it may still grow.
-    file.take(most.saturating_add(1)).read_to_end(bytes).map_err(failed)?;
+    file.take(most.saturating_add(1))
+        .read_to_end(bytes)
+        .map_err(failed)?;
     if bytes.len() as u64 > most {
         return Err((
             FailureKind::OutputTooLarge,
@@ -99,9 +103,12 @@ fn path(field: &DecisionField) -> Vec<String> {
 
 /// The smallest output that has this decision.
 pub(super) fn smallest(decision: &Value, field: &DecisionField) -> Value {
-    path(field).into_iter().rev().fold(decision.clone(), |inside, key| {
-        Value::Object([(key, inside)].into_iter().collect())
-    })
+    path(field)
+        .into_iter()
+        .rev()
+        .fold(decision.clone(), |inside, key| {
+            Value::Object([(key, inside)].into_iter().collect())
+        })
 }
 
 #[cfg(test)]

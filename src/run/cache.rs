@@ -1,1 +1,300 @@
+//! Answers of earlier runs, by their key: one file each, whole or not there.
+//!
+//! An entry is a line of JSON that says what it is, and the output after it. Only answers that
+//! count are kept. Any number of runs may use one folder at once; whatever is broken is a miss.
 
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::exit::Misuse;
+use crate::notice::{Code, Notice};
+
+/// Larger outputs are not kept whole, only the decision in them.
+pub(super) const KEPT_WHOLE: usize = 64 * 1024;
+/// No entry is larger: above the size of an output comes only its first line.
+const LARGEST: u64 = 32 * 1024 * 1024;
+/// What is unfinished after a day was left by a run that was killed.
+const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
+
+/// The folder of the answers.
+#[derive(Debug)]
+pub(super) struct Cache {
+    answers: PathBuf,
+    unfinished: PathBuf,
+    broken: AtomicUsize,
+    not_kept: AtomicUsize,
+}
+
+/// An answer that was found.
+#[derive(Debug, PartialEq)]
+pub(super) struct Hit {
+    /// The output of the pipeline, or the smallest one with its decision.
+    pub(super) output: Vec<u8>,
+    /// How long the call took that gave it, in seconds.
+    pub(super) seconds: f64,
+}
+
+/// The first line of an entry.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    /// The version of the format.
+    kelvin_answer: u32,
+    key: Digest,
+    /// The digest of the output: a torn or edited entry does not agree with it.
+    output: Digest,
+    seconds: f64,
+}
+
+const VERSION: u32 = 1;
+
+impl Cache {
+    /// Opens the folder, or makes it.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where that is impossible: a cache that was asked for and is not there would
+    /// cost a whole run to find out.
+    pub(super) fn open(folder: &Path) -> Result<Self, Misuse> {
+        let cache = Self {
+            answers: folder.join("answers"),
+            unfinished: folder.join("unfinished"),
+            broken: AtomicUsize::new(0),
+            not_kept: AtomicUsize::new(0),
+        };
+        cache.make(folder).map_err(|error| {
+            Misuse::new(format!(
+                "the cache folder `{}` cannot be used: {error}",
+                folder.display()
+            ))
+            .help("name another folder under `cache`, or leave it off with `--no-cache`")
+        })?;
+        Ok(cache)
+    }
+
+    fn make(&self, folder: &Path) -> io::Result<()> {
+        for folder in [&self.answers, &self.unfinished] {
+            fs::create_dir_all(folder)?;
+        }
+        // Backups leave a folder with this file out, and git one that ignores itself.
+        for (name, text) in [
+            (
+                "CACHEDIR.TAG",
+                "Signature: 8a477f597d28d172789f06886806bc55\n# Answers kept by kelvin.\n",
+            ),
+            (".gitignore", "*\n"),
+        ] {
+            match fs::File::create_new(folder.join(name)) {
+                Ok(mut file) => file.write_all(text.as_bytes())?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        for entry in fs::read_dir(&self.unfinished)?.flatten() {
+            let age = entry
+                .metadata()
+                .and_then(|data| data.modified())
+                .map(|time| SystemTime::now().duration_since(time).unwrap_or_default());
+            if age.is_ok_and(|age| age > ABANDONED_AFTER) {
+                // Somebody else may have been faster.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for an answer. What is not as it was written is no answer, and counted.
+    pub(super) fn find(&self, key: &Digest) -> Option<Hit> {
+        let file = match fs::File::open(self.path(key)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(_) => {
+                self.broken.fetch_add(1, Ordering::Relaxed);
+                return None;
+            }
+        };
+        let hit = read(file, key);
+        if hit.is_none() {
+            self.broken.fetch_add(1, Ordering::Relaxed);
+        }
+        hit
+    }
+
+    /// Counts an entry whose output turned out to be no answer.
+    pub(super) fn refuse(&self) {
+        self.broken.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Keeps an answer. That it could not be kept is counted and no failure.
+    pub(super) fn keep(&self, key: &Digest, output: &[u8], seconds: f64) {
+        if self.write(key, output, seconds).is_err() {
+            self.not_kept.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn write(&self, key: &Digest, output: &[u8], seconds: f64) -> io::Result<()> {
+        let head = Head {
+            kelvin_answer: VERSION,
+            key: *key,
+            output: Digest::of(output),
+            seconds,
+        };
+        let mut entry = serde_json::to_vec(&head)?;
+        entry.push(b'\n');
+        entry.extend_from_slice(output);
+        let mut file = tempfile::Builder::new().tempfile_in(&self.unfinished)?;
+        file.write_all(&entry)?;
+        let path = self.path(key);
+        let file = match file.persist(&path) {
+            Ok(_) => return Ok(()),
+            Err(error) if error.error.kind() == io::ErrorKind::NotFound => error.file,
+            Err(error) => return Err(error.error),
+        };
+        fs::create_dir_all(path.parent().unwrap_or(&self.answers))?;
+        file.persist(&path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// 256 folders, so that none gets too long to list.
+    fn path(&self, key: &Digest) -> PathBuf {
+        let name = key.to_string();
+        let (folder, rest) = name.split_at(2);
+        self.answers.join(folder).join(rest)
+    }
+
+    /// What there is to tell.
+    pub(super) fn notices(&self) -> Vec<Notice> {
+        let told = |count: &AtomicUsize, what: &str| {
+            let count = count.load(Ordering::Relaxed);
+            let text = match count {
+                1 => format!("1 answer in the cache {what}"),
+                _ => format!("{count} answers in the cache {what}"),
+            };
+            (count > 0).then(|| Notice::new(Code::Cache, text))
+        };
+        [
+            told(&self.broken, "could not be read and was asked for again"),
+            told(&self.not_kept, "could not be written"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+fn read(file: fs::File, key: &Digest) -> Option<Hit> {
+    let mut entry = Vec::new();
+    file.take(LARGEST).read_to_end(&mut entry).ok()?;
+    let end = entry.iter().position(|byte| *byte == b'\n')?;
+    let head: Head = serde_json::from_slice(&entry[..end]).ok()?;
+    let output = entry.split_off(end + 1);
+    let agrees =
+        head.kelvin_answer == VERSION && head.key == *key && head.output == Digest::of(&output);
+    agrees.then_some(Hit {
+        output,
+        seconds: head.seconds,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    fn key(name: &str) -> Digest {
+        Digest::of(name.as_bytes())
+    }
+
+    #[test]
+    fn an_answer_is_found_again_and_no_other() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::open(folder.path()).expect("opened");
+        assert_eq!(cache.find(&key("a")), None);
+        cache.keep(&key("a"), b"{\"d\":\n1}\n", 0.25);
+        let again = Cache::open(folder.path()).expect("opened");
+        let hit = again.find(&key("a")).expect("kept");
+        assert_eq!(
+            (hit.output.as_slice(), hit.seconds),
+            (&b"{\"d\":\n1}\n"[..], 0.25)
+        );
+        assert_eq!(again.find(&key("b")), None);
+        assert!(again.notices().is_empty());
+        assert_eq!(
+            fs::read_dir(folder.path().join("unfinished"))
+                .expect("listed")
+                .count(),
+            0
+        );
+    }
+
+    #[test]
+    fn a_broken_or_foreign_entry_is_a_miss_and_counted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::open(folder.path()).expect("opened");
+        cache.keep(&key("a"), b"{\"d\":1}", 0.0);
+        let path = cache.path(&key("a"));
+        let whole = fs::read(&path).expect("kept");
+        let mut flipped = whole.clone();
+        *flipped.last_mut().expect("not empty") ^= 1;
+        let other_version = String::from_utf8_lossy(&whole).replacen(":1,", ":9,", 1);
+        for bytes in [
+            &whole[..whole.len() - 1],
+            &whole[..10],
+            b"",
+            b"\xff\xfe\n{}",
+            flipped.as_slice(),
+            other_version.as_bytes(),
+        ] {
+            fs::write(&path, bytes).expect("written");
+            assert_eq!(cache.find(&key("a")), None);
+        }
+        // An entry under the name of another key.
+        fs::write(&path, &whole).expect("written");
+        let other = cache.path(&key("b"));
+        fs::create_dir_all(other.parent().expect("a folder")).expect("made");
+        fs::copy(&path, &other).expect("copied");
+        assert_eq!(cache.find(&key("b")), None);
+        assert!(
+            cache.notices()[0].text.starts_with("7 answers"),
+            "{:?}",
+            cache.notices()
+        );
+    }
+
+    #[test]
+    fn concurrent_caches_in_one_folder_never_show_half_an_answer() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let caches: Vec<_> = (0..2)
+            .map(|_| Cache::open(folder.path()).expect("opened"))
+            .collect();
+        let output = vec![b'x'; 20_000];
+        thread::scope(|scope| {
+            for cache in caches.iter().chain(&caches) {
+                scope.spawn(|| {
+                    for n in 0..200 {
+                        let key = key(&(n % 20).to_string());
+                        cache.keep(&key, &output, 0.0);
+                        assert_eq!(cache.find(&key).expect("kept").output, output);
+                    }
+                });
+            }
+        });
+        assert!(caches.iter().all(|cache| cache.notices().is_empty()));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_told_before_the_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("file");
+        fs::write(&file, "").expect("written");
+        let refused = Cache::open(&file.join("cache")).expect_err("a file is in the way");
+        assert!(refused.to_string().contains("--no-cache"), "{refused}");
+    }
+}

@@ -6,6 +6,7 @@ mod cache;
 mod clock;
 mod command;
 mod journal;
+mod keys;
 mod pace;
 mod pool;
 mod retry;
@@ -217,4 +218,14 @@ pub(crate) struct Silent;
 
 impl Observer for Silent {
     fn event(&self, _: &Event<'_>) {}
+}
+
+/// From here on a signal that asks to stop is noted, and ends whatever waits, rather than the
+/// process: a prompt can put the terminal back as it was.
+///
+/// # Errors
+///
+/// Where the handlers cannot be installed.
+pub(crate) fn heed_signals() -> anyhow::Result<()> {
+    signal::Interrupt::of_process().map(|_| ())
 }

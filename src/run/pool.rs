@@ -98,7 +98,11 @@ mod tests {
             Ok(())
         })
         .expect("no error");
-        assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+        assert!(
+            counts
+                .iter()
+                .all(|count| count.load(Ordering::Relaxed) == 1)
+        );
     }
 
     #[test]

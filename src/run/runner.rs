@@ -2,11 +2,12 @@
 //! finishes is remembered.
 
 mod failure;
+mod memory;
 mod settings;
+mod tally;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,10 @@ use super::{
     Captured, Cost, Ended, Event, Failure, Invocation, Outcome, Pipeline, Source, Task, answer,
     pool, retry,
 };
+use crate::digest::Digest;
 use crate::notice::Notice;
+use memory::Memory;
+use tally::Tally;
 
 pub(crate) use settings::{Accepts, Settings, Start};
 
@@ -30,6 +34,7 @@ pub(crate) struct Runner<'a> {
     pipeline: Box<dyn Pipeline + 'a>,
     interrupt: Arc<Interrupt>,
     tree: Tree,
+    memory: Memory,
     pace: Option<Pace>,
     tally: Tally,
 }
@@ -62,10 +67,12 @@ impl<'a> Runner<'a> {
         interrupt: Arc<Interrupt>,
     ) -> anyhow::Result<Self> {
         settings.keep_files_apart()?;
-        let tree = Tree::open(settings.out, settings.start)?;
+        let mut tree = Tree::lock(settings.out)?;
+        let memory = Memory::open(&settings, &mut tree)?;
         Ok(Self {
             pace: settings.config.limits.max_per_minute.map(Pace::of),
             tree,
+            memory,
             interrupt,
             pipeline,
             settings,
@@ -97,7 +104,7 @@ impl<'a> Runner<'a> {
             let task = &tasks[at];
             let outcome = self.perform(task, input)?;
             if let Some(outcome) = &outcome {
-                self.tally.count(outcome);
+                self.tally.finished(outcome);
                 self.tell(&Event::Finished { task, outcome });
             }
             Ok(outcome)
@@ -137,7 +144,7 @@ impl<'a> Runner<'a> {
 
     /// What there is to tell about the cache and the resumption.
     pub(crate) fn notices(&self) -> Vec<Notice> {
-        Vec::new()
+        self.memory.notices()
     }
 
     fn tell(&self, event: &Event<'_>) {
@@ -150,16 +157,74 @@ impl<'a> Runner<'a> {
             return Ok(None);
         }
         let text = input(task);
+        let key = self.memory.key(&text);
+        if let Some(outcome) = self.memory.resumed(task, key.as_ref()) {
+            return Ok(Some(self.judged(outcome)));
+        }
         let leaf = self.tree.leaf(task);
         self.tree.make(&leaf)?;
-        self.call(task, &text, &leaf)
+        let outcome = match self.cached(task, key.as_ref(), &text, &leaf)? {
+            Some(outcome) => outcome,
+            None => match self.call(task, &text, &leaf)? {
+                Some(outcome) => outcome,
+                None => return Ok(None),
+            },
+        };
+        if outcome.source == Source::Called
+            && let Ok(decision) = &outcome.result
+        {
+            OUTPUT.with_borrow(|output| {
+                self.memory
+                    .keep(task, key.as_ref(), output, decision, outcome.seconds);
+            });
+        }
+        self.memory.note(task, key.as_ref(), &outcome)?;
+        Ok(Some(outcome))
+    }
+
+    /// The answer of the cache, with its files where a call would have left them.
+    fn cached(
+        &self,
+        task: &Task,
+        key: Option<&Digest>,
+        text: &str,
+        leaf: &Leaf,
+    ) -> anyhow::Result<Option<Outcome>> {
+        let Some((hit, decision)) = self.memory.cached(task, key) else {
+            return Ok(None);
+        };
+        if (self.settings.accepts)(&decision).is_err() {
+            return Ok(None);
+        }
+        leaf.write_input(text)?;
+        leaf.write_output(&hit.output)?;
+        Ok(Some(Outcome {
+            result: Ok(decision),
+            source: Source::Cached,
+            attempts: 0,
+            seconds: hit.seconds,
+        }))
+    }
+
+    /// An outcome of an earlier run under the scorer of this one.
+    fn judged(&self, mut outcome: Outcome) -> Outcome {
+        if let Ok(decision) = outcome.result {
+            outcome.result = self
+                .judge(decision)
+                .map_err(|refusal| failure::with(refusal, Captured::default()));
+        }
+        outcome
     }
 
     /// Calls the pipeline until it answers, or fails for good.
     fn call(&self, task: &Task, text: &str, leaf: &Leaf) -> anyhow::Result<Option<Outcome>> {
         let mut seconds = 0.0;
         for attempt in 1.. {
-            if !self.pace.as_ref().is_none_or(|pace| pace.wait(&self.interrupt)) {
+            if !self
+                .pace
+                .as_ref()
+                .is_none_or(|pace| pace.wait(&self.interrupt))
+            {
                 break;
             }
             // Each attempt finds its input as it was, whatever the one before did to it.
@@ -228,49 +293,13 @@ impl<'a> Runner<'a> {
     fn judge(&self, decision: Value) -> Result<Value, answer::Refusal> {
         match (self.settings.accepts)(&decision) {
             Ok(()) => Ok(decision),
-            Err(what) => Err(failure::refused(&self.settings.config.decision_field, &what)),
+            Err(what) => Err(failure::refused(
+                &self.settings.config.decision_field,
+                &what,
+            )),
         }
     }
 }
 
-/// Counts what was done, on all threads.
-#[derive(Debug, Default)]
-struct Tally {
-    invocations: AtomicUsize,
-    retries: AtomicUsize,
-    cache_hits: AtomicUsize,
-    resumed: AtomicUsize,
-    nanoseconds: AtomicU64,
-}
-
-impl Tally {
-    fn called(&self, time: Duration, attempt: usize) {
-        self.invocations.fetch_add(1, Ordering::Relaxed);
-        self.retries.fetch_add(usize::from(attempt > 1), Ordering::Relaxed);
-        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.nanoseconds.fetch_add(time, Ordering::Relaxed);
-    }
-
-    fn count(&self, outcome: &Outcome) {
-        match outcome.source {
-            Source::Called => {}
-            Source::Cached => {
-                self.cache_hits.fetch_add(1, Ordering::Relaxed);
-            }
-            Source::Resumed => {
-                self.resumed.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-    }
-
-    fn cost(&self) -> Cost {
-        Cost {
-            invocations: self.invocations.load(Ordering::Relaxed),
-            cache_hits: self.cache_hits.load(Ordering::Relaxed),
-            resumed: self.resumed.load(Ordering::Relaxed),
-            retries: self.retries.load(Ordering::Relaxed),
-            pipeline_seconds: Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed))
-                .as_secs_f64(),
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

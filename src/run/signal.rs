@@ -61,9 +61,7 @@ impl Interrupt {
         // Handlers run in the order in which they are registered: whoever the pipe wakes finds the
         // flag set.
         signal_hook::flag::register(signal, Arc::clone(&self.tripped))
-            .and_then(|_| {
-                signal_hook::low_level::pipe::register(signal, self.trigger.try_clone()?)
-            })
+            .and_then(|_| signal_hook::low_level::pipe::register(signal, self.trigger.try_clone()?))
             .context("failed to listen to signals")?;
         Ok(())
     }
@@ -73,7 +71,9 @@ impl Interrupt {
     pub(super) fn trip(&self) {
         use std::io::Write as _;
         self.tripped.store(true, Ordering::SeqCst);
-        (&self.trigger).write_all(b"x").expect("somebody holds the other end");
+        (&self.trigger)
+            .write_all(b"x")
+            .expect("somebody holds the other end");
     }
 
     /// Whether somebody wants to stop.

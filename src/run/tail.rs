@@ -34,7 +34,11 @@ impl Tail {
         let mut bytes = &self.bytes[start..];
         if self.cut || start > 0 {
             // The cut may be inside of a character.
-            let torn = bytes.iter().take(3).take_while(|byte| **byte >> 6 == 0b10).count();
+            let torn = bytes
+                .iter()
+                .take(3)
+                .take_while(|byte| **byte >> 6 == 0b10)
+                .count();
             bytes = &bytes[torn..];
         }
         let text = String::from_utf8_lossy(bytes);

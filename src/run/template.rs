@@ -69,7 +69,9 @@ impl Placeholder {
 
     /// The placeholder that a text begins with.
     fn at_start_of(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| text.starts_with(one.token()))
+        Self::ALL
+            .into_iter()
+            .find(|one| text.starts_with(one.token()))
     }
 
     /// Its path.
@@ -95,16 +97,16 @@ impl Template {
                 .map_err(|_| Misuse::new("the quotes of `run` do not match"))?;
             let first = words.first().map_or("", String::as_str);
             if !first.is_empty() && !first.contains('=') && !SHELL_WORDS.contains(&first) {
-                return Ok(Self::Direct(words.iter().map(|word| Word::parse(word)).collect()));
+                return Ok(Self::Direct(
+                    words.iter().map(|word| Word::parse(word)).collect(),
+                ));
             }
         }
         Ok(Self::Script(scanned.script))
     }
 
     /// What a script needs in its environment.
-    pub(super) fn environment<'a>(
-        invocation: &Invocation<'a>,
-    ) -> [(&'static str, &'a OsStr); 2] {
+    pub(super) fn environment<'a>(invocation: &Invocation<'a>) -> [(&'static str, &'a OsStr); 2] {
         Placeholder::ALL.map(|one| (one.variable(), one.path(invocation)))
     }
 }

@@ -10,12 +10,11 @@ use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::thread::JoinHandle;
 
 use anyhow::Context as _;
 
-use super::{Start, Task};
+use super::Task;
 use crate::file;
 
 pub(super) use leaf::Leaf;
@@ -24,35 +23,49 @@ pub(super) use leaf::Leaf;
 #[derive(Debug)]
 pub(super) struct Tree {
     out: PathBuf,
-    start: Start,
-    /// The folders of this run. Only kept when an earlier run has left others.
-    seen: Mutex<BTreeSet<PathBuf>>,
     sweeper: Option<JoinHandle<()>>,
     _lock: fs::File,
 }
 
 impl Tree {
-    /// Makes the folder, or takes over one of ours: emptied, or as an interrupted run has left it.
+    /// Makes the folder, or takes hold of one of ours, and leaves its content as it is.
     ///
     /// # Errors
     ///
     /// A [`Misuse`](crate::exit::Misuse) where the folder is not ours or another run holds it.
-    pub(super) fn open(out: &Path, start: Start) -> anyhow::Result<Self> {
+    pub(super) fn lock(out: &Path) -> anyhow::Result<Self> {
         let lock = lock::take(out)?;
-        let sweeper = match start {
-            Start::Fresh => sweep::empty(out)?,
-            Start::Resume => {
-                sweep::unlink(out)?;
-                None
-            }
-        };
         Ok(Self {
             out: out.to_path_buf(),
-            start,
-            seen: Mutex::default(),
-            sweeper,
+            sweeper: None,
             _lock: lock,
         })
+    }
+
+    /// Empties the folder.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn empty(&mut self) -> anyhow::Result<()> {
+        self.sweeper = sweep::empty(&self.out)?;
+        Ok(())
+    }
+
+    /// Empties the folder of everything but the journal and the folders of these tasks.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn keep<'t>(&self, tasks: impl Iterator<Item = &'t Task>) -> anyhow::Result<()> {
+        let mut kept = BTreeSet::new();
+        for task in tasks {
+            let leaf = self.leaf(task);
+            let ours = leaf.path().ancestors().take_while(|path| *path != self.out);
+            kept.extend(ours.map(Path::to_path_buf));
+        }
+        sweep::all_but(&self.out, &kept)
+            .with_context(|| format!("failed to tidy `{}`", self.out.display()))
     }
 
     /// Where the journal is.
@@ -71,11 +84,6 @@ impl Tree {
             0 | 1 => input,
             repeat => input.join(format!("repeat-{repeat:02}")),
         };
-        if self.start == Start::Resume {
-            let mut seen = self.seen.lock().expect("nobody panics while holding it");
-            let ours = path.ancestors().take_while(|folder| *folder != self.out);
-            seen.extend(ours.map(Path::to_path_buf));
-        }
         Leaf::at(path)
     }
 
@@ -102,12 +110,6 @@ impl Drop for Tree {
             // What it could not remove is tried again by the next run.
             let _ = sweeper.join();
         }
-        if self.start == Start::Resume
-            && let Ok(seen) = self.seen.get_mut()
-            && !seen.is_empty()
-        {
-            sweep::all_but(&self.out, seen);
-        }
     }
 }
 
@@ -125,6 +127,3 @@ fn folder(name: &str) -> Cow<'_, str> {
         Cow::Owned(file::slug(name))
     }
 }
-
-#[cfg(test)]
-mod tests;

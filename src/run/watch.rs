@@ -67,8 +67,14 @@ impl Group {
         stderr: &mut Tail,
     ) -> io::Result<End> {
         let mut streams = [
-            self.child.stdout.take().map(|stream| Stream::new(stream, stdout)),
-            self.child.stderr.take().map(|stream| Stream::new(stream, stderr)),
+            self.child
+                .stdout
+                .take()
+                .map(|stream| Stream::new(stream, stdout)),
+            self.child
+                .stderr
+                .take()
+                .map(|stream| Stream::new(stream, stderr)),
         ];
         let mut deadline = Instant::now() + timeout;
         let mut stopped = None;

@@ -88,8 +88,9 @@ impl Ask for Terminal {
 /// Ctrl-C while a handler for it is installed, and a terminal that went away, end the questions.
 fn explain(error: dialoguer::Error) -> anyhow::Error {
     let dialoguer::Error::IO(error) = error;
-    // A list of choices hides it and does not bring it back.
-    let _ = dialoguer::console::Term::stderr().show_cursor();
+    // A list of choices hides the cursor, and no question ends its line when it is cut off.
+    let term = dialoguer::console::Term::stderr();
+    let _ = term.show_cursor().and_then(|()| term.write_line(""));
     match error.kind() {
         ErrorKind::Interrupted | ErrorKind::UnexpectedEof | ErrorKind::NotConnected => {
             Stopped.into()

@@ -142,15 +142,21 @@ impl<'a> Measurement<'a> {
             &Rounds::once(),
         ));
         let inputs = &self.inputs;
-        self.runner.write_inputs(&tasks, &|task: &Task| inputs.text(task))?;
+        self.runner
+            .write_inputs(&tasks, &|task: &Task| inputs.text(task))?;
         self.ending = Ending::DryRun;
         Ok(())
     }
 
     /// What has been measured so far.
     pub(crate) fn evidence(&self) -> Evidence {
-        let mut evidence =
-            records::tell(self.survey, self.plans, &self.rounds, &self.outcomes, self.ending);
+        let mut evidence = records::tell(
+            self.survey,
+            self.plans,
+            &self.rounds,
+            &self.outcomes,
+            self.ending,
+        );
         if self.ending == Ending::Interrupted {
             evidence.notices.push(Notice::new(
                 Code::Interrupted,
@@ -167,8 +173,14 @@ impl<'a> Measurement<'a> {
     }
 
     fn baselines(&self) -> Vec<Task> {
-        let cases = self.survey.places.iter().map(|&place| &self.survey.corpus.cases[place]);
-        cases.map(|case| schedule::baseline(&case.name, 1)).collect()
+        let cases = self
+            .survey
+            .places
+            .iter()
+            .map(|&place| &self.survey.corpus.cases[place]);
+        cases
+            .map(|case| schedule::baseline(&case.name, 1))
+            .collect()
     }
 
     /// The places of the cases whose baseline has an answer.
@@ -190,7 +202,9 @@ impl<'a> Measurement<'a> {
 
     fn run_tasks(&mut self, phase: &'static str, tasks: Vec<Task>) -> anyhow::Result<()> {
         let inputs = &self.inputs;
-        let done = self.runner.run_all(phase, &tasks, &|task: &Task| inputs.text(task))?;
+        let done = self
+            .runner
+            .run_all(phase, &tasks, &|task: &Task| inputs.text(task))?;
         self.outcomes.take(tasks, done);
         Ok(())
     }

@@ -41,8 +41,10 @@ pub(super) fn lines(before: &str, after: &str) -> (Vec<Line>, usize) {
                 let mut left = LINE;
                 let mut pieces = Vec::new();
                 for (changed, text) in change.iter_strings_lossy() {
-                    let text: String =
-                        safe::lines(text.trim_end_matches(['\n', '\r'])).chars().take(left).collect();
+                    let text: String = safe::lines(text.trim_end_matches(['\n', '\r']))
+                        .chars()
+                        .take(left)
+                        .collect();
                     left -= text.chars().count();
                     if !text.is_empty() {
                         pieces.push((changed, text));

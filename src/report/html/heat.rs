@@ -7,7 +7,10 @@ use serde::Serialize;
 
 use crate::perturb::Relation;
 use crate::probe::{CaseRecord, VariantRecord};
-use crate::report::Report;
+use crate::report::{Report, safe};
+
+/// The row of neutral sections.
+const FILLER: &str = "(neutral sections)";
 
 /// A table of mean distances.
 #[derive(Debug, PartialEq, Serialize)]
@@ -21,8 +24,8 @@ pub(super) struct Heat {
 /// The samples that touched one type in one kind of perturbation.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Cell {
-    /// The mean distance.
-    mean: f64,
+    /// How far the mean is from what it ought to be, in `[0, 1]`.
+    off: f64,
     /// For people.
     shown: String,
     /// How many samples.
@@ -46,11 +49,11 @@ pub(super) fn map(report: &Report) -> Heat {
         }
     }
     let types: BTreeSet<&str> = cells.keys().map(|(unit_type, _)| *unit_type).collect();
-    let cell = |unit_type, kind| {
+    let cell = |unit_type, kind, moves: bool| {
         let (sum, n) = cells.get(&(unit_type, kind))?;
         let mean = sum / *n as f64;
         Some(Cell {
-            mean,
+            off: if moves { 1.0 - mean } else { mean },
             shown: format!("{mean:.2}"),
             n: *n,
         })
@@ -59,23 +62,37 @@ pub(super) fn map(report: &Report) -> Heat {
         rows: types
             .iter()
             .map(|unit_type| {
-                let cells = kinds.keys().map(|kind| cell(*unit_type, *kind)).collect();
-                ((*unit_type).to_owned(), cells)
+                let cells = kinds
+                    .iter()
+                    .map(|(kind, moves)| cell(*unit_type, *kind, *moves));
+                (safe::cut(unit_type, 80), cells.collect())
             })
             .collect(),
-        kinds: kinds.into_iter().map(|(kind, moves)| (kind.to_owned(), moves)).collect(),
+        kinds: kinds
+            .into_iter()
+            .map(|(kind, moves)| (kind.to_owned(), moves))
+            .collect(),
     }
 }
 
 /// The types of the units that moved, came in, went out or were rewritten.
 fn touched<'a>(case: &'a CaseRecord, variant: &'a VariantRecord) -> BTreeSet<&'a str> {
     let notes = &variant.notes;
-    let moved = notes.order.iter().enumerate().filter(|(at, from)| at != *from).map(|(_, from)| from);
+    let moved = notes
+        .order
+        .iter()
+        .enumerate()
+        .filter(|(at, from)| at != *from)
+        .map(|(_, from)| from);
     moved
         .chain(&notes.removed)
         .chain(&notes.edited)
         .filter_map(|place| case.units.get(*place))
         .map(|unit| unit.unit_type.as_str())
-        .chain(notes.added.iter().map(|added| added.unit_type.as_str()))
+        .chain(notes.added.iter().map(|added| match added.from {
+            Some(_) => added.unit_type.as_str(),
+            // One row for the whole bank: no section of it is a type of the cases.
+            None => FILLER,
+        }))
         .collect()
 }

@@ -5,7 +5,8 @@ mod heat;
 mod view;
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{AutoEscape, Environment, Value, context};
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, context};
 
 use super::document::Report;
 
@@ -30,7 +31,9 @@ pub(crate) fn render(report: &Report, texts: &Texts<'_>) -> anyhow::Result<Strin
     environment.add_template("case.html", include_str!("../templates/case.html"))?;
     environment.add_template("style.css", include_str!("../templates/style.css"))?;
     let view = view::View::of(report, texts);
-    Ok(environment.get_template("report.html")?.render(context! { view => Value::from_serialize(&view) })?)
+    Ok(environment
+        .get_template("report.html")?
+        .render(context! { view => Serde(&view) })?)
 }
 
 #[cfg(test)]
@@ -56,7 +59,9 @@ mod tests {
             include_str!("../templates/case.html"),
             include_str!("../templates/style.css"),
         ] {
-            for word in ["http:", "https:", "url(", "@import", "<script", "<link", "<img"] {
+            for word in [
+                "http:", "https:", "url(", "@import", "<script", "<link", "<img",
+            ] {
                 assert!(!text.contains(word), "{word}");
             }
         }

@@ -112,7 +112,10 @@ impl View {
             tables: tables(report),
             heat: heat::map(report),
             cases,
-            failed: summary::failed(report).iter().filter_map(Failed::of).collect(),
+            failed: summary::failed(report)
+                .iter()
+                .filter_map(Failed::of)
+                .collect(),
             notices: report.notices.iter().map(Row::of).collect(),
             diffs_left_out: diffs.left_out,
             seed: report.run.seed,
@@ -131,11 +134,18 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         facts.push(("From the cache", cost.cache_hits.to_string()));
     }
     facts.push(("Decision", safe::cut(&report.run.decision_field, 60)));
-    facts.push(("Governing", safe::cut(&report.run.governing_types.join(", "), 200)));
+    facts.push((
+        "Governing",
+        safe::cut(&report.run.governing_types.join(", "), 200),
+    ));
     facts.push(("Scorer", report.run.scorer.clone()));
     facts.push(("Seed", report.run.seed.to_string()));
     if let Some(commit) = &report.run.session.commit {
-        let dirty = if report.run.session.dirty { ", with changes" } else { "" };
+        let dirty = if report.run.session.dirty {
+            ", with changes"
+        } else {
+            ""
+        };
         facts.push(("Commit", format!("{}{dirty}", safe::cut(commit, 12))));
     }
     facts.push(("Started", report.run.session.started_at.clone()));
@@ -193,22 +203,47 @@ fn signals(report: &Report) -> Vec<Signal> {
 fn tables(report: &Report) -> Vec<Table> {
     let row = |(name, metric): &(&str, &Metric)| {
         let value = metric.value.map_or_else(
-            || format!("not measured: {}", metric.reason.as_deref().unwrap_or("no reason known")),
+            || {
+                format!(
+                    "not measured: {}",
+                    metric.reason.as_deref().unwrap_or("no reason known")
+                )
+            },
             |_| metric.display.clone(),
         );
         let interval = metric.interval.map_or_else(String::new, |interval| {
             format!("{:.2} to {:.2}", interval.low, interval.high)
         });
-        (safe::cut(name, 80), value, interval, summary::sample(metric))
+        (
+            safe::cut(name, 80),
+            value,
+            interval,
+            summary::sample(metric),
+        )
     };
     let further: Vec<(&str, &Metric)> = [
-        ("evidence.invariance_case_mean", "invariance, mean of the cases"),
-        ("evidence.sensitivity_case_mean", "sensitivity, mean of the cases"),
+        (
+            "evidence.invariance_case_mean",
+            "invariance, mean of the cases",
+        ),
+        (
+            "evidence.sensitivity_case_mean",
+            "sensitivity, mean of the cases",
+        ),
         ("evidence.noise_floor", "noise floor"),
         ("evidence.invariance_corrected", "invariance without noise"),
-        ("evidence.sensitivity_corrected", "sensitivity without noise"),
-        ("evidence.kelvin_score_corrected", "Kelvin score without noise"),
-        ("evidence.sensitivity_condition", "sensitivity to conditions alone"),
+        (
+            "evidence.sensitivity_corrected",
+            "sensitivity without noise",
+        ),
+        (
+            "evidence.kelvin_score_corrected",
+            "Kelvin score without noise",
+        ),
+        (
+            "evidence.sensitivity_condition",
+            "sensitivity to conditions alone",
+        ),
         ("evidence.content_effect", "content effect"),
         ("evidence.mechanical_sensitivity", "mechanical sensitivity"),
         ("evidence.failure_rate", "failed invocations"),
@@ -217,10 +252,22 @@ fn tables(report: &Report) -> Vec<Table> {
     .filter_map(|(id, name)| Some((name, report.metrics.get(id)?)))
     .collect();
     [
-        ("Invariance by kind", summary::family(report, "evidence.invariance")),
-        ("Sensitivity by governing type", summary::family(report, "evidence.sensitivity")),
-        ("Mechanical sensitivity", summary::family(report, "evidence.mechanical_sensitivity")),
-        ("Stability when one unit is left out", summary::family(report, "evidence.drop")),
+        (
+            "Invariance by kind",
+            summary::family(report, "evidence.invariance"),
+        ),
+        (
+            "Sensitivity by governing type",
+            summary::family(report, "evidence.sensitivity"),
+        ),
+        (
+            "Mechanical sensitivity",
+            summary::family(report, "evidence.mechanical_sensitivity"),
+        ),
+        (
+            "Stability when one unit is left out",
+            summary::family(report, "evidence.drop"),
+        ),
         ("Further figures", further),
     ]
     .into_iter()
@@ -288,9 +335,10 @@ impl Variant {
         if against && variant.notes.order.is_empty() {
             if diffs.left == 0 {
                 diffs.left_out += 1;
-            } else if let (Some(before), Some(after)) =
-                ((diffs.texts)(name, None), (diffs.texts)(name, Some(&variant.id)))
-            {
+            } else if let (Some(before), Some(after)) = (
+                (diffs.texts)(name, None),
+                (diffs.texts)(name, Some(&variant.id)),
+            ) {
                 diffs.left -= 1;
                 (diff, diff_more) = diff::lines(&before, &after);
             }
@@ -301,7 +349,11 @@ impl Variant {
             id: safe::cut(&variant.id, 120),
             done: safe::cut(&done(case, variant), 400),
             decisions: variant.samples.iter().map(decision).collect(),
-            distance: if distances.is_empty() { "-".to_owned() } else { format!("{mean:.2}") },
+            distance: if distances.is_empty() {
+                "-".to_owned()
+            } else {
+                format!("{mean:.2}")
+            },
             expected: match (distances.is_empty(), against) {
                 (true, _) => "none",
                 (false, true) => "against",
@@ -337,7 +389,9 @@ impl Failed {
 impl Row {
     fn of(notice: &Notice) -> Self {
         let code = serde_json::to_value(notice.code);
-        let code = code.ok().and_then(|value| value.as_str().map(str::to_owned));
+        let code = code
+            .ok()
+            .and_then(|value| value.as_str().map(str::to_owned));
         let place = [&notice.case, &notice.kind].into_iter().flatten();
         let place: Vec<String> = place.map(|part| safe::cut(part, 120)).collect();
         Self {

@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::Value;
 
 use super::Refusal;
@@ -178,7 +180,8 @@ impl<'de> Visitor<'de> for Step<'_> {
 
 /// A place in a list, as RFC 6901 writes it: digits without a leading zero.
 fn index(key: &str) -> Option<usize> {
-    let plain = key.bytes().all(|byte| byte.is_ascii_digit()) && (key == "0" || !key.starts_with('0'));
+    let plain =
+        key.bytes().all(|byte| byte.is_ascii_digit()) && (key == "0" || !key.starts_with('0'));
     key.parse().ok().filter(|_| plain)
 }
 
@@ -244,7 +247,9 @@ fn not_json(error: &serde_json::Error, text: &str) -> String {
 
 /// Whether a word begins within the next characters, e.g. after a minus sign.
 fn begins_soon(text: &str, word: &str) -> bool {
-    text.char_indices().take(3).any(|(at, _)| text[at..].starts_with(word))
+    text.char_indices()
+        .take(3)
+        .any(|(at, _)| text[at..].starts_with(word))
 }
 
 fn no_field(seen: &Seen, field: &DecisionField) -> String {
@@ -252,7 +257,10 @@ fn no_field(seen: &Seen, field: &DecisionField) -> String {
     let place = match (field, seen.depth) {
         (DecisionField::Key(_), _) | (_, 0) => "it".to_owned(),
         (DecisionField::Pointer(pointer), depth) => {
-            let end = pointer.match_indices('/').nth(depth).map_or(pointer.len(), |(at, _)| at);
+            let end = pointer
+                .match_indices('/')
+                .nth(depth)
+                .map_or(pointer.len(), |(at, _)| at);
             format!("`{}`", shown(&pointer[..end]))
         }
     };

@@ -31,9 +31,18 @@ fn the_decision_is_found_by_key_and_by_pointer() {
     ] {
         assert_eq!(decision(output, &field).expect("found"), value, "{field:?}");
     }
-    assert_eq!(decision(b"\xef\xbb\xbf{\"d\": 2}\r\n", &key("d")).expect("a BOM"), json!(2));
-    assert_eq!(decision(br#"{"d": 1, "d": 2}"#, &key("d")).expect("the last"), json!(2));
-    assert_eq!(decision(br#"{"\u0064": 1}"#, &key("d")).expect("an escape"), json!(1));
+    assert_eq!(
+        decision(b"\xef\xbb\xbf{\"d\": 2}\r\n", &key("d")).expect("a BOM"),
+        json!(2)
+    );
+    assert_eq!(
+        decision(br#"{"d": 1, "d": 2}"#, &key("d")).expect("the last"),
+        json!(2)
+    );
+    assert_eq!(
+        decision(br#"{"\u0064": 1}"#, &key("d")).expect("an escape"),
+        json!(1)
+    );
 }
 
 #[test]
@@ -60,20 +69,33 @@ fn names_of_fields_are_capped_and_harmless() {
         output.push_str(&format!(", \"{n}{}\": 0", "x".repeat(500)));
     }
     let (_, message) = refused(format!("{output}}}").as_bytes(), &key("d"));
-    assert!(message.len() < 1000 && message.contains("and 89 more"), "{message}");
-    assert!(!message.contains('\u{1b}') && message.contains("\\u{1b}[31mred"), "{message}");
+    assert!(
+        message.len() < 1000 && message.contains("and 89 more"),
+        "{message}"
+    );
+    assert!(
+        !message.contains('\u{1b}') && message.contains("\\u{1b}[31mred"),
+        "{message}"
+    );
 }
 
 #[test]
 fn m12_not_a_number_and_infinity_are_refused_by_name() {
-    for (number, name) in [("NaN", "NaN"), ("-Infinity", "Infinity"), ("Infinity", "Infinity")] {
+    for (number, name) in [
+        ("NaN", "NaN"),
+        ("-Infinity", "Infinity"),
+        ("Infinity", "Infinity"),
+    ] {
         for output in [
             format!("{{\"score\": 1,\n \"decision\": {number}}}"),
             format!("{{\"decision\": 1,\n \"other\": [{number}]}}"),
         ] {
             let (kind, message) = refused(output.as_bytes(), &key("decision"));
             assert_eq!(kind, FailureKind::OutputNotJson);
-            assert!(message.contains(name) && message.contains("line 2"), "{message}");
+            assert!(
+                message.contains(name) && message.contains("line 2"),
+                "{message}"
+            );
         }
     }
 }
@@ -108,7 +130,10 @@ fn outputs_that_crash_others_are_failures() {
         assert!(message.len() < 300, "{message}");
     }
     // What is not the decision need not be small.
-    assert_eq!(decision(beside.as_bytes(), &key("d")).expect("found"), json!(1));
+    assert_eq!(
+        decision(beside.as_bytes(), &key("d")).expect("found"),
+        json!(1)
+    );
 }
 
 #[test]
@@ -151,6 +176,9 @@ fn p14_only_a_regular_file_of_bounded_size_is_read() {
 fn the_smallest_output_has_its_decision() {
     for field in [key("a/b"), pointer("/a~1b/c~0")] {
         let output = smallest(&json!([1]), &field).to_string();
-        assert_eq!(decision(output.as_bytes(), &field).expect("found"), json!([1]));
+        assert_eq!(
+            decision(output.as_bytes(), &field).expect("found"),
+            json!([1])
+        );
     }
 }

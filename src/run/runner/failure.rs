@@ -13,7 +13,10 @@ pub(super) fn of(ended: Ended, timeout: Duration) -> Failure {
         Ended::Failed(kind, captured) => with((kind.clone(), words(&kind, timeout)), captured),
         Ended::NotStarted(why) => with((FailureKind::NotStarted, why), Captured::default()),
         Ended::Done(captured) => with(
-            (FailureKind::OutputMissing, words(&FailureKind::OutputMissing, timeout)),
+            (
+                FailureKind::OutputMissing,
+                words(&FailureKind::OutputMissing, timeout),
+            ),
             captured,
         ),
         Ended::Interrupted => with(
@@ -45,7 +48,9 @@ pub(super) fn refused(field: &DecisionField, what: &str) -> Refusal {
 fn words(kind: &FailureKind, timeout: Duration) -> String {
     match kind {
         FailureKind::Exit(code) => match code {
-            126 => "it ended with exit code 126: a command was found that cannot be executed".into(),
+            126 => {
+                "it ended with exit code 126: a command was found that cannot be executed".into()
+            }
             127 => "it ended with exit code 127: a command was not found".into(),
             _ => format!("it ended with exit code {code}"),
         },

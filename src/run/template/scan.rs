@@ -110,7 +110,11 @@ impl<'a> Scan<'a> {
                 }
             }
         }
-        if self.frames.iter().any(|frame| matches!(frame, Frame::Double(_))) {
+        if self
+            .frames
+            .iter()
+            .any(|frame| matches!(frame, Frame::Double(_)))
+        {
             return Err(unmatched());
         }
         Ok(())
@@ -129,7 +133,10 @@ impl<'a> Scan<'a> {
     /// Whether the nearest thing that decides it is a double quote.
     fn is_quoted(&self) -> bool {
         let decides = |frame: &&Frame| **frame != Frame::Parameter;
-        matches!(self.frames.iter().rev().find(decides), Some(Frame::Double(_)))
+        matches!(
+            self.frames.iter().rev().find(decides),
+            Some(Frame::Double(_))
+        )
     }
 
     fn place(&mut self, placeholder: Placeholder) -> Result<(), Misuse> {
@@ -259,9 +266,10 @@ impl<'a> Scan<'a> {
         self.needs_shell = true;
         self.word_start = true;
         let after = self.rest();
-        let arithmetic = self.frames.iter().any(
-            |frame| matches!(frame, Frame::Substitution { arithmetic, .. } if *arithmetic),
-        );
+        let arithmetic = self
+            .frames
+            .iter()
+            .any(|frame| matches!(frame, Frame::Substitution { arithmetic, .. } if *arithmetic));
         if !after.starts_with("<<") || after.starts_with("<<<") || arithmetic {
             // All of them at once: the last two of `<<<` begin no here-document.
             let run = after.len() - after.trim_start_matches('<').len();
@@ -287,7 +295,10 @@ impl<'a> Scan<'a> {
     fn here_documents(&mut self) -> Result<(), Misuse> {
         for document in std::mem::take(&mut self.documents) {
             while !self.rest().is_empty() {
-                let end = self.rest().find('\n').map_or(self.rest().len(), |at| at + 1);
+                let end = self
+                    .rest()
+                    .find('\n')
+                    .map_or(self.rest().len(), |at| at + 1);
                 let line = &self.rest()[..end];
                 let mut text = line.to_owned();
                 for placeholder in Placeholder::ALL {
@@ -329,9 +340,9 @@ fn begins_script(before: &str) -> bool {
     before.ends_with([' ', '\t', '\n'])
         && match words.next() {
             Some("eval") => true,
-            Some(word) if is_script_flag(word) => {
-                words.take_while(|word| word.starts_with('-') || is_shell(word)).any(is_shell)
-            }
+            Some(word) if is_script_flag(word) => words
+                .take_while(|word| word.starts_with('-') || is_shell(word))
+                .any(is_shell),
             _ => false,
         }
 }

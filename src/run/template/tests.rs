@@ -12,7 +12,10 @@ fn direct(run: &str) -> Option<Vec<String>> {
     };
     match Template::parse(run).expect("accepted") {
         Template::Direct(words) => Some(
-            words.iter().map(|word| word.fill(&here).into_string().expect("text")).collect(),
+            words
+                .iter()
+                .map(|word| word.fill(&here).into_string().expect("text"))
+                .collect(),
         ),
         Template::Script(_) => None,
     }
@@ -22,19 +25,32 @@ fn direct(run: &str) -> Option<Vec<String>> {
 fn a_command_without_shell_syntax_is_run_directly() {
     for (run, words) in [
         ("./p {input} {output}", vec!["./p", "{input}", "{output}"]),
-        ("python3 -u 'my p.py' --in={input} \"{output}\"\n", vec![
-            "python3", "-u", "my p.py", "--in={input}", "{output}",
-        ]),
-        ("awk '{print $1 > \"x\"}' {input} {output}", vec![
-            "awk", "{print $1 > \"x\"}", "{input}", "{output}",
-        ]),
-        ("jq -n --arg a {input} {a:1} {output}", vec![
-            "jq", "-n", "--arg", "a", "{input}", "{a:1}", "{output}",
-        ]),
-        ("p a\\ b {input}:{output}", vec!["p", "a b", "{input}:{output}"]),
-        ("p a#b a~ x=1 {input} {output}", vec!["p", "a#b", "a~", "x=1", "{input}", "{output}"]),
+        (
+            "python3 -u 'my p.py' --in={input} \"{output}\"\n",
+            vec!["python3", "-u", "my p.py", "--in={input}", "{output}"],
+        ),
+        (
+            "awk '{print $1 > \"x\"}' {input} {output}",
+            vec!["awk", "{print $1 > \"x\"}", "{input}", "{output}"],
+        ),
+        (
+            "jq -n --arg a {input} {a:1} {output}",
+            vec!["jq", "-n", "--arg", "a", "{input}", "{a:1}", "{output}"],
+        ),
+        (
+            "p a\\ b {input}:{output}",
+            vec!["p", "a b", "{input}:{output}"],
+        ),
+        (
+            "p a#b a~ x=1 {input} {output}",
+            vec!["p", "a#b", "a~", "x=1", "{input}", "{output}"],
+        ),
     ] {
-        assert_eq!(direct(run), Some(words.into_iter().map(str::to_owned).collect()), "{run}");
+        assert_eq!(
+            direct(run),
+            Some(words.into_iter().map(str::to_owned).collect()),
+            "{run}"
+        );
     }
 }
 
@@ -81,14 +97,20 @@ fn kel_39_p12_p13_paths_survive_every_place_in_a_script() {
         "x=$((1 << 2)); cat {input} > {output}",
         "sh -c 'cat {input} > {output}'",
         "sh -ec 'cat \"{input}\" > \"{output}\"' && true",
-        "sh -c 'cat \"$1\" > \"$2\"' sh {input} {output}",
+        "sh -c 'cat \"$1\" > \"$2\"' sh {input} {output} && true",
         "cat <<END > {output}.name; cat {input} > {output}\n{input}\nEND\n",
         "awk '{ printf \"%s\", $0 }' {input} > {output}",
         "case x in x) cat {input} > {output};; esac",
         "(\n\tcat <<-END >/dev/null\n\t{input}\n\tEND\n\tcat {input}\n) > {output}",
     ];
     let folder = tempfile::tempdir().expect("a folder");
-    for name in ["plain", "a b'c\"d", "-x $(touch pwned) `touch pwned`", "new\nline;touch pwned", "*?[a]~#"] {
+    for name in [
+        "plain",
+        "a b'c\"d",
+        "-x $(touch pwned) `touch pwned`",
+        "new\nline;touch pwned",
+        "*?[a]~#",
+    ] {
         let inside = folder.path().join(name);
         fs::create_dir(&inside).expect("made");
         let here = Invocation {

@@ -35,14 +35,18 @@ pub(super) fn take(out: &Path) -> anyhow::Result<File> {
     let elsewhere = "name another folder with `--out`";
     match fs::symlink_metadata(out) {
         Ok(data) if data.is_symlink() => {
-            return Err(Misuse::new(format!("the output folder `{shown}` is a symbolic link"))
-                .help(format!("remove the link, or {elsewhere}"))
-                .into());
+            return Err(
+                Misuse::new(format!("the output folder `{shown}` is a symbolic link"))
+                    .help(format!("remove the link, or {elsewhere}"))
+                    .into(),
+            );
         }
         Ok(data) if !data.is_dir() => {
-            return Err(Misuse::new(format!("the output folder `{shown}` is a file"))
-                .help(format!("remove the file, or {elsewhere}"))
-                .into());
+            return Err(
+                Misuse::new(format!("the output folder `{shown}` is a file"))
+                    .help(format!("remove the file, or {elsewhere}"))
+                    .into(),
+            );
         }
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -60,7 +64,9 @@ pub(super) fn take(out: &Path) -> anyhow::Result<File> {
         return Err(Misuse::new(format!(
             "the output folder `{shown}` was not made by kelvin and is not empty: it has `{name}`"
         ))
-        .help(format!("move its content away, or {elsewhere}; its content would be removed"))
+        .help(format!(
+            "move its content away, or {elsewhere}; its content would be removed"
+        ))
         .into());
     }
     let file = OpenOptions::new()
@@ -73,9 +79,11 @@ pub(super) fn take(out: &Path) -> anyhow::Result<File> {
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            return Err(Misuse::new(format!("another run of kelvin is using `{shown}`"))
-                .help(format!("wait for its end, or {elsewhere}"))
-                .into());
+            return Err(
+                Misuse::new(format!("another run of kelvin is using `{shown}`"))
+                    .help(format!("wait for its end, or {elsewhere}"))
+                    .into(),
+            );
         }
         // Not every file system has locks; without one a run is still worth having.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
@@ -98,7 +106,9 @@ fn somebody_elses(out: &Path) -> anyhow::Result<Option<String>> {
         let name = entry.with_context(failed)?.file_name();
         let name = name.to_string_lossy();
         if !THEIRS.contains(&&*name) {
-            return Ok(Some(name.chars().filter(|c| !c.is_control()).take(80).collect()));
+            return Ok(Some(
+                name.chars().filter(|c| !c.is_control()).take(80).collect(),
+            ));
         }
     }
     Ok(None)

@@ -57,72 +57,58 @@ pub(super) fn empty(out: &Path) -> anyhow::Result<Option<JoinHandle<()>>> {
     ))
 }
 
-/// Removes every link below a folder: nothing that is written later can be led elsewhere.
-pub(super) fn unlink(out: &Path) -> anyhow::Result<()> {
-    let failed = || format!("failed to look through `{}`", out.display());
-    let mut folders = vec![out.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).with_context(failed)? {
-            let entry = entry.with_context(failed)?;
-            let kind = entry.file_type().with_context(failed)?;
-            let name = entry.file_name();
-            let is_trash = folder == out && name.to_string_lossy().starts_with(TRASH);
-            if kind.is_symlink() {
-                fs::remove_file(entry.path()).with_context(failed)?;
-            } else if is_trash {
-                let _ = remove(&entry.path());
-            } else if kind.is_dir() {
-                folders.push(entry.path());
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Removes what is in the folder of a task, but not the folders of its repeats.
 pub(super) fn clear(leaf: &Path) -> io::Result<()> {
     for entry in fs::read_dir(leaf)? {
         let entry = entry?;
-        let is_repeat = entry.file_name().to_string_lossy().starts_with("repeat-");
-        if !is_repeat {
+        if !is_repeat(&entry.file_name().to_string_lossy()) {
             remove(&entry.path())?;
         }
     }
     Ok(())
 }
 
-/// Removes the folders of cases, variants and repeats that are not in `seen`.
-pub(super) fn all_but(out: &Path, seen: &BTreeSet<PathBuf>) {
-    for case in folders(out) {
-        if !seen.contains(&case) {
-            let _ = remove(&case);
-            continue;
-        }
-        let leaves = folders(&case.join("perturbations"))
-            .chain(Some(case.join("baseline")))
-            .flat_map(|leaf| folders(&leaf).filter(is_repeat).chain(Some(leaf.clone())));
-        for leaf in leaves {
-            if !seen.contains(&leaf) && leaf.exists() {
-                let _ = remove(&leaf);
+/// Removes everything but what stays, the journal, and what is in the leaves among `kept`, which
+/// are folders with all those above them. Links are removed wherever they are: nothing that is
+/// written later can be led elsewhere.
+pub(super) fn all_but(out: &Path, kept: &BTreeSet<PathBuf>) -> io::Result<()> {
+    let mut folders = vec![out.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let is_leaf = is_leaf(out, &folder);
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            let path = entry.path();
+            let kind = entry.file_type()?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if kind.is_dir() && kept.contains(&path) {
+                folders.push(path);
+            } else if is_leaf && !kind.is_symlink() && !(kind.is_dir() && is_repeat(&name)) {
+                // What a pipeline has put beside its output stays with it.
+            } else if folder != out || !(lock::stays(&name) || name == lock::JOURNAL) {
+                remove(&path)?;
             }
         }
     }
+    Ok(())
 }
 
-fn is_repeat(folder: &PathBuf) -> bool {
-    folder
-        .file_name()
-        .is_some_and(|name| name.to_string_lossy().starts_with("repeat-"))
+/// Whether a folder below `out` is one of a task: `case/baseline`, `case/perturbations/variant`, or
+/// a repeat in one of these.
+fn is_leaf(out: &Path, folder: &Path) -> bool {
+    let Ok(below) = folder.strip_prefix(out) else {
+        return false;
+    };
+    let mut names = below.iter().skip(1);
+    match names.next() {
+        Some(name) if name == "perturbations" => names.next().is_some(),
+        other => other.is_some(),
+    }
 }
 
-/// The folders in a folder; none where it cannot be listed.
-fn folders(within: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(within)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .map(|entry| entry.path())
+/// Whether a name is one of the folder of a repeat.
+fn is_repeat(name: &str) -> bool {
+    name.starts_with("repeat-")
 }
 
 /// Removes a file, a link itself, or a folder with all that is in it.

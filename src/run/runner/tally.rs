@@ -1,0 +1,49 @@
+//! What a run took, counted on all threads.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::run::{Cost, Outcome, Source};
+
+/// Counters that any thread may move.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    invocations: AtomicUsize,
+    retries: AtomicUsize,
+    cache_hits: AtomicUsize,
+    resumed: AtomicUsize,
+    nanoseconds: AtomicU64,
+}
+
+impl Tally {
+    /// Counts a call.
+    pub(super) fn called(&self, time: Duration, attempt: usize) {
+        self.invocations.fetch_add(1, Ordering::Relaxed);
+        self.retries
+            .fetch_add(usize::from(attempt > 1), Ordering::Relaxed);
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.nanoseconds.fetch_add(time, Ordering::Relaxed);
+    }
+
+    /// Counts where an outcome came from.
+    pub(super) fn finished(&self, outcome: &Outcome) {
+        let counter = match outcome.source {
+            Source::Called => return,
+            Source::Cached => &self.cache_hits,
+            Source::Resumed => &self.resumed,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What was counted.
+    pub(super) fn cost(&self) -> Cost {
+        let time = Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed));
+        Cost {
+            invocations: self.invocations.load(Ordering::Relaxed),
+            cache_hits: self.cache_hits.load(Ordering::Relaxed),
+            resumed: self.resumed.load(Ordering::Relaxed),
+            retries: self.retries.load(Ordering::Relaxed),
+            pipeline_seconds: time.as_secs_f64(),
+        }
+    }
+}

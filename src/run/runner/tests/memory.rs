@@ -1,0 +1,209 @@
+//! What is not asked twice.
+
+use super::*;
+
+fn cached(script: &str) -> Bench {
+    Bench::with(&format!("echo x >> calls\n{script}"), "cache: true\n")
+}
+
+#[test]
+fn p9_the_cache_answers_for_the_same_input_command_and_code_alone() {
+    let mut bench = cached(ECHO);
+    let (first, _) = bench.run(&tasks(5));
+    let (second, cost) = bench.run(&tasks(5));
+    assert_eq!(bench.calls(), 5);
+    assert_eq!((cost.invocations, cost.cache_hits), (0, 5));
+    assert_eq!(decisions(&first), decisions(&second));
+    // The folder is the same as after a call.
+    assert_eq!(
+        bench.read("kelvin/case-004/baseline/output.json"),
+        "{\"decision\": \"case-004/baseline\"}"
+    );
+    assert!(!bench.read("kelvin/case-004/baseline/input.md").is_empty());
+    assert!(
+        second
+            .iter()
+            .flatten()
+            .all(|outcome| outcome.source == Source::Cached)
+    );
+
+    bench.fingerprint = Some(Digest::of(b"other code"));
+    assert_eq!(bench.run(&tasks(5)).1.cache_hits, 0);
+    bench.fingerprint = Some(Digest::of(b"code"));
+    bench.config.run.push_str(" again");
+    assert_eq!(bench.run(&tasks(5)).1.cache_hits, 0);
+    // Beside the five inputs of before there are two new ones.
+    assert_eq!(bench.run(&tasks(7)).1.cache_hits, 5);
+}
+
+#[test]
+fn a_repeat_and_a_failure_are_never_cached() {
+    let bench = cached(&format!("case $1 in *case-001*) exit 4;; esac\n{ECHO}"));
+    let mut tasks = tasks(2);
+    tasks.push(Task {
+        repeat: 2,
+        ..tasks[0].clone()
+    });
+    bench.run(&tasks);
+    let (outcomes, cost) = bench.run(&tasks);
+    assert_eq!((cost.invocations, cost.cache_hits), (2, 1));
+    assert!(
+        outcomes[1]
+            .as_ref()
+            .is_some_and(|outcome| outcome.result.is_err())
+    );
+}
+
+#[test]
+fn of_a_large_output_only_the_decision_is_kept() {
+    let bench = cached(
+        "printf '{\"decision\": 5, \"trace\": \"' > \"$2\"\n\
+         head -c 100000 /dev/zero | tr '\\0' x >> \"$2\"; printf '\"}' >> \"$2\"",
+    );
+    bench.run(&tasks(1));
+    let (outcomes, cost) = bench.run(&tasks(1));
+    assert_eq!(cost.cache_hits, 1);
+    assert_eq!(decisions(&outcomes), [Some(json!(5))]);
+    assert_eq!(
+        bench.read("kelvin/case-000/baseline/output.json"),
+        "{\"decision\":5}"
+    );
+}
+
+#[test]
+fn without_a_fingerprint_nothing_is_cached_or_resumed_and_that_is_told() {
+    let mut bench = cached(ECHO);
+    bench.fingerprint = None;
+    bench.run(&tasks(2));
+    let out = bench.out();
+    let runner = bench.open(&out, Start::Resume, &Silent);
+    runner.run_all("tests", &tasks(2), &|_| "x".into()).expect("run");
+    assert_eq!(bench.calls(), 4);
+    let told: Vec<_> = runner
+        .notices()
+        .into_iter()
+        .map(|notice| notice.text)
+        .collect();
+    assert_eq!(told.len(), 2);
+    assert!(
+        told.iter().all(|text| text.contains("`fingerprint`")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn p6_a_resumed_run_repeats_nothing_that_has_finished() {
+    let script =
+        format!("echo x >> calls\ncase $1 in *case-001*) echo no >&2; exit 4;; esac\n{ECHO}");
+    let bench = Bench::new(&script);
+    let tasks = tasks(6);
+    let (whole, _) = bench.run(&tasks);
+    // A run that was cut off after four, with a half-written line and a half-made folder.
+    bench.run(&tasks[..4]);
+    let journal = bench.path("kelvin/.journal.jsonl");
+    let mut bytes = fs::read(&journal).expect("there");
+    bytes.extend_from_slice(b"{\"key\":\"01");
+    fs::write(&journal, bytes).expect("written");
+    fs::create_dir_all(bench.path("kelvin/case-004/baseline")).expect("made");
+    fs::write(
+        bench.path("kelvin/case-004/baseline/output.json"),
+        "{\"decision\": 666}",
+    )
+    .expect("written");
+    fs::write(bench.path("kelvin/report.json"), "{}").expect("written");
+    let before = bench.calls();
+
+    let (resumed, cost) = bench.start(Start::Resume, &tasks);
+    assert_eq!(bench.calls() - before, 2);
+    assert_eq!((cost.invocations, cost.resumed), (2, 4));
+    let results = |outcomes: &[Option<Outcome>]| -> Vec<_> {
+        outcomes
+            .iter()
+            .map(|outcome| outcome.clone().expect("done").result)
+            .collect()
+    };
+    assert_eq!(results(&resumed), results(&whole), "failures included");
+    assert!(
+        !bench.path("kelvin/report.json").exists(),
+        "no report of another run"
+    );
+    for n in [0, 2, 3, 4, 5] {
+        let output = bench.read(&format!("kelvin/case-{n:03}/baseline/output.json"));
+        assert!(output.contains(&format!("case-{n:03}")), "{output}");
+    }
+    // And once more, with nothing left to do.
+    assert_eq!(bench.start(Start::Resume, &tasks).1.resumed, 6);
+}
+
+#[test]
+fn p6_nothing_is_resumed_for_other_code_or_another_command() {
+    let mut bench = Bench::new(ECHO);
+    bench.run(&tasks(2));
+    bench.fingerprint = Some(Digest::of(b"other code"));
+    let out = bench.out();
+    let runner = bench.open(&out, Start::Resume, &Silent);
+    assert!(runner.notices()[0].text.contains("nothing to resume"));
+    assert!(!bench.path("kelvin/case-000").exists());
+    drop(runner);
+    assert_eq!(bench.start(Start::Resume, &tasks(2)).1.invocations, 2);
+    bench.config.run.push_str(" again");
+    assert_eq!(bench.start(Start::Resume, &tasks(2)).1.resumed, 0);
+}
+
+#[test]
+fn p6_an_edited_input_is_run_again() {
+    let bench = Bench::new(ECHO);
+    bench.run(&tasks(2));
+    let out = bench.out();
+    let runner = bench.open(&out, Start::Resume, &Silent);
+    let text = |task: &Task| match &*task.case {
+        "case-000" => Cow::Borrowed("edited"),
+        _ => Cow::Owned(format!("{task}\n")),
+    };
+    let done = runner.run_all("tests", &tasks(2), &text).expect("run");
+    assert_eq!(
+        decisions(&done),
+        [Some(json!("edited")), Some(json!("case-001/baseline"))]
+    );
+    assert_eq!((runner.cost().invocations, runner.cost().resumed), (1, 1));
+}
+
+#[test]
+fn a_raised_limit_gives_a_failure_another_chance() {
+    let script =
+        "echo x >> calls\nprintf '{\"decision\": 1, \"x\": \"12345678901234567890\"}' > \"$2\"";
+    let mut bench = Bench::with(script, "max_output_bytes: 20\n");
+    assert_eq!(bench.failure().kind, FailureKind::OutputTooLarge);
+    let (outcomes, _) = bench.start(Start::Resume, &tasks(1));
+    assert_eq!((bench.calls(), decisions(&outcomes)), (1, vec![None]));
+    bench.config.limits.max_output_bytes = 2000;
+    let (outcomes, _) = bench.start(Start::Resume, &tasks(1));
+    assert_eq!(
+        (bench.calls(), decisions(&outcomes)),
+        (2, vec![Some(json!(1))])
+    );
+}
+
+#[test]
+fn two_runs_at_once_share_a_cache() {
+    let bench = cached(ECHO);
+    let (one, other) = (bench.path("one"), bench.path("other"));
+    thread::scope(|scope| {
+        for out in [&one, &other] {
+            let bench = &bench;
+            scope.spawn(move || {
+                let runner = bench.open(out, Start::Fresh, &Silent);
+                let done = runner
+                    .run_all("tests", &tasks(40), &|task| task.to_string().into())
+                    .expect("run");
+                assert!(decisions(&done).iter().all(Option::is_some));
+                assert!(runner.notices().is_empty());
+            });
+        }
+    });
+    let runner = bench.open(&one, Start::Fresh, &Silent);
+    runner
+        .run_all("tests", &tasks(40), &|task| task.to_string().into())
+        .expect("run");
+    assert_eq!(runner.cost().cache_hits, 40);
+}
