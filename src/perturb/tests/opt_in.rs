@@ -493,7 +493,7 @@ proptest! {
                 prop_assert_eq!(&was.unit_type, &is.unit_type);
                 let (was_text, is_text) = (case.body(was), parsed.body(is));
                 let governs = &*was.unit_type == "gate_rule";
-                if governs == (kind.relation() == Relation::Invariance) {
+                if governs == (kind.figure().relation() == Relation::Invariance) {
                     prop_assert_eq!(was_text, is_text, "{}", variant.id);
                 }
                 if kind.name() != "swap_condition" {
