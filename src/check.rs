@@ -84,7 +84,11 @@ pub(crate) fn check(
         Some(out) => std::path::absolute(out)?,
         None => config.root.join("kelvin"),
     };
-    let code = pipeline::code(&config.root, &config.fingerprint, &not_pipeline(&config, &out))?;
+    let code = pipeline::code(
+        &config.root,
+        &config.fingerprint,
+        &not_pipeline(&config, &corpus, &out),
+    )?;
 
     let survey = Survey {
         config: &config,
@@ -137,7 +141,10 @@ pub(crate) fn check(
     };
     let report = assemble(run, evidence, notices);
     write(&report, &out, measurement.inputs())?;
-    Ok(Checked { report, out })
+    Ok(Checked {
+        report,
+        out: out.clone(),
+    })
 }
 
 /// The places of the cases that were asked for; all of them unless some were.
@@ -155,24 +162,34 @@ fn select(corpus: &Corpus, only: &[String]) -> anyhow::Result<Vec<usize>> {
         .collect();
     if !unknown.is_empty() {
         let known: Vec<&str> = names.keys().copied().collect();
-        return Err(Misuse::new(format!("there is no case `{}`", unknown.join("`, `")))
-            .help(format!("the cases are: {}", known.join(", ")))
-            .into());
+        return Err(
+            Misuse::new(format!("there is no case `{}`", unknown.join("`, `")))
+                .help(format!("the cases are: {}", known.join(", ")))
+                .into(),
+        );
     }
     let mut places: Vec<usize> = if only.is_empty() {
         names.into_values().collect()
     } else {
-        only.iter().filter_map(|name| names.get(name.as_str()).copied()).collect()
+        only.iter()
+            .filter_map(|name| names.get(name.as_str()).copied())
+            .collect()
     };
     places.sort_unstable();
     places.dedup();
     Ok(places)
 }
 
-/// What lies beside the pipeline and is none of its code: a change there changes no answer.
-fn not_pipeline(config: &Config, out: &Path) -> Vec<PathBuf> {
-    let cases = cases::folder(config);
-    let mut paths = vec![cases, out.to_path_buf(), config.file.clone()];
+/// What lies beside the pipeline and is none of its code: a change there changes no answer. The
+/// cases one by one, since their folder may be that of the pipeline.
+fn not_pipeline(config: &Config, corpus: &Corpus, out: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = corpus
+        .cases
+        .iter()
+        .map(|case| config.root.join(&case.file))
+        .collect();
+    paths.push(out.to_path_buf());
+    paths.push(config.root.join(&config.file));
     paths.extend(config.cache.as_ref().map(|cache| cache.dir.clone()));
     paths
 }
@@ -194,7 +211,10 @@ fn assemble(run: Run, evidence: Evidence, mut notices: Vec<Notice>) -> Report {
     notices.extend(evidence.notices);
     for (id, metric) in &evidence.metrics {
         if let (None, Some(reason), true) = (metric.value, &metric.reason, metric.gated) {
-            notices.push(Notice::new(Code::Unmeasured, format!("{id} was not measured: {reason}")));
+            notices.push(Notice::new(
+                Code::Unmeasured,
+                format!("{id} was not measured: {reason}"),
+            ));
         }
     }
     notices.sort();
@@ -216,7 +236,13 @@ fn write(report: &Report, out: &Path, inputs: &Inputs<'_>) -> anyhow::Result<()>
     let texts = |case: &str, variant: Option<&str>| {
         inputs.find(case, variant).map(std::borrow::Cow::into_owned)
     };
-    file::write(&out.join("report.html"), report::html::render(report, &texts).as_bytes())?;
-    file::write(&out.join("report.md"), report::markdown::render(report).as_bytes())?;
-    file::write_with(&out.join("report.json"), |file| report::json::write(file, report))
+    let page = report::html::render(report, &texts)?;
+    file::write(&out.join("report.html"), page.as_bytes())?;
+    file::write(
+        &out.join("report.md"),
+        report::markdown::render(report).as_bytes(),
+    )?;
+    file::write_with(&out.join("report.json"), |file| {
+        report::json::write(file, report)
+    })
 }

@@ -34,6 +34,8 @@ mod probe;
 
 mod report;
 
+mod baseline;
+
 mod gate;
 
 mod check;

@@ -71,7 +71,11 @@ fn the_command_line_page_is_what_help_prints() {
     if std::env::var_os("KELVIN_UPDATE").is_some() {
         fs::write(root().join(path), &page).expect("written");
     }
-    assert_eq!(read(path), page, "run `KELVIN_UPDATE=1 cargo test --test docs`");
+    assert_eq!(
+        read(path),
+        page,
+        "run `KELVIN_UPDATE=1 cargo test --test docs`"
+    );
 }
 
 #[test]
@@ -97,7 +101,10 @@ fn the_exit_codes_of_the_readme_are_those_of_the_program() {
     codes.dedup();
     assert_eq!(codes, ["0", "1", "2", "3", "130"]);
     for code in codes {
-        assert!(readme.contains(&format!("| {code} |")), "{code} is not in the README");
+        assert!(
+            readme.contains(&format!("| {code} |")),
+            "{code} is not in the README"
+        );
     }
 }
 
@@ -126,7 +133,10 @@ fn the_configurations_of_the_readme_load() {
         .into_iter()
         .filter(|block| block.contains("decision_field:"))
         .collect();
-    assert!(!configurations.is_empty(), "the README shows no configuration");
+    assert!(
+        !configurations.is_empty(),
+        "the README shows no configuration"
+    );
     for configuration in configurations {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::write(folder.path().join("kelvin.yaml"), &configuration).expect("written");
@@ -137,7 +147,10 @@ fn the_configurations_of_the_readme_load() {
             .expect("the binary starts");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         // It has no cases, and that is all that is wrong with it.
-        assert!(said.contains("cases") && !said.contains("kelvin.yaml:"), "{said}");
+        assert!(
+            said.contains("cases") && !said.contains("kelvin.yaml:"),
+            "{said}"
+        );
     }
 }
 

@@ -33,7 +33,14 @@ const OWNERS: &[(&str, &[&str])] = &[
 
 /// Stages that compute and nothing else, and what they must not name.
 const PURE: &[&str] = &["perturb", "score", "stats", "gate", "report"];
-const IMPURE: &[&str] = &["std::fs", "std::net", "std::env", "std::process", "std::time", "File::"];
+const IMPURE: &[&str] = &[
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "std::time",
+    "File::",
+];
 
 #[test]
 fn every_import_points_to_the_left() {
@@ -42,7 +49,9 @@ fn every_import_points_to_the_left() {
         for import in imports(&text) {
             let Some(there) = place(&import) else {
                 if !LEAVES.contains(&import.as_str()) {
-                    wrong.push(format!("{file}: imports `{import}`, which has no place in the flow"));
+                    wrong.push(format!(
+                        "{file}: imports `{import}`, which has no place in the flow"
+                    ));
                 }
                 continue;
             };
@@ -51,7 +60,9 @@ fn every_import_points_to_the_left() {
             } else if let Some(here) = place(&module)
                 && there > here
             {
-                wrong.push(format!("{file}: `{module}` imports `{import}`, which is to its right"));
+                wrong.push(format!(
+                    "{file}: `{module}` imports `{import}`, which is to its right"
+                ));
             }
         }
     }
@@ -64,11 +75,17 @@ fn every_module_has_a_place_in_the_flow() {
         .expect("src/lib.rs is there")
         .lines()
         .filter_map(|line| {
-            let line = line.trim().trim_start_matches("pub ").strip_prefix("mod ")?;
+            let line = line
+                .trim()
+                .trim_start_matches("pub ")
+                .strip_prefix("mod ")?;
             Some(line.trim_end_matches(';').to_owned())
         })
         .collect();
-    assert!(declared.len() > 10, "the modules were not found: {declared:?}");
+    assert!(
+        declared.len() > 10,
+        "the modules were not found: {declared:?}"
+    );
     for module in &declared {
         assert!(
             place(module).is_some() || LEAVES.contains(&module.as_str()),
@@ -101,7 +118,10 @@ fn pure_stages_touch_neither_disk_nor_clock_nor_network_nor_environment() {
         }
         let code = without_tests(&text);
         for name in IMPURE {
-            if code.lines().any(|line| !line.trim_start().starts_with("//") && line.contains(name)) {
+            if code
+                .lines()
+                .any(|line| !line.trim_start().starts_with("//") && line.contains(name))
+            {
                 wrong.push(format!("{file}: names `{name}`"));
             }
         }
@@ -132,7 +152,9 @@ fn sources() -> Vec<(String, String, String)> {
     let sources: Vec<_> = files
         .into_iter()
         .filter_map(|(path, text)| {
-            let inside = path.strip_prefix(root().join("src")).expect("it was found there");
+            let inside = path
+                .strip_prefix(root().join("src"))
+                .expect("it was found there");
             let first = inside.components().next()?.as_os_str().to_str()?;
             let module = first.trim_end_matches(".rs").to_owned();
             (!matches!(module.as_str(), "main" | "lib"))

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
+use super::names::{Extension, Ignored, stem, tell, wrong_with};
 use super::shown;
 use crate::config::Config;
 use crate::exit::Misuse;
@@ -38,43 +39,11 @@ pub(super) struct Found {
 /// The output folder beside the configuration: its inputs are Markdown, too.
 const OUTPUT: &str = "kelvin";
 
-/// A folder of reports stands beside the folders of the cases.
-const RESERVED: &str = "report.";
-
-/// Longer names, with what is added to them, are more than a file system allows.
-const LONGEST_NAME: usize = 200;
+/// What a run leaves in its output folder, wherever that is.
+const OUTPUT_MARK: &str = ".kelvin-run";
 
 /// So many entries are looked at below the folder of the cases, for the notice about nested files.
 const NESTED_BUDGET: usize = 10_000;
-
-/// So many files are named in a notice; the rest is counted.
-const NAMED: usize = 5;
-
-/// Why a file is no case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Ignored {
-    Hidden,
-    Nested,
-    Extension,
-    NotMarkdown,
-    NotAFile,
-    Dangling,
-}
-
-impl Ignored {
-    const fn reason(self) -> &'static str {
-        match self {
-            Self::Hidden => "hidden",
-            Self::Nested => {
-                "in a folder below the one of the cases; a glob such as `cases/**/*.md` takes them in"
-            }
-            Self::Extension => "the name does not end in `.md`, in lower case",
-            Self::NotMarkdown => "not Markdown",
-            Self::NotAFile => "not a regular file",
-            Self::Dangling => "a link to nothing, or unreadable",
-        }
-    }
-}
 
 /// Finds the files of the cases, without reading them.
 ///
@@ -250,7 +219,7 @@ impl Search<'_> {
         if data.is_dir() {
             if extension == Extension::Md {
                 self.ignore(Ignored::NotAFile, shown_as);
-            } else if !name.starts_with('.') && !is_link && path != self.root.join(OUTPUT) {
+            } else if !name.starts_with('.') && !is_link && !self.is_output(path) {
                 // A folder that cannot be listed holds no case that could be read.
                 let _ = self.walk(path, &shown_as, depth + 1);
             }
@@ -287,6 +256,10 @@ impl Search<'_> {
         }
     }
 
+    fn is_output(&self, folder: &Path) -> bool {
+        folder == self.root.join(OUTPUT) || folder.join(OUTPUT_MARK).exists()
+    }
+
     fn ignore(&mut self, why: Ignored, shown_as: String) {
         self.ignored.entry(why).or_default().insert(shown_as);
     }
@@ -308,7 +281,7 @@ impl Search<'_> {
             // Two folders that differ in case only are one folder on many machines.
             if let Some(first) = seen.insert(entry.name.to_lowercase(), &entry.shown) {
                 let what = format!(
-                    "{} and {} are both case `{}`",
+                    "{} and {} are both case `{}`, or differ in upper and lower case only",
                     shown(first),
                     shown(&entry.shown),
                     shown(&entry.name)
@@ -319,11 +292,18 @@ impl Search<'_> {
                 );
             }
         }
-        let notices: Vec<Notice> = self
+        let mut notices: Vec<Notice> = self
             .ignored
             .iter()
             .map(|(why, files)| Notice::new(Code::IgnoredFile, tell(*why, files)))
             .collect();
+        if self.budget == 0 {
+            let text = format!(
+                "only {NESTED_BUDGET} files below the folder of the cases were looked at; whether \
+                 there are more cases among the others is not known"
+            );
+            notices.push(Notice::new(Code::IgnoredFile, text));
+        }
         if self.cases.is_empty() && self.problems.is_empty() {
             let mut misuse = Misuse::new(format!("no case was found in `{}`", shown(written)))
                 .help("put at least one `.md` file there, or let `cases` name another folder");
@@ -337,61 +317,5 @@ impl Search<'_> {
             notices,
             problems: self.problems,
         })
-    }
-}
-
-fn tell(why: Ignored, files: &BTreeSet<String>) -> String {
-    let named: Vec<String> = files.iter().take(NAMED).map(|file| shown(file)).collect();
-    let more = files.len() - named.len();
-    let more = if more == 0 {
-        String::new()
-    } else {
-        format!(" and {more} more")
-    };
-    format!("ignored: {}{more} ({})", named.join(", "), why.reason())
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Extension {
-    /// `.md`
-    Md,
-    /// `.MD`, `.markdown`
-    Like,
-    Other,
-}
-
-impl Extension {
-    fn of(name: &str) -> Self {
-        let lower = name.to_lowercase();
-        if name.ends_with(".md") {
-            Self::Md
-        } else if lower.ends_with(".md") || lower.ends_with(".markdown") {
-            Self::Like
-        } else {
-            Self::Other
-        }
-    }
-}
-
-/// The name without its extension; a glob may match another one than `.md`.
-fn stem(name: &str) -> &str {
-    match name.rfind('.') {
-        Some(dot) if dot > 0 => &name[..dot],
-        _ => name,
-    }
-}
-
-/// Why a stem cannot be the name of a folder.
-fn wrong_with(name: &str) -> Option<&'static str> {
-    if name.chars().all(|c| c == '.') {
-        Some("is no name")
-    } else if name.chars().any(char::is_control) {
-        Some("has a control character in it")
-    } else if name.len() > LONGEST_NAME {
-        Some("is over 200 bytes long")
-    } else if name.to_lowercase().starts_with(RESERVED) {
-        Some("is kept for the report itself")
-    } else {
-        None
     }
 }

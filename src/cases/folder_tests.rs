@@ -93,7 +93,9 @@ fn defect_4d_files_that_are_no_case_are_told_of() {
 
 #[test]
 fn a_glob_takes_in_nested_cases_and_never_the_output_folder() {
-    let files: [(&str, &[u8]); 5] = [
+    let files: [(&str, &[u8]); 7] = [
+        ("out/.kelvin-run", b""),
+        ("out/a/baseline/input.md", b"## A\nx\n"),
         ("set/a.md", b"## A\nx\n"),
         ("set/deep/er/b.md", b"## A\ny\n"),
         ("set/deep/c.txt", b"no"),

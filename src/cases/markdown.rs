@@ -154,7 +154,7 @@ pub(crate) fn with_newline(text: &str, newline: &str) -> String {
 /// A text of the same length for the parser, which keeps to CommonMark in all but two points: it
 /// ends lines at a lone carriage return in some places only, and to it a fence with a tab after it
 /// is no end of a code block.
-fn for_parser(text: &str) -> String {
+pub(super) fn for_parser(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {

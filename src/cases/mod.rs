@@ -8,6 +8,11 @@ mod folder_tests;
 mod markdown;
 #[cfg(test)]
 mod markdown_tests;
+mod names;
+pub(crate) mod outline;
+pub(crate) mod prose;
+#[cfg(test)]
+mod prose_tests;
 mod types;
 
 use std::collections::BTreeSet;
@@ -196,15 +201,19 @@ pub(crate) fn folder(config: &Config) -> PathBuf {
     config.root.join(folder::base(&config.cases))
 }
 
-/// Text of a user as it may stand in a message: without control characters.
+/// Text of a user as it may stand in a message: control characters, and those that turn the
+/// direction of what follows, are escaped.
 fn shown(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| {
-            let escaped = c.is_control().then(|| c.escape_default());
-            let plain = escaped.is_none().then_some(c);
-            escaped.into_iter().flatten().chain(plain)
-        })
-        .collect()
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || turns(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }
 
 /// One allocation for all units of a type.

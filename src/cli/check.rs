@@ -107,9 +107,11 @@ impl From<&CheckArgs> for Request {
 pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
     let asks = args.confirm;
     if asks && !std::io::stdin().is_terminal() {
-        return Err(Misuse::new("`--confirm` asks a question, and there is no terminal to ask it on")
-            .help("leave `--confirm` out, or use `--dry-run` to see what would be run")
-            .into());
+        return Err(Misuse::new(
+            "`--confirm` asks a question, and there is no terminal to ask it on",
+        )
+        .help("leave `--confirm` out, or use `--dry-run` to see what would be run")
+        .into());
     }
     let progress = progress::Progress::new(args.log_format);
     let checked = check::check(&args.into(), &progress, &|forecast| {

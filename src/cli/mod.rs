@@ -13,7 +13,12 @@ use crate::exit::Exit;
 
 /// Tells whether a change made an AI pipeline worse, and where.
 #[derive(Debug, Parser)]
-#[command(name = "kelvin", version, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    name = "kelvin",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
 struct Args {
     #[command(subcommand)]
     command: Command,
@@ -34,7 +39,11 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // Help and version are answers; everything else is a misuse, which is 1 here and 2 in
             // clap's own exit.
-            let exit = if error.use_stderr() { Exit::Misused } else { Exit::Passed };
+            let exit = if error.use_stderr() {
+                Exit::Misused
+            } else {
+                Exit::Passed
+            };
             let _ = error.print();
             return exit.into();
         }

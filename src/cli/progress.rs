@@ -28,7 +28,7 @@ struct Lines {
     tasks: usize,
     done: usize,
     failed: usize,
-    /// Tenths of the phase that were told of.
+    /// Quarters of the phase that were told of.
     told: usize,
 }
 
@@ -131,14 +131,17 @@ impl Lines {
             Event::Finished { outcome, .. } => {
                 self.done += 1;
                 self.failed += usize::from(outcome.result.is_err());
-                let tenths = 10 * self.done / self.tasks.max(1);
-                if tenths > self.told {
-                    self.told = tenths;
+                let quarters = 4 * self.done / self.tasks.max(1);
+                if quarters > self.told && self.tasks > 1 {
+                    self.told = quarters;
                     let failed = match self.failed {
                         0 => String::new(),
                         failed => format!(", {failed} failed"),
                     };
-                    say(&format!("{}: {}/{}{failed}", self.name, self.done, self.tasks));
+                    say(&format!(
+                        "{}: {}/{}{failed}",
+                        self.name, self.done, self.tasks
+                    ));
                 }
             }
             Event::Retrying {

@@ -102,10 +102,7 @@ impl Node {
 /// anything is a problem.
 pub(super) fn parse(source: &str) -> Result<Node, Problem> {
     if source.len() > MOST_BYTES {
-        let message = format!(
-            "{} bytes are too many; a file may have 1 MiB",
-            source.len()
-        );
+        let message = format!("{} bytes are too many; a file may have 1 MiB", source.len());
         return Err(Problem::new(0..0, message));
     }
     let options = serde_yaml::options! {
@@ -140,8 +137,7 @@ fn explain(error: &Error, source: &str) -> Problem {
         }
         Error::MultipleDocuments { .. } => {
             let problem = Problem::new(at, "a second document begins here");
-            return problem
-                .help("a file holds one document: remove the line `---` before it");
+            return problem.help("a file holds one document: remove the line `---` before it");
         }
         _ => {}
     }

@@ -3,18 +3,20 @@
 //! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`plan`] names
 //! them, leaves out the vacuous ones and writes down what each one did.
 
+mod edit;
 mod notes;
+mod numbers;
 mod pad_content;
 mod pad_length;
 mod pads;
 mod peers;
+mod phrase;
 mod plan;
 mod render;
 mod reorder;
 mod ring;
+mod sentence;
 mod swap;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
@@ -79,6 +81,16 @@ pub(crate) enum Figure {
     Drop,
 }
 
+impl Figure {
+    /// What the decision ought to do in the variants that count into it.
+    pub(crate) const fn relation(self) -> Relation {
+        match self {
+            Self::Invariance | Self::Drop => Relation::Invariance,
+            Self::Sensitivity | Self::Condition | Self::Mechanical => Relation::Sensitivity,
+        }
+    }
+}
+
 /// One way to perturb a case.
 pub(crate) trait Perturbation: Sync {
     /// The name in the configuration, in the reports and in the folder names, e.g. `reorder`.
@@ -102,14 +114,6 @@ pub(crate) trait Perturbation: Sync {
 
     /// Proposes variants of the subject, with a notice for every cap and skip.
     fn propose(&self, subject: &Subject<'_>) -> Proposal;
-
-    /// What the decision ought to do.
-    fn relation(&self) -> Relation {
-        match self.figure() {
-            Figure::Invariance | Figure::Drop => Relation::Invariance,
-            Figure::Sensitivity | Figure::Condition | Figure::Mechanical => Relation::Sensitivity,
-        }
-    }
 }
 
 /// The case at hand, and what a kind may look at while it proposes.
@@ -273,5 +277,51 @@ impl Variant {
     /// The text of the variant of the case at this place of the corpus.
     pub(crate) fn render(&self, corpus: &Corpus, at: usize, config: &Config) -> String {
         render::render(corpus, at, config, &self.pieces)
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod registry {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_file_that_is_a_kind_is_registered_under_its_name() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/perturb");
+        let mut files = BTreeSet::new();
+        for entry in fs::read_dir(folder).expect("the sources are there") {
+            let path = entry.expect("listed").path();
+            let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else {
+                continue;
+            };
+            let source = if path.is_dir() {
+                path.join("mod.rs")
+            } else {
+                path.clone()
+            };
+            let text = fs::read_to_string(source).expect("a source is text");
+            let is_kind = text.contains("\nimpl Perturbation for ");
+            if is_kind {
+                files.insert(stem.to_owned());
+            }
+        }
+        let names: Vec<&str> = ALL.iter().map(|kind| kind.name()).collect();
+        let distinct: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(files, distinct);
+        assert_eq!(names.len(), distinct.len());
+        assert_eq!(names[..4], ["reorder", "pad_length", "pad_content", "swap"]);
+        for kind in ALL {
+            assert_eq!(
+                find(kind.name()).map(|found| found.name()),
+                Some(kind.name())
+            );
+            assert!(!kind.describe().is_empty());
+        }
     }
 }

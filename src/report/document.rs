@@ -32,6 +32,28 @@ pub(crate) struct Report {
     pub(crate) notices: Vec<Notice>,
 }
 
+impl Report {
+    /// A report of this program.
+    pub(crate) fn new(
+        run: Run,
+        metrics: BTreeMap<String, Metric>,
+        cases: BTreeMap<String, CaseRecord>,
+        notices: Vec<Notice>,
+    ) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            tool: Tool {
+                name: "kelvin".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+            run,
+            metrics,
+            cases,
+            notices,
+        }
+    }
+}
+
 /// The program that wrote a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -2,11 +2,11 @@
 //! pure; somebody else writes what they return.
 
 mod document;
-mod html;
-mod json;
-mod markdown;
-mod safe;
+pub(crate) mod html;
+pub(crate) mod json;
+pub(crate) mod markdown;
+pub(crate) mod safe;
 mod summary;
-mod terminal;
+pub(crate) mod terminal;
 
 pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session, Tool};

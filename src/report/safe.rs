@@ -102,7 +102,10 @@ mod tests {
 
     #[test]
     fn a_line_forges_neither_colours_nor_lines_nor_directions() {
-        assert_eq!(line("a\u{1b}[31mred\r\nnext\u{202e}x\u{7}"), "a[31mred nextx");
+        assert_eq!(
+            line("a\u{1b}[31mred\r\nnext\u{202e}x\u{7}"),
+            "a[31mred nextx"
+        );
     }
 
     #[test]

@@ -219,3 +219,13 @@ pub(crate) struct Silent;
 impl Observer for Silent {
     fn event(&self, _: &Event<'_>) {}
 }
+
+/// From here on a signal that asks to stop is noted, and ends whatever waits, rather than the
+/// process: a prompt can put the terminal back as it was.
+///
+/// # Errors
+///
+/// Where the handlers cannot be installed.
+pub(crate) fn heed_signals() -> anyhow::Result<()> {
+    signal::Interrupt::of_process().map(|_| ())
+}

@@ -81,27 +81,23 @@ impl<'a> Runner<'a> {
     }
 
     /// Writes the inputs of `tasks` and runs them, `jobs` at a time. The outcomes are in the order
-    /// of the tasks; none for a task that an interruption left undone.
+    /// of the tasks; none for a task that an interruption left undone. The phase is what observers
+    /// are told.
     ///
     /// # Errors
     ///
     /// Only where the run cannot go on, e.g. an input cannot be written.
     pub(crate) fn run_all<'t>(
         &self,
+        phase: &'static str,
         tasks: &[Task],
         input: &Input<'t, '_>,
     ) -> anyhow::Result<Vec<Option<Outcome>>> {
         if tasks.is_empty() {
             return Ok(Vec::new());
         }
-        let is_baseline = |task: &Task| task.variant.is_none();
-        let name = if tasks.iter().all(is_baseline) {
-            "baselines"
-        } else {
-            "variants"
-        };
         self.tell(&Event::Phase {
-            name,
+            name: phase,
             tasks: tasks.len(),
         });
         pool::run(tasks.len(), self.settings.config.jobs, &|at| {

@@ -16,7 +16,10 @@ fn act_06_usage_errors_exit_with_1_and_help_with_0() {
     project.kelvin(&["check", "--jobs", "0"]).expect(1);
     project.kelvin(&["--help"]).expect(0);
     let said = project.kelvin(&["--version"]).expect(0);
-    assert_eq!(said.stdout, format!("kelvin {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(
+        said.stdout,
+        format!("kelvin {}\n", env!("CARGO_PKG_VERSION"))
+    );
 }
 
 #[test]
@@ -36,7 +39,13 @@ fn kel_01_kel_02_kel_03_every_mistake_of_a_configuration_is_shown_at_once() {
         "run: sh pipeline.sh {input}\ncases: cases\ngoverning_types: [rule]\nsede: 1\n",
     );
     let said = project.kelvin(&["check"]).expect(1);
-    for part in ["{output}", "decision_field", "sede", "seed", "kelvin.yaml:4"] {
+    for part in [
+        "{output}",
+        "decision_field",
+        "sede",
+        "seed",
+        "kelvin.yaml:4",
+    ] {
         assert!(said.stderr.contains(part), "`{part}` in:\n{}", said.stderr);
     }
 }
@@ -47,8 +56,15 @@ fn kel_04_kel_18_missing_cases_and_unknown_types_exit_with_1() {
     let config = project.read("kelvin.yaml");
     project.write("kelvin.yaml", &config.replace("[rule]", "[ruel]"));
     let said = project.kelvin(&["check"]).expect(1);
-    assert!(said.stderr.contains("ruel") && said.stderr.contains("rule"), "{}", said.stderr);
-    project.write("kelvin.yaml", &config.replace("cases: cases", "cases: caess"));
+    assert!(
+        said.stderr.contains("ruel") && said.stderr.contains("rule"),
+        "{}",
+        said.stderr
+    );
+    project.write(
+        "kelvin.yaml",
+        &config.replace("cases: cases", "cases: caess"),
+    );
     let said = project.kelvin(&["check"]).expect(1);
     assert!(said.stderr.contains("caess"), "{}", said.stderr);
     std::fs::create_dir(project.path("caess")).expect("made");
@@ -65,7 +81,11 @@ fn kel_41_only_runs_one_case_and_draws_peers_from_all() {
     // 4e: sensitivity is measured, since the peers are there.
     assert_eq!(report["metrics"]["evidence.sensitivity"]["n"], json!(3));
     let said = project.kelvin(&["check", "--only", "ceder"]).expect(1);
-    assert!(said.stderr.contains("ceder") && said.stderr.contains("cedar"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("ceder") && said.stderr.contains("cedar"),
+        "{}",
+        said.stderr
+    );
 }
 
 #[test]
@@ -91,7 +111,11 @@ fn json_events_are_json_on_every_line_and_leave_standard_output_alone() {
     let of = |name: &str| events.iter().filter(|event| event["event"] == name).count();
     assert_eq!(of("invocation"), 52);
     assert_eq!(of("finished"), 1);
-    assert!(events.iter().all(|event| event["schema_version"] == json!(1)));
+    assert!(
+        events
+            .iter()
+            .all(|event| event["schema_version"] == json!(1))
+    );
 }
 
 #[test]
@@ -133,7 +157,10 @@ fn kel_46_no_report_calls_a_signal_accuracy_or_correctness() {
     let project = Project::new(CONSTANT);
     let said = project.check();
     let mut texts = vec![said.stdout];
-    texts.extend(["report.json", "report.md", "report.html"].map(|name| project.read(&format!("kelvin/{name}"))));
+    texts.extend(
+        ["report.json", "report.md", "report.html"]
+            .map(|name| project.read(&format!("kelvin/{name}"))),
+    );
     for text in texts {
         let text = text.to_lowercase();
         assert!(!text.contains("accuracy") && !text.contains("correctness"));

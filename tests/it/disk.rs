@@ -22,14 +22,19 @@ fn the_output_folder_has_the_documented_files() {
         "alder/perturbations/pad_content-03/output.json",
         "alder/perturbations/swap-rule-02/input.md",
     ] {
-        assert!(files.contains_key(name), "{name} is missing from {:?}", files.keys());
+        assert!(
+            files.contains_key(name),
+            "{name} is missing from {:?}",
+            files.keys()
+        );
     }
 }
 
 #[test]
 fn kel_10_the_baseline_input_is_the_case_byte_for_byte() {
     let project = Project::new(CONSTANT);
-    let text = "\u{feff}---\r\ntitle: a\r\n---\r\n# A\r\n\r\n## Rule\r\none  \r\n\r\n## Note\r\ntwo";
+    let text =
+        "\u{feff}---\r\ntitle: a\r\n---\r\n# A\r\n\r\n## Rule\r\none  \r\n\r\n## Note\r\ntwo";
     project.write("cases/crlf.md", text);
     project.check();
     let input = fs::read(project.path("kelvin/crlf/baseline/input.md")).expect("written");
@@ -44,7 +49,10 @@ fn p1_kel_38_an_output_left_from_an_earlier_run_never_counts() {
     let said = project.kelvin(&["check"]).expect(2);
     assert!(said.stdout.contains("no output"), "{}", said.stdout);
     // KEL-27, 4b: the reports are written all the same.
-    assert_eq!(project.json("kelvin/report.json")["run"]["ending"], json!("failed"));
+    assert_eq!(
+        project.json("kelvin/report.json")["run"]["ending"],
+        json!("failed")
+    );
     assert!(project.read("kelvin/report.html").contains("<html"));
 }
 
@@ -56,7 +64,11 @@ fn p8_old_variants_and_removed_cases_are_gone_after_the_next_run() {
     project.config("variants: {reorder: 1}\n");
     project.check();
     assert!(!project.path("kelvin/birch").exists());
-    assert!(!project.path("kelvin/alder/perturbations/reorder-02").exists());
+    assert!(
+        !project
+            .path("kelvin/alder/perturbations/reorder-02")
+            .exists()
+    );
 }
 
 #[test]
@@ -64,9 +76,15 @@ fn a_folder_that_is_not_ours_is_never_emptied() {
     let project = Project::new(CONSTANT);
     project.write("kelvin/thesis.md", "ten years of work");
     let said = project.kelvin(&["check"]).expect(1);
-    assert!(said.stderr.contains("kelvin") && said.stderr.contains("--out"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("kelvin") && said.stderr.contains("--out"),
+        "{}",
+        said.stderr
+    );
     assert_eq!(project.read("kelvin/thesis.md"), "ten years of work");
-    project.kelvin(&["check", "--out", "elsewhere/report"]).expect(0);
+    project
+        .kelvin(&["check", "--out", "elsewhere/report"])
+        .expect(0);
     assert!(project.path("elsewhere/report/report.json").exists());
 }
 
@@ -83,7 +101,12 @@ fn p14_links_planted_in_the_output_folder_are_not_followed() {
     symlink(project.path("garden"), project.path("kelvin/cedar")).expect("linked");
     project.check();
     assert_eq!(project.read("precious"), "keep me");
-    assert_eq!(fs::read_dir(project.path("garden")).expect("listed").count(), 0);
+    assert_eq!(
+        fs::read_dir(project.path("garden"))
+            .expect("listed")
+            .count(),
+        0
+    );
 }
 
 #[test]
@@ -96,12 +119,20 @@ fn p14_names_of_cases_and_units_never_leave_the_output_folder() {
             &format!("## ../../../../pwn\n\nx{at}\n\n## Rule\n\ny{at}\n"),
         );
     }
-    let text = project.read("kelvin.yaml").replace("[rule]", "[rule, ../../../../pwn]");
+    let text = project
+        .read("kelvin.yaml")
+        .replace("[rule]", "[rule, ../../../../pwn]");
     project.write("kelvin.yaml", &text);
     project.check();
     let names: Vec<_> = fs::read_dir(project.root())
         .expect("listed")
-        .map(|entry| entry.expect("listed").file_name().into_string().expect("text"))
+        .map(|entry| {
+            entry
+                .expect("listed")
+                .file_name()
+                .into_string()
+                .expect("text")
+        })
         .collect();
     for name in names {
         assert!(
@@ -116,10 +147,16 @@ fn p14_names_of_cases_and_units_never_leave_the_output_folder() {
 
 #[test]
 fn kel_39_p12_p13_folders_and_cases_with_odd_names_reach_the_pipeline_intact() {
-    for template in ["{input} {output}", "\"{input}\" \"{output}\"", "'{input}' '{output}'"] {
+    for template in [
+        "{input} {output}",
+        "\"{input}\" \"{output}\"",
+        "'{input}' '{output}'",
+    ] {
         let project = Project::in_folder("it's a $(touch pwned) \"folder\"; x", CONSTANT);
         project.write("cases/-a b'c $HOME.md", "## Rule\n\nx\n\n## Note\n\ny\n");
-        let config = project.read("kelvin.yaml").replace("{input} {output}", template);
+        let config = project
+            .read("kelvin.yaml")
+            .replace("{input} {output}", template);
         project.write("kelvin.yaml", &config);
         let config = project.read("kelvin.yaml").replacen(
             &format!("run: sh pipeline.sh {template}"),
@@ -140,7 +177,11 @@ fn kel_43_a_dry_run_writes_every_input_and_starts_nothing() {
     assert_eq!(project.calls(), 0);
     let report = project.json("kelvin/report.json");
     assert_eq!(report["run"]["ending"], json!("dry_run"));
-    assert!(said.stdout.to_lowercase().contains("dry run"), "{}", said.stdout);
+    assert!(
+        said.stdout.to_lowercase().contains("dry run"),
+        "{}",
+        said.stdout
+    );
     assert!(!said.stdout.contains("healthy"), "{}", said.stdout);
     let dry = project.files("kelvin");
     assert!(dry.keys().filter(|name| name.ends_with("input.md")).count() == 4 * 13);

@@ -112,7 +112,9 @@ impl Project {
                 command.env_remove(&name);
             }
         }
-        command.env("HOME", self.folder.path()).env_remove("NO_COLOR");
+        command
+            .env("HOME", self.folder.path())
+            .env_remove("NO_COLOR");
         command
     }
 
@@ -150,7 +152,11 @@ impl Project {
                 if path.is_dir() {
                     folders.push(path);
                 } else {
-                    let name = path.strip_prefix(&root).expect("below").display().to_string();
+                    let name = path
+                        .strip_prefix(&root)
+                        .expect("below")
+                        .display()
+                        .to_string();
                     files.insert(name, fs::read(&path).expect("read"));
                 }
             }

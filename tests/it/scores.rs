@@ -25,7 +25,13 @@ fn kel_32_a_pipeline_that_looks_at_the_order_is_not_invariant() {
     let project = Project::new(FIRST_UNIT);
     project.check();
     assert!(project.figure("invariance").as_f64().expect("measured") < 1.0);
-    assert!(project.figure("invariance.reorder").as_f64().expect("measured") < 1.0);
+    assert!(
+        project
+            .figure("invariance.reorder")
+            .as_f64()
+            .expect("measured")
+            < 1.0
+    );
 }
 
 #[test]
@@ -94,11 +100,18 @@ fn kel_47_m1_m2_noise_is_taken_out_in_distance_space() {
         "echo x >> calls\nn=$(wc -l < calls)\nif [ $((n % 7)) = 0 ]; then d=odd; else d=even; fi\n\
          printf '{\"decision\": \"%s\"}' $d > \"$2\"",
     );
-    project.config("jobs: 1\nnoise_floor: {enabled: true, replications: 10}\n".replace("jobs: 1\n", "").as_str());
+    project.config(
+        "jobs: 1\nnoise_floor: {enabled: true, replications: 10}\n"
+            .replace("jobs: 1\n", "")
+            .as_str(),
+    );
     project.check();
     let eta = project.figure("noise_floor").as_f64().expect("measured");
     let raw = project.figure("invariance").as_f64().expect("measured");
-    let corrected = project.figure("invariance_corrected").as_f64().expect("measured");
+    let corrected = project
+        .figure("invariance_corrected")
+        .as_f64()
+        .expect("measured");
     assert!(eta > 0.0 && raw < 1.0);
     let by_hand = 1.0 - ((1.0 - raw - eta) / (1.0 - eta)).max(0.0);
     assert!((corrected - by_hand).abs() < 1e-12);
@@ -111,7 +124,10 @@ fn kel_47_without_noise_the_corrected_figures_are_the_raw_ones() {
     project.config("noise_floor: {enabled: true, replications: 3}\n");
     project.check();
     for id in ["invariance", "sensitivity", "kelvin_score"] {
-        assert_eq!(project.figure(id), project.figure(&format!("{id}_corrected")));
+        assert_eq!(
+            project.figure(id),
+            project.figure(&format!("{id}_corrected"))
+        );
     }
     assert_eq!(project.figure("noise_floor"), json!(0.0));
 }
@@ -126,7 +142,10 @@ fn m5_failures_are_a_figure_of_their_own_and_never_stability() {
     let said = project.check();
     let report = project.json("kelvin/report.json");
     assert_eq!(report["metrics"]["evidence.invariance"]["n"], json!(4));
-    assert_eq!(report["metrics"]["evidence.invariance"]["n_failed"], json!(32));
+    assert_eq!(
+        report["metrics"]["evidence.invariance"]["n_failed"],
+        json!(32)
+    );
     let rate = project.figure("failure_rate").as_f64().expect("measured");
     assert!((rate - 44.0 / 52.0).abs() < 1e-12, "{rate}");
     assert_eq!(report["cases"]["alder"]["insufficient"], json!(true));
@@ -143,14 +162,15 @@ fn repeats_are_scored_each_by_itself() {
     assert_eq!(report["metrics"]["evidence.invariance"]["n"], json!(108));
     let case = &report["metrics"]["evidence.invariance"]["per_case"]["alder"];
     assert_eq!(case["repeats"], json!([1.0, 1.0, 1.0]));
-    assert_eq!(case["cells"]["reorder-01"]["values"], json!([1.0, 1.0, 1.0]));
+    assert_eq!(
+        case["cells"]["reorder-01"]["values"],
+        json!([1.0, 1.0, 1.0])
+    );
 }
 
 #[test]
 fn kel_50_another_scorer_takes_other_decisions() {
-    let project = Project::new(
-        r#"printf '{"decision": ["a", "%s"]}' "$(grep -c . "$1")" > "$2""#,
-    );
+    let project = Project::new(r#"printf '{"decision": ["a", "%s"]}' "$(grep -c . "$1")" > "$2""#);
     project.kelvin(&["check"]).expect(2);
     project.config("scorer: set\n");
     project.check();

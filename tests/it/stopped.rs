@@ -11,7 +11,10 @@ use crate::project::{CONSTANT, GROUNDED, Project, counting};
 fn until(what: &str, happened: impl Fn() -> bool) {
     let start = Instant::now();
     while !happened() {
-        assert!(start.elapsed() < Duration::from_secs(30), "{what} did not happen");
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "{what} did not happen"
+        );
         sleep(Duration::from_millis(5));
     }
 }
@@ -23,8 +26,14 @@ fn signal(pid: u32, name: &str) {
 
 /// Whether a process is there and no zombie.
 fn lives(pid: &str) -> bool {
-    fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
-        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or("").trim_start().starts_with('Z'))
+    fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| {
+        !stat
+            .rsplit(')')
+            .next()
+            .unwrap_or("")
+            .trim_start()
+            .starts_with('Z')
+    })
 }
 
 #[test]
@@ -64,7 +73,9 @@ fn kel_28_one_failing_baseline_leaves_its_case_out_and_nothing_else() {
 
 #[test]
 fn a_first_baseline_that_crashes_does_not_stop_the_others() {
-    let project = Project::new(&format!("case \"$1\" in */alder/*) exit 1;; esac\n{CONSTANT}"));
+    let project = Project::new(&format!(
+        "case \"$1\" in */alder/*) exit 1;; esac\n{CONSTANT}"
+    ));
     project.check();
     assert_eq!(project.figure("invariance"), json!(1.0));
 }
@@ -77,13 +88,18 @@ fn a_list_in_one_variant_or_a_later_baseline_is_one_failed_invocation() {
     ));
     project.check();
     let report = project.json("kelvin/report.json");
-    assert_eq!(report["metrics"]["evidence.invariance"]["n_failed"], json!(3));
+    assert_eq!(
+        report["metrics"]["evidence.invariance"]["n_failed"],
+        json!(3)
+    );
     assert_eq!(report["metrics"]["evidence.invariance"]["n"], json!(24));
 }
 
 #[test]
 fn kel_29_a_failed_variant_has_no_distance_and_is_counted() {
-    let project = Project::new(&format!("case \"$1\" in *reorder-02*) exit 5;; esac\n{CONSTANT}"));
+    let project = Project::new(&format!(
+        "case \"$1\" in *reorder-02*) exit 5;; esac\n{CONSTANT}"
+    ));
     let said = project.check();
     let report = project.json("kelvin/report.json");
     let variant = &report["cases"]["alder"]["variants"][1];
@@ -113,7 +129,11 @@ fn hostile_outputs_are_failed_invocations_and_never_a_crash() {
         ));
         project.check();
         let report = project.json("kelvin/report.json");
-        assert_eq!(report["metrics"]["evidence.invariance"]["n_failed"], json!(4), "{output}");
+        assert_eq!(
+            report["metrics"]["evidence.invariance"]["n_failed"],
+            json!(4),
+            "{output}"
+        );
     }
 }
 
@@ -130,13 +150,20 @@ fn p5_an_interrupt_stops_at_once_kills_what_runs_and_reports_what_had_finished()
     signal(kelvin.id(), "-INT");
     assert_eq!(kelvin.wait().expect("it ends").code(), Some(130));
     assert!(stopped.elapsed() < Duration::from_secs(5));
-    assert_eq!(pids().lines().count(), 4, "nothing was started after the signal");
+    assert_eq!(
+        pids().lines().count(),
+        4,
+        "nothing was started after the signal"
+    );
     for pid in pids().lines() {
         until("the death of the group", || !lives(pid));
     }
     let report = project.json("kelvin/report.json");
     assert_eq!(report["run"]["ending"], json!("interrupted"));
-    assert_eq!(report["cases"]["alder"]["baseline"][0]["decision"], json!("go"));
+    assert_eq!(
+        report["cases"]["alder"]["baseline"][0]["decision"],
+        json!("go")
+    );
 }
 
 #[test]
@@ -156,8 +183,15 @@ fn p6_a_killed_run_is_resumed_without_repeating_a_finished_invocation() {
         });
         project.kelvin(&["check", "--resume"]).expect(0);
         let resumed = &project.json("kelvin/report.json")["run"]["session"]["cost"];
-        assert!(resumed["resumed"].as_u64().expect("a number") >= 18, "{resumed}");
-        assert!(project.calls() <= 52 + 2, "{name}: {} calls", project.calls());
+        assert!(
+            resumed["resumed"].as_u64().expect("a number") >= 18,
+            "{resumed}"
+        );
+        assert!(
+            project.calls() <= 52 + 2,
+            "{name}: {} calls",
+            project.calls()
+        );
         let after = project.report();
         project.check();
         assert_eq!(after, project.report(), "{name}");

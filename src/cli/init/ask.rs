@@ -88,30 +88,13 @@ impl Ask for Terminal {
 /// Ctrl-C while a handler for it is installed, and a terminal that went away, end the questions.
 fn explain(error: dialoguer::Error) -> anyhow::Error {
     let dialoguer::Error::IO(error) = error;
-    // A list of choices hides it and does not bring it back.
-    let _ = dialoguer::console::Term::stderr().show_cursor();
+    // A list of choices hides the cursor, and no question ends its line when it is cut off.
+    let term = dialoguer::console::Term::stderr();
+    let _ = term.show_cursor().and_then(|()| term.write_line(""));
     match error.kind() {
         ErrorKind::Interrupted | ErrorKind::UnexpectedEof | ErrorKind::NotConnected => {
             Stopped.into()
         }
         _ => anyhow::Error::new(error).context("failed to ask on the terminal"),
     }
-}
-
-/// Text of a case or of an output in one line that cannot move the cursor.
-pub(super) fn plain(text: &str) -> String {
-    const MOST: usize = 200;
-    let visible = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let mut plain: String = text.chars().take(MOST).map(visible).collect();
-    if text.chars().nth(MOST).is_some() {
-        plain.push('…');
-    }
-    plain
-}
-
-/// The same for several lines.
-pub(super) fn plain_lines(text: &impl fmt::Display) -> String {
-    let text = format!("{text:#}");
-    let lines: Vec<String> = text.lines().map(plain).collect();
-    lines.join("\n")
 }

@@ -12,12 +12,12 @@ use super::ask::Stopped;
 use crate::cases::Corpus;
 use crate::config::Config;
 use crate::run::{Outcome, Runner, Settings, Silent, Start, Task};
-use crate::score::{self, Scorer};
+use crate::score;
 
 /// What the pipeline made of the first case.
 pub(super) struct Look {
-    /// The invocation.
-    pub(super) task: Task,
+    /// The name of the case.
+    pub(super) case: Arc<str>,
     /// What became of it, with the decision field of the configuration.
     pub(super) outcome: Outcome,
     /// The object it wrote, if it wrote one.
@@ -49,13 +49,15 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
         repeat: 1,
     };
     let input = |_: &Task| Cow::Borrowed(&*case.text);
-    let outcome = runner.run_all(std::slice::from_ref(&task), &input)?.pop();
+    let outcome = runner
+        .run_all("first baseline", std::slice::from_ref(&task), &input)?
+        .pop();
     let Some(Some(outcome)) = outcome else {
         return Err(Stopped.into());
     };
     let output = find(&out, "output.json").and_then(|text| serde_json::from_slice(&text).ok());
     Ok(Look {
-        task,
+        case: task.case,
         outcome,
         output,
     })
@@ -75,19 +77,4 @@ fn find(folder: &Path, name: &str) -> Option<Vec<u8>> {
         }
     }
     None
-}
-
-/// The fields that can be a decision, each with its value; and why the others cannot.
-pub(super) fn fields(
-    output: &Map<String, Value>,
-    scorer: &dyn Scorer,
-) -> (Vec<(String, String)>, Vec<String>) {
-    let (mut usable, mut refused) = (Vec::new(), Vec::new());
-    for (name, value) in output {
-        match scorer.accepts(value) {
-            Ok(()) => usable.push((name.clone(), value.to_string())),
-            Err(reason) => refused.push(format!("`{name}` is {reason}")),
-        }
-    }
-    (usable, refused)
 }

@@ -1,6 +1,7 @@
 //! `kelvin init`: four questions, and a `kelvin.yaml` with which `kelvin check` works unchanged.
 
 mod ask;
+mod decision;
 mod files;
 mod look;
 mod steps;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::exit::{Exit, Misuse};
+use crate::run;
 use ask::{Ask, Stopped, Terminal};
 
 /// The arguments of `kelvin init`.
@@ -108,6 +110,9 @@ impl From<InitArgs> for Request {
 pub(super) fn main(args: InitArgs) -> anyhow::Result<Exit> {
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let ask = (terminal && !args.yes).then_some(&Terminal as &dyn Ask);
+    if ask.is_some() {
+        run::heed_signals()?;
+    }
     init(&args.into(), ask, &mut anstream::stdout())
 }
 

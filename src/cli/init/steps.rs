@@ -4,19 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use anyhow::anyhow;
-
 use super::ask::Ask;
 use super::files::Target;
-use super::look::{self, Look};
 use super::template::{self, Answers};
-use super::{Request, ask};
+use super::{Request, decision};
 use crate::cases::{self, Corpus};
 use crate::config::{Config, unit_type};
 use crate::exit::Misuse;
-use crate::probe::evidence;
-use crate::run::Failure;
-use crate::score;
+use crate::report::safe;
 
 /// Finds out what is not yet known, and writes the files.
 pub(super) fn run(
@@ -41,26 +36,32 @@ pub(super) fn run(
     };
     steps.command()?;
     let corpus = steps.cases()?;
-    steps.decision_field(&corpus)?;
+    decision::settle(&mut steps, &corpus)?;
     steps.governing_types(&corpus)?;
     steps.write()
 }
 
-struct Steps<'a> {
-    request: &'a Request,
-    ask: Option<&'a dyn Ask>,
-    out: &'a mut dyn Write,
+/// What is known so far, and whom to ask.
+pub(super) struct Steps<'a> {
+    /// What the command line says.
+    pub(super) request: &'a Request,
+    /// The person, if there is one.
+    pub(super) ask: Option<&'a dyn Ask>,
+    /// Where to tell what was found.
+    pub(super) out: &'a mut dyn Write,
     target: Target,
-    answers: Answers,
+    /// The answers; where there is none yet, one that is all right.
+    pub(super) answers: Answers,
 }
 
 impl Steps<'_> {
     /// The configuration with the answers so far.
-    fn config(&self) -> anyhow::Result<Config> {
+    pub(super) fn config(&self) -> anyhow::Result<Config> {
         self.try_with(|_| {})
     }
 
-    fn try_with(&self, change: impl FnOnce(&mut Answers)) -> anyhow::Result<Config> {
+    /// The configuration with the answers so far and a change.
+    pub(super) fn try_with(&self, change: impl FnOnce(&mut Answers)) -> anyhow::Result<Config> {
         let mut answers = self.answers.clone();
         change(&mut answers);
         Config::parse(&template::configuration(&answers), &self.request.file)
@@ -109,125 +110,16 @@ impl Steps<'_> {
                         counted(types, "type") + " of units"
                     )?;
                     for notice in notices {
-                        writeln!(self.out, "  {}", ask::plain(&notice.text))?;
+                        writeln!(self.out, "  {}", safe::line(&notice.text))?;
                     }
                     return Ok(corpus);
                 }
-                Err(error) if can_ask => writeln!(self.out, "{}", ask::plain_lines(&error))?,
+                Err(error) if can_ask => {
+                    writeln!(self.out, "{}", safe::lines(&format!("{error:#}")))?
+                }
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    fn decision_field(&mut self, corpus: &Corpus) -> anyhow::Result<()> {
-        let first = corpus.cases.first().map_or("", |case| &*case.name);
-        if let Some(field) = &self.request.decision_field {
-            self.answers.decision_field = field.clone();
-            let config = self.config()?;
-            if self.request.probe {
-                let Look { task, outcome, .. } = look::run(&config, corpus)?;
-                evidence::refuse_unusable_decision(&config, &task, &outcome)?;
-                outcome.result.map_err(|failure| failed(first, &failure))?;
-            }
-            return Ok(());
-        }
-        let question = format!(
-            "Run the pipeline once, on case `{}`, to see its output?",
-            ask::plain(first)
-        );
-        let looks = match self.ask {
-            _ if self.request.probe => true,
-            Some(ask) => ask.yes(&question, true)?,
-            None => false,
-        };
-        let look = looks
-            .then(|| look::run(&self.config()?, corpus))
-            .transpose()?;
-        let output = match look {
-            Some(Look {
-                output: Some(output),
-                ..
-            }) => Some(output),
-            Some(Look { outcome, .. }) => {
-                let error = match outcome.result {
-                    Err(failure) => failed(first, &failure),
-                    Ok(_) => anyhow!("the output for `{first}` could not be read"),
-                };
-                if self.ask.is_none() {
-                    return Err(error);
-                }
-                writeln!(self.out, "{}", ask::plain_lines(&error))?;
-                None
-            }
-            None => None,
-        };
-        self.answers.decision_field = match output {
-            Some(output) => self.pick(&output)?,
-            None => self.name_field()?,
-        };
-        Ok(())
-    }
-
-    /// One of the fields that were seen.
-    fn pick(&self, output: &serde_json::Map<String, serde_json::Value>) -> anyhow::Result<String> {
-        let config = self.config()?;
-        let (usable, refused) = look::fields(output, &*score::of(&config.scorer));
-        if usable.is_empty() {
-            let refused = if refused.is_empty() {
-                "the object is empty".to_owned()
-            } else {
-                refused.join("; ")
-            };
-            return Err(anyhow!(
-                "no field of the output can be the decision: {refused}\n  help: let the pipeline \
-                 write its decision as a string, a number, a boolean or null"
-            ));
-        }
-        // A key that begins with `/` has to be written as a pointer.
-        let name = |key: &str| match key.strip_prefix('/') {
-            Some(_) => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
-            None => key.to_owned(),
-        };
-        let choices: Vec<String> = usable
-            .iter()
-            .map(|(key, value)| format!("{} = {}", ask::plain(key), ask::plain(value)))
-            .collect();
-        match self.ask {
-            Some(ask) => {
-                let place = ask.one("Which field is the decision?", &choices)?;
-                Ok(name(&usable[place].0))
-            }
-            None => match &usable[..] {
-                [(only, _)] => Ok(name(only)),
-                several => several
-                    .iter()
-                    .find(|(key, _)| key == "decision")
-                    .map(|(key, _)| key.clone())
-                    .ok_or_else(|| {
-                        Misuse::new(format!(
-                            "the output has several fields that can be the decision: {}",
-                            choices.join(", ")
-                        ))
-                        .help("name one with `--decision-field FIELD`")
-                        .into()
-                    }),
-            },
-        }
-    }
-
-    fn name_field(&self) -> anyhow::Result<String> {
-        let Some(ask) = self.ask else {
-            return Err(Misuse::new("`--decision-field FIELD` is missing").into());
-        };
-        let check = |text: &str| {
-            self.try_with(|answers| answers.decision_field = text.to_owned())
-                .map_or_else(|error| Err(brief(&error)), |_| Ok(()))
-        };
-        ask.text(
-            "Which field of the output is the decision?",
-            Some("decision"),
-            &check,
-        )
     }
 
     fn governing_types(&mut self, corpus: &Corpus) -> anyhow::Result<()> {
@@ -248,7 +140,7 @@ impl Steps<'_> {
                     .map(|(name, cases)| {
                         let within = counted(*cases, "case");
                         (
-                            format!("{}  (in {within})", ask::plain(name)),
+                            format!("{}  (in {within})", safe::line(name)),
                             seems_to_govern(name),
                         )
                     })
@@ -301,7 +193,7 @@ impl Steps<'_> {
         files.push((self.target.config.clone(), config));
         for (path, text) in &files {
             self.target.write(path, text)?;
-            writeln!(self.out, "wrote {}", ask::plain(&self.target.shown(path)))?;
+            writeln!(self.out, "wrote {}", safe::line(&self.target.shown(path)))?;
         }
         let file = self.target.shown(&self.target.config);
         if file == "kelvin.yaml" {
@@ -310,23 +202,11 @@ impl Steps<'_> {
             writeln!(
                 self.out,
                 "next: kelvin check --config {}",
-                ask::plain(&file)
+                safe::line(&file)
             )?;
         }
         Ok(())
     }
-}
-
-/// Why there is no answer, with the end of what the pipeline printed.
-fn failed(case: &str, failure: &Failure) -> anyhow::Error {
-    let printed = match failure.stderr.trim() {
-        "" => String::new(),
-        text => format!("\n{text}"),
-    };
-    anyhow!(
-        "the pipeline failed on case `{case}`: {}{printed}",
-        failure.message
-    )
 }
 
 /// Whether the workflow is there as it would be written, so that a second `init` goes through.
@@ -369,7 +249,7 @@ fn counted(count: usize, noun: &str) -> String {
 }
 
 /// An error in one line, for the foot of a question: what is wrong and what to do.
-fn brief(error: &anyhow::Error) -> String {
+pub(super) fn brief(error: &anyhow::Error) -> String {
     let text = format!("{error:#}");
     let mut lines = text.lines();
     let what = lines.next().unwrap_or_default();

@@ -328,6 +328,19 @@ fn pair(node: &Node) -> Result<Entry, Problem> {
         let what = format!("`{one}` is not the opposite of itself");
         return Err(Problem::new(node.at.clone(), what));
     }
+    for phrase in [one, other] {
+        let worded = phrase
+            .chars()
+            .all(|c| c.is_alphanumeric() || "-'’ ".contains(c));
+        let signed = phrase.chars().all(|c| "<>=≥≤⩾⩽".contains(c));
+        if !worded && !signed {
+            let what = format!(
+                "`{}` is neither words nor a sign such as `>=`",
+                tame(phrase)
+            );
+            return Err(Problem::new(node.at.clone(), what));
+        }
+    }
     Ok(Entry::Pair(one.to_owned(), other.to_owned()))
 }
 

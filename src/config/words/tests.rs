@@ -219,6 +219,7 @@ fn bad_packs_are_refused() {
             "antonyms: [[fit, unfit], [unfit, able]]\n",
             "`unfit` is already in `antonyms`",
         ),
+        ("antonyms: [['fit.', unfit]]\n", "neither words nor a sign"),
         (
             "antonyms: {extend: [[met, missed]]}\n",
             "`met` is already in `participles`",

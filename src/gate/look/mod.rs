@@ -6,6 +6,8 @@
 mod noise;
 mod paired;
 
+pub(super) use paired::pair;
+
 use paired::Paired;
 
 /// Two losses this close are the same: no drop of a metric is told from rounding below it.
@@ -184,7 +186,7 @@ impl Look {
 ///
 /// Where the metric was not measured on one side or the other, or in too few cases.
 pub(crate) fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasured> {
-    let (paired, lost) = paired::pair(cases);
+    let (paired, lost) = pair(cases);
     let measured = paired.len() + lost.len();
     if measured == 0 {
         return Err(Unmeasured::Nothing);

@@ -3,7 +3,7 @@
 use super::{Case, Cell, GUARD};
 
 /// A case with at least one cell that both sides measured.
-pub(super) struct Paired {
+pub(in crate::gate) struct Paired {
     place: usize,
     cells: usize,
     weight: f64,
@@ -13,7 +13,7 @@ pub(super) struct Paired {
 }
 
 /// One side of it.
-pub(super) struct Side {
+pub(in crate::gate) struct Side {
     /// The mean over the common cells.
     mean: f64,
     /// The same of every repeat that gave any value.
@@ -22,7 +22,7 @@ pub(super) struct Side {
 
 /// Splits the cases that the base measured into those that the head measured too, and the places
 /// of those it lost.
-pub(super) fn pair(cases: &[Case]) -> (Vec<Paired>, Vec<usize>) {
+pub(in crate::gate) fn pair(cases: &[Case]) -> (Vec<Paired>, Vec<usize>) {
     let mut paired = Vec::with_capacity(cases.len());
     let mut lost = Vec::new();
     for (place, case) in cases.iter().enumerate() {
@@ -90,7 +90,8 @@ impl Paired {
         self.has_moved() || self.base.varies() || self.head.varies()
     }
 
-    pub(super) const fn sides(&self) -> (&Side, &Side) {
+    /// The base and the head.
+    pub(in crate::gate) const fn sides(&self) -> (&Side, &Side) {
         (&self.base, &self.head)
     }
 }
@@ -118,6 +119,11 @@ impl Side {
             mean: means.iter().sum::<f64>() / count,
             repeats,
         }
+    }
+
+    /// The mean loss of each repeat that gave any value, in order.
+    pub(in crate::gate) fn repeats(&self) -> &[f64] {
+        &self.repeats
     }
 
     /// How many repeats.

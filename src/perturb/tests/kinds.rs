@@ -297,3 +297,25 @@ fn p14_defect_4b_a_governing_heading_never_becomes_a_path_or_a_long_name() {
         assert!(!swap.id.contains(['/', '\\']), "{}", swap.id);
     }
 }
+
+#[test]
+fn m10_variants_that_read_alike_are_counted_and_not_run() {
+    let mut config = fixture::config(&[]);
+    config.perturbations.variants.pad_length = 40;
+    config.perturbations.words.filler.truncate(1);
+    config.perturbations.words.filler.extend_from_within(..);
+    let (corpus, plan) = plan_of(&[("a", "## A\nx\n")], &config);
+    let variants = of_kind(&plan, "pad_length");
+    let texts: BTreeSet<String> = variants
+        .iter()
+        .map(|variant| variant.render(&corpus, 0, &config))
+        .collect();
+    // 2, 3 or 4 equal sections round one unit.
+    assert!(variants.len() <= 3 + 4 + 5);
+    assert_eq!(texts.len(), variants.len());
+    let kept = variants.len() as u64;
+    assert_eq!(
+        told(&plan, "pad_length"),
+        (Code::Vacuous, Some(40), Some(kept))
+    );
+}

@@ -2,10 +2,6 @@ mod kinds;
 mod read_back;
 mod stability;
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
-
 use super::*;
 use crate::cases::fixture;
 use crate::notice::Code;
@@ -70,38 +66,6 @@ fn case_text(number: usize) -> String {
 }
 
 const GOVERNING: [&str; 2] = ["gate_rule", "limit"];
-
-#[test]
-fn every_file_that_is_a_kind_is_registered_under_its_name() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/perturb");
-    let mut files = BTreeSet::new();
-    for entry in fs::read_dir(folder).expect("the sources are there") {
-        let path = entry.expect("listed").path();
-        let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else {
-            continue;
-        };
-        let is_kind = path.extension().is_some_and(|extension| extension == "rs")
-            && stem != "tests"
-            && fs::read_to_string(&path)
-                .expect("read")
-                .contains("impl Perturbation for ");
-        if is_kind {
-            files.insert(stem.to_owned());
-        }
-    }
-    let names: Vec<&str> = ALL.iter().map(|kind| kind.name()).collect();
-    let distinct: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    assert_eq!(files, distinct);
-    assert_eq!(names.len(), distinct.len());
-    assert_eq!(names[..4], ["reorder", "pad_length", "pad_content", "swap"]);
-    for kind in ALL {
-        assert_eq!(
-            find(kind.name()).map(|found| found.name()),
-            Some(kind.name())
-        );
-        assert!(!kind.describe().is_empty());
-    }
-}
 
 #[test]
 fn what_a_kind_derives_is_made_once() {

@@ -89,24 +89,22 @@ fn assert_stable(before: &[(String, String)], after: &[(String, String)], seed: 
     let mut config = fixture::config(&GOVERNING);
     config.seed = seed;
     let changes = changes(&fixture::corpus(before), &fixture::corpus(after), &config);
+    let mut drawing = (0, 0);
     for kind in ALL.iter().map(|kind| kind.name()) {
-        let of_kind: Vec<bool> = changes
-            .iter()
-            .filter(|(of, _)| *of == kind)
-            .map(|(_, differs)| *differs)
-            .collect();
-        let changed = of_kind.iter().filter(|differs| **differs).count();
+        let of_kind = changes.iter().filter(|(of, _)| *of == kind);
+        let all = of_kind.clone().count();
+        let changed = of_kind.filter(|(_, differs)| *differs).count();
+        // 3 units of 51 cases on average: 6 % are expected of pad_content alone.
         let most = if matches!(kind, "pad_content" | "swap") {
-            of_kind.len() / 10
+            drawing = (drawing.0 + changed, drawing.1 + all);
+            all / 6
         } else {
             0
         };
-        assert!(
-            changed <= most,
-            "{kind}: {changed} of {} changed",
-            of_kind.len()
-        );
+        assert!(changed <= most, "{kind}: {changed} of {all} changed");
     }
+    let (changed, all) = drawing;
+    assert!(changed <= all / 10, "{changed} of {all} changed");
 }
 
 proptest! {

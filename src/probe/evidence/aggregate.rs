@@ -49,7 +49,12 @@ pub(super) struct Figures<'a> {
 
 impl Figures<'_> {
     /// The mean over the samples of the variants that `pick` takes; uniform over samples.
-    pub(super) fn mean(&self, pick: &dyn Fn(&VariantRecord) -> bool, turn: Turn, detail: Detail) -> Metric {
+    pub(super) fn mean(
+        &self,
+        pick: &dyn Fn(&VariantRecord) -> bool,
+        turn: Turn,
+        detail: Detail,
+    ) -> Metric {
         let mut distances = Vec::new();
         let mut clusters = Vec::new();
         let mut failed = 0;

@@ -59,7 +59,10 @@ pub(super) fn metrics(
 
     let invariance = figures.mean(&is(Figure::Invariance), Turn::Stability, Detail::Cells);
     let sensitivity = figures.mean(&is(Figure::Sensitivity), Turn::Distance, Detail::Cells);
-    put("kelvin_score".into(), figures.kelvin(&invariance, &sensitivity));
+    put(
+        "kelvin_score".into(),
+        figures.kelvin(&invariance, &sensitivity),
+    );
     put("invariance_case_mean".into(), case_mean(&invariance));
     put("sensitivity_case_mean".into(), case_mean(&sensitivity));
     if config.noise_floor.is_some() {
@@ -93,7 +96,10 @@ pub(super) fn metrics(
         }
     }
     let pads = |variant: &VariantRecord| matches!(&*variant.kind, "pad_length" | "pad_content");
-    put("invariance.pad".into(), figures.mean(&pads, Turn::Stability, Detail::None));
+    put(
+        "invariance.pad".into(),
+        figures.mean(&pads, Turn::Stability, Detail::None),
+    );
     for governing in &config.governing_types {
         let of_type = |variant: &VariantRecord| {
             is(Figure::Sensitivity)(variant) && variant.unit_type.as_ref() == Some(governing)
@@ -109,7 +115,10 @@ pub(super) fn metrics(
     };
     if enabled(Figure::Condition) {
         let condition = figures.mean(&is(Figure::Condition), Turn::Distance, Detail::Cases);
-        put("content_effect".into(), content_effect(&sensitivity, &condition));
+        put(
+            "content_effect".into(),
+            content_effect(&sensitivity, &condition),
+        );
         put("sensitivity_condition".into(), condition);
     }
     if enabled(Figure::Mechanical) {
@@ -151,10 +160,18 @@ fn gated(mut metric: Metric) -> Metric {
 
 /// The mean of the cases' own means, so that one large case cannot hide the others.
 fn case_mean(metric: &Metric) -> Metric {
-    let values: Vec<f64> = metric.per_case.values().filter_map(|case| case.value).collect();
+    let values: Vec<f64> = metric
+        .per_case
+        .values()
+        .filter_map(|case| case.value)
+        .collect();
     let clusters: Vec<(f64, usize)> = values.iter().map(|value| (*value, 1)).collect();
-    let value = stats::mean(&values)
-        .ok_or_else(|| metric.reason.clone().unwrap_or_else(|| "no case has a value".to_owned()));
+    let value = stats::mean(&values).ok_or_else(|| {
+        metric
+            .reason
+            .clone()
+            .unwrap_or_else(|| "no case has a value".to_owned())
+    });
     Metric::new(value, values.len(), metric.n_failed)
         .interval(ends(stats::clustered_interval(&clusters)))
 }

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::notice::{Code, Notice};
 use crate::perturb::{self, Peers, Plan, Subject};
 use crate::probe::Ending;
-use crate::run::{FailureKind, Runner, Task};
+use crate::run::{Failure, FailureKind, Runner, Task};
 use crate::score::Scorer;
 
 /// What a measurement is about.
@@ -142,15 +142,21 @@ impl<'a> Measurement<'a> {
             &Rounds::once(),
         ));
         let inputs = &self.inputs;
-        self.runner.write_inputs(&tasks, &|task: &Task| inputs.text(task))?;
+        self.runner
+            .write_inputs(&tasks, &|task: &Task| inputs.text(task))?;
         self.ending = Ending::DryRun;
         Ok(())
     }
 
     /// What has been measured so far.
     pub(crate) fn evidence(&self) -> Evidence {
-        let mut evidence =
-            records::tell(self.survey, self.plans, &self.rounds, &self.outcomes, self.ending);
+        let mut evidence = records::tell(
+            self.survey,
+            self.plans,
+            &self.rounds,
+            &self.outcomes,
+            self.ending,
+        );
         if self.ending == Ending::Interrupted {
             evidence.notices.push(Notice::new(
                 Code::Interrupted,
@@ -167,8 +173,14 @@ impl<'a> Measurement<'a> {
     }
 
     fn baselines(&self) -> Vec<Task> {
-        let cases = self.survey.places.iter().map(|&place| &self.survey.corpus.cases[place]);
-        cases.map(|case| schedule::baseline(&case.name, 1)).collect()
+        let cases = self
+            .survey
+            .places
+            .iter()
+            .map(|&place| &self.survey.corpus.cases[place]);
+        cases
+            .map(|case| schedule::baseline(&case.name, 1))
+            .collect()
     }
 
     /// The places of the cases whose baseline has an answer.
@@ -190,7 +202,9 @@ impl<'a> Measurement<'a> {
 
     fn run_tasks(&mut self, phase: &'static str, tasks: Vec<Task>) -> anyhow::Result<()> {
         let inputs = &self.inputs;
-        let done = self.runner.run_all(phase, &tasks, &|task: &Task| inputs.text(task))?;
+        let done = self
+            .runner
+            .run_all(phase, &tasks, &|task: &Task| inputs.text(task))?;
         self.outcomes.take(tasks, done);
         Ok(())
     }
@@ -205,20 +219,7 @@ impl<'a> Measurement<'a> {
         let Some(Err(failure)) = outcome.map(|outcome| &outcome.result) else {
             return Ok(());
         };
-        if !matches!(
-            failure.kind,
-            FailureKind::DecisionMissing | FailureKind::DecisionRefused
-        ) {
-            return Ok(());
-        }
-        Err(anyhow!(
-            "the first baseline, of case `{}`, has no usable decision: {}\n  help: set \
-             `decision_field` in `{}` to a field whose value the scorer can compare; nothing else \
-             was run",
-            task.case,
-            failure.message,
-            self.survey.config.file.display(),
-        ))
+        unusable_decision(&task.case, failure, self.survey.config).map_or(Ok(()), Err)
     }
 
     fn forecast(&self, invocations: usize) -> Forecast {
@@ -243,4 +244,25 @@ impl<'a> Measurement<'a> {
             seconds: paid.max(paced),
         }
     }
+}
+
+/// The error of a first baseline that answers without a usable decision; none for other failures.
+pub(crate) fn unusable_decision(
+    case: &str,
+    failure: &Failure,
+    config: &Config,
+) -> Option<anyhow::Error> {
+    let unusable = matches!(
+        failure.kind,
+        FailureKind::DecisionMissing | FailureKind::DecisionRefused
+    );
+    unusable.then(|| {
+        anyhow!(
+            "the first baseline, of case `{case}`, has no usable decision: {}\n  help: set \
+             `decision_field` in `{}` to a field whose value the scorer can compare; nothing else \
+             was run",
+            failure.message,
+            config.file.display(),
+        )
+    })
 }

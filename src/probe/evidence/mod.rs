@@ -17,7 +17,7 @@ use crate::notice::Notice;
 use crate::probe::{CaseRecord, Ending, Metric};
 
 pub(crate) use inputs::Inputs;
-pub(crate) use measure::{Forecast, Measurement, Survey, plan};
+pub(crate) use measure::{Forecast, Measurement, Survey, plan, unusable_decision};
 
 /// What the evidence probe hands on.
 #[derive(Debug)]

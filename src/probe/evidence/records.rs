@@ -26,7 +26,10 @@ pub(super) fn tell(
         .iter()
         .map(|&place| {
             let name = survey.corpus.cases[place].name.to_string();
-            (name, record(survey, place, &plans[&place], rounds, outcomes))
+            (
+                name,
+                record(survey, place, &plans[&place], rounds, outcomes),
+            )
         })
         .collect();
     let mut notices = Vec::new();
@@ -106,7 +109,13 @@ fn record(
     });
     let insufficient = failed as f64 > INSUFFICIENT_ABOVE * made as f64;
     let mut notices = plan.notices.clone();
-    notices.extend(failure_notices(&case.name, &variants, made, failed, insufficient));
+    notices.extend(failure_notices(
+        &case.name,
+        &variants,
+        made,
+        failed,
+        insufficient,
+    ));
     let mut record = CaseRecord {
         file: case.file.clone(),
         folder: case.name.to_string(),
@@ -160,7 +169,11 @@ fn failure_notices(
     let by_kind = variants.iter().fold(BTreeMap::new(), |mut kinds, variant| {
         let (made, failed) = kinds.entry(variant.kind.as_str()).or_insert((0, 0));
         *made += variant.samples.len();
-        *failed += variant.samples.iter().filter(|s| s.failure.is_some()).count();
+        *failed += variant
+            .samples
+            .iter()
+            .filter(|s| s.failure.is_some())
+            .count();
         kinds
     });
     for (kind, (made, failed)) in by_kind {

@@ -1,0 +1,215 @@
+//! Two measurements side by side: paired by metric, by case and, where both sides had the same
+//! input, by variant. Everything else is counted as not comparable.
+
+mod change;
+mod pair;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::digest::Digest;
+use crate::probe::{Direction, Metric};
+
+pub(crate) use change::Change;
+
+/// What two values may differ by and still be the same.
+const GUARD: f64 = 1e-9;
+
+/// One side: what a report holds of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured<'a> {
+    /// The figures, by id.
+    pub(crate) metrics: &'a BTreeMap<String, Metric>,
+    /// The digest of every case that was looked at. A case without one cannot be seen to be edited.
+    pub(crate) inputs: BTreeMap<&'a str, Digest>,
+    /// The cases that the run was restricted to; empty means all.
+    pub(crate) only: &'a [String],
+}
+
+/// Two sides, metric by metric.
+#[derive(Clone, Debug)]
+pub(crate) struct Comparison<'a> {
+    /// Every metric of either side, by id.
+    pub(crate) metrics: BTreeMap<&'a str, MetricPair<'a>>,
+}
+
+/// One metric on both sides.
+#[derive(Clone, Debug)]
+pub(crate) struct MetricPair<'a> {
+    /// Which way is better.
+    pub(crate) direction: Direction,
+    /// Whether either side has it gated unless the configuration says otherwise.
+    pub(crate) gated: bool,
+    /// Which side has it.
+    pub(crate) presence: Presence,
+    /// What the base reports, over all of its own samples; null where it has none.
+    pub(crate) base: Option<f64>,
+    /// What the head reports.
+    pub(crate) head: Option<f64>,
+    /// Why the side that lacks a value lacks it.
+    pub(crate) reason: Option<&'a str>,
+    /// Every case of either side, by name; empty for a metric that has no values by case.
+    pub(crate) cases: BTreeMap<&'a str, CasePair<'a>>,
+}
+
+/// Which side has a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// Both, and they mean the same by it.
+    Both,
+    /// The head alone: it is new.
+    HeadOnly,
+    /// The base alone: coverage that was lost.
+    BaseOnly,
+    /// Both, and what is better on one is worse on the other.
+    Turned,
+}
+
+/// One case of a metric on both sides.
+#[derive(Clone, Debug)]
+pub(crate) struct CasePair<'a> {
+    /// What became of it.
+    pub(crate) change: Change,
+    /// The mean over the cells that both sides measured; where there is none, what that side
+    /// reports for the case.
+    pub(crate) base: Option<f64>,
+    /// The same of the head.
+    pub(crate) head: Option<f64>,
+    /// How much worse it is, in the metric's unit; none without a cell that both sides measured.
+    pub(crate) drop: Option<f64>,
+    /// How many samples of the metric each cell stands for.
+    pub(crate) samples: usize,
+    /// What the base measured, each with what the head measured for the same input: nothing where
+    /// it has none. Empty for cases that were added or edited.
+    pub(crate) cells: Vec<CellPair<'a>>,
+    /// How many variants of either side have no counterpart with the same input.
+    pub(crate) not_comparable: usize,
+}
+
+/// One variant on both sides, or the case itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CellPair<'a> {
+    /// The variant's name on the base; none for the case itself.
+    pub(crate) variant: Option<&'a str>,
+    /// The value of each repeat on the base.
+    pub(crate) base: &'a [Option<f64>],
+    /// The value of each repeat on the head.
+    pub(crate) head: &'a [Option<f64>],
+}
+
+/// How many cases and variants of a metric can be compared, and what became of the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Cases with at least one cell that both sides measured.
+    pub(crate) compared: usize,
+    /// Cells that both sides measured.
+    pub(crate) cells: usize,
+    /// Cases that only the head has.
+    pub(crate) added: usize,
+    /// Cases that only the base has.
+    pub(crate) removed: usize,
+    /// Cases whose text is another.
+    pub(crate) edited: usize,
+    /// Cases that one side could not measure, or whose variants all have other inputs.
+    pub(crate) unmeasured: usize,
+    /// Variants of compared cases without a counterpart of the same input.
+    pub(crate) not_comparable: usize,
+}
+
+/// Pairs two sides.
+pub(crate) fn compare<'a>(base: &Measured<'a>, head: &Measured<'a>) -> Comparison<'a> {
+    let ids: BTreeSet<&str> = [base, head]
+        .iter()
+        .flat_map(|side| side.metrics.keys())
+        .map(String::as_str)
+        .collect();
+    let metrics = ids
+        .into_iter()
+        .filter_map(|id| Some((id, pair::metric(id, base, head)?)))
+        .collect();
+    Comparison { metrics }
+}
+
+/// A value turned so that more is worse.
+pub(crate) fn loss(direction: Direction, value: f64) -> f64 {
+    match direction {
+        Direction::Higher => 1.0 - value,
+        Direction::Lower => value,
+    }
+}
+
+/// The mean of what was measured; none of nothing.
+fn mean(values: &[Option<f64>]) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0_u32);
+    for value in values.iter().flatten().filter(|value| value.is_finite()) {
+        sum += value;
+        count += 1;
+    }
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+impl<'a> MetricPair<'a> {
+    /// Counts the cases by what became of them.
+    pub(crate) fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for case in self.cases.values() {
+            match case.change {
+                Change::Added => counts.added += 1,
+                Change::Removed => counts.removed += 1,
+                Change::Edited => counts.edited += 1,
+                Change::Unmeasured => counts.unmeasured += 1,
+                Change::Win | Change::Loss | Change::Draw | Change::Regression => {
+                    counts.compared += 1;
+                    counts.cells += case.cells.iter().filter(|cell| cell.is_common()).count();
+                    counts.not_comparable += case.not_comparable;
+                }
+            }
+        }
+        counts
+    }
+
+    /// The cases in the order in which a person wants them: regressions, then by how much worse
+    /// they are, then by name.
+    pub(crate) fn worst_first(&self) -> Vec<(&'a str, &CasePair<'a>)> {
+        let mut cases: Vec<(&str, &CasePair<'_>)> = self
+            .cases
+            .iter()
+            .map(|(name, case)| (*name, case))
+            .collect();
+        let drop = |case: &CasePair<'_>| case.drop.unwrap_or(f64::NEG_INFINITY);
+        cases.sort_by(|(_, one), (_, other)| {
+            let regression = |case: &CasePair<'_>| case.change == Change::Regression;
+            regression(other)
+                .cmp(&regression(one))
+                .then(drop(other).total_cmp(&drop(one)))
+        });
+        cases
+    }
+}
+
+impl<'a> CasePair<'a> {
+    /// The variants that moved and by how much they are worse, worst first.
+    pub(crate) fn moved(&self, direction: Direction) -> Vec<(&'a str, f64)> {
+        let mut moved: Vec<(&str, f64)> = self
+            .cells
+            .iter()
+            .filter_map(|cell| Some((cell.variant?, cell.drop(direction)?)))
+            .filter(|(_, drop)| drop.abs() > GUARD)
+            .collect();
+        moved.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        moved
+    }
+}
+
+impl CellPair<'_> {
+    /// Whether both sides measured it.
+    pub(crate) fn is_common(&self) -> bool {
+        mean(self.base).is_some() && mean(self.head).is_some()
+    }
+
+    fn drop(&self, direction: Direction) -> Option<f64> {
+        Some(loss(direction, mean(self.head)?) - loss(direction, mean(self.base)?))
+    }
+}
+
+#[cfg(test)]
+mod tests;

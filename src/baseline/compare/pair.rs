@@ -1,0 +1,199 @@
+//! The pairing itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{CasePair, CellPair, Change, Measured, MetricPair, Presence, loss, mean};
+use crate::digest::Digest;
+use crate::probe::{CaseValue, Cell, Direction, Metric};
+
+/// Pairs one metric; none if neither side has it.
+pub(super) fn metric<'a>(
+    id: &str,
+    base: &Measured<'a>,
+    head: &Measured<'a>,
+) -> Option<MetricPair<'a>> {
+    let sides = (base.metrics.get(id), head.metrics.get(id));
+    let (presence, any) = match sides {
+        (Some(before), Some(after)) if before.direction == after.direction => {
+            (Presence::Both, after)
+        }
+        (Some(_), Some(after)) => (Presence::Turned, after),
+        (None, Some(after)) => (Presence::HeadOnly, after),
+        (Some(before), None) => (Presence::BaseOnly, before),
+        (None, None) => return None,
+    };
+    let value = |side: Option<&Metric>| side?.value.filter(|value| value.is_finite());
+    let gated = [sides.0, sides.1].iter().flatten().any(|side| side.gated);
+    Some(MetricPair {
+        direction: any.direction,
+        gated,
+        presence,
+        base: value(sides.0),
+        head: value(sides.1),
+        reason: [sides.0, sides.1]
+            .iter()
+            .flatten()
+            .find_map(|side| side.reason.as_deref()),
+        cases: cases(sides, (base, head), any.direction),
+    })
+}
+
+fn cases<'a>(
+    metrics: (Option<&'a Metric>, Option<&'a Metric>),
+    sides: (&Measured<'a>, &Measured<'a>),
+    direction: Direction,
+) -> BTreeMap<&'a str, CasePair<'a>> {
+    let names: BTreeSet<&str> = [metrics.0, metrics.1]
+        .iter()
+        .flatten()
+        .flat_map(|side| side.per_case.keys())
+        .map(String::as_str)
+        // A case outside what either run was restricted to is neither lost nor new.
+        .filter(|name| sides.0.covers(name) && sides.1.covers(name))
+        .collect();
+    let per_case = |side: Option<&'a Metric>, name: &str| side?.per_case.get(name);
+    names
+        .into_iter()
+        .map(|name| {
+            let values = (per_case(metrics.0, name), per_case(metrics.1, name));
+            let inputs = (sides.0.inputs.get(name), sides.1.inputs.get(name));
+            (name, case(values, inputs, direction))
+        })
+        .collect()
+}
+
+impl Measured<'_> {
+    fn covers(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
+}
+
+fn case<'a>(
+    values: (Option<&'a CaseValue>, Option<&'a CaseValue>),
+    inputs: (Option<&Digest>, Option<&Digest>),
+    direction: Direction,
+) -> CasePair<'a> {
+    let own = |side: Option<&CaseValue>| side?.value.filter(|value| value.is_finite());
+    let apart = |change, cells| CasePair {
+        change,
+        base: own(values.0),
+        head: own(values.1),
+        drop: None,
+        samples: 1,
+        cells,
+        not_comparable: 0,
+    };
+    let (base, head) = match values {
+        (Some(base), Some(head)) => (base, head),
+        // The case is there and the metric has nothing for it, or it is not there at all.
+        (Some(base), None) => {
+            let change = if inputs.1.is_some() {
+                Change::Unmeasured
+            } else {
+                Change::Removed
+            };
+            return apart(change, alone(base));
+        }
+        (None, _) => {
+            let change = if inputs.0.is_some() {
+                Change::Unmeasured
+            } else {
+                Change::Added
+            };
+            return apart(change, Vec::new());
+        }
+    };
+    if let (Some(before), Some(after)) = inputs
+        && before != after
+    {
+        return apart(Change::Edited, Vec::new());
+    }
+    let (cells, not_comparable) = cells(base, head);
+    let common: Vec<&CellPair<'_>> = cells.iter().filter(|cell| cell.is_common()).collect();
+    if common.is_empty() {
+        return CasePair {
+            not_comparable,
+            ..apart(Change::Unmeasured, cells)
+        };
+    }
+    let over = |side: fn(&CellPair<'a>) -> &'a [Option<f64>]| {
+        let sum: f64 = common.iter().filter_map(|cell| mean(side(cell))).sum();
+        sum / common.len() as f64
+    };
+    let (before, after) = (over(|cell| cell.base), over(|cell| cell.head));
+    CasePair {
+        change: Change::between(direction, before, after),
+        base: Some(before),
+        head: Some(after),
+        drop: Some(loss(direction, after) - loss(direction, before)),
+        samples: samples(base, head),
+        cells,
+        not_comparable,
+    }
+}
+
+/// A case without cells stands for as many samples as both sides took of it.
+fn samples(base: &CaseValue, head: &CaseValue) -> usize {
+    if base.cells.is_empty() && head.cells.is_empty() {
+        base.n.min(head.n).max(1)
+    } else {
+        1
+    }
+}
+
+/// The cells of the base, each with its counterpart; and how many of either side have none.
+fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, usize) {
+    if base.cells.is_empty() && head.cells.is_empty() {
+        let itself = CellPair {
+            variant: None,
+            base: repeats(base),
+            head: repeats(head),
+        };
+        return (vec![itself], 0);
+    }
+    // By the input, not by the name: names count up, and one more variant shifts them.
+    let by_input: BTreeMap<Digest, &Cell> =
+        head.cells.values().map(|cell| (cell.input, cell)).collect();
+    let mut paired = BTreeSet::new();
+    let cells: Vec<CellPair<'a>> = base
+        .cells
+        .iter()
+        .map(|(variant, cell)| {
+            let other = by_input
+                .get(&cell.input)
+                .filter(|_| paired.insert(cell.input));
+            CellPair {
+                variant: Some(variant),
+                base: &cell.values,
+                head: other.map_or(&[], |cell| cell.values.as_slice()),
+            }
+        })
+        .collect();
+    let alone = base.cells.len() + head.cells.len() - 2 * paired.len();
+    (cells, alone)
+}
+
+/// What the base measured of a case that the head lacks.
+fn alone(base: &CaseValue) -> Vec<CellPair<'_>> {
+    let cell = |variant, base| CellPair {
+        variant,
+        base,
+        head: &[],
+    };
+    if base.cells.is_empty() {
+        return vec![cell(None, repeats(base))];
+    }
+    base.cells
+        .iter()
+        .map(|(variant, values)| cell(Some(variant.as_str()), &values.values))
+        .collect()
+}
+
+/// The repeats of a case, or its value as the only one.
+fn repeats(case: &CaseValue) -> &[Option<f64>] {
+    if case.repeats.is_empty() {
+        std::slice::from_ref(&case.value)
+    } else {
+        &case.repeats
+    }
+}

@@ -1,0 +1,3 @@
+//! The baseline: what a run is compared with, and the comparison.
+
+pub(crate) mod compare;

@@ -1,0 +1,106 @@
+//! What is there already, and what comes beside it.
+
+use std::fs;
+
+use super::{complete, load, project, run};
+use crate::cli::init::Request;
+use crate::exit::Exit;
+
+#[test]
+fn nothing_is_overwritten_without_force() {
+    let folder = project();
+    let config = folder.path().join("kelvin.yaml");
+    fs::write(&config, "mine").expect("written");
+    let error = run(&complete(folder.path()), None).0.expect_err("refused");
+    assert_eq!(Exit::of(&error), Exit::Misused);
+    assert!(error.to_string().contains("--force"), "{error}");
+    assert_eq!(fs::read(&config).expect("read"), b"mine");
+    let forced = Request {
+        force: true,
+        ..complete(folder.path())
+    };
+    assert_eq!(run(&forced, None).0.expect("written"), Exit::Passed);
+    load(folder.path());
+}
+
+#[test]
+fn a_workflow_that_is_there_is_kept_unless_forced() {
+    let folder = project();
+    let place = folder.path().join(".github/workflows");
+    fs::create_dir_all(&place).expect("made");
+    fs::write(place.join("kelvin.yml"), "mine").expect("written");
+    let request = Request {
+        workflow: Some(true),
+        ..complete(folder.path())
+    };
+    let error = run(&request, None).0.expect_err("refused");
+    assert!(error.to_string().contains("kelvin.yml"), "{error}");
+    assert!(!folder.path().join("kelvin.yaml").exists());
+    assert_eq!(
+        run(
+            &Request {
+                force: true,
+                ..request.clone()
+            },
+            None
+        )
+        .0
+        .expect("written"),
+        Exit::Passed
+    );
+    assert_ne!(fs::read(place.join("kelvin.yml")).expect("read"), b"mine");
+    fs::remove_file(folder.path().join("kelvin.yaml")).expect("removed");
+    assert_eq!(
+        run(&request, None).0.expect("it is as it would be"),
+        Exit::Passed
+    );
+}
+
+#[test]
+fn a_gitignore_keeps_its_lines_and_gets_ours_once() {
+    for (before, after) in [
+        ("", "/kelvin/\n/.kelvin-cache/\n"),
+        ("target", "target\n/kelvin/\n/.kelvin-cache/\n"),
+        ("a\r\nb\r\n", "a\r\nb\r\n/kelvin/\r\n/.kelvin-cache/\r\n"),
+        ("kelvin\n", "kelvin\n/.kelvin-cache/\n"),
+        ("kelvin/\n.kelvin-cache\n", "kelvin/\n.kelvin-cache\n"),
+    ] {
+        let folder = project();
+        let path = folder.path().join(".gitignore");
+        fs::write(&path, before).expect("written");
+        let request = Request {
+            gitignore: Some(true),
+            force: true,
+            ..complete(folder.path())
+        };
+        for _ in 0..2 {
+            assert_eq!(run(&request, None).0.expect("written"), Exit::Passed);
+            assert_eq!(fs::read_to_string(&path).expect("read"), after);
+        }
+    }
+}
+
+#[test]
+fn in_a_repository_the_workflow_stands_at_its_top_and_names_the_configuration() {
+    let top = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(top.path().join(".git")).expect("made");
+    fs::write(top.path().join("requirements.txt"), "").expect("written");
+    let inner = top.path().join("my pipeline");
+    fs::rename(project().path(), &inner).expect("moved");
+    let request = Request {
+        workflow: Some(true),
+        ..complete(&inner)
+    };
+    assert_eq!(run(&request, None).0.expect("written"), Exit::Passed);
+    let text = fs::read_to_string(top.path().join(".github/workflows/kelvin.yml")).expect("read");
+    assert!(
+        text.contains("          config: my pipeline/kelvin.yaml\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("          setup: pip install -r requirements.txt\n"),
+        "{text}"
+    );
+    // In a repository the output folder is kept out of it without being asked.
+    assert!(inner.join(".gitignore").exists() && !top.path().join(".gitignore").exists());
+}

@@ -1,0 +1,58 @@
+//! What the written configuration says.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use crate::cli::init::template::{Answers, configuration};
+use crate::config::Config;
+
+#[test]
+fn the_commented_lines_say_what_holds_anyway() {
+    let plain = configuration(&Answers::default());
+    let file = Path::new("kelvin.yaml");
+    let mut options = 0;
+    let uncommented: String = plain
+        .lines()
+        .map(|line| match line.strip_prefix("# ") {
+            Some(option) if option.split_once(':').is_some_and(|(key, _)| is_key(key)) => {
+                options += 1;
+                format!("{option}\n")
+            }
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    assert!(options >= 8, "{uncommented}");
+    let [one, other] = [&plain, &uncommented]
+        .map(|text| format!("{:?}", Config::parse(text, file).expect("it loads")));
+    assert_eq!(one, other);
+}
+
+fn is_key(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_answered_the_file_says_the_same(
+        before in any::<String>().prop_map(|text| text.replace(|c: char| c.is_control(), "?")),
+        cases in "\\PC*[^\\s\\p{C}]\\PC*",
+        field in "[^/\\s]\\PC*",
+        types in proptest::collection::btree_set("[a-z0-9#:'\"%@-]{1,8}x", 0..4),
+    ) {
+        prop_assume!(!before.contains('$') && !before.contains('{'));
+        let types: Vec<String> = types.into_iter().filter(|name| !name.starts_with('#')).collect();
+        let answers = Answers {
+            run: format!("{before} {{input}} {{output}}"),
+            cases: cases.clone(),
+            decision_field: field.clone(),
+            governing_types: types.clone(),
+        };
+        let config = Config::parse(&configuration(&answers), Path::new("kelvin.yaml"));
+        let config = config.map_err(|error| TestCaseError::fail(format!("{error:#}")))?;
+        prop_assert_eq!(config.run, answers.run.trim());
+        prop_assert_eq!(config.cases, cases);
+        prop_assert_eq!(config.decision_field.as_str(), &*field);
+        prop_assert_eq!(config.governing_types, types);
+    }
+}

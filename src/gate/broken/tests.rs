@@ -1,0 +1,120 @@
+use super::super::look::Cell;
+use super::*;
+
+/// A case of one cell.
+fn case(base: &[f64], head: &[f64]) -> Case {
+    Case {
+        cells: vec![Cell {
+            base: base.iter().copied().map(Some).collect(),
+            head: head.iter().copied().map(Some).collect(),
+        }],
+        weight: 1.0,
+    }
+}
+
+/// A suite of cases that never vary and hold, of which the last is the one in question.
+fn suite(count: usize, base: &[f64], head: &[f64]) -> Vec<Case> {
+    let mut cases = vec![case(&[0.0; 3], &[0.0]); count - 1];
+    cases.push(case(base, head));
+    cases
+}
+
+fn judge(cases: &[Case]) -> Finding {
+    Guard::of(cases, 1, false).judge(cases.last().unwrap(), true)
+}
+
+#[test]
+fn the_evidence_agrees_with_the_oracle() {
+    // Computed with scipy.special.betaln.
+    let cases = suite(50, &[0.0; 3], &[1.0]);
+    let guard = Guard::of(&cases, 1, false);
+    let runs = Runs::of(&cases[49]).unwrap();
+    for (bad, all, want) in [
+        (1, 1, 407.7),
+        (2, 2, 3634.161_747_343_567),
+        (3, 3, 18_142.013_466_042_157),
+    ] {
+        let got = guard.evidence(&runs, bad, all).exp();
+        assert!((got / want - 1.0).abs() < 1e-9, "{got} {want}");
+    }
+}
+
+#[test]
+fn one_case_that_fell_to_nothing_among_fifty_is_found_by_its_second_run() {
+    assert_eq!(judge(&suite(50, &[0.0; 3], &[1.0])), Finding::Rerun(2));
+    assert_eq!(
+        judge(&suite(50, &[0.0; 3], &[1.0, 1.0])),
+        Finding::Broken { bad: 2, runs: 2 }
+    );
+}
+
+#[test]
+fn a_case_that_is_well_again_when_run_again_is_dropped() {
+    let finding = judge(&suite(20, &[0.0; 3], &[1.0, 0.0, 0.0, 0.0]));
+    assert_eq!(finding, Finding::Clear);
+}
+
+#[test]
+fn a_first_run_that_is_less_than_half_worse_raises_nothing() {
+    assert_eq!(
+        judge(&suite(20, &[0.0; 3], &[0.49, 1.0, 1.0])),
+        Finding::Clear
+    );
+    assert!(matches!(
+        judge(&suite(20, &[0.0; 3], &[0.5])),
+        Finding::Rerun(_)
+    ));
+    // Worse than the median, not than the best run.
+    assert_eq!(judge(&suite(20, &[0.0, 0.4, 0.5], &[0.8])), Finding::Clear);
+}
+
+#[test]
+fn a_case_that_was_always_noisy_needs_more_than_its_noise() {
+    let noisy = |head: &[f64]| judge(&suite(20, &[0.0, 1.0, 0.0, 1.0, 0.0], head));
+    assert!(matches!(noisy(&[1.0, 1.0]), Finding::Rerun(_)));
+    assert_eq!(noisy(&[1.0, 0.0, 1.0]), Finding::Clear);
+}
+
+#[test]
+fn with_fewer_than_three_base_runs_it_only_warns() {
+    for base in [vec![0.0], vec![0.0; 2]] {
+        let finding = judge(&suite(20, &base, &[1.0; 8]));
+        assert_eq!(finding, Finding::Suspected { bad: 8, runs: 8 });
+    }
+}
+
+#[test]
+fn more_cases_and_more_metrics_ask_for_more_evidence() {
+    let cases = suite(20, &[0.0; 3], &[1.0, 1.0]);
+    let judge = |gated| Guard::of(&cases, gated, false).judge(&cases[19], true);
+    assert_eq!(judge(1), Finding::Broken { bad: 2, runs: 2 });
+    assert_eq!(judge(5), Finding::Rerun(3));
+}
+
+#[test]
+fn it_asks_for_no_more_than_eight_runs_and_for_none_where_there_can_be_none() {
+    let cases = suite(2_000, &[0.0, 1.0, 0.0], &[1.0; 8]);
+    assert_eq!(judge(&cases), Finding::Suspected { bad: 8, runs: 8 });
+    let cases = suite(50, &[0.0; 3], &[1.0]);
+    let guard = Guard::of(&cases, 1, false);
+    assert_eq!(
+        guard.judge(&cases[49], false),
+        Finding::Suspected { bad: 1, runs: 1 }
+    );
+}
+
+#[test]
+fn a_declared_deterministic_case_is_broken_by_one_run() {
+    let cases = suite(5, &[0.0], &[1.0]);
+    let guard = Guard::of(&cases, 1, true);
+    assert_eq!(
+        guard.judge(&cases[4], true),
+        Finding::Broken { bad: 1, runs: 1 }
+    );
+}
+
+#[test]
+fn a_case_that_the_head_did_not_measure_is_not_judged() {
+    let cases = suite(5, &[0.0; 3], &[]);
+    assert_eq!(judge(&cases), Finding::Clear);
+}

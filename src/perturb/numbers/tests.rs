@@ -1,0 +1,127 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn labels() -> Vec<String> {
+    let words = crate::config::words::Words::load(std::path::Path::new(""), &[], None);
+    words.expect("the shipped lists load").number_labels
+}
+
+fn scaled(text: &str, factor: u32) -> String {
+    let edits = amounts(text, 0..text.len(), &labels())
+        .into_iter()
+        .map(|range| {
+            (
+                range.clone(),
+                times(&text[range], factor).expect("an amount is a number"),
+            )
+        })
+        .collect();
+    crate::perturb::edit::apply(text, &edits)
+}
+
+#[test]
+fn m7_amounts_keep_their_style() {
+    for (text, doubled) in [
+        ("A fee of $1,000 applies.", "A fee of $2,000 applies."),
+        (
+            "a total of 1,234,567.89 euros",
+            "a total of 2,469,135.78 euros",
+        ),
+        ("1234567.5 units", "2469135.0 units"),
+        ("up to $60K or £1.5M", "up to $120K or £3.0M"),
+        ("a balance of -5 and −7.25", "a balance of -10 and −14.50"),
+        (
+            "for 3-5 days, 10–20 at most",
+            "for 6-10 days, 20–40 at most",
+        ),
+        (
+            "$3-$5 and 10%-12.5% and 5k-10k",
+            "$6-$10 and 20%-25.0% and 10k-20k",
+        ),
+        ("a 30-day notice", "a 60-day notice"),
+        ("(within 12 months)", "(within 24 months)"),
+        ("below 12.5%, or 0.05%.", "below 25.0%, or 0.10%."),
+        (".5 percent", "1.0 percent"),
+        ("999 people and 5,001", "1998 people and 10,002"),
+        ("1.234.567 or 1.234,56 €", "2.469.134 or 2.469,12 €"),
+        ("CHF 1'500 and ₹1,00,000", "CHF 3'000 and ₹2,00,000"),
+        ("12 000 or 12\u{a0}000 kg", "24 000 or 24\u{a0}000 kg"),
+        ("A score of 640 in 2024.", "A score of 1280 in 2024."),
+        (
+            "2000 employees, USD 2000, $2000",
+            "4000 employees, USD 4000, $4000",
+        ),
+        ("score >=640 and <5", "score >=1280 and <10"),
+        ("\u{1}\u{1}5\u{1}\u{1} days", "\u{1}\u{1}10\u{1}\u{1} days"),
+        ("$5/month at 60 km/h, 3x", "$10/month at 120 km/h, 6x"),
+        ("wait 5. Then 7", "wait 10. Then 14"),
+        ("US$40 and 500MB in 12h", "US$80 and 1000MB in 24h"),
+        ("between 5 and 10, 15 or 20", "between 10 and 20, 30 or 40"),
+        ("age 18+", "age 36+"),
+    ] {
+        assert_eq!(scaled(text, 2), doubled);
+    }
+}
+
+#[test]
+fn m7_what_is_no_amount_is_left_alone() {
+    for text in [
+        "on 2024-04-24, 24/04/2024 and 24.04.2024",
+        "on 24 April 2024, April 24, 2024, May 5 and 6, and 3 Dec.",
+        "in 2024, since 1999, and 2023-2024 or 2023–24",
+        "at 12:30, 09:05:30, 9 am, 5 p.m., 7 o'clock and 14h30",
+        "version 3, v2.1, 3.2.1 and python3.11",
+        "the 1st, 2nd, 3rd and 24th",
+        "1. Scope",
+        "1) scope",
+        "(1) scope and (2) terms [3]",
+        "Section 3.2, Sections 4, 5 and 6, § 7, Clause 8, steps 1 to 3",
+        "Categories 2 and 3, Appendices 4 or 5, Classes 1–2",
+        "Tier 1, level 2, ISO 27001, RFC 2119, No. 7, #12",
+        "AB-12, Q3, COVID-19, mid-2024, x86, IPv4, B2B",
+        "+1 555 0100, 555-0100, 555-1234, 555 01 00",
+        "account 4111111111111111 or 007",
+        "192.168.0.1, http://a.b/5, me@7.org, C:\\9",
+        "3D, 5G, 2FA, 4x4, 3a7f, 1990s, the '90s",
+        "1/2 of it, 24/7, a ratio of 10:1, report-2.pdf, 5_000",
+        "1,2345 and 1,2,3",
+        "none at all",
+    ] {
+        assert_eq!(scaled(text, 2), text);
+    }
+}
+
+#[test]
+fn m7_decimals_are_exact() {
+    assert_eq!(times("0.1", 3).as_deref(), Some("0.3"));
+    assert_eq!(times("1234567.5", 2).as_deref(), Some("2469135.0"));
+    assert_eq!(times("0.07", 100).as_deref(), Some("7.00"));
+    assert_eq!(
+        times("99999999999999999999.99", 10).as_deref(),
+        Some("999999999999999999999.90")
+    );
+    assert_eq!(times("0", 5).as_deref(), Some("0"));
+    assert_eq!(times(".25", 2).as_deref(), Some(".50"));
+    assert_eq!(times("9,99,999", 2).as_deref(), Some("19,99,998"));
+    assert_eq!(times("1.2.3", 2), None);
+    assert_eq!(times("", 2), None);
+}
+
+proptest! {
+    #[test]
+    fn m7_whole_numbers_are_multiplied(number in 0_u64..1_000_000_000, factor in 1_u32..101) {
+        let expected = (number * u64::from(factor)).to_string();
+        prop_assert_eq!(times(&number.to_string(), factor), Some(expected));
+    }
+
+    #[test]
+    fn any_text_has_amounts_that_are_numbers(text in "\\PC{0,40}|[0-9.,'/:$%a-c \\-–()\\[\\]]{0,24}") {
+        let mut end = 0;
+        for range in amounts(&text, 0..text.len(), &labels()) {
+            prop_assert!(end <= range.start && range.start < range.end);
+            end = range.end;
+            prop_assert!(times(&text[range], 2).is_some());
+        }
+    }
+}
