@@ -80,6 +80,9 @@ pub(crate) fn config(governing: &[&str]) -> Config {
         },
         noise_floor: None,
         scorer: ScorerSettings::Exact,
+        name: None,
+        baseline: crate::config::BaselineSettings::default(),
+        gate: crate::config::GateSettings::default(),
     }
 }
 

@@ -17,10 +17,24 @@ pub(crate) struct Outline {
     pub(crate) text: String,
 }
 
+impl Outline {
+    /// Whether a heading that comes after the text would be one.
+    pub(crate) fn is_closed(&self) -> bool {
+        let probe = |shape: &[String]| {
+            shape.len() >= 2
+                && shape[shape.len() - 2].contains("Start(Heading { level: H2")
+                && shape[shape.len() - 1].contains("Heading(H2)")
+        };
+        self.text.ends_with(PROBE) && probe(&self.shape)
+    }
+}
+
+/// A heading that comes after the text; what the text leaves open shows in what becomes of it.
+const PROBE: &str = "probe";
+
 /// The structure of a unit.
 pub(crate) fn outline(text: &str) -> Outline {
-    // What the unit leaves open shows in what becomes of the heading.
-    let source = format!("{}\n\n## probe\n", for_parser(text));
+    let source = format!("{}\n\n## {PROBE}\n", for_parser(text));
     let mut outline = Outline {
         shape: Vec::new(),
         text: String::new(),

@@ -236,6 +236,9 @@ pub(super) fn settle(
             .enabled
             .then(|| NonZeroUsize::new(raw.noise_floor.replications))
             .flatten(),
+        name: raw.name,
+        baseline: raw.baseline,
+        gate: raw.gate,
         scorer: match raw.scorer {
             RawScorer::Exact => ScorerSettings::Exact,
             RawScorer::Set => ScorerSettings::Set,

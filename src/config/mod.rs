@@ -19,6 +19,11 @@ use std::time::Duration;
 
 pub(crate) use quote::quote;
 use unicode_normalization::UnicodeNormalization as _;
+pub(crate) use raw::gate::{
+    RawBaseline as BaselineSettings, RawFailOrWarn as FailOrWarn, RawGate as GateSettings,
+    RawMetricRule as MetricRule, RawOnSuspected as OnSuspected, RawPolicy as MetricPolicy,
+    RawRule as GateRule, RawSource as BaselineSource,
+};
 use words::Words;
 
 /// Everything a check needs to know, read and checked up front.
@@ -58,6 +63,12 @@ pub(crate) struct Config {
     pub(crate) noise_floor: Option<NonZeroUsize>,
     /// How two decisions are compared.
     pub(crate) scorer: ScorerSettings,
+    /// The name of this configuration among several in a repository.
+    pub(crate) name: Option<String>,
+    /// Where the report that a change is compared with comes from.
+    pub(crate) baseline: BaselineSettings,
+    /// When a change does not pass.
+    pub(crate) gate: GateSettings,
 }
 
 /// Where the decision stands in the JSON object that the pipeline writes.

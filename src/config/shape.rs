@@ -72,8 +72,11 @@ impl Walk<'_> {
             return;
         };
         for (key, value) in entries {
-            match properties(schema).find(|(name, _)| *name == key.text) {
-                Some((_, inner)) => {
+            let known = properties(schema).find(|(name, _)| *name == key.text);
+            // A mapping from names of the user's own has one schema for all of them.
+            let any = schema.get("additionalProperties").filter(|any| any.is_object());
+            match known.map(|(_, inner)| inner).or(any) {
+                Some(inner) => {
                     self.path.push(key.text.clone());
                     self.node(value, inner);
                     self.path.pop();

@@ -3,20 +3,36 @@
 //! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`plan`] names
 //! them, leaves out the vacuous ones and writes down what each one did.
 
+mod bullet_reformat;
+mod comparator_flip;
+mod condition;
+mod discourse_marker_injection;
+mod drop;
 mod edit;
+mod hedge_injection;
+mod meta_commentary_injection;
+mod non_governing_duplication;
 mod notes;
 mod numbers;
+mod numeric_magnitude;
 mod pad_content;
 mod pad_length;
 mod pads;
 mod peers;
 mod phrase;
 mod plan;
+mod polarity_flip;
+mod politeness_injection;
+mod punctuation_normalize;
 mod render;
 mod reorder;
+mod rewrite;
 mod ring;
 mod sentence;
+mod sites;
 mod swap;
+mod swap_condition;
+mod whitespace_jitter;
 
 use std::sync::Arc;
 
@@ -37,6 +53,19 @@ pub(crate) static ALL: &[&dyn Perturbation] = &[
     &pad_length::PadLength,
     &pad_content::PadContent,
     &swap::Swap,
+    &swap_condition::SwapCondition,
+    &numeric_magnitude::NumericMagnitude,
+    &comparator_flip::ComparatorFlip,
+    &polarity_flip::PolarityFlip,
+    &whitespace_jitter::WhitespaceJitter,
+    &punctuation_normalize::PunctuationNormalize,
+    &bullet_reformat::BulletReformat,
+    &non_governing_duplication::NonGoverningDuplication,
+    &hedge_injection::HedgeInjection,
+    &politeness_injection::PolitenessInjection,
+    &discourse_marker_injection::DiscourseMarkerInjection,
+    &meta_commentary_injection::MetaCommentaryInjection,
+    &drop::Drop,
 ];
 
 /// A kind by its name.
@@ -107,7 +136,7 @@ pub(crate) trait Perturbation: Sync {
         false
     }
 
-    /// Whether it rewrites units of governing types only; its variants are then named after the type.
+    /// Whether it rewrites units of governing types only.
     fn per_governing_type(&self) -> bool {
         false
     }
@@ -194,7 +223,7 @@ impl Piece {
 /// A variant as a kind proposes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    /// The type it is about, where it is about one.
+    /// The type it is about, where it is about one; the variant is then named after it.
     pub(crate) unit_type: Option<Arc<str>>,
     /// What follows the preamble.
     pub(crate) pieces: Vec<Piece>,

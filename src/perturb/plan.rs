@@ -35,10 +35,10 @@ fn plan_kind(
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     for draft in proposal.drafts {
         let stem = match &draft.unit_type {
-            Some(unit_type) if kind.per_governing_type() => {
+            Some(unit_type) => {
                 format!("{}-{}", kind.name(), file::slug(unit_type))
             }
-            _ => kind.name().to_owned(),
+            None => kind.name().to_owned(),
         };
         // Numbered before anything is left out: a variant keeps its name when another goes.
         let number = numbers.entry(stem.clone()).or_insert(0);

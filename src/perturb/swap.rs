@@ -95,7 +95,7 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, count: SwapCount, propos
             if most <= wanted {
                 all(&units, &own, ring)
             } else {
-                some(subject, &units, &own, ring, wanted)
+                some(subject, Swap.name(), &units, &own, ring, wanted)
             }
         }
     };
@@ -114,7 +114,11 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, count: SwapCount, propos
 
 /// Every pair of an own unit and a rule of another case, in the order of the document and of the
 /// case names.
-fn all(units: &[usize], own: &BTreeSet<Digest>, ring: &Ring<Rule>) -> Vec<(usize, Rule)> {
+pub(super) fn all(
+    units: &[usize],
+    own: &BTreeSet<Digest>,
+    ring: &Ring<Rule>,
+) -> Vec<(usize, Rule)> {
     let mut others: Vec<Rule> = ring
         .iter()
         .filter(|rule| !own.contains(&rule.sense))
@@ -130,18 +134,15 @@ fn all(units: &[usize], own: &BTreeSet<Digest>, ring: &Ring<Rule>) -> Vec<(usize
 
 /// So many distinct pairs, fewer than there are: the own units take turns, and a rule that has
 /// replaced one unit replaces another only when no fresh one is left.
-fn some(
+pub(super) fn some(
     subject: &Subject<'_>,
+    kind: &str,
     units: &[usize],
     own: &BTreeSet<Digest>,
     ring: &Ring<Rule>,
     wanted: usize,
 ) -> Vec<(usize, Rule)> {
-    let stream = format!(
-        "{} {}",
-        Swap.name(),
-        subject.case().units[units[0]].unit_type
-    );
+    let stream = format!("{kind} {}", subject.case().units[units[0]].unit_type);
     let mut turns = units.to_vec();
     subject.draw(&stream, 0).shuffle(&mut turns);
     let pool = ring.len() - own.iter().filter(|sense| ring.contains(sense)).count();

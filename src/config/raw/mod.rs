@@ -1,6 +1,8 @@
 //! `kelvin.yaml` as written. The JSON schema made from these types is what the file is checked
 //! against, what editors use, and what the reference in the documentation is compared with.
 
+pub(crate) mod gate;
+
 use std::num::NonZeroUsize;
 
 use schemars::generate::SchemaSettings;
@@ -82,6 +84,16 @@ pub(crate) struct RawConfig {
     /// How two decisions are compared: `exact`, `set`, or ordered levels.
     #[serde(default)]
     pub(crate) scorer: RawScorer,
+    /// The name of this configuration among several in a repository. Without it: its path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub(crate) name: Option<String>,
+    /// Where the report that a change is compared with comes from.
+    #[serde(default)]
+    pub(crate) baseline: gate::RawBaseline,
+    /// When a change does not pass.
+    #[serde(default)]
+    pub(crate) gate: gate::RawGate,
 }
 
 /// When a failed invocation is tried again.

@@ -109,7 +109,7 @@ impl Bench {
         let out = self.out();
         let runner = self.open(&out, start, &Silent);
         let outcomes = runner
-            .run_all("baselines", tasks, &|task| Cow::Owned(format!("{task}\n")))
+            .run_all("tests", tasks, &|task| Cow::Owned(format!("{task}\n")))
             .expect("the run goes on");
         (outcomes, runner.cost())
     }

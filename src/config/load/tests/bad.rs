@@ -73,7 +73,7 @@ pub(super) fn keys() -> Vec<Bad> {
         with("Seed: 4", &["did you mean `seed`?"]),
         with(
             "colour: red",
-            &["unknown key `colour`", "known here: cache, cases"],
+            &["unknown key `colour`", "known here: baseline, cache, cases"],
         ),
         with(
             "cache_dir: x",

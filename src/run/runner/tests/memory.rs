@@ -77,7 +77,7 @@ fn without_a_fingerprint_nothing_is_cached_or_resumed_and_that_is_told() {
     bench.run(&tasks(2));
     let out = bench.out();
     let runner = bench.open(&out, Start::Resume, &Silent);
-    runner.run_all("baselines", &tasks(2), &|_| "x".into()).expect("run");
+    runner.run_all("tests", &tasks(2), &|_| "x".into()).expect("run");
     assert_eq!(bench.calls(), 4);
     let told: Vec<_> = runner
         .notices()
@@ -160,7 +160,7 @@ fn p6_an_edited_input_is_run_again() {
         "case-000" => Cow::Borrowed("edited"),
         _ => Cow::Owned(format!("{task}\n")),
     };
-    let done = runner.run_all("baselines", &tasks(2), &text).expect("run");
+    let done = runner.run_all("tests", &tasks(2), &text).expect("run");
     assert_eq!(
         decisions(&done),
         [Some(json!("edited")), Some(json!("case-001/baseline"))]
@@ -194,7 +194,7 @@ fn two_runs_at_once_share_a_cache() {
             scope.spawn(move || {
                 let runner = bench.open(out, Start::Fresh, &Silent);
                 let done = runner
-                    .run_all("baselines", &tasks(40), &|task| task.to_string().into())
+                    .run_all("tests", &tasks(40), &|task| task.to_string().into())
                     .expect("run");
                 assert!(decisions(&done).iter().all(Option::is_some));
                 assert!(runner.notices().is_empty());
@@ -203,7 +203,7 @@ fn two_runs_at_once_share_a_cache() {
     });
     let runner = bench.open(&one, Start::Fresh, &Silent);
     runner
-        .run_all("baselines", &tasks(40), &|task| task.to_string().into())
+        .run_all("tests", &tasks(40), &|task| task.to_string().into())
         .expect("run");
     assert_eq!(runner.cost().cache_hits, 40);
 }

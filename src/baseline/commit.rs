@@ -1,0 +1,247 @@
+//! Which commit a change is compared with, and how far back its history is known.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use anyhow::Context as _;
+use git2::{Oid, Repository};
+
+use super::remote::Remote;
+
+/// What the event that started a run says about where the change begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hint {
+    /// A revision that somebody asked for; nothing else counts then.
+    pub(crate) asked: Option<String>,
+    /// `merge_group.base_sha` of a merge queue.
+    pub(crate) merge_group_base: Option<String>,
+    /// The pull request.
+    pub(crate) pull_request: Option<PullRequest>,
+    /// `before` of a push; none where the branch is new.
+    pub(crate) before: Option<String>,
+    /// The default branch, where the event names it.
+    pub(crate) default_branch: Option<String>,
+}
+
+/// A pull request, as far as the history is concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PullRequest {
+    /// The tip of the branch that is to be merged.
+    pub(crate) head: String,
+    /// The branch it is to be merged into, without `refs/heads/`.
+    pub(crate) base_ref: String,
+}
+
+/// The commit a change is compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Base {
+    /// Which one.
+    pub(crate) commit: Oid,
+    /// Why this one, in words that fit after "the base is".
+    pub(crate) why: String,
+}
+
+/// Finds the base; fetches what is needed for that and no more.
+///
+/// # Errors
+///
+/// In words for the notice that explains why there is no baseline: what is missing and what to do.
+pub(crate) fn base(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Base> {
+    let of = |commit: Oid, why: &str| Base {
+        commit,
+        why: why.to_owned(),
+    };
+    if let Some(revision) = &hint.asked {
+        return named(repo, remote, revision)
+            .map(|commit| of(commit, &format!("`{revision}`, which was asked for")));
+    }
+    if let Some(sha) = &hint.merge_group_base {
+        return named(repo, remote, sha).map(|commit| of(commit, "the base of the merge group"));
+    }
+    let head = head(repo)?;
+    if let Some(request) = &hint.pull_request {
+        if let Some(parent) = other_parent(repo, head, &request.head)? {
+            return Ok(of(parent, "the parent of the merge commit that is not the pull request"));
+        }
+        return merge_base(repo, remote, head, &request.base_ref).map(|commit| {
+            let why = format!("the merge base with `{}`", request.base_ref);
+            of(commit, &why)
+        });
+    }
+    if let Some(before) = &hint.before {
+        return named(repo, remote, before).map(|commit| of(commit, "the tip before the push"));
+    }
+    let branch = default_branch(repo, remote, hint).context(
+        "failed to find the default branch: there is no remote with a HEAD, and neither `main` nor \
+         `master`; name the base with `--base`",
+    )?;
+    merge_base(repo, remote, head, &branch)
+        .map(|commit| of(commit, &format!("the merge base with `{branch}`")))
+}
+
+/// The ancestors of a commit, itself first, nearest first, at most `most` steps away; each with its
+/// distance. Where the history ends at a shallow boundary, `deepen` is asked for more.
+pub(crate) fn ancestors(
+    repo: &Repository,
+    start: Oid,
+    most: usize,
+    deepen: &mut dyn FnMut(usize) -> bool,
+) -> anyhow::Result<Vec<(Oid, usize)>> {
+    loop {
+        let (found, cut) = walk(repo, start, most)?;
+        match cut {
+            Some(reached) if deepen(reached) => {}
+            _ => return Ok(found),
+        }
+    }
+}
+
+/// Breadth first over all parents. The second value is the depth at which history was missing.
+fn walk(
+    repo: &Repository,
+    start: Oid,
+    most: usize,
+) -> anyhow::Result<(Vec<(Oid, usize)>, Option<usize>)> {
+    let mut found = Vec::new();
+    let mut cut = None;
+    let mut seen = BTreeSet::from([start]);
+    let mut queue = VecDeque::from([(start, 0)]);
+    while let Some((commit, depth)) = queue.pop_front() {
+        match parents(repo, commit) {
+            Ok(parents) => {
+                found.push((commit, depth));
+                if depth < most {
+                    queue.extend(
+                        parents
+                            .into_iter()
+                            .filter(|parent| seen.insert(*parent))
+                            .map(|parent| (parent, depth + 1)),
+                    );
+                }
+            }
+            Err(_) if depth > 0 => {
+                // The commit is named by its child and is not here: a shallow boundary.
+                found.push((commit, depth));
+                cut = cut.or(Some(depth));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((found, cut))
+}
+
+/// The parents as the commit object itself names them. In a shallow clone libgit2 hides the parents
+/// of a boundary commit; the object does not.
+pub(super) fn parents(repo: &Repository, commit: Oid) -> anyhow::Result<Vec<Oid>> {
+    let odb = repo.odb().context("failed to open the object database")?;
+    let object = odb
+        .read(commit)
+        .with_context(|| format!("commit {} is not in this clone", short(commit)))?;
+    let text = String::from_utf8_lossy(object.data());
+    Ok(text
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| Oid::from_str(line.strip_prefix("parent ")?).ok())
+        .collect())
+}
+
+/// The first seven digits.
+pub(crate) fn short(commit: Oid) -> String {
+    let mut text = commit.to_string();
+    text.truncate(7);
+    text
+}
+
+fn head(repo: &Repository) -> anyhow::Result<Oid> {
+    repo.head()
+        .and_then(|head| head.peel(git2::ObjectType::Commit))
+        .map(|commit| commit.id())
+        .context("failed to read HEAD: the repository has no commit yet")
+}
+
+/// The parent of a merge commit that is not the tip of the pull request.
+fn other_parent(repo: &Repository, merge: Oid, tip: &str) -> anyhow::Result<Option<Oid>> {
+    let parents = parents(repo, merge)?;
+    let is_tip = |parent: &Oid| parent.to_string() == tip;
+    if parents.len() < 2 || !parents.iter().any(is_tip) {
+        return Ok(None);
+    }
+    Ok(parents.into_iter().find(|parent| !is_tip(parent)))
+}
+
+/// A revision by name, fetched where it is a commit that this clone does not have.
+fn named(repo: &Repository, remote: &Remote<'_>, revision: &str) -> anyhow::Result<Oid> {
+    let find = || {
+        repo.revparse_single(revision)
+            .and_then(|object| object.peel(git2::ObjectType::Commit))
+            .map(|commit| commit.id())
+    };
+    find().or_else(|_| {
+        remote.fetch(&[revision], Some(1))?;
+        find()
+            .or_else(|_| repo.revparse_single("FETCH_HEAD").map(|object| object.id()))
+            .with_context(|| format!("failed to find `{revision}` in this repository"))
+    })
+}
+
+fn default_branch(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> Option<String> {
+    if let Some(name) = &hint.default_branch {
+        return Some(name.clone());
+    }
+    let head = format!("refs/remotes/{}/HEAD", remote.name());
+    let prefix = format!("refs/remotes/{}/", remote.name());
+    if let Ok(reference) = repo.find_reference(&head)
+        && let Ok(Some(target)) = reference.symbolic_target()
+        && let Some(name) = target.strip_prefix(&prefix)
+    {
+        return Some(name.to_owned());
+    }
+    ["main", "master"]
+        .into_iter()
+        .find(|name| tip(repo, remote, name).is_some())
+        .map(str::to_owned)
+}
+
+/// The tip of a branch: what the remote had, else the local one.
+fn tip(repo: &Repository, remote: &Remote<'_>, branch: &str) -> Option<Oid> {
+    [
+        format!("refs/remotes/{}/{branch}", remote.name()),
+        format!("refs/heads/{branch}"),
+    ]
+    .iter()
+    .find_map(|name| repo.refname_to_id(name).ok())
+}
+
+/// The merge base of a commit and a branch. Both sides have to be deep enough: a shallow clone is
+/// deepened in steps, and fetched whole only where that did not do.
+fn merge_base(
+    repo: &Repository,
+    remote: &Remote<'_>,
+    head: Oid,
+    branch: &str,
+) -> anyhow::Result<Oid> {
+    let known = |repo: &Repository| {
+        let tip = tip(repo, remote, branch)?;
+        repo.merge_base(head, tip).ok()
+    };
+    if let Some(commit) = known(repo) {
+        return Ok(commit);
+    }
+    let shallow = repo.is_shallow();
+    let steps: &[Option<usize>] = if shallow {
+        &[Some(20), Some(200), Some(2000), None]
+    } else {
+        &[None]
+    };
+    let refspec = format!("+refs/heads/{branch}:refs/remotes/{}/{branch}", remote.name());
+    for depth in steps {
+        remote.fetch(&[&refspec], *depth)?;
+        if shallow {
+            // The head's own history too; a server may refuse a commit that no branch holds.
+            let _ = remote.fetch(&[&head.to_string()], *depth);
+        }
+        if let Some(commit) = known(repo) {
+            return Ok(commit);
+        }
+    }
+    anyhow::bail!("`{branch}` and the commit at hand have no common history")
+}

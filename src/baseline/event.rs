@@ -1,0 +1,71 @@
+//! What the payload of a GitHub event says about where a change begins.
+
+use serde_json::Value;
+
+use super::{Hint, PullRequest};
+
+/// Reads a payload; what it does not say stays unknown.
+pub(crate) fn hint(name: &str, payload: &Value) -> Hint {
+    let text = |pointer: &str| {
+        let text = payload.pointer(pointer)?.as_str()?;
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    let mut hint = Hint {
+        default_branch: text("/repository/default_branch"),
+        ..Hint::default()
+    };
+    match name {
+        "pull_request" | "pull_request_target" => {
+            hint.pull_request = text("/pull_request/head/sha")
+                .zip(text("/pull_request/base/ref"))
+                .map(|(head, base_ref)| PullRequest { head, base_ref });
+        }
+        "merge_group" => hint.merge_group_base = text("/merge_group/base_sha"),
+        // All zeros: the branch is new, and nothing was there before.
+        "push" => hint.before = text("/before").filter(|sha| sha.bytes().any(|digit| digit != b'0')),
+        _ => {}
+    }
+    hint
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_pull_request_names_its_head_and_the_branch_it_goes_into() {
+        let payload = json!({
+            "pull_request": { "head": { "sha": "abc" }, "base": { "ref": "main", "sha": "stale" } },
+            "repository": { "default_branch": "trunk" },
+        });
+        let hint = hint("pull_request", &payload);
+        let request = hint.pull_request.expect("it is one");
+        assert_eq!((&*request.head, &*request.base_ref), ("abc", "main"));
+        assert_eq!(hint.default_branch.as_deref(), Some("trunk"));
+    }
+
+    #[test]
+    fn the_first_push_of_a_branch_has_nothing_before_it() {
+        let zeros = "0".repeat(40);
+        assert_eq!(hint("push", &json!({ "before": zeros })).before, None);
+        let hint = hint("push", &json!({ "before": "abc" }));
+        assert_eq!(hint.before.as_deref(), Some("abc"));
+    }
+
+    #[test]
+    fn a_merge_group_names_its_base() {
+        let payload = json!({ "merge_group": { "base_sha": "abc", "base_ref": "refs/heads/main" } });
+        assert_eq!(hint("merge_group", &payload).merge_group_base.as_deref(), Some("abc"));
+    }
+
+    #[test]
+    fn a_payload_of_any_shape_is_read_without_a_panic() {
+        for payload in [json!(null), json!([]), json!({ "before": 3 }), json!("x")] {
+            for name in ["push", "pull_request", "merge_group", "schedule", ""] {
+                assert_eq!(hint(name, &payload), Hint::default());
+            }
+        }
+    }
+}

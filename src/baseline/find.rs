@@ -1,0 +1,252 @@
+//! The search for a baseline: the sources in their order, and a reason for each that did not serve.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use git2::{Oid, Repository};
+
+use super::commit::{self, Base, Hint};
+use super::remote::Remote;
+use super::{Baseline, Branch, Provenance, Source, Tried, tree};
+use crate::config::{BaselineSettings, BaselineSource};
+use crate::report::{self, Report};
+
+/// What a search needs to know.
+pub(crate) struct Search<'a> {
+    /// Where to look, and how far back.
+    pub(crate) settings: &'a BaselineSettings,
+    /// The folder of the configuration.
+    pub(crate) root: &'a Path,
+    /// The name of the configuration on the branch of reports.
+    pub(crate) configuration: &'a str,
+    /// What the event says about the base.
+    pub(crate) hint: &'a Hint,
+    /// Measures the base commit; none where that was not asked for.
+    pub(crate) compute: Option<&'a dyn Fn(&Repository, Oid) -> anyhow::Result<Report>>,
+}
+
+/// Finds the baseline.
+///
+/// # Errors
+///
+/// Only a file that was named and is not there: everything else is a source that did not serve.
+pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
+    if let Some(path) = &search.settings.file {
+        return file(search.root, Path::new(path));
+    }
+    let wanted = match search.settings.from {
+        BaselineSource::Off => return Ok(Baseline::Off),
+        BaselineSource::Auto => vec![Source::Tree, Source::Branch, Source::Compute],
+        BaselineSource::Tree => vec![Source::Tree],
+        BaselineSource::Branch => vec![Source::Branch],
+        BaselineSource::Compute => vec![Source::Compute],
+    };
+    let none = |why: String| {
+        let source = wanted[0];
+        Ok(Baseline::None(vec![Tried { source, why }]))
+    };
+    let repo = match open(search.root) {
+        Ok(repo) => repo,
+        Err(error) => return none(format!("{error:#}")),
+    };
+    let remote = Remote::of(&repo);
+    let base = match commit::base(&repo, &remote, search.hint) {
+        Ok(base) => base,
+        Err(error) => return none(format!("{error:#}")),
+    };
+    let place = Place {
+        search,
+        repo: &repo,
+        remote: &remote,
+        base: &base,
+    };
+    let mut tried = Vec::new();
+    for source in wanted {
+        let found = match source {
+            Source::Tree => place.tree(),
+            Source::Branch => place.branch(),
+            _ => place.compute(),
+        };
+        match found {
+            Ok((report, mut provenance)) => {
+                provenance.tried = tried;
+                return Ok(Baseline::Found(Box::new(report), provenance));
+            }
+            Err(error) => tried.push(Tried {
+                source,
+                why: format!("{error:#}"),
+            }),
+        }
+    }
+    Ok(Baseline::None(tried))
+}
+
+/// Opens the repository around a folder.
+///
+/// # Errors
+///
+/// What to do, where there is none or it belongs to another user.
+pub(crate) fn open(root: &Path) -> anyhow::Result<Repository> {
+    Repository::discover(root).map_err(|error| {
+        if error.code() == git2::ErrorCode::Owner {
+            anyhow::anyhow!(
+                "the repository belongs to another user; if you trust it, run `git config --global \
+                 --add safe.directory '{}'`",
+                root.display()
+            )
+        } else {
+            anyhow::anyhow!("there is no git repository here: {}", error.message())
+        }
+    })
+}
+
+fn file(root: &Path, path: &Path) -> anyhow::Result<Baseline> {
+    let bytes = std::fs::read(root.join(path))
+        .with_context(|| format!("failed to read the baseline `{}`", path.display()))?;
+    let report = report::json::read(&bytes)
+        .with_context(|| format!("the baseline `{}` is unusable", path.display()))?;
+    let provenance = Provenance {
+        source: Source::File,
+        place: path.display().to_string(),
+        commit: report.run.session.commit.clone(),
+        why: None,
+        behind: 0,
+        days: None,
+        tried: Vec::new(),
+    };
+    Ok(Baseline::Found(Box::new(report), provenance))
+}
+
+struct Place<'a> {
+    search: &'a Search<'a>,
+    repo: &'a Repository,
+    remote: &'a Remote<'a>,
+    base: &'a Base,
+}
+
+impl Place<'_> {
+    fn tree(&self) -> anyhow::Result<(Report, Provenance)> {
+        let path = self.in_repository(Path::new(&self.search.settings.path))?;
+        let commit = self.base.commit;
+        let Some(bytes) = tree::read(self.repo, self.remote, commit, &path)? else {
+            bail!("commit {} has no `{}`", commit::short(commit), path.display());
+        };
+        let report = report::json::read(&bytes)
+            .with_context(|| format!("`{}` in {}", path.display(), commit::short(commit)))?;
+        Ok((report, self.provenance(Source::Tree, path.display().to_string(), commit, 0)))
+    }
+
+    fn branch(&self) -> anyhow::Result<(Report, Provenance)> {
+        let settings = self.search.settings;
+        let branch = Branch::new(self.repo, self.remote, &settings.branch);
+        let asked = branch.fetch();
+        let kept = branch.kept()?;
+        if kept.is_empty() {
+            return Err(match asked {
+                Ok(()) => anyhow::anyhow!("the branch `{}` has no report", settings.branch),
+                Err(error) => error.context(format!("there is no branch `{}`", settings.branch)),
+            });
+        }
+        let mine = self.search.configuration;
+        // A configuration that was renamed finds its old reports, where only one name is left.
+        let names: std::collections::BTreeSet<&str> =
+            kept.iter().map(|kept| kept.configuration.as_str()).collect();
+        let configuration = match (names.contains(mine), names.len()) {
+            (true, _) => mine,
+            (false, 1) => names.first().copied().unwrap_or(mine),
+            (false, _) => bail!("the branch `{}` has no report of `{mine}`", settings.branch),
+        };
+        let mut deepened = 0;
+        let ancestors = commit::ancestors(
+            self.repo,
+            self.base.commit,
+            settings.max_age_commits,
+            &mut |reached| {
+                deepened += 1;
+                let depth = Some((reached + 2) * 4);
+                deepened <= 6
+                    && self.remote.fetch(&[&self.base.commit.to_string()], depth).is_ok()
+            },
+        )
+        .or_else(|_| {
+            self.remote.fetch(&[&self.base.commit.to_string()], Some(1))?;
+            commit::ancestors(self.repo, self.base.commit, settings.max_age_commits, &mut |_| false)
+        })?;
+        let mut unusable = Vec::new();
+        for (commit, behind) in ancestors {
+            let Some(found) = kept
+                .iter()
+                .find(|kept| kept.commit == commit && kept.configuration == configuration)
+            else {
+                continue;
+            };
+            let provenance =
+                self.provenance(Source::Branch, settings.branch.clone(), commit, behind);
+            if provenance.days.is_some_and(|days| days > settings.max_age_days) {
+                unusable.push(format!("{} is too old ({provenance})", commit::short(commit)));
+                continue;
+            }
+            let bytes = tree::blob(self.repo, self.remote, found.blob)?;
+            match report::json::read(&bytes) {
+                Ok(report) => return Ok((report, provenance)),
+                Err(error) => unusable.push(format!("{}: {error:#}", commit::short(commit))),
+            }
+        }
+        let reasons = match unusable.len() {
+            0 => String::new(),
+            _ => format!("; {}", unusable.join("; ")),
+        };
+        bail!(
+            "neither {} nor the {} commits before it have a usable report on `{}`{reasons}",
+            commit::short(self.base.commit),
+            settings.max_age_commits,
+            settings.branch
+        )
+    }
+
+    fn compute(&self) -> anyhow::Result<(Report, Provenance)> {
+        let Some(compute) = self.search.compute else {
+            bail!("measuring the base commit was not asked for (`compute: true`)");
+        };
+        let commit = self.base.commit;
+        let report = compute(self.repo, commit)?;
+        Ok((report, self.provenance(Source::Compute, "the base commit".to_owned(), commit, 0)))
+    }
+
+    /// How far a report's commit is from the base in time, as the commits themselves say.
+    fn provenance(
+        &self,
+        source: Source,
+        place: String,
+        commit: Oid,
+        behind: usize,
+    ) -> Provenance {
+        let time = |commit: Oid| {
+            let found = self.repo.find_commit(commit).ok()?;
+            Some(found.time().seconds())
+        };
+        let days = time(self.base.commit)
+            .zip(time(commit))
+            .map(|(base, report)| u64::try_from((base - report) / 86_400).unwrap_or(0));
+        Provenance {
+            source,
+            place,
+            commit: Some(commit.to_string()),
+            why: Some(self.base.why.clone()),
+            behind,
+            days,
+            tried: Vec::new(),
+        }
+    }
+
+    /// A path below the configuration's folder, as the repository names it.
+    fn in_repository(&self, path: &Path) -> anyhow::Result<PathBuf> {
+        let top = self.repo.workdir().context("the repository has no work tree")?;
+        let top = top.canonicalize().context("failed to resolve the repository")?;
+        let root = self.search.root.canonicalize().context("failed to resolve the folder")?;
+        let below = root
+            .strip_prefix(&top)
+            .context("the configuration is outside the repository")?;
+        Ok(below.join(path))
+    }
+}

@@ -1,0 +1,137 @@
+//! What crosses the network goes through the system's `git`: it has the credentials that a checkout
+//! left, every transport and every proxy setting, and libgit2 has none of them here.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, bail};
+
+/// A remote of a repository.
+pub(crate) struct Remote<'a> {
+    folder: &'a Path,
+    name: String,
+}
+
+impl<'a> Remote<'a> {
+    /// The remote called `origin`, or the only one there is, or `origin` all the same: using it then
+    /// says that it is missing.
+    pub(crate) fn of(repo: &'a git2::Repository) -> Self {
+        let names: Vec<String> = repo
+            .remotes()
+            .map(|names| {
+                names
+                    .iter()
+                    .filter_map(|name| name.ok().flatten().map(str::to_owned))
+                    .collect()
+            })
+            .unwrap_or_default();
+        let name = match names.as_slice() {
+            [only] => only.clone(),
+            _ => "origin".to_owned(),
+        };
+        Self {
+            folder: repo.workdir().unwrap_or_else(|| repo.path()),
+            name,
+        }
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Fetches commits, branches or refspecs; with a depth no more than that of each.
+    ///
+    /// # Errors
+    ///
+    /// What git said, in one line.
+    pub(crate) fn fetch(&self, what: &[&str], depth: Option<usize>) -> anyhow::Result<()> {
+        let mut arguments = vec!["fetch".to_owned(), "--no-tags".into(), "--quiet".into()];
+        match depth {
+            Some(depth) => arguments.push(format!("--depth={depth}")),
+            None if self.is_shallow() => arguments.push("--unshallow".into()),
+            None => {}
+        }
+        arguments.push(self.name.clone());
+        arguments.extend(what.iter().map(|what| (*what).to_owned()));
+        self.git(&arguments).map(|_| ())
+    }
+
+    /// Pushes a commit to a branch that still is where we saw it (none: that does not exist yet).
+    ///
+    /// # Errors
+    ///
+    /// [`Moved`] in the chain where somebody else was there first; else what git said.
+    pub(crate) fn push(
+        &self,
+        commit: git2::Oid,
+        branch: &str,
+        seen: Option<git2::Oid>,
+    ) -> anyhow::Result<()> {
+        let seen = seen.map(|commit| commit.to_string()).unwrap_or_default();
+        let pushed = self.git(&[
+            "push".into(),
+            "--quiet".into(),
+            format!("--force-with-lease=refs/heads/{branch}:{seen}"),
+            self.name.clone(),
+            format!("{commit}:refs/heads/{branch}"),
+        ]);
+        pushed.map(|_| ()).map_err(|error| {
+            let text = format!("{error:#}");
+            // `stale info`: the lease; `cannot lock ref`, `failed to update ref`: two at once.
+            let moved = ["stale info", "cannot lock ref", "failed to update ref", "[rejected]"];
+            if moved.iter().any(|words| text.contains(words)) {
+                error.context(Moved)
+            } else {
+                error
+            }
+        })
+    }
+
+    /// Reads an object that a partial clone has left out; git fetches it.
+    pub(crate) fn read_blob(&self, blob: git2::Oid) -> anyhow::Result<Vec<u8>> {
+        self.git(&["cat-file".into(), "blob".into(), blob.to_string()])
+    }
+
+    fn is_shallow(&self) -> bool {
+        git2::Repository::open(self.folder).is_ok_and(|repo| repo.is_shallow())
+    }
+
+    fn git(&self, arguments: &[String]) -> anyhow::Result<Vec<u8>> {
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(self.folder)
+            .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
+            .args(arguments)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("LC_ALL", "C")
+            // A dead connection ends after half a minute instead of never.
+            .env("GIT_HTTP_LOW_SPEED_LIMIT", "1")
+            .env("GIT_HTTP_LOW_SPEED_TIME", "30")
+            .stdin(Stdio::null())
+            .output()
+            .context("failed to start `git`, which fetches and pushes; install it")?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said: Vec<&str> = said
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with("hint:"))
+            .collect();
+        bail!("`git {}` failed: {}", arguments.join(" "), said.join("; "))
+    }
+}
+
+/// Somebody else moved a branch between our look at it and our push.
+#[derive(Debug)]
+pub(crate) struct Moved;
+
+impl std::fmt::Display for Moved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the branch was moved by another writer")
+    }
+}
+
+impl std::error::Error for Moved {}

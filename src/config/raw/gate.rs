@@ -1,0 +1,190 @@
+//! The sections `baseline` and `gate` as written.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where the report that a change is compared with comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RawBaseline {
+    /// The source; `auto` tries `tree`, `branch`, and `compute` where it is allowed.
+    pub(crate) from: RawSource,
+    /// A report to compare with, whatever `from` says; for a laptop, not for pull requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub(crate) file: Option<String>,
+    /// The committed report that `tree` reads, out of the base commit.
+    #[schemars(length(min = 1))]
+    pub(crate) path: String,
+    /// The branch that `branch` reads and `kelvin baseline save` writes.
+    #[schemars(length(min = 1))]
+    pub(crate) branch: String,
+    /// How many reports of each configuration stay on the branch.
+    #[schemars(range(max = 10_000))]
+    pub(crate) keep: NonZeroUsize,
+    /// How many commits before the base a report may be.
+    #[schemars(range(max = 10_000))]
+    pub(crate) max_age_commits: usize,
+    /// How many days before the base a report's commit may be.
+    #[schemars(range(max = 36_500))]
+    pub(crate) max_age_days: u64,
+    /// Whether the base commit may be checked out and measured where no report serves.
+    pub(crate) compute: bool,
+    /// Whether the gate fails where there is no baseline at all.
+    pub(crate) require: bool,
+}
+
+impl Default for RawBaseline {
+    fn default() -> Self {
+        Self {
+            from: RawSource::Auto,
+            file: None,
+            path: ".kelvin/baseline.json".to_owned(),
+            branch: "kelvin-reports".to_owned(),
+            keep: NonZeroUsize::new(50).unwrap_or(NonZeroUsize::MIN),
+            max_age_commits: 50,
+            max_age_days: 90,
+            compute: false,
+            require: false,
+        }
+    }
+}
+
+/// A source of baselines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum RawSource {
+    Auto,
+    Tree,
+    Branch,
+    Compute,
+    Off,
+}
+
+/// When a change does not pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RawGate {
+    /// How far a metric may drop; a drop of exactly this much passes.
+    #[schemars(range(min = 0, max = 2))]
+    pub(crate) max_drop: f64,
+    /// Rules for single metrics, by their id, e.g. `evidence.sensitivity`.
+    pub(crate) metrics: BTreeMap<String, RawMetricRule>,
+    /// `auto` weighs a drop against the noise; `threshold` looks at the drop alone.
+    pub(crate) rule: RawRule,
+    /// A drop that the noise may explain: `auto` fails where nothing could be run again.
+    pub(crate) on_suspected: RawOnSuspected,
+    /// A case that broke completely while the mean hides it.
+    pub(crate) on_broken_case: RawFailOrWarn,
+    /// A gated metric that could not be measured.
+    pub(crate) on_unmeasured: RawFailOrWarn,
+    /// The share of cases that may be lost.
+    #[schemars(range(min = 0, max = 1))]
+    pub(crate) max_missing: f64,
+    /// Whether the pipeline always gives the same answer to the same input, so that one run tells.
+    pub(crate) deterministic: bool,
+    /// What the gate may spend on running doubtful cases again.
+    pub(crate) budget: RawBudget,
+}
+
+impl Default for RawGate {
+    fn default() -> Self {
+        Self {
+            max_drop: 0.05,
+            metrics: BTreeMap::new(),
+            rule: RawRule::Auto,
+            on_suspected: RawOnSuspected::Auto,
+            on_broken_case: RawFailOrWarn::Fail,
+            on_unmeasured: RawFailOrWarn::Fail,
+            max_missing: 0.1,
+            deterministic: false,
+            budget: RawBudget::default(),
+        }
+    }
+}
+
+/// The rule for one metric.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RawMetricRule {
+    /// How far this metric may drop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 2))]
+    pub(crate) max_drop: Option<f64>,
+    /// Whether a drop fails the job, warns, or is only shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) policy: Option<RawPolicy>,
+    /// The value that this metric must reach, whatever the baseline is; for a metric whose lower
+    /// values are better, the value that it must not exceed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 2))]
+    pub(crate) min: Option<f64>,
+}
+
+/// What a drop of a metric does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum RawPolicy {
+    Gate,
+    Warn,
+    Info,
+}
+
+/// How a drop is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum RawRule {
+    Auto,
+    Threshold,
+}
+
+/// What a suspected drop does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum RawOnSuspected {
+    Auto,
+    Fail,
+    Warn,
+}
+
+/// Fail or warn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum RawFailOrWarn {
+    Fail,
+    Warn,
+}
+
+/// What the gate may spend on running doubtful cases again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RawBudget {
+    /// How often a case may be run in all.
+    #[schemars(range(max = 20))]
+    pub(crate) head_repeats: NonZeroUsize,
+    /// How many further invocations. Without it: as many as it takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) calls: Option<usize>,
+    /// How many minutes. Without it: as many as it takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 10_080))]
+    pub(crate) minutes: Option<f64>,
+}
+
+impl Default for RawBudget {
+    fn default() -> Self {
+        Self {
+            head_repeats: NonZeroUsize::new(5).unwrap_or(NonZeroUsize::MIN),
+            calls: None,
+            minutes: None,
+        }
+    }
+}
