@@ -171,7 +171,7 @@ fn row(setting: Setting) -> u64 {
 fn one_world(truth: &World, chance: &mut Chance, cases: Vec<Case>, gated: usize) -> Figures {
     let simple = mean_loss(&cases, true) - mean_loss(&cases, false) > MAX_DROP + 1e-9;
     let means = Means {
-        head: true,
+        head_runs: 5,
         base: false,
     };
     let mut looks = Looks::new(means, false, 0.1);

@@ -1,5 +1,220 @@
 //! The gate: tells a drop from noise, and by its policy says whether the head may pass.
+//!
+//! A caller asks [`Gate::next`] until there is a verdict, and runs in between what it is told to.
 
+mod assemble;
 pub(crate) mod broken;
 pub(crate) mod look;
 pub(crate) mod looks;
+pub(crate) mod policy;
+mod sentence;
+pub(crate) mod verdict;
+
+use std::collections::BTreeMap;
+
+use crate::baseline::compare::{CasePair, Comparison, MetricPair, Presence, loss};
+use broken::{Finding, Guard};
+use look::{Case, Cell, Outcome};
+use looks::{Decision, Looks, Means, Rerun, Side, Step, Subject};
+use policy::{Attention, Policy, Rule};
+use verdict::{BrokenCase, Verdict};
+
+/// The gate of one comparison.
+#[derive(Clone, Debug)]
+pub(crate) struct Gate<'a> {
+    policy: &'a Policy,
+    means: Means,
+    /// Why the two sides cannot be compared at all, where they cannot.
+    incomparable: Option<String>,
+    looks: Looks,
+}
+
+/// What to do next.
+#[derive(Clone, Debug)]
+pub(crate) enum Next {
+    /// Run cases again and ask again, with the comparison made anew.
+    Rerun(Rerun),
+    /// This is the verdict.
+    Verdict(Box<Verdict>),
+}
+
+impl<'a> Gate<'a> {
+    /// A gate with a policy. `base`: whether the base is a stored one that can be run again beside
+    /// the head. `head`: whether the head can. `incomparable`: why nothing can be compared.
+    pub(crate) fn new(
+        policy: &'a Policy,
+        head: bool,
+        base: bool,
+        incomparable: Option<String>,
+    ) -> Self {
+        let by_threshold = policy.rule == Rule::Threshold;
+        let means = Means {
+            head_runs: if head && !by_threshold {
+                policy.budget.head_repeats
+            } else {
+                1
+            },
+            base: base && !by_threshold,
+        };
+        // By the threshold rule a drop is taken as it is, as if nothing ever varied.
+        let exact = policy.deterministic || by_threshold;
+        Self {
+            policy,
+            means,
+            incomparable,
+            looks: Looks::new(means, exact, policy.max_missing),
+        }
+    }
+
+    /// Looks at what was run so far.
+    pub(crate) fn next(&mut self, comparison: &Comparison<'_>) -> Next {
+        let gated = self.subjects(comparison, Attention::Gate);
+        let decisions = match self.looks.next(&gated) {
+            Step::Rerun(rerun) => return Next::Rerun(rerun),
+            Step::Decided(decisions) => decisions,
+        };
+        let (broken, cases) = self.broken(&gated, &decisions);
+        if !cases.is_empty() {
+            return Next::Rerun(Rerun {
+                side: Side::Head,
+                cases,
+            });
+        }
+        Next::Verdict(Box::new(self.verdict(comparison, decisions, broken)))
+    }
+
+    /// The verdict when nothing more may be run: what is open stays open.
+    pub(crate) fn give_up(&mut self, comparison: &Comparison<'_>) -> Verdict {
+        let gated = self.subjects(comparison, Attention::Gate);
+        let decisions = self.looks.give_up(&gated);
+        self.means.head_runs = 1;
+        let (broken, _) = self.broken(&gated, &decisions);
+        self.verdict(comparison, decisions, broken)
+    }
+
+    fn verdict(
+        &self,
+        comparison: &Comparison<'_>,
+        mut decisions: BTreeMap<String, Decision>,
+        broken: Vec<BrokenCase>,
+    ) -> Verdict {
+        for attention in [Attention::Warn, Attention::Info] {
+            for (id, subject) in self.subjects(comparison, attention) {
+                let alone = BTreeMap::from([(id, subject)]);
+                let still = Means {
+                    head_runs: 1,
+                    base: false,
+                };
+                let exact = self.policy.deterministic || self.policy.rule == Rule::Threshold;
+                let mut looks = Looks::new(still, exact, self.policy.max_missing);
+                if let Step::Decided(decided) = looks.next(&alone) {
+                    decisions.extend(decided);
+                }
+            }
+        }
+        assemble::Assembly {
+            policy: self.policy,
+            incomparable: self.incomparable.as_deref(),
+            comparison,
+            decisions,
+        }
+        .verdict(broken)
+    }
+
+    /// The metrics of one kind that can be looked at, with their cases.
+    fn subjects(
+        &self,
+        comparison: &Comparison<'_>,
+        attention: Attention,
+    ) -> BTreeMap<String, Subject> {
+        comparison
+            .metrics
+            .iter()
+            .filter(|_| self.incomparable.is_none())
+            .filter(|(_, metric)| metric.presence == Presence::Both)
+            .filter(|(id, metric)| self.policy.attention(id, metric) == attention)
+            .map(|(id, metric)| ((*id).to_owned(), subject(metric, self.policy.max_drop(id))))
+            .filter(|(_, subject)| !subject.cases.is_empty())
+            .collect()
+    }
+
+    /// The cases that broke or may have, and those to run again before that can be said.
+    fn broken(
+        &self,
+        subjects: &BTreeMap<String, Subject>,
+        decisions: &BTreeMap<String, Decision>,
+    ) -> (Vec<BrokenCase>, BTreeMap<String, usize>) {
+        let (mut broken, mut rerun) = (Vec::new(), BTreeMap::new());
+        if self.policy.rule == Rule::Threshold {
+            return (broken, rerun);
+        }
+        for (id, subject) in subjects {
+            // Where the metric is a regression already, nothing is run to say so of single cases.
+            let regressed = decisions
+                .get(id)
+                .and_then(|decision| decision.look.as_ref().ok())
+                .is_some_and(|look| look.outcome == Outcome::Regression);
+            let guard = Guard::of(&subject.cases, subjects.len(), self.policy.deterministic);
+            for (name, case) in subject.names.iter().zip(&subject.cases) {
+                let may_rerun = self.means.head_runs > 1 && !regressed;
+                let (certain, bad, runs) = match guard.judge(case, may_rerun) {
+                    Finding::Clear => continue,
+                    Finding::Suspected { .. } if regressed => continue,
+                    Finding::Rerun(runs) => {
+                        let most = rerun.entry(name.clone()).or_default();
+                        *most = runs.max(*most);
+                        continue;
+                    }
+                    Finding::Broken { bad, runs } => (true, bad, runs),
+                    Finding::Suspected { bad, runs } => (false, bad, runs),
+                };
+                broken.push(BrokenCase {
+                    case: name.clone(),
+                    metric: id.clone(),
+                    certain,
+                    bad,
+                    runs,
+                });
+            }
+        }
+        (broken, rerun)
+    }
+}
+
+/// A metric as the looks take it: what the base measured, as losses.
+fn subject(metric: &MetricPair<'_>, max_drop: f64) -> Subject {
+    let (names, cases) = metric
+        .cases
+        .iter()
+        .filter(|(_, case)| !case.cells.is_empty())
+        .map(|(name, case)| ((*name).to_owned(), losses(metric, case)))
+        .unzip();
+    Subject {
+        names,
+        cases,
+        max_drop,
+    }
+}
+
+fn losses(metric: &MetricPair<'_>, case: &CasePair<'_>) -> Case {
+    let turn = |values: &[Option<f64>]| -> Vec<Option<f64>> {
+        values
+            .iter()
+            .map(|value| value.map(|value| loss(metric.direction, value)))
+            .collect()
+    };
+    Case {
+        cells: case
+            .cells
+            .iter()
+            .map(|cell| Cell {
+                base: turn(cell.base),
+                head: turn(cell.head),
+            })
+            .collect(),
+        weight: case.samples as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -31,7 +31,7 @@ fn the_evidence_agrees_with_the_oracle() {
     let runs = Runs::of(&cases[49]).unwrap();
     for (bad, all, want) in [
         (1, 1, 407.7),
-        (2, 2, 3634.161_747_343_567),
+        (2, 2, 3_634.161_747_343_567),
         (3, 3, 18_142.013_466_042_157),
     ] {
         let got = guard.evidence(&runs, bad, all).exp();

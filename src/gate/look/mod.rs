@@ -209,7 +209,7 @@ pub(crate) fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasur
     let beyond = drop > question.max_drop + GUARD;
     let regressed = beyond
         && bounds.lower.is_some_and(|lower| lower > GUARD)
-        && drop - spread.from_single_runs(&paired, total) > question.max_drop + GUARD;
+        && drop - spread.rests_on_single_runs(&paired, total) > question.max_drop + GUARD;
     let enough = spread.basis != Basis::Cases || moved == 0 || paired.len() >= noise::FEW_CASES;
     let bounded = bounds
         .upper

@@ -141,7 +141,7 @@ impl Spread {
 
     /// The part of the drop that rests on one run of the head alone, where it is repeats that tell:
     /// cases whose re-run failed. No regression may rest on it.
-    pub(super) fn from_single_runs(&self, cases: &[Paired], total: f64) -> f64 {
+    pub(super) fn rests_on_single_runs(&self, cases: &[Paired], total: f64) -> f64 {
         if !matches!(self.basis, Basis::Still | Basis::Repeats) {
             return 0.0;
         }

@@ -34,8 +34,8 @@ pub(crate) struct Subject {
 /// What may be run between the looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Means {
-    /// Whether the head can be run again.
-    pub(crate) head: bool,
+    /// How often a case of the head may be run in all; below 3 there is no re-run.
+    pub(crate) head_runs: usize,
     /// Whether a base that was measured at another time can be run again beside the head; then no
     /// regression is called against the old one.
     pub(crate) base: bool,
@@ -203,15 +203,14 @@ impl Looks {
         };
         // What was run may allow for a later look at once; it spends what the skipped ones did not.
         let taken = reached(subject, &first).max(next).min(LAST);
-        if !self.means.head {
-            let look = if taken == 0 {
-                Ok(self.without_repeats(subject, gated, first))
-            } else {
-                look(SPENT[LAST] - spent)
-            };
-            return Need::Nothing(decided(look, Ending::NoRerun));
+        let last = last_within(self.means.head_runs);
+        if taken == 0 && last == 0 {
+            let look = self.without_repeats(subject, gated, first);
+            return Need::Nothing(decided(Ok(look), Ending::NoRerun));
         }
-        match look(SPENT[taken] - spent) {
+        let is_last = taken >= last;
+        let until_now = if is_last { SPENT[LAST] } else { SPENT[taken] };
+        match look(until_now - spent) {
             Ok(look)
                 if look.outcome == Outcome::Regression
                     && self.means.base
@@ -219,10 +218,11 @@ impl Looks {
             {
                 Need::Base(wanted(subject, &look, REPEATS[taken]))
             }
-            Ok(look) if look.outcome == Outcome::Inconclusive && taken < LAST => Need::Head {
+            Ok(look) if look.outcome == Outcome::Inconclusive && !is_last => Need::Head {
                 cases: wanted(subject, &look, REPEATS[taken + 1]),
                 taken,
             },
+            look if last == 0 => Need::Nothing(decided(look, Ending::NoRerun)),
             look => Need::Nothing(decided(look, Ending::StillOpen)),
         }
     }
@@ -276,10 +276,14 @@ fn reached(subject: &Subject, look: &Look) -> usize {
         .unstable
         .iter()
         .map(|at| subject.cases[*at].head_runs());
-    let fewest = runs.min().unwrap_or(0);
+    last_within(runs.min().unwrap_or(0))
+}
+
+/// The last look that so many runs are enough for.
+fn last_within(runs: usize) -> usize {
     REPEATS
         .iter()
-        .rposition(|repeats| fewest >= *repeats)
+        .rposition(|repeats| runs >= *repeats)
         .unwrap_or(0)
 }
 

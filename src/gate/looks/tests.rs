@@ -29,11 +29,11 @@ fn suite(cases: Vec<Case>) -> BTreeMap<String, Subject> {
 }
 
 const RERUN: Means = Means {
-    head: true,
+    head_runs: 5,
     base: false,
 };
 const STORED: Means = Means {
-    head: false,
+    head_runs: 1,
     base: false,
 };
 
@@ -138,6 +138,18 @@ fn what_was_repeated_already_is_looked_at_once_with_all_of_alpha() {
 }
 
 #[test]
+fn a_budget_of_three_runs_makes_the_second_look_the_last() {
+    let three = Means {
+        head_runs: 3,
+        base: false,
+    };
+    let mut looks = looks(three);
+    assert!(matches!(looks.next(&suite(dropped(3, 1))), Step::Rerun(_)));
+    let (look, _) = only(looks.next(&suite(dropped(3, 3))));
+    assert_eq!((look.outcome, look.alpha), (Outcome::Regression, 0.05));
+}
+
+#[test]
 fn a_budget_that_runs_out_is_inconclusive() {
     let mut looks = looks(RERUN);
     let suite = suite(dropped(3, 1));
@@ -187,7 +199,7 @@ fn a_single_head_run_against_a_repeated_base_is_judged_like_one_on_each_side() {
 #[test]
 fn a_regression_against_a_stored_base_waits_for_the_base_to_be_run_again() {
     let means = Means {
-        head: true,
+        head_runs: 5,
         base: true,
     };
     let mut one = looks(means);

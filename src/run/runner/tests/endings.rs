@@ -229,7 +229,7 @@ fn declared_exit_codes_are_tried_again_and_told_of() {
     assert_eq!(
         heard.0.lock().expect("no panic").as_slice(),
         [
-            "baselines 1".to_owned(),
+            "tests 1".to_owned(),
             format!("attempt 2, {told}"),
             format!("attempt 3, {told}"),
             "finished 3".to_owned()

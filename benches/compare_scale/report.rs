@@ -1,0 +1,4 @@
+//! What tames names, as it is in the library.
+
+#[path = "../../src/report/safe.rs"]
+pub(crate) mod safe;

@@ -1,0 +1,319 @@
+//! From decisions to the verdict: what each metric's outcome means under the policy.
+
+use std::collections::BTreeMap;
+
+use super::look::{GUARD, Look, Outcome, Reason as Why, Unmeasured};
+use super::looks::{Decision, Ending};
+use super::policy::{Attention, Effect, OnSuspected, Policy, Rule};
+use super::sentence;
+use super::verdict::{BrokenCase, Cause, Driver, MetricVerdict, Reason, Verdict, Word};
+use crate::baseline::compare::{Comparison, MetricPair, Presence, loss};
+
+/// Cases that a drop is put down to, and variants of each.
+const MOST_DRIVERS: usize = 3;
+const MOST_VARIANTS: usize = 5;
+
+/// Everything a verdict is made from.
+pub(super) struct Assembly<'a> {
+    pub(super) policy: &'a Policy,
+    /// Why the two sides cannot be compared at all, where they cannot.
+    pub(super) incomparable: Option<&'a str>,
+    pub(super) comparison: &'a Comparison<'a>,
+    /// By metric; of every metric that has cells.
+    pub(super) decisions: BTreeMap<String, Decision>,
+}
+
+/// How one metric came out, before its words.
+struct Finding {
+    word: Word,
+    cause: Cause,
+    why: Option<String>,
+}
+
+impl Assembly<'_> {
+    /// The verdict on all metrics and all broken cases.
+    pub(super) fn verdict(&self, broken: Vec<BrokenCase>) -> Verdict {
+        let mut reasons = Vec::new();
+        let mut metrics = BTreeMap::new();
+        for (id, pair) in &self.comparison.metrics {
+            let metric = self.metric(id, pair, &mut reasons);
+            metrics.insert((*id).to_owned(), metric);
+        }
+        for certain in [true, false] {
+            let mut by_metric: BTreeMap<&str, Vec<&BrokenCase>> = BTreeMap::new();
+            for case in broken.iter().filter(|case| case.certain == certain) {
+                by_metric.entry(&case.metric).or_default().push(case);
+            }
+            let effect = if certain {
+                self.policy.on_broken_case
+            } else {
+                Effect::Warn
+            };
+            reasons.extend(by_metric.into_iter().map(|(metric, cases)| Reason {
+                effect: Some(effect),
+                metric: Some(metric.to_owned()),
+                text: sentence::broken(&cases, certain),
+            }));
+        }
+        let gated: Vec<Word> = metrics
+            .values()
+            .filter(|metric| metric.policy == Attention::Gate)
+            .map(|metric| metric.verdict)
+            .collect();
+        if gated.is_empty() {
+            reasons.push(Reason {
+                effect: Some(Effect::Warn),
+                metric: None,
+                text: "no metric is gated: name one under `gate: metrics:`, or add cases"
+                    .to_owned(),
+            });
+        }
+        // A stable order: what fails, what warns, the rest.
+        reasons.sort_by_key(|reason| reason.effect.map_or(2, |effect| effect as u8));
+        let broke =
+            self.policy.on_broken_case == Effect::Fail && broken.iter().any(|case| case.certain);
+        Verdict {
+            verdict: if broke {
+                Word::Regression
+            } else {
+                worst(&gated)
+            },
+            passed: reasons
+                .iter()
+                .all(|reason| reason.effect != Some(Effect::Fail)),
+            reasons,
+            metrics,
+            broken_cases: broken,
+        }
+    }
+
+    fn metric(&self, id: &str, pair: &MetricPair<'_>, reasons: &mut Vec<Reason>) -> MetricVerdict {
+        let policy = self.policy.attention(id, pair);
+        let decision = self.decisions.get(id);
+        let look = decision.and_then(|decision| decision.look.as_ref().ok());
+        let found = self.found(id, pair, decision);
+        let verdict = self.told(id, pair, policy, look, decision, &found);
+        let subject = sentence::Subject {
+            id,
+            direction: pair.direction,
+            verdict: &verdict,
+            look: look.zip(decision.map(|decision| decision.ending)),
+            rule: self.policy.rule,
+            min: self.policy.min(id),
+            why: found.why.as_deref(),
+        };
+        if policy != Attention::Info {
+            reasons.push(Reason {
+                effect: self.effect(policy, &found, decision),
+                metric: Some(id.to_owned()),
+                text: subject.sentence(),
+            });
+            if found.cause != Cause::Coverage && !verdict.lost.is_empty() {
+                reasons.push(Reason {
+                    effect: Some(Effect::Warn),
+                    metric: Some(id.to_owned()),
+                    text: subject.losses(),
+                });
+            }
+        }
+        verdict
+    }
+
+    /// What became of the metric.
+    fn found(&self, id: &str, pair: &MetricPair<'_>, decision: Option<&Decision>) -> Finding {
+        let finding = |word, cause| Finding {
+            word,
+            cause,
+            why: None,
+        };
+        let told = |word, cause, why: &str| Finding {
+            word,
+            cause,
+            why: Some(why.to_owned()),
+        };
+        let at_worst = self.policy.min(id).is_some_and(|min| {
+            pair.head
+                .is_some_and(|head| loss(pair.direction, head) > loss(pair.direction, min) + GUARD)
+        });
+        let compared = match (pair.presence, self.incomparable) {
+            (Presence::HeadOnly, _) => finding(Word::NoBaseline, Cause::New),
+            (Presence::BaseOnly, _) => told(
+                Word::Unmeasured,
+                Cause::NoValue,
+                "the head does not have it",
+            ),
+            (Presence::Turned, _) => finding(Word::Unmeasured, Cause::Incomparable),
+            (Presence::Both, Some(why)) => told(Word::Unmeasured, Cause::Incomparable, why),
+            (Presence::Both, None) => match decision.map(|decision| &decision.look) {
+                Some(Ok(look)) => seen(look),
+                Some(Err(Unmeasured::Nothing)) => {
+                    let why = pair.reason.unwrap_or("the base has no value");
+                    told(Word::Unmeasured, Cause::NoValue, why)
+                }
+                Some(Err(Unmeasured::Coverage { .. })) => {
+                    finding(Word::Unmeasured, Cause::Coverage)
+                }
+                None if !pair.cases.is_empty() => told(
+                    Word::Unmeasured,
+                    Cause::NoValue,
+                    pair.reason.unwrap_or("no case is the same on both sides"),
+                ),
+                None => self.by_value(id, pair),
+            },
+        };
+        if at_worst && compared.word != Word::Regression {
+            return finding(Word::Regression, Cause::Minimum);
+        }
+        compared
+    }
+
+    /// A metric without values by case: nothing tells its noise.
+    fn by_value(&self, id: &str, pair: &MetricPair<'_>) -> Finding {
+        let finding = |word, cause| Finding {
+            word,
+            cause,
+            why: pair.reason.map(str::to_owned),
+        };
+        match drop_of_values(pair) {
+            None => finding(Word::Unmeasured, Cause::NoValue),
+            Some(drop) if drop <= self.policy.max_drop(id) + GUARD => {
+                finding(Word::Pass, Cause::Bounded)
+            }
+            Some(_) if self.policy.rule == Rule::Threshold || self.policy.deterministic => {
+                finding(Word::Regression, Cause::Drop)
+            }
+            Some(_) => finding(Word::Inconclusive, Cause::Suspected),
+        }
+    }
+
+    /// What a finding does.
+    fn effect(
+        &self,
+        policy: Attention,
+        found: &Finding,
+        decision: Option<&Decision>,
+    ) -> Option<Effect> {
+        let rerun = decision.is_some_and(|decision| decision.ending == Ending::StillOpen);
+        let effect = match (found.word, found.cause) {
+            (Word::Pass | Word::NoBaseline, _) => return None,
+            (Word::Regression, _) => Effect::Fail,
+            (Word::Unmeasured, _) => self.policy.on_unmeasured,
+            (Word::Inconclusive, Cause::Suspected) => match self.policy.on_suspected {
+                OnSuspected::Always(effect) => effect,
+                OnSuspected::Auto if rerun => Effect::Warn,
+                OnSuspected::Auto => Effect::Fail,
+            },
+            (Word::Inconclusive, _) => Effect::Warn,
+        };
+        match policy {
+            Attention::Gate => Some(effect),
+            Attention::Warn => Some(Effect::Warn),
+            Attention::Info => None,
+        }
+    }
+
+    fn told(
+        &self,
+        id: &str,
+        pair: &MetricPair<'_>,
+        policy: Attention,
+        look: Option<&Look>,
+        decision: Option<&Decision>,
+        found: &Finding,
+    ) -> MetricVerdict {
+        // From a loss back to the value; the direction turns both ways alike.
+        let value = |turned: f64| loss(pair.direction, turned);
+        let names: Vec<&str> = pair
+            .cases
+            .iter()
+            .filter(|(_, case)| !case.cells.is_empty())
+            .map(|(name, _)| *name)
+            .collect();
+        let lost = match decision.map(|decision| &decision.look) {
+            Some(Ok(look)) => look.lost.as_slice(),
+            Some(Err(Unmeasured::Coverage { lost, .. })) => lost.as_slice(),
+            _ => &[],
+        };
+        MetricVerdict {
+            verdict: found.word,
+            cause: found.cause,
+            policy,
+            base: look.map_or(pair.base, |look| Some(value(look.base))),
+            head: look.map_or(pair.head, |look| Some(value(look.head))),
+            drop: look.map_or_else(|| drop_of_values(pair), |look| Some(look.drop)),
+            max_drop: self.policy.max_drop(id),
+            at_least: look.and_then(|look| look.lower),
+            confidence: look
+                .filter(|look| look.lower.is_some())
+                .map(|look| 1.0 - look.alpha),
+            at_most: look.and_then(|look| look.upper),
+            detectable: look.and_then(|look| look.detectable),
+            resolution: look.map(|look| look.resolution),
+            cases: look.map_or(0, |look| look.cases),
+            cells: look.map_or(0, |look| look.cells),
+            lost: lost.iter().map(|at| names[*at].to_owned()).collect(),
+            drivers: look
+                .filter(|_| matches!(found.cause, Cause::Drop | Cause::Suspected))
+                .map_or_else(Vec::new, |look| drivers(pair, &names, look)),
+        }
+    }
+}
+
+fn seen(look: &Look) -> Finding {
+    let word = match look.outcome {
+        Outcome::Regression => Word::Regression,
+        Outcome::Pass => Word::Pass,
+        Outcome::Inconclusive => Word::Inconclusive,
+    };
+    let cause = match look.reason {
+        Why::Drop => Cause::Drop,
+        Why::Bounded => Cause::Bounded,
+        Why::Suspected => Cause::Suspected,
+        Why::Wide => Cause::Wide,
+    };
+    Finding {
+        word,
+        cause,
+        why: None,
+    }
+}
+
+fn drop_of_values(pair: &MetricPair<'_>) -> Option<f64> {
+    Some(loss(pair.direction, pair.head?) - loss(pair.direction, pair.base?))
+}
+
+/// The cases that add most to a drop.
+fn drivers(pair: &MetricPair<'_>, names: &[&str], look: &Look) -> Vec<Driver> {
+    let mut shares: Vec<(&str, f64)> = names
+        .iter()
+        .zip(&look.shares)
+        .map(|(name, share)| (*name, *share))
+        .filter(|(_, share)| *share > GUARD)
+        .collect();
+    shares.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    shares
+        .into_iter()
+        .take(MOST_DRIVERS)
+        .map(|(name, share)| Driver {
+            case: name.to_owned(),
+            share,
+            variants: pair.cases[name]
+                .moved(pair.direction)
+                .into_iter()
+                .filter(|(_, drop)| *drop > 0.0)
+                .take(MOST_VARIANTS)
+                .map(|(variant, _)| variant.to_owned())
+                .collect(),
+        })
+        .collect()
+}
+
+/// The worst of the gated metrics; a new one has no say where there are others.
+fn worst(words: &[Word]) -> Word {
+    let old = words.iter().filter(|word| **word != Word::NoBaseline).max();
+    match old {
+        Some(word) => *word,
+        None if words.is_empty() => Word::Pass,
+        None => Word::NoBaseline,
+    }
+}

@@ -1,0 +1,206 @@
+//! What the gate is told to hold, and what it does where it cannot tell.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::baseline::compare::MetricPair;
+use crate::config::{FailOrWarn, GateRule, GateSettings, MetricPolicy as Weight};
+use crate::config::{MetricRule, OnSuspected as OnSuspectedSetting};
+
+/// A metric with one cell per case and fewer cases than this is not gated by default.
+const FEWEST_CASES: usize = 12;
+
+/// What the gate is told to hold.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Policy {
+    /// A drop beyond this is a regression; in the metric's own unit, at least 0.
+    pub(crate) max_drop: f64,
+    /// How a drop is told from noise.
+    pub(crate) rule: Rule,
+    /// What is different for single metrics, by id.
+    pub(crate) metrics: BTreeMap<String, MetricPolicy>,
+    /// What a drop does that noise may explain.
+    pub(crate) on_suspected: OnSuspected,
+    /// What a case does that broke completely.
+    pub(crate) on_broken_case: Effect,
+    /// What a gated metric does that was not measured.
+    pub(crate) on_unmeasured: Effect,
+    /// The share of the base's cases that the head may lack, in `[0, 1]`.
+    pub(crate) max_missing: f64,
+    /// What having no baseline does.
+    pub(crate) on_no_baseline: Effect,
+    /// The pipeline is declared deterministic: one run tells.
+    pub(crate) deterministic: bool,
+    /// What the re-runs may cost.
+    pub(crate) budget: Budget,
+}
+
+/// How a drop is told from noise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Rule {
+    /// By its noise, with re-runs where they can be made.
+    Auto,
+    /// Not at all: every drop beyond the limit is a regression.
+    Threshold,
+}
+
+/// What is different for one metric.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct MetricPolicy {
+    /// Instead of the limit for all.
+    pub(crate) max_drop: Option<f64>,
+    /// Whether it is gated, whatever its report says.
+    pub(crate) policy: Option<Attention>,
+    /// The worst value that the head may have, whatever the base had: a floor where higher is
+    /// better, a ceiling where lower is.
+    pub(crate) min: Option<f64>,
+}
+
+/// How much a metric matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Attention {
+    /// It can fail the job.
+    Gate,
+    /// It can warn.
+    Warn,
+    /// It is shown.
+    Info,
+}
+
+/// What a finding does.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Effect {
+    /// It fails the job.
+    Fail,
+    /// It warns.
+    Warn,
+}
+
+/// What a drop does that noise may explain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnSuspected {
+    /// It fails where nothing could be run again, and warns where the re-runs were made.
+    Auto,
+    /// The same in either case.
+    Always(Effect),
+}
+
+/// What the re-runs may cost; whoever runs them counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Budget {
+    /// Runs of a case on the head, the first included; 1 allows no re-run.
+    pub(crate) head_repeats: usize,
+    /// Invocations of all re-runs together.
+    pub(crate) calls: Option<usize>,
+    /// Minutes that all re-runs together may take.
+    pub(crate) minutes: Option<f64>,
+}
+
+impl Default for Policy {
+    /// What holds without a word in the configuration.
+    fn default() -> Self {
+        Self::of(&GateSettings::default(), false)
+    }
+}
+
+impl From<FailOrWarn> for Effect {
+    fn from(setting: FailOrWarn) -> Self {
+        match setting {
+            FailOrWarn::Fail => Self::Fail,
+            FailOrWarn::Warn => Self::Warn,
+        }
+    }
+}
+
+impl From<&MetricRule> for MetricPolicy {
+    fn from(rule: &MetricRule) -> Self {
+        Self {
+            max_drop: rule.max_drop,
+            policy: rule.policy.map(|weight| match weight {
+                Weight::Gate => Attention::Gate,
+                Weight::Warn => Attention::Warn,
+                Weight::Info => Attention::Info,
+            }),
+            min: rule.min,
+        }
+    }
+}
+
+impl Policy {
+    /// What the configuration asks for. `require`: whether there must be a baseline.
+    pub(crate) fn of(settings: &GateSettings, require: bool) -> Self {
+        let GateSettings {
+            max_drop,
+            metrics,
+            rule,
+            on_suspected,
+            on_broken_case,
+            on_unmeasured,
+            max_missing,
+            deterministic,
+            budget,
+        } = settings;
+        Self {
+            max_drop: *max_drop,
+            rule: match rule {
+                GateRule::Auto => Rule::Auto,
+                GateRule::Threshold => Rule::Threshold,
+            },
+            metrics: metrics
+                .iter()
+                .map(|(id, rule)| (id.clone(), MetricPolicy::from(rule)))
+                .collect(),
+            on_suspected: match on_suspected {
+                OnSuspectedSetting::Auto => OnSuspected::Auto,
+                OnSuspectedSetting::Fail => OnSuspected::Always(Effect::Fail),
+                OnSuspectedSetting::Warn => OnSuspected::Always(Effect::Warn),
+            },
+            on_broken_case: (*on_broken_case).into(),
+            on_unmeasured: (*on_unmeasured).into(),
+            max_missing: *max_missing,
+            on_no_baseline: if require { Effect::Fail } else { Effect::Warn },
+            deterministic: *deterministic,
+            budget: Budget {
+                head_repeats: budget.head_repeats.get(),
+                calls: budget.calls,
+                minutes: budget.minutes,
+            },
+        }
+    }
+
+    /// The limit of a metric's drop.
+    pub(crate) fn max_drop(&self, id: &str) -> f64 {
+        self.metrics
+            .get(id)
+            .and_then(|metric| metric.max_drop)
+            .unwrap_or(self.max_drop)
+    }
+
+    /// The worst value that a metric may have.
+    pub(crate) fn min(&self, id: &str) -> Option<f64> {
+        self.metrics.get(id)?.min
+    }
+
+    /// How much a metric matters: as configured; else as its report says, unless it is too thin to
+    /// gate by default.
+    pub(crate) fn attention(&self, id: &str, metric: &MetricPair<'_>) -> Attention {
+        match self.metrics.get(id).and_then(|metric| metric.policy) {
+            Some(attention) => attention,
+            None if metric.gated && !is_thin(metric) => Attention::Gate,
+            None => Attention::Info,
+        }
+    }
+}
+
+/// One cell per case and few cases: one flip is worth more than a drop may be.
+fn is_thin(metric: &MetricPair<'_>) -> bool {
+    let counts = metric.counts();
+    counts.compared > 0 && counts.cells <= counts.compared && counts.compared < FEWEST_CASES
+}

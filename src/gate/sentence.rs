@@ -1,0 +1,282 @@
+//! One sentence per reason: which metric, from what to what, which cases drove it, how sure.
+
+use super::look::{Basis, Look, UPPER_CONFIDENCE};
+use super::looks::Ending;
+use super::policy::Rule;
+use super::verdict::{BrokenCase, Cause, MetricVerdict};
+use crate::probe::{Direction, display};
+use crate::report::safe;
+
+/// Longer names are cut.
+const LONGEST_NAME: usize = 60;
+
+/// More cases than this are counted.
+const MOST_NAMES: usize = 3;
+
+/// What a sentence about a metric is made from.
+pub(super) struct Subject<'a> {
+    pub(super) id: &'a str,
+    pub(super) direction: Direction,
+    pub(super) verdict: &'a MetricVerdict,
+    /// The look and how the looks ended, where there was one.
+    pub(super) look: Option<(&'a Look, Ending)>,
+    pub(super) rule: Rule,
+    /// The value that was not reached, where there is one.
+    pub(super) min: Option<f64>,
+    /// Why there is no value, in the words of the side that lacks it.
+    pub(super) why: Option<&'a str>,
+}
+
+impl Subject<'_> {
+    /// The sentence for its cause.
+    pub(super) fn sentence(&self) -> String {
+        let id = name(self.id);
+        match self.verdict.cause {
+            Cause::Drop => self.regression(),
+            Cause::Bounded => self.pass(),
+            Cause::Suspected => self.suspected(),
+            Cause::Wide => self.wide(),
+            Cause::Minimum => format!(
+                "{id} is {}, {} the {} that the configuration allows",
+                shown(self.verdict.head),
+                match self.direction {
+                    Direction::Higher => "below",
+                    Direction::Lower => "above",
+                },
+                shown(self.min),
+            ),
+            Cause::Coverage => format!(
+                "{id} could not be compared in {} that the base has: {}",
+                cases(self.verdict.lost.len()),
+                names(&self.verdict.lost),
+            ),
+            Cause::NoValue => match self.why {
+                Some(why) => format!("{id} was not measured: {}", safe::line(why)),
+                None => format!("{id} has no value that both sides measured"),
+            },
+            Cause::Incomparable => match self.why {
+                Some(why) => format!("{id} cannot be compared: {}", safe::line(why)),
+                None => format!("{id} cannot be compared: the two sides turn it opposite ways"),
+            },
+            Cause::New => format!("{id} is new: the base does not have it"),
+        }
+    }
+
+    /// Which of the base's cases were lost, where the others were judged all the same.
+    pub(super) fn losses(&self) -> String {
+        format!(
+            "{} was judged without {} that the base has: {}",
+            name(self.id),
+            cases(self.verdict.lost.len()),
+            names(&self.verdict.lost),
+        )
+    }
+
+    fn regression(&self) -> String {
+        let sure = match self.look {
+            _ if self.rule == Rule::Threshold => "by the threshold rule".to_owned(),
+            Some((look, _)) => match (look.basis, look.lower) {
+                (Basis::Declared, _) => "and the pipeline is declared deterministic".to_owned(),
+                (Basis::Still, _) => "and no repeat varied".to_owned(),
+                (_, Some(lower)) => format!(
+                    "at least {} with {} confidence",
+                    display(lower),
+                    percent(1.0 - look.alpha)
+                ),
+                (_, None) => "beyond its noise".to_owned(),
+            },
+            None => "with no values by case".to_owned(),
+        };
+        format!("{}, {sure}{}", self.movement(), self.driven())
+    }
+
+    fn pass(&self) -> String {
+        let Some((look, _)) = self.look else {
+            return self.movement();
+        };
+        let bound = match look.basis {
+            Basis::Identical => return format!("{} is the same, value by value", name(self.id)),
+            Basis::Declared | Basis::Still => String::new(),
+            Basis::Repeats | Basis::Cases => match look.upper {
+                Some(upper) if upper > 0.0 => format!(
+                    ", at most {} with {} confidence",
+                    display(upper),
+                    percent(UPPER_CONFIDENCE)
+                ),
+                _ => format!(", no worse with {} confidence", percent(UPPER_CONFIDENCE)),
+            },
+        };
+        let power = look.detectable.map_or_else(String::new, |least| {
+            format!("; this suite would show a drop of {}", display(least))
+        });
+        format!("{}{bound}{power}", self.movement())
+    }
+
+    fn suspected(&self) -> String {
+        let why = match self.look {
+            Some((look, ending)) => format!("{}{}", range(look), after(ending, look, self.verdict)),
+            None => ", and there are no values by case to tell noise by".to_owned(),
+        };
+        format!(
+            "{}, which noise may explain{why}{}",
+            self.movement(),
+            self.driven()
+        )
+    }
+
+    fn wide(&self) -> String {
+        let why = self.look.map_or_else(String::new, |(look, ending)| {
+            format!("{}{}", range(look), after(ending, look, self.verdict))
+        });
+        let limit = display(self.verdict.max_drop);
+        format!(
+            "{}; a drop of more than {limit} is not ruled out{why}",
+            self.movement()
+        )
+    }
+
+    /// From what to what.
+    fn movement(&self) -> String {
+        let (id, verdict) = (name(self.id), self.verdict);
+        let drop = verdict.drop.unwrap_or(0.0);
+        let verb = match (drop > 0.0, self.direction) {
+            _ if display(drop.abs()) == display(0.0) => {
+                return format!(
+                    "{id} stayed at {} over {}",
+                    shown(verdict.head),
+                    cases(verdict.cases)
+                );
+            }
+            (true, Direction::Higher) | (false, Direction::Lower) => "fell",
+            (true, Direction::Lower) | (false, Direction::Higher) => "rose",
+        };
+        let values = format!("from {} to {}", shown(verdict.base), shown(verdict.head));
+        let over = if verdict.cases > 0 {
+            format!(" over {}", cases(verdict.cases))
+        } else {
+            String::new()
+        };
+        if drop <= 0.0 {
+            return format!("{id} {verb} {values}{over}");
+        }
+        format!(
+            "{id} {verb} {values}{over}, by {} where {} is allowed",
+            display(drop),
+            display(verdict.max_drop)
+        )
+    }
+
+    /// Which cases drove it.
+    fn driven(&self) -> String {
+        let drivers = &self.verdict.drivers;
+        if drivers.is_empty() {
+            return String::new();
+        }
+        let named: Vec<String> = drivers.iter().map(|driver| driver.case.clone()).collect();
+        let theirs: f64 = drivers.iter().map(|driver| driver.share).sum();
+        if 2.0 * theirs >= self.verdict.drop.unwrap_or(0.0) {
+            return format!("; most of it in {}", names(&named));
+        }
+        format!("; spread over many cases, most in {}", names(&named))
+    }
+}
+
+/// Where the drop is.
+fn range(look: &Look) -> String {
+    match (look.lower, look.upper) {
+        (Some(lower), Some(upper)) => {
+            format!(": it is between {} and {}", display(lower), display(upper))
+        }
+        (None, Some(upper)) => format!(": it is at most {}", display(upper)),
+        (_, None) => ": one case and one run tell nothing".to_owned(),
+    }
+}
+
+/// Why it stayed open, and what it would take.
+fn after(ending: Ending, look: &Look, verdict: &MetricVerdict) -> String {
+    match ending {
+        Ending::Decided => String::new(),
+        Ending::NoRerun => "; nothing could be run again".to_owned(),
+        Ending::BudgetSpent => "; the budget for re-runs ran out".to_owned(),
+        Ending::StillOpen => match runs_to_decide(look, verdict.max_drop) {
+            Some(runs) => format!("; about {runs} runs of its unstable cases would decide"),
+            None => "; more cases would decide, more runs hardly".to_owned(),
+        },
+    }
+}
+
+/// How many runs of the unstable cases would bring the bound that is open to where it decides, if
+/// drop and noise are as they seem: the error shrinks with the root of the runs. None beyond what
+/// anybody would run.
+fn runs_to_decide(look: &Look, max_drop: f64) -> Option<u32> {
+    const RUNS: f64 = 5.0;
+    const MOST: f64 = 50.0;
+    let short = if look.drop > max_drop {
+        (look.drop - look.lower?) / look.drop
+    } else {
+        (look.upper? - look.drop) / (max_drop - look.drop)
+    };
+    let runs = (RUNS * short * short).ceil();
+    (runs.is_finite() && runs > RUNS && runs <= MOST).then_some(runs as u32)
+}
+
+/// The cases that broke in a metric; or those that may have, of which that is not certain.
+pub(super) fn broken(cases: &[&BrokenCase], certain: bool) -> String {
+    let all: Vec<String> = cases.iter().map(|case| case.case.clone()).collect();
+    let metric = cases
+        .first()
+        .map_or_else(String::new, |case| name(&case.metric));
+    let worse = format!("worse than on the base by half or more in {metric}");
+    let seen = match cases {
+        [BrokenCase { bad, runs: 1, .. }] if *bad == 1 => format!("its one run is {worse}"),
+        [BrokenCase { bad, runs, .. }] => format!("{bad} of its {runs} runs are {worse}"),
+        _ => format!("their runs are {worse}"),
+    };
+    let (case, its) = if cases.len() == 1 {
+        ("case", "its")
+    } else {
+        ("cases", "their")
+    };
+    if certain {
+        return format!("{case} {} broke: {seen}", names(&all));
+    }
+    format!(
+        "{case} {} may have broken: {seen}, and {its} usual noise is not known well enough",
+        names(&all)
+    )
+}
+
+/// A name from elsewhere, between backticks.
+fn name(text: &str) -> String {
+    format!("`{}`", safe::cut(text, LONGEST_NAME))
+}
+
+fn names(all: &[String]) -> String {
+    let shown: Vec<String> = all.iter().take(MOST_NAMES).map(|text| name(text)).collect();
+    match all.len().saturating_sub(MOST_NAMES) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn cases(count: usize) -> String {
+    match count {
+        1 => "1 case".to_owned(),
+        count => format!("{count} cases"),
+    }
+}
+
+fn shown(value: Option<f64>) -> String {
+    value.map_or_else(|| "null".to_owned(), display)
+}
+
+/// A share as a percentage with the digits it needs, at most one; rounded down, so that nothing is
+/// ever quite certain.
+fn percent(share: f64) -> String {
+    let tenths = (1_000.0 * share + super::look::GUARD).floor();
+    if tenths % 10.0 == 0.0 {
+        format!("{:.0} %", tenths / 10.0)
+    } else {
+        format!("{:.1} %", tenths / 10.0)
+    }
+}

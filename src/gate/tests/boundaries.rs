@@ -1,0 +1,153 @@
+use super::*;
+
+fn verdict(base: f64, head: f64) -> Word {
+    let policy = gating(exact(), "m");
+    stored(&policy, &single("m", base), &single("m", head)).verdict
+}
+
+fn turned(base: f64, head: f64) -> Word {
+    let policy = gating(exact(), "m");
+    let side = |value| single("m", value).lower("m");
+    stored(&policy, &side(base), &side(head)).verdict
+}
+
+#[test]
+fn qlt_07_a_drop_of_exactly_the_limit_passes_wherever_it_starts() {
+    assert_eq!(verdict(0.80, 0.75), Word::Pass);
+    assert_eq!(verdict(0.85, 0.80), Word::Pass);
+    assert_eq!(verdict(0.80, 0.7499), Word::Regression);
+    assert_eq!(verdict(0.85, 0.7999), Word::Regression);
+}
+
+#[test]
+fn qlt_09_a_gain_is_no_regression() {
+    assert_eq!(verdict(0.80, 0.90), Word::Pass);
+}
+
+#[test]
+fn qlt_12_where_lower_is_better_it_is_the_other_way_round() {
+    assert_eq!(turned(0.20, 0.26), Word::Regression);
+    assert_eq!(turned(0.20, 0.25), Word::Pass);
+    assert_eq!(turned(0.20, 0.14), Word::Pass);
+    // Beyond 1 as well, where a score has another range.
+    assert_eq!(turned(1.70, 1.80), Word::Regression);
+}
+
+#[test]
+fn null_on_one_side_is_unmeasured_and_fails_unless_told_otherwise() {
+    let full = single("m", 0.9);
+    let null = Report::default().with("m", &[("c", vec![vec![None]])]);
+    let policy = gating(Policy::default(), "m");
+    for (base, head, cause) in [
+        (&full, &null, Cause::Coverage),
+        (&null, &full, Cause::NoValue),
+        (&null, &null, Cause::NoValue),
+    ] {
+        let verdict = stored(&policy, base, head);
+        assert_eq!((verdict.verdict, verdict.passed), (Word::Unmeasured, false));
+        assert_eq!(verdict.metrics["m"].cause, cause);
+        assert_eq!(verdict.exit(), Exit::GateFailed);
+    }
+    let lenient = Policy {
+        on_unmeasured: Effect::Warn,
+        ..policy
+    };
+    let verdict = stored(&lenient, &full, &null);
+    assert_eq!((verdict.verdict, verdict.passed), (Word::Unmeasured, true));
+}
+
+#[test]
+fn a_metric_that_only_one_side_has_is_new_or_lost() {
+    let (with, none) = (suite(12, 0, 0, 1), Report::default());
+    let gone = stored(&Policy::default(), &with, &none);
+    assert_eq!((gone.verdict, gone.passed), (Word::Unmeasured, false));
+    let new = stored(&Policy::default(), &none, &with);
+    assert_eq!((new.verdict, new.passed), (Word::NoBaseline, true));
+    // Beside a metric that both have, it has no say.
+    let both = with.clone().with("n", &[("case-00", nine(0, 1))]);
+    let beside = stored(&Policy::default(), &with, &both);
+    assert_eq!(beside.verdict, Word::Pass);
+    assert_eq!(beside.metrics["n"].cause, Cause::New);
+}
+
+#[test]
+fn one_case_and_one_run_each_decide_nothing() {
+    let verdict = stored(&Policy::default(), &suite(1, 0, 0, 1), &suite(1, 1, 5, 1));
+    assert_eq!(verdict.verdict, Word::Inconclusive);
+    let metric = &verdict.metrics["m"];
+    assert_eq!(
+        (metric.at_least, metric.at_most, metric.detectable),
+        (None, None, None)
+    );
+    assert_eq!(
+        stored(&Policy::default(), &suite(1, 0, 0, 1), &suite(1, 0, 0, 1)).verdict,
+        Word::Pass
+    );
+}
+
+#[test]
+fn with_no_variance_in_three_runs_a_drop_is_what_it_is() {
+    let policy = Policy::default();
+    let three = |moved| suite(10, moved, 5, 3);
+    assert_eq!(
+        stored(&policy, &three(0), &three(1)).metrics["m"].verdict,
+        Word::Regression
+    );
+    let small = suite(20, 1, 5, 3);
+    assert_eq!(
+        stored(&policy, &suite(20, 0, 0, 3), &small).metrics["m"].verdict,
+        Word::Pass
+    );
+}
+
+#[test]
+fn a_lost_case_is_named_and_too_many_lost_cases_are_unmeasured() {
+    let base = suite(20, 0, 0, 1);
+    let one = stored(&Policy::default(), &base, &base.clone().without("case-07"));
+    assert_eq!((one.verdict, one.metrics["m"].cases), (Word::Pass, 19));
+    assert_eq!(one.metrics["m"].lost, ["case-07"]);
+    assert!(
+        one.reasons
+            .iter()
+            .any(|reason| reason.text.contains("`case-07`")),
+        "{one:?}"
+    );
+    let three = base
+        .clone()
+        .without("case-01")
+        .without("case-02")
+        .without("case-03");
+    let three = stored(&Policy::default(), &base, &three);
+    assert_eq!((three.verdict, three.passed), (Word::Unmeasured, false));
+    assert_eq!(three.metrics["m"].cause, Cause::Coverage);
+}
+
+#[test]
+fn edited_and_added_cases_are_not_gated() {
+    let base = suite(20, 0, 0, 1);
+    let mut head = suite(25, 0, 0, 1);
+    for case in ["case-00", "case-01", "case-02", "case-03"] {
+        head.texts.insert(case.to_owned(), "edited".to_owned());
+        let broken = case_value(&format!("{case} edited"), &nine(9, 1));
+        head.metrics
+            .get_mut("m")
+            .unwrap()
+            .per_case
+            .insert(case.to_owned(), broken);
+    }
+    let verdict = stored(&Policy::default(), &base, &head);
+    assert_eq!(
+        (verdict.verdict, verdict.metrics["m"].cases),
+        (Word::Pass, 16)
+    );
+    assert!(verdict.metrics["m"].lost.is_empty());
+}
+
+#[test]
+fn a_suite_of_which_every_case_was_edited_is_unmeasured() {
+    let base = suite(12, 0, 0, 1);
+    let mut head = base.clone();
+    head.texts.values_mut().for_each(|text| text.push('!'));
+    let verdict = stored(&Policy::default(), &base, &head);
+    assert_eq!((verdict.verdict, verdict.passed), (Word::Unmeasured, false));
+}

@@ -1,0 +1,189 @@
+//! The verdict: one word, whether the job passes, and why, for people and for machines.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::policy::{Attention, Effect};
+use crate::exit::Exit;
+
+/// What the gate says of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Verdict {
+    /// The worst of what was found in the gated metrics.
+    pub(crate) verdict: Word,
+    /// Whether the job passes; the policy says what follows from the word.
+    pub(crate) passed: bool,
+    /// One sentence each, those that fail the job first.
+    pub(crate) reasons: Vec<Reason>,
+    /// Every metric of either side, by id.
+    pub(crate) metrics: BTreeMap<String, MetricVerdict>,
+    /// The cases that broke completely, or may have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) broken_cases: Vec<BrokenCase>,
+}
+
+/// A verdict in one word.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Word {
+    /// Not worse by more than is allowed.
+    Pass,
+    /// There is nothing to compare with.
+    NoBaseline,
+    /// Neither a regression nor its absence can be shown.
+    Inconclusive,
+    /// It was not measured, or not in enough cases.
+    Unmeasured,
+    /// Worse, and not by noise.
+    Regression,
+}
+
+/// One sentence of a verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reason {
+    /// What it does; null where it does nothing.
+    pub(crate) effect: Option<Effect>,
+    /// The metric, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) metric: Option<String>,
+    /// The sentence; names in it are tamed for a terminal, not for Markdown or HTML.
+    pub(crate) text: String,
+}
+
+/// How one metric came out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MetricVerdict {
+    /// In one word.
+    pub(crate) verdict: Word,
+    /// Why.
+    pub(crate) cause: Cause,
+    /// How much it matters.
+    pub(crate) policy: Attention,
+    /// The base over the cells that both sides measured; where there are none, as reported.
+    pub(crate) base: Option<f64>,
+    /// The head over the same.
+    pub(crate) head: Option<f64>,
+    /// How much worse the head is: positive is worse, whichever way is better.
+    pub(crate) drop: Option<f64>,
+    /// The drop that is allowed.
+    pub(crate) max_drop: f64,
+    /// The drop is at least this, with the confidence beside it.
+    pub(crate) at_least: Option<f64>,
+    /// The confidence of the lower bound.
+    pub(crate) confidence: Option<f64>,
+    /// The drop is at most this, with confidence 0.9.
+    pub(crate) at_most: Option<f64>,
+    /// The smallest drop that this suite would have shown four times in five.
+    pub(crate) detectable: Option<f64>,
+    /// What one cell is worth.
+    pub(crate) resolution: Option<f64>,
+    /// How many cases were judged.
+    pub(crate) cases: usize,
+    /// How many cells.
+    pub(crate) cells: usize,
+    /// The cases that the base measured and the head did not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) lost: Vec<String>,
+    /// The cases that the drop comes from, worst first; at most as many as a sentence bears.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) drivers: Vec<Driver>,
+}
+
+/// A case that a drop comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Driver {
+    /// Its name.
+    pub(crate) case: String,
+    /// What it adds to the drop of the metric.
+    pub(crate) share: f64,
+    /// The variants of it that got worse, worst first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) variants: Vec<String>,
+}
+
+/// Why a metric came out as it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Cause {
+    /// The drop is beyond the limit and beyond its noise.
+    Drop,
+    /// The drop is bounded below the limit.
+    Bounded,
+    /// The drop is beyond the limit, and noise may explain it.
+    Suspected,
+    /// A drop beyond the limit is not ruled out.
+    Wide,
+    /// The head is worse than the configuration allows at all.
+    Minimum,
+    /// Too many of the base's cases were not measured.
+    Coverage,
+    /// One side has no value.
+    NoValue,
+    /// The two sides do not mean the same by it.
+    Incomparable,
+    /// The base does not have it.
+    New,
+}
+
+/// A case that broke completely.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BrokenCase {
+    /// Its name.
+    pub(crate) case: String,
+    /// The metric in which it broke.
+    pub(crate) metric: String,
+    /// Whether that is certain enough to say so.
+    pub(crate) certain: bool,
+    /// How many runs were worse than the base by half or more.
+    pub(crate) bad: usize,
+    /// How many runs there were.
+    pub(crate) runs: usize,
+}
+
+impl Word {
+    /// As it is written everywhere.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::NoBaseline => "no_baseline",
+            Self::Inconclusive => "inconclusive",
+            Self::Unmeasured => "unmeasured",
+            Self::Regression => "regression",
+        }
+    }
+}
+
+impl Verdict {
+    /// There is nothing to compare with, and what would mend that.
+    pub(crate) fn no_baseline(effect: Effect, text: impl Into<String>) -> Self {
+        Self {
+            verdict: Word::NoBaseline,
+            passed: effect != Effect::Fail,
+            reasons: vec![Reason {
+                effect: Some(effect),
+                metric: None,
+                text: text.into(),
+            }],
+            metrics: BTreeMap::new(),
+            broken_cases: Vec::new(),
+        }
+    }
+
+    /// How the process ends.
+    pub(crate) const fn exit(&self) -> Exit {
+        if self.passed {
+            Exit::Passed
+        } else {
+            Exit::GateFailed
+        }
+    }
+}
