@@ -1,4 +1,4 @@
 //! What tames names, as it is in the library.
 
-#[path = "../../src/report/safe.rs"]
+#[path = "../../src/report/safe/mod.rs"]
 pub(crate) mod safe;
