@@ -11,5 +11,7 @@ pub(crate) mod terminal;
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod schema_tests;
 
 pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session, Tool};

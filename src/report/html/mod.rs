@@ -103,4 +103,6 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
 }
 
 #[cfg(test)]
+mod browser_tests;
+#[cfg(test)]
 mod tests;

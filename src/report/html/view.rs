@@ -13,7 +13,7 @@ use crate::perturb;
 use crate::probe::Ending;
 use crate::report::safe;
 use crate::report::summary::{
-    self, BANDS, DISCLAIMER, Failed, Figure, Phrase, Ranked, Signal, Summary, Tone, counted, label,
+    BANDS, DISCLAIMER, Failed, Figure, Phrase, Ranked, Signal, Summary, Tone, counted, label,
 };
 
 /// Failed invocations and notices of one code that a page lists.
@@ -274,7 +274,7 @@ impl Shown {
             sample: figure.sample.clone(),
             interval: figure.interval.clone(),
             word: figure.word,
-            band: figure.word.and(figure.value).map(summary::band),
+            band: figure.band,
             reason: safe::cut(figure.reason.unwrap_or_default(), 300),
         }
     }

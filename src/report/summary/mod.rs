@@ -113,8 +113,10 @@ pub(crate) struct Figure<'a> {
     pub(crate) interval: Option<String>,
     /// Why there is no value. It may quote the user.
     pub(crate) reason: Option<&'a str>,
-    /// The word for its band.
+    /// The word for its band, or for its quadrant.
     pub(crate) word: Option<&'static str>,
+    /// The place of its band, 0 for the best; none where bands mean nothing.
+    pub(crate) band: Option<usize>,
     /// The ends of the interval, unrounded.
     pub(crate) ends: Option<(f64, f64)>,
 }
@@ -146,6 +148,7 @@ impl<'a> Figure<'a> {
                 (None, None) => Some("this run did not look at it"),
             },
             word: None,
+            band: None,
             ends,
         }
     }
@@ -155,6 +158,7 @@ impl<'a> Figure<'a> {
     pub(crate) fn word(mut self, signal: Signal) -> Self {
         if let Some(value) = self.value {
             self.word = Some(signal.word(value));
+            self.band = Some(band(value));
             self.shown = agreeing(value);
         }
         self

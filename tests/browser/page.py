@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Opens report pages in headless Chromium and says what is wrong with them.
+
+    page.py CHROMIUM FOLDER            checks every FOLDER/*.html; ends with 1 where one is wrong
+    page.py CHROMIUM FOLDER shots DIR  draws them: light, dark, and on a phone
+
+Speaks the DevTools protocol over a pipe; needs nothing but the standard library.
+"""
+
+import base64
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+TIMEOUT = 60.0
+
+
+class Browser:
+    """Chromium, and one page of it."""
+
+    def __init__(self, program, profile):
+        ours, theirs = os.pipe(), os.pipe()
+
+        def pipes():
+            # They must stand at 3 and 4, and may stand there already.
+            into, out = os.dup(ours[0]), os.dup(theirs[1])
+            os.dup2(into, 3)
+            os.dup2(out, 4)
+
+        self.process = subprocess.Popen(
+            [
+                program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                "--no-first-run", "--disable-dev-shm-usage", "--disable-background-networking",
+                "--force-device-scale-factor=1", f"--user-data-dir={profile}",
+                "--remote-debugging-pipe", "about:blank",
+            ],
+            close_fds=False, preexec_fn=pipes, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        os.close(ours[0])
+        os.close(theirs[1])
+        self.into, self.out = ours[1], theirs[0]
+        self.left, self.number, self.session, self.events = b"", 0, None, []
+        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.ask(f"{domain}.enable")
+
+    def close(self):
+        os.close(self.into)
+        os.close(self.out)
+        self.process.kill()
+        self.process.wait()
+
+    def read(self):
+        while b"\0" not in self.left:
+            piece = os.read(self.out, 1 << 20)
+            if not piece:
+                raise SystemExit("chromium went away")
+            self.left += piece
+        message, self.left = self.left.split(b"\0", 1)
+        return json.loads(message)
+
+    def ask(self, method, **params):
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": params}
+        if self.session:
+            message["sessionId"] = self.session
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            data = data[os.write(self.into, data):]
+        end = time.monotonic() + TIMEOUT
+        while time.monotonic() < end:
+            answer = self.read()
+            if answer.get("id") == self.number:
+                if "error" in answer:
+                    raise SystemExit(f"{method}: {answer['error']}")
+                return answer["result"]
+            if answer.get("method") == "Page.javascriptDialogOpening":
+                self.events.append(answer)
+                self.number += 1
+                text = {"id": self.number, "method": "Page.handleJavaScriptDialog",
+                        "params": {"accept": True}, "sessionId": self.session}
+                os.write(self.into, json.dumps(text).encode() + b"\0")
+                continue
+            self.events.append(answer)
+        raise SystemExit(f"{method} took too long")
+
+    def run(self, expression):
+        answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise SystemExit(f"{expression}: {answer['exceptionDetails']}")
+        return answer["result"].get("value")
+
+    def show(self, path, width=1280, height=900, scheme="light", phone=False):
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                 deviceScaleFactor=1, mobile=phone)
+        self.ask("Emulation.setEmulatedMedia",
+                 features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.events = []
+        began = time.monotonic()
+        self.ask("Page.navigate", url=path.resolve().as_uri())
+        while self.run("document.readyState") != "complete":
+            time.sleep(0.02)
+        return time.monotonic() - began
+
+    def press(self, key, code, text=""):
+        for kind in ("keyDown", "keyUp"):
+            self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key if key != " " else "Space",
+                     windowsVirtualKeyCode=code, text=text if kind == "keyDown" else "")
+
+
+def wrong(browser, page):
+    """What is wrong with a page, in words."""
+    found = []
+    seconds = browser.show(page)
+    if seconds > 20:
+        found.append(f"it took {seconds:.1f} s to open")
+    requests = [event["params"]["request"]["url"] for event in browser.events
+                if event.get("method") == "Network.requestWillBeSent"]
+    own = page.resolve().as_uri()
+    found += [f"it asks for {url}" for url in requests if url != own]
+    for event in browser.events:
+        if event.get("method") == "Page.javascriptDialogOpening":
+            found.append("it opens a dialog")
+        if event.get("method") == "Runtime.exceptionThrown":
+            found.append(f"its script fails: {event['params']['exceptionDetails']}")
+        if event.get("method") == "Log.entryAdded" and event["params"]["entry"]["level"] == "error":
+            found.append(f"it logs: {event['params']['entry']['text']}")
+    title = browser.run("document.title")
+    if ": kelvin, " not in title or "owned" in title:
+        found.append(f"its title is {title!r}")
+    if browser.run("document.querySelectorAll('script').length") != 1:
+        found.append("it has a script that is not ours")
+    for selector in ("img", "iframe", "object", "embed", "base", "link", "form[action]", "svg animate",
+                     "a:not([href^='#'])", "[onload]", "[onerror]", "[onclick]", "[onmouseover]",
+                     "[onfocus]", "[autofocus]"):
+        if browser.run(f"document.querySelectorAll({json.dumps(selector)}).length"):
+            found.append(f"it has {selector}")
+    if browser.run("getComputedStyle(document.querySelector('h1')).display") == "none":
+        found.append("its style is not ours")
+    if browser.run("new Set([...document.querySelectorAll('[id]')].map(e => e.id)).size"
+                   " != document.querySelectorAll('[id]').length"):
+        found.append("two of its elements have one id")
+    found += keyboard(browser)
+    found += comfort(browser)
+    for width in (360, 320):
+        browser.show(page, width=width, height=740, phone=True)
+        browser.run("document.querySelectorAll('details').forEach((one, at) => { if (at < 40) one.open = true })")
+        wide = browser.run("document.scrollingElement.scrollWidth")
+        if wide > width:
+            found.append(f"it scrolls sideways at {width}: it is {wide} wide")
+    return found
+
+
+def keyboard(browser):
+    """A case opens and closes without a pointer."""
+    found = []
+    if not browser.run("!!document.querySelector('.case')"):
+        return ["it has no case"]
+    # From the element before the list, the next stop is the first case.
+    browser.run("document.getElementById('order').focus()")
+    browser.press("Tab", 9)
+    at = browser.run("document.activeElement.tagName + ' ' + document.activeElement.parentElement.className")
+    if not at.startswith("SUMMARY case"):
+        found.append(f"the next stop after the filter is {at}")
+    outline = browser.run("getComputedStyle(document.activeElement).outlineStyle")
+    if outline == "none":
+        found.append("the focus cannot be seen")
+    state = "document.activeElement.parentElement.open"
+    browser.press("Enter", 13, "\r")
+    if not browser.run(state):
+        found.append("Enter does not open a case")
+    browser.press(" ", 32, " ")
+    if browser.run(state):
+        found.append("Space does not close a case")
+    return found
+
+
+def comfort(browser):
+    """The filters and the links do what they say."""
+    found = []
+    shown = "[...document.querySelectorAll('.case')].filter(e => e.checkVisibility()).length"
+    everything = browser.run(shown)
+    for id in ("against", "failing"):
+        browser.run(f"document.getElementById('{id}').click()")
+        wanted = browser.run(f"document.querySelectorAll('.case.{id}').length")
+        if browser.run(shown) != wanted:
+            found.append(f"the filter `{id}` shows {browser.run(shown)} of {wanted}")
+    browser.run("document.getElementById('all').click()")
+    if browser.run(shown) != everything:
+        found.append("the filter `all` does not show all")
+    browser.run("location.hash = '#case-0'")
+    time.sleep(0.1)
+    if not browser.run("document.getElementById('case-0').open"):
+        found.append("a link to a case does not open it")
+    browser.run("{ const name = document.getElementById('name'); name.value = 'no such case';"
+                " name.dispatchEvent(new Event('input')) }")
+    if browser.run(shown) != 0:
+        found.append("the filter by name hides nothing")
+    return found
+
+
+def shots(browser, pages, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    for page in pages:
+        for name, width, scheme in (("light", 1280, "light"), ("dark", 1280, "dark"), ("phone", 360, "light")):
+            browser.show(page, width=width, scheme=scheme, phone=width < 500)
+            for opened in ("", "-open"):
+                if opened:
+                    browser.run("document.querySelectorAll('.case')[0].open = true;"
+                                "document.querySelectorAll('.case')[0].querySelectorAll('details')"
+                                ".forEach((one, at) => { if (at < 3) one.open = true })")
+                tall = min(browser.run("document.documentElement.scrollHeight"), 6000)
+                browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=tall,
+                            deviceScaleFactor=1, mobile=width < 500)
+                picture = browser.ask("Page.captureScreenshot")["data"]
+                (folder / f"{page.stem}-{name}{opened}.png").write_bytes(base64.b64decode(picture))
+
+
+def main():
+    program, folder, *rest = sys.argv[1:]
+    pages = sorted(pathlib.Path(folder).glob("*.html"))
+    if not pages:
+        raise SystemExit("there is no page")
+    with tempfile.TemporaryDirectory() as profile:
+        browser = Browser(program, profile)
+        try:
+            if rest:
+                shots(browser, pages, pathlib.Path(rest[1]))
+                return 0
+            bad = 0
+            for page in pages:
+                for words in wrong(browser, page):
+                    print(f"{page.name}: {words}")
+                    bad += 1
+            print(f"{len(pages)} pages, {bad} problems")
+            return 1 if bad else 0
+        finally:
+            browser.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
