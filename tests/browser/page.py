@@ -227,7 +227,7 @@ def main():
     pages = sorted(pathlib.Path(folder).glob("*.html"))
     if not pages:
         raise SystemExit("there is no page")
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(program, profile)
         try:
             if rest:

@@ -161,7 +161,7 @@ fn peer_4e_a_page_of_nothing_measured_is_never_healthy() {
             page.contains(&format!("<h1 id=\"verdict\">{verdict}</h1>")),
             "{verdict}"
         );
-        assert!(!page.contains("nothing stands out") && !page.contains("class=\"calm\""));
+        assert!(!page.contains("othing stands out") && !page.contains("class=\"calm\""));
         assert!(!page.contains("<figure class=\"plane\">"));
     }
 }

@@ -31,6 +31,7 @@ pub(super) struct Head {
     plane: Option<Plane>,
     cards: Vec<Card>,
     noise: Option<Vec<Shown>>,
+    no_interval: &'static str,
     tables: Vec<Table>,
     heat: Heat,
     all: usize,
@@ -162,6 +163,7 @@ impl Head {
                     Shown::of(Phrase::text("Kelvin score without it"), &noise.kelvin),
                 ]
             }),
+            no_interval: summary.no_interval(),
             tables: summary
                 .tables
                 .iter()

@@ -52,6 +52,14 @@ impl Diagnosis {
 
 /// Every diagnosis of a report, most useful first; there is always one.
 pub(super) fn of(report: &Report) -> Vec<Diagnosis> {
+    let mut found = found(report);
+    for one in &mut found {
+        one.text.capitalize();
+    }
+    found
+}
+
+fn found(report: &Report) -> Vec<Diagnosis> {
     let said = |tone, text: &str| vec![Diagnosis::new(tone, 9.0, Phrase::text(text))];
     let interrupted = match report.run.ending {
         Ending::DryRun => {
@@ -134,7 +142,7 @@ fn ignored(report: &Report) -> Option<Diagnosis> {
     let cases = counted(swaps.cases, "case");
     let all = counted(swaps.samples, "swap");
     // Where decisions are numbers, all of them may move, and none of them far.
-    let seen = if held * 2 < swaps.samples && value < IGNORED {
+    let seen = if swaps.samples == 0 || held * 2 < swaps.samples && value < IGNORED {
         format!("{all} moved the decision by {value:.2} on average ({cases})")
     } else if held == swaps.samples {
         format!("not one of {all} moved the decision ({cases})")

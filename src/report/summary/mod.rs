@@ -81,6 +81,14 @@ impl<'a> Summary<'a> {
         }
     }
 
+    /// What is said where a value has no interval.
+    pub(crate) fn no_interval(&self) -> &'static str {
+        match self.report.cases.len() {
+            0 | 1 => "no interval below two cases",
+            _ => "no interval",
+        }
+    }
+
     /// The two parts of the Kelvin score, where both are there.
     pub(crate) fn kelvin_parts(&self) -> Option<[String; 2]> {
         let part = |figure: &Figure<'_>| figure.value.map(|value| display(1.0 - value));

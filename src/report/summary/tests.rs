@@ -51,7 +51,7 @@ fn an_interval_still_contains_its_value_once_it_is_rounded() {
 fn a_grounded_run_is_told_so_and_nothing_else() {
     assert_eq!(
         said(&fixture::good()),
-        ["nothing stands out: it moves with the governing evidence and holds without"]
+        ["Nothing stands out: it moves with the governing evidence and holds without"]
     );
 }
 
@@ -65,7 +65,7 @@ fn an_ignored_type_and_a_reactive_kind_are_told_with_their_counts() {
     );
     assert_eq!(
         said[1],
-        "presentation moves it: `reorder` changed the decision in 24 of 36 variants, in 8 of 12 \
+        "Presentation moves it: `reorder` changed the decision in 24 of 36 variants, in 8 of 12 \
          cases"
     );
 }
@@ -98,14 +98,14 @@ fn small_moves_of_a_number_are_not_told_as_no_moves() {
 #[test]
 fn drift_that_noise_explains_is_not_blamed_on_presentation() {
     let mut report = fixture::noisy();
-    assert!(said(&report)[0].starts_with("it answers the same input differently"));
+    assert!(said(&report)[0].starts_with("It answers the same input differently"));
     assert!(
         !said(&report)
             .iter()
-            .any(|text| text.contains("presentation"))
+            .any(|text| text.contains("Presentation"))
     );
     set(&mut report, "noise_floor", 0.0, 8);
-    assert!(said(&report)[0].starts_with("presentation moves it"));
+    assert!(said(&report)[0].starts_with("Presentation moves it"));
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn uneven_cases_are_told() {
         Some(f64::from(u8::from((kind == "swap") != (case == 0))))
     });
     let said = said(&report);
-    let uneven = "the cases differ: invariance is 0.00 in `case_000` and 1.00 in `case_001`, so the \
+    let uneven = "The cases differ: invariance is 0.00 in `case_000` and 1.00 in `case_001`, so the \
                   mean describes few of them";
     assert!(said.iter().any(|text| text == uneven), "{said:?}");
 }
@@ -128,7 +128,7 @@ fn m5_failures_are_told_before_the_figures_that_they_hollow_out() {
         said(&report)[..2],
         [
             "39 of 48 invocations failed (81 %): the figures cover the rest only",
-            "half is known: invariance was not measured, since `no variant could be made; the \
+            "Half is known: invariance was not measured, since `no variant could be made; the \
              notices say why`"
         ]
     );
@@ -149,7 +149,7 @@ fn nothing_measured_is_never_healthy() {
     empty.metrics.clear();
     empty.cases.clear();
     assert!(
-        said(&empty)[0].starts_with("nothing was measured"),
+        said(&empty)[0].starts_with("Nothing was measured"),
         "{:?}",
         said(&empty)
     );

@@ -153,6 +153,16 @@ impl Phrase {
         names.fold(begun, |phrase, name| phrase.and(", ").name(name))
     }
 
+    /// Begins with a capital, unless it begins with a name.
+    pub(crate) fn capitalize(&mut self) {
+        if let Some((Part::Text, text)) = self.0.first_mut() {
+            let mut letters = text.chars();
+            if let Some(first) = letters.next() {
+                *text = first.to_uppercase().chain(letters).collect();
+            }
+        }
+    }
+
     /// The parts of it, for a renderer that shows them one by one.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (Part, &str)> {
         self.0.iter().map(|(part, text)| (*part, text.as_str()))

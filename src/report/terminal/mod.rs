@@ -119,7 +119,7 @@ fn signals(page: &mut Page, summary: &Summary<'_>) {
             ),
             (Ink::Dim, question),
         ]);
-        let interval = interval(figure);
+        let interval = interval(summary, figure);
         let sample = format!("{:INDENT$}{}{interval}", "", figure.sample);
         page.line(Ink::Plain, &sample);
     }
@@ -163,10 +163,10 @@ fn kelvin(page: &mut Page, summary: &Summary<'_>) {
     page.line(Ink::Plain, &meaning);
 }
 
-fn interval(figure: &Figure<'_>) -> String {
+fn interval(summary: &Summary<'_>, figure: &Figure<'_>) -> String {
     let interval = figure.interval.as_ref();
     interval.map_or_else(
-        || "; no interval below two cases".to_owned(),
+        || format!("; {}", summary.no_interval()),
         |interval| format!("; 95 % interval {interval}"),
     )
 }

@@ -126,7 +126,7 @@ fn peer_4e_a_dry_run_and_failed_baselines_are_never_healthy() {
     for report in [fixture::dry_run(), fixture::unmeasured()] {
         let text = shown(&report);
         assert!(
-            !text.contains("nothing stands out") && !text.contains("grounded"),
+            !text.contains("Nothing stands out") && !text.contains("grounded"),
             "{text}"
         );
         assert_eq!(text.matches("not measured").count(), 3, "{text}");
@@ -175,10 +175,10 @@ fn peer_4e_every_variant_is_counted_and_the_opt_in_figures_are_shown() {
     assert!(text.contains("conditions alone 0.00 (n=1)"), "{text}");
     assert!(text.contains("content effect 1.00 (n=1)") && text.contains("mechanical 0.25 (n=4)"));
     assert!(
-        text.contains("other conditions in a rule moved the decision in 0 of 1"),
+        text.contains("Other conditions in a rule moved the decision in 0 of 1"),
         "{text}"
     );
-    assert!(!text.contains("nothing stands out"), "{text}");
+    assert!(!text.contains("Nothing stands out"), "{text}");
     fits(&text);
 }
 
