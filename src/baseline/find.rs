@@ -32,6 +32,13 @@ pub(crate) struct Search<'a> {
 /// Only a file that was named and is not there: everything else is a source that did not serve.
 pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
     if let Some(path) = &search.settings.file {
+        if search.hint.pull_request.is_some() {
+            let why = format!("`{path}` is not read on a pull request, which could have written it");
+            return Ok(Baseline::None(vec![Tried {
+                source: Source::File,
+                why,
+            }]));
+        }
         return file(search.root, Path::new(path));
     }
     let wanted = match search.settings.from {
