@@ -18,12 +18,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) use quote::quote;
-use unicode_normalization::UnicodeNormalization as _;
 pub(crate) use raw::gate::{
     RawBaseline as BaselineSettings, RawFailOrWarn as FailOrWarn, RawGate as GateSettings,
     RawMetricRule as MetricRule, RawOnSuspected as OnSuspected, RawPolicy as MetricPolicy,
     RawRule as GateRule, RawSource as BaselineSource,
 };
+use unicode_normalization::UnicodeNormalization as _;
 use words::Words;
 
 /// Everything a check needs to know, read and checked up front.

@@ -187,7 +187,9 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, index: &Index, proposal:
             .notices
             .push(Notice::new(Code::Skip, text).counts(WANTED, 0));
     } else if made < WANTED {
-        let text = format!("only {made} exchange(s) of conditions for `{unit_type}`");
+        let text = format!(
+            "only {made} exchange(s): other cases have no further conditions for `{unit_type}`"
+        );
         proposal
             .notices
             .push(Notice::new(Code::Cap, text).counts(WANTED, made));

@@ -1,5 +1,7 @@
 //! The kinds that are made on request only.
 
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -52,14 +54,14 @@ const LEASE: &str = "## Gate Rule\n\nApproval of the lease requires: a deposit o
 const OPEN_RULE: &str =
     "## Gate Rule\n\nNobody wrote a list. It is open.\n\n## Applicant\n\nNone.\n";
 
-fn shipped() -> Words {
+static SHIPPED: LazyLock<Words> = LazyLock::new(|| {
     Words::load(std::path::Path::new(""), &[], None).expect("the shipped lists load")
-}
+});
 
 fn enabled(kinds: &[&str]) -> Config {
     let mut config = fixture::config(&["gate_rule"]);
     config.perturbations.enable = kinds.iter().map(|kind| (*kind).to_owned()).collect();
-    config.perturbations.words = shipped();
+    config.perturbations.words = SHIPPED.clone();
     config
 }
 
@@ -307,7 +309,7 @@ fn a_hedge_stays_away_from_negations_numbers_and_prepositions() {
     let (variants, notices) = made("hedge_injection", &[text]);
     assert_eq!(variants.len(), 1);
     assert_eq!(codes(&notices), [Code::Cap]);
-    let hedges = shipped().hedges;
+    let hedges = SHIPPED.clone().hedges;
     assert!(
         hedges.iter().any(|hedge| variants[0]
             .1
@@ -468,6 +470,21 @@ fn hard_case() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
+    fn no_document_makes_a_kind_panic(text in fixture::document(), other in fixture::document()) {
+        let mut config = enabled(&[]);
+        config.governing_types = vec!["gate_rule".to_owned(), "code".to_owned()];
+        config.perturbations.enable = ALL.iter().map(|kind| kind.name().to_owned()).collect();
+        if [&text, &other].iter().any(|text| Case::parse("a", "a", (*text).clone()).is_err()) {
+            return Ok(());
+        }
+        let (corpus, plan) = plan_of(&[("a", &*text), ("b", &*other)], &config);
+        for variant in &plan.variants {
+            let rendered = variant.render(&corpus, 0, &config);
+            prop_assert!(Case::parse("a", "a", rendered.clone()).is_ok(), "{}: {rendered:?}", variant.id);
+        }
+    }
+
+    #[test]
     fn m16_invariance_kinds_keep_governing_units_and_the_structure_of_all_others(
         text in hard_case(),
         seed in 0_u64..1_000,
@@ -493,7 +510,7 @@ proptest! {
                 prop_assert_eq!(&was.unit_type, &is.unit_type);
                 let (was_text, is_text) = (case.body(was), parsed.body(is));
                 let governs = &*was.unit_type == "gate_rule";
-                if governs == (kind.relation() == Relation::Invariance) {
+                if governs == (kind.figure().relation() == Relation::Invariance) {
                     prop_assert_eq!(was_text, is_text, "{}", variant.id);
                 }
                 if kind.name() != "swap_condition" {

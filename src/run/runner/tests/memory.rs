@@ -77,7 +77,9 @@ fn without_a_fingerprint_nothing_is_cached_or_resumed_and_that_is_told() {
     bench.run(&tasks(2));
     let out = bench.out();
     let runner = bench.open(&out, Start::Resume, &Silent);
-    runner.run_all("tests", &tasks(2), &|_| "x".into()).expect("run");
+    runner
+        .run_all("tests", &tasks(2), &|_| "x".into())
+        .expect("run");
     assert_eq!(bench.calls(), 4);
     let told: Vec<_> = runner
         .notices()

@@ -161,7 +161,9 @@ fn p7_a_second_run_in_the_same_folder_is_refused_and_leaves_it_as_it_is() {
     let bench = Bench::new(ECHO);
     let out = bench.out();
     let runner = bench.open(&out, Start::Fresh, &Silent);
-    runner.run_all("tests", &tasks(1), &|_| "x".into()).expect("run");
+    runner
+        .run_all("tests", &tasks(1), &|_| "x".into())
+        .expect("run");
     for start in [Start::Fresh, Start::Resume] {
         let refused = bench.try_open(&out, start, &Silent).err().expect("refused");
         assert!(refused.downcast_ref::<crate::exit::Misuse>().is_some());
@@ -331,7 +333,9 @@ fn kel_39_p12_paths_with_odd_names_reach_a_command_directly_and_through_a_shell(
             variant: None,
             repeat: 1,
         };
-        let done = runner.run_all("tests", &[task], &|_| "go".into()).expect("run");
+        let done = runner
+            .run_all("tests", &[task], &|_| "go".into())
+            .expect("run");
         assert_eq!(decisions(&done), [Some(json!("go"))], "{template}");
         assert!(!bench.path("pwned").exists());
     }
