@@ -71,8 +71,9 @@ impl Leaf {
         }
         self.discard(last - 1)?;
         match fs::rename(self.output(last), &self.output) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error)
-                .with_context(|| format!("failed to write `{}`", self.output.display())),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("failed to write `{}`", self.output.display()))
+            }
             _ => Ok(()),
         }
     }

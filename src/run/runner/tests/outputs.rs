@@ -116,9 +116,19 @@ fn p8_what_an_earlier_run_has_left_is_gone() {
 fn p8_a_folder_that_is_used_again_has_nothing_of_the_earlier_run() {
     let mut bench = Bench::new(ECHO);
     let mut all = tasks(3);
-    all.extend((2..=3).map(|repeat| Task { repeat, ..all[0].clone() }));
+    for repeat in 2..=3 {
+        all.push(Task {
+            repeat,
+            ..all[0].clone()
+        });
+    }
     bench.run(&all);
-    for stray in ["baseline/trace.txt", "report.md", "perturbations/old-01/output.json", "x/y"] {
+    for stray in [
+        "baseline/trace.txt",
+        "report.md",
+        "perturbations/old-01/output.json",
+        "x/y",
+    ] {
         let path = bench.path(&format!("kelvin/case-000/{stray}"));
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         fs::write(path, "stray").expect("written");
@@ -134,7 +144,12 @@ fn p8_a_folder_that_is_used_again_has_nothing_of_the_earlier_run() {
             if path.is_dir() {
                 folders.push(path.clone());
             }
-            found.push(path.strip_prefix(bench.out()).expect("below").display().to_string());
+            found.push(
+                path.strip_prefix(bench.out())
+                    .expect("below")
+                    .display()
+                    .to_string(),
+            );
         }
     }
     found.sort();
