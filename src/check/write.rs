@@ -22,8 +22,9 @@ pub(super) fn files(report: &Report, out: &Path, inputs: &Inputs<'_>) -> anyhow:
     let texts = |case: &str, variant: Option<&str>| {
         inputs.find(case, variant).map(Cow::into_owned)
     };
-    let page = report::html::render(report, &texts)?;
-    file::write(&out.join("report.html"), page.as_bytes())?;
+    file::write_with(&out.join("report.html"), |file| {
+        report::html::write(file, report, &texts)
+    })?;
     file::write(
         &out.join("report.md"),
         report::markdown::render(report).as_bytes(),

@@ -12,7 +12,7 @@ use crate::config::Overrides;
 use crate::exit::{Exit, Misuse};
 use crate::gate::Judgement;
 use crate::probe::evidence::Forecast;
-use crate::report;
+use crate::report::{self, terminal::Style};
 
 /// The arguments of `kelvin check`.
 #[derive(Debug, Args)]
@@ -176,7 +176,7 @@ pub(super) fn print(
         Format::Text if args.log_format == LogFormat::Json => return Ok(()),
         Format::Text => {
             let folder = shown(&checked.out);
-            let mut page = report::terminal::render(&checked.report, &folder);
+            let mut page = report::terminal::render(&checked.report, &folder, style());
             if let Some(judgement) = judgement {
                 page.push('\n');
                 page.push_str(&judgement.terminal());
@@ -189,6 +189,14 @@ pub(super) fn print(
     match stdout.write_all(&text).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
+    }
+}
+
+/// Colours on a terminal, unless `NO_COLOR` or its kin say otherwise.
+fn style() -> Style {
+    match anstream::AutoStream::choice(&std::io::stdout()) {
+        anstream::ColorChoice::Never => Style::Plain,
+        _ => Style::Coloured,
     }
 }
 
