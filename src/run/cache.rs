@@ -188,9 +188,14 @@ impl Cache {
     }
 }
 
-fn read(file: fs::File, key: &Digest) -> Option<Hit> {
-    let mut entry = Vec::new();
-    file.take(LARGEST).read_to_end(&mut entry).ok()?;
+fn read(mut file: fs::File, key: &Digest) -> Option<Hit> {
+    let size = file.metadata().ok()?.len();
+    if size > LARGEST {
+        return None;
+    }
+    // One byte more than there is, so that the second read finds the end.
+    let mut entry = Vec::with_capacity(usize::try_from(size).ok()? + 1);
+    file.read_to_end(&mut entry).ok()?;
     let end = entry.iter().position(|byte| *byte == b'\n')?;
     let head: Head = serde_json::from_slice(&entry[..end]).ok()?;
     let output = entry.split_off(end + 1);

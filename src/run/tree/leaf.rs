@@ -117,7 +117,7 @@ fn holds(path: &Path, bytes: &[u8]) -> bool {
         if !data.is_file() || data.len() != bytes.len() as u64 {
             return None;
         }
-        let mut found = Vec::with_capacity(bytes.len());
+        let mut found = Vec::with_capacity(bytes.len() + 1);
         file.read_to_end(&mut found).ok()?;
         Some(found == bytes)
     };

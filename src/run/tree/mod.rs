@@ -25,7 +25,7 @@ pub(super) struct Tree {
     out: PathBuf,
     /// What an earlier run has left in the way of this one, where it has.
     old: Option<Mutex<Old>>,
-    _lock: fs::File,
+    lock: fs::File,
 }
 
 /// Folders of an earlier run are reused rather than removed and made again, which costs more than
@@ -49,7 +49,7 @@ impl Tree {
         Ok(Self {
             out: out.to_path_buf(),
             old: None,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -141,6 +141,8 @@ impl Drop for Tree {
         if let Some(Ok(old)) = self.old.as_mut().map(Mutex::get_mut) {
             sweep::unseen(&self.out, &old.seen, &old.repeats);
         }
+        // Closing is not enough while a process that is just being started shares the file.
+        let _ = self.lock.unlock();
     }
 }
 
