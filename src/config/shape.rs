@@ -74,7 +74,9 @@ impl Walk<'_> {
         for (key, value) in entries {
             let known = properties(schema).find(|(name, _)| *name == key.text);
             // A mapping from names of the user's own has one schema for all of them.
-            let any = schema.get("additionalProperties").filter(|any| any.is_object());
+            let any = schema
+                .get("additionalProperties")
+                .filter(|any| any.is_object());
             match known.map(|(_, inner)| inner).or(any) {
                 Some(inner) => {
                     self.path.push(key.text.clone());

@@ -60,7 +60,13 @@ fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
         let hedged = words
             .iter()
             .any(|word| among(&list.hedges, &masked[word.clone()]));
-        if hedged || !is_affirmative(masked, list) {
+        // "Verify perhaps the date" would change what is asked for.
+        let instructs = words.first().is_some_and(|first| {
+            list.imperatives
+                .iter()
+                .any(|verb| *verb == masked[first.clone()])
+        });
+        if hedged || instructs || !is_affirmative(masked, list) {
             continue;
         }
         for (place, pair) in words.windows(3).enumerate() {

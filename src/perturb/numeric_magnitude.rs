@@ -40,8 +40,8 @@ fn rewrites(body: &str, labels: &[String]) -> Vec<Rewrite> {
     let mut found = Vec::new();
     for block in &prose.blocks {
         let amounts = amounts(&prose.masked, block.range.clone(), labels);
-        let numbers_the_row = matches!(block.place, Place::Cell { first: true })
-            && amounts.iter().any(|amount| *amount == block.range);
+        let numbers_the_row =
+            matches!(block.place, Place::Cell { first: true }) && amounts.contains(&block.range);
         if !numbers_the_row {
             found.extend(amounts);
         }

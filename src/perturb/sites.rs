@@ -167,7 +167,7 @@ fn tell(proposal: &mut Proposal, wanted: usize, missing: &str) {
         ),
         _ if got < wanted => Notice::new(
             Code::Cap,
-            format!("only {got} {missing}(s) in units that do not govern"),
+            format!("only {got} variant(s): no further {missing} in units that do not govern"),
         ),
         _ => return,
     };

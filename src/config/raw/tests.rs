@@ -109,7 +109,10 @@ fn rows(schema: &Value, section: &str, rows: &mut Vec<String>) {
         ));
         for branch in branches(inner) {
             self::rows(branch, &format!("{name}."), rows);
-            if let Some(any) = branch.get("additionalProperties").filter(|any| any.is_object()) {
+            if let Some(any) = branch
+                .get("additionalProperties")
+                .filter(|any| any.is_object())
+            {
                 self::rows(any, &format!("{name}.ID."), rows);
             }
         }

@@ -84,11 +84,8 @@ fn token(text: &str, start: usize) -> Range<usize> {
 /// The numbers of a token: one, or the two sides of a range; none where it is something else.
 fn parts(token: &str) -> Vec<Range<usize>> {
     if Style::of(token).is_some() {
-        return if is_identifier(token) {
-            Vec::new()
-        } else {
-            vec![0..token.len()]
-        };
+        let whole = (!is_identifier(token)).then_some(0..token.len());
+        return whole.into_iter().collect();
     }
     let mut dashes = token.char_indices().filter(|(_, c)| is_dash(*c));
     let (Some((at, dash)), None) = (dashes.next(), dashes.next()) else {

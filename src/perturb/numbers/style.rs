@@ -112,8 +112,8 @@ fn grouped(whole: &str, mark: char, size: usize) -> String {
     };
     let mut out = String::new();
     for (at, digit) in whole.char_indices() {
-        let to_last = head as isize - at as isize;
-        if at > 0 && to_last >= 0 && to_last as usize % size == 0 {
+        let to_last = head.checked_sub(at).filter(|_| at > 0);
+        if to_last.is_some_and(|to_last| to_last.is_multiple_of(size)) {
             out.push(mark);
         }
         out.push(digit);

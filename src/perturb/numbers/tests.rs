@@ -1,14 +1,16 @@
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 
 use super::*;
 
-fn labels() -> Vec<String> {
+static LABELS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let words = crate::config::words::Words::load(std::path::Path::new(""), &[], None);
     words.expect("the shipped lists load").number_labels
-}
+});
 
 fn scaled(text: &str, factor: u32) -> String {
-    let edits = amounts(text, 0..text.len(), &labels())
+    let edits = amounts(text, 0..text.len(), &LABELS)
         .into_iter()
         .map(|range| {
             (
@@ -118,7 +120,7 @@ proptest! {
     #[test]
     fn any_text_has_amounts_that_are_numbers(text in "\\PC{0,40}|[0-9.,'/:$%a-c \\-–()\\[\\]]{0,24}") {
         let mut end = 0;
-        for range in amounts(&text, 0..text.len(), &labels()) {
+        for range in amounts(&text, 0..text.len(), &LABELS) {
             prop_assert!(end <= range.start && range.start < range.end);
             end = range.end;
             prop_assert!(times(&text[range], 2).is_some());

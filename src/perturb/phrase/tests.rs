@@ -1,11 +1,14 @@
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 
 use super::*;
 
-fn words() -> Words {
+/// With a pack that has longer phrases than those that ship as the default.
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
     let packs = ["legal".to_owned()];
     Words::load(std::path::Path::new(""), &packs, None).expect("the shipped lists load")
-}
+});
 
 fn flipped(flipper: &Flipper, text: &str) -> String {
     apply(text, &flipper.flip(text, 0..text.len()))
@@ -13,7 +16,7 @@ fn flipped(flipper: &Flipper, text: &str) -> String {
 
 #[test]
 fn m6_comparator_flip_does_not_undo_itself() {
-    let flipper = Flipper::of_comparators(&words());
+    let flipper = Flipper::of_comparators(&WORDS);
     for (text, other) in [
         ("more than 10", "less than 10"),
         ("no more than 5 days", "no less than 5 days"),
@@ -49,7 +52,7 @@ fn m6_comparator_flip_does_not_undo_itself() {
 
 #[test]
 fn comparators_that_are_something_else_stay() {
-    let flipper = Flipper::of_comparators(&words());
+    let flipper = Flipper::of_comparators(&WORDS);
     for text in [
         "under this policy, over the phone, as noted above",
         "a -> b, a => b, <b> and x <- y, <!-- --> a <> b",
@@ -63,7 +66,7 @@ fn comparators_that_are_something_else_stay() {
 
 #[test]
 fn m8_polarity_flips_both_ways_everywhere_and_keeps_the_case() {
-    let flipper = Flipper::of_antonyms(&words());
+    let flipper = Flipper::of_antonyms(&WORDS);
     for (text, other) in [
         (
             "Approved, denied and APPROVED.",
@@ -92,7 +95,7 @@ fn m8_polarity_flips_both_ways_everywhere_and_keeps_the_case() {
 
 #[test]
 fn m8_a_verb_is_no_participle() {
-    let flipper = Flipper::of_antonyms(&words());
+    let flipper = Flipper::of_antonyms(&WORDS);
     for text in [
         "We met the team and signed the visitors' book.",
         "Please open the file, present the badge and complete the form.",
@@ -104,7 +107,7 @@ fn m8_a_verb_is_no_participle() {
 
 #[test]
 fn every_pair_that_ships_flips_both_ways() {
-    let words = words();
+    let words = WORDS.clone();
     let comparators = Flipper::of_comparators(&words);
     let antonyms = Flipper::of_antonyms(&words);
     let lists = [
@@ -124,7 +127,7 @@ fn every_pair_that_ships_flips_both_ways() {
 
 /// Text out of the shipped phrases and what is found around them.
 fn phrases() -> impl Strategy<Value = String> {
-    let words = words();
+    let words = WORDS.clone();
     let mut pool: Vec<String> = [
         words.comparators,
         words.number_comparators,
@@ -159,7 +162,7 @@ fn phrases() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn m6_m8_flipping_twice_restores_the_text(text in phrases()) {
-        for flipper in [Flipper::of_comparators(&words()), Flipper::of_antonyms(&words())] {
+        for flipper in [Flipper::of_comparators(&WORDS), Flipper::of_antonyms(&WORDS)] {
             let once = flipped(&flipper, &text);
             prop_assert_eq!(flipped(&flipper, &once), text.clone());
         }

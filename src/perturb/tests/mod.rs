@@ -1,4 +1,5 @@
 mod kinds;
+mod opt_in;
 mod read_back;
 mod stability;
 

@@ -188,7 +188,9 @@ fn p5_an_interruption_kills_what_runs_and_starts_nothing_more() {
     let out = bench.out();
     let runner = bench.open(&out, Start::Fresh, &Silent);
     assert!(runner.interrupted());
-    let outcomes = runner.run_all("tests", &tasks(3), &|_| "x".into()).expect("run");
+    let outcomes = runner
+        .run_all("tests", &tasks(3), &|_| "x".into())
+        .expect("run");
     assert!(outcomes.iter().all(Option::is_none));
 }
 
@@ -217,7 +219,9 @@ fn declared_exit_codes_are_tried_again_and_told_of() {
     let heard = Heard::default();
     let out = bench.out();
     let runner = bench.open(&out, Start::Fresh, &heard);
-    let done = runner.run_all("tests", &tasks(1), &|_| "go".into()).expect("run");
+    let done = runner
+        .run_all("tests", &tasks(1), &|_| "go".into())
+        .expect("run");
     assert_eq!(decisions(&done), [Some(json!("go"))]);
     let cost = runner.cost();
     assert_eq!((cost.invocations, cost.retries), (3, 2));
@@ -225,7 +229,7 @@ fn declared_exit_codes_are_tried_again_and_told_of() {
     assert_eq!(
         heard.0.lock().expect("no panic").as_slice(),
         [
-            "baselines 1".to_owned(),
+            "tests 1".to_owned(),
             format!("attempt 2, {told}"),
             format!("attempt 3, {told}"),
             "finished 3".to_owned()

@@ -77,7 +77,9 @@ fn without_a_fingerprint_nothing_is_cached_or_resumed_and_that_is_told() {
     bench.run(&tasks(2));
     let out = bench.out();
     let runner = bench.open(&out, Start::Resume, &Silent);
-    runner.run_all("tests", &tasks(2), &|_| "x".into()).expect("run");
+    runner
+        .run_all("tests", &tasks(2), &|_| "x".into())
+        .expect("run");
     assert_eq!(bench.calls(), 4);
     let told: Vec<_> = runner
         .notices()
@@ -143,8 +145,8 @@ fn p6_nothing_is_resumed_for_other_code_or_another_command() {
     let out = bench.out();
     let runner = bench.open(&out, Start::Resume, &Silent);
     assert!(runner.notices()[0].text.contains("nothing to resume"));
-    assert!(!bench.path("kelvin/case-000").exists());
     drop(runner);
+    assert!(!bench.path("kelvin/case-000").exists());
     assert_eq!(bench.start(Start::Resume, &tasks(2)).1.invocations, 2);
     bench.config.run.push_str(" again");
     assert_eq!(bench.start(Start::Resume, &tasks(2)).1.resumed, 0);

@@ -1,0 +1,92 @@
+//! The fingerprint of the pipeline's code: what git sees in the work tree, or what globs name.
+//!
+//! The same content gives the same fingerprint, whether it is committed, staged or neither.
+
+mod globs;
+mod repository;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::{Digest, Fields};
+
+/// What tells the code of a pipeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Code {
+    /// The digest of the files; none where neither git nor globs tell which they are.
+    pub(crate) digest: Option<Digest>,
+    /// The commit that is checked out.
+    pub(crate) commit: Option<String>,
+    /// Whether the work tree differs from the commit.
+    pub(crate) dirty: bool,
+}
+
+/// Files by their name, each with what tells its kind and content.
+type Files = BTreeMap<Vec<u8>, Entry>;
+
+/// One file, as git would store it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    /// `file`, `program`, `link`, `submodule` or `unreadable`.
+    kind: &'static str,
+    /// The identity of the content.
+    content: Vec<u8>,
+}
+
+/// Digests the files under `root` that `globs` name or, without globs, all that git knows or would
+/// take in (HEAD plus uncommitted changes), without what lies under `exclude` (absolute paths).
+///
+/// Git means the whole work tree, also where `root` is only a part of it: the pipeline may lie
+/// beside its evaluation.
+///
+/// # Errors
+///
+/// A [`Misuse`](crate::exit::Misuse) where a glob names no file, any other error where a file that
+/// is named cannot be read. A repository that cannot be read is as good as none.
+pub(crate) fn code(root: &Path, globs: &[String], exclude: &[PathBuf]) -> anyhow::Result<Code> {
+    let exclude: Vec<PathBuf> = exclude.iter().map(|path| real(path)).collect();
+    let seen = repository::look(&real(root), &exclude);
+    let digest = match globs {
+        [] => seen
+            .as_ref()
+            .and_then(|seen| Some(digest(seen.files.as_ref()?))),
+        globs => Some(digest(&globs::files(root, globs, &exclude)?)),
+    };
+    Ok(Code {
+        digest,
+        dirty: seen.as_ref().is_some_and(|seen| seen.dirty),
+        commit: seen.and_then(|seen| seen.commit),
+    })
+}
+
+fn digest(files: &Files) -> Digest {
+    files
+        .iter()
+        .fold(Fields::of("kelvin/pipeline/v1"), |fields, (name, entry)| {
+            fields.field("name", name).field(entry.kind, &entry.content)
+        })
+        .digest()
+}
+
+/// A path without links, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    for folder in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (folder.canonicalize(), path.strip_prefix(folder)) {
+            return if rest.as_os_str().is_empty() {
+                real
+            } else {
+                real.join(rest)
+            };
+        }
+    }
+    path
+}
+
+/// Whether a path is one of these or lies below one.
+fn is_under(path: &Path, folders: &[PathBuf]) -> bool {
+    folders.iter().any(|folder| path.starts_with(folder))
+}
+
+#[cfg(test)]
+mod tests;

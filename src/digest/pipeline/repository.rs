@@ -1,0 +1,219 @@
+//! Lists a work tree as git sees it. Files that are as the index has them are not read.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use git2::{
+    Delta, DiffOptions, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryOpenFlags,
+};
+
+use super::{Entry, Files, is_under};
+
+/// What a repository tells.
+pub(super) struct Seen {
+    /// The files of the work tree; none where they cannot be listed.
+    pub(super) files: Option<Files>,
+    /// The commit that is checked out; none before the first.
+    pub(super) commit: Option<String>,
+    /// Whether the work tree differs from it.
+    pub(super) dirty: bool,
+}
+
+/// Looks at the repository that holds `root`; none where there is none with a work tree.
+pub(super) fn look(root: &Path, exclude: &[PathBuf]) -> Option<Seen> {
+    let repository = discover(root)?;
+    let workdir = repository.workdir()?.to_path_buf();
+    let head = repository
+        .head()
+        .and_then(|head| head.peel_to_commit())
+        .ok();
+    let mut listing = Listing {
+        exclude,
+        files: Files::new(),
+        dirty: false,
+    };
+    let listed = listing.list(&repository, &workdir, b"");
+    let tree = head.as_ref().and_then(|head| head.tree().ok());
+    // Without a commit everything differs from it.
+    let staged = repository
+        .diff_tree_to_index(tree.as_ref(), None, None)
+        .is_ok_and(|diff| diff.deltas().len() > 0);
+    Some(Seen {
+        files: listed.is_ok().then_some(listing.files),
+        commit: head.map(|head| head.id().to_string()),
+        dirty: staged || listing.dirty,
+    })
+}
+
+/// Opens the repository of a folder, whoever owns it.
+fn discover(folder: &Path) -> Option<Repository> {
+    let flags = RepositoryOpenFlags::empty();
+    match Repository::open_ext(folder, flags, &[] as &[&OsStr]) {
+        Ok(repository) => Some(repository),
+        Err(error) if error.code() == ErrorCode::Owner => {
+            // The check of the owner keeps git from running what the configuration of somebody
+            // else names. Nothing is run here, and a job in a container often finds its checkout
+            // owned by another user.
+            let workdir = folder
+                .ancestors()
+                .find(|folder| folder.join(".git").exists())?;
+            let git = Repository::discover_path(folder, &[] as &[&OsStr]).ok()?;
+            let repository = Repository::open_bare(git).ok()?;
+            repository.set_workdir(workdir, false).ok()?;
+            Some(repository)
+        }
+        Err(_) => None,
+    }
+}
+
+struct Listing<'a> {
+    exclude: &'a [PathBuf],
+    files: Files,
+    dirty: bool,
+}
+
+impl Listing<'_> {
+    /// Adds the files of a work tree under `prefix`, which is empty or ends with a slash.
+    fn list(
+        &mut self,
+        repository: &Repository,
+        workdir: &Path,
+        prefix: &[u8],
+    ) -> Result<(), git2::Error> {
+        self.ignore_excluded(repository, workdir)?;
+        for entry in repository.index()?.iter() {
+            // The stage of a merge that has conflicts: the work tree has the truth.
+            if entry.flags >> 12 & 0b11 != 0 {
+                continue;
+            }
+            let kind = match entry.mode {
+                0o120_000 => "link",
+                0o160_000 => "submodule",
+                mode if mode & 0o100 != 0 => "program",
+                _ => "file",
+            };
+            let path = workdir.join(OsStr::from_bytes(&entry.path));
+            if is_under(&path, self.exclude) {
+                continue;
+            }
+            if kind == "submodule" && self.nested(&path, &[prefix, &entry.path].concat()) {
+                continue;
+            }
+            let content = entry.id.as_bytes().to_vec();
+            self.files
+                .insert([prefix, &entry.path].concat(), Entry { kind, content });
+        }
+        self.changed(repository, workdir, prefix)
+    }
+
+    /// Applies what the work tree has instead of the index.
+    fn changed(
+        &mut self,
+        repository: &Repository,
+        workdir: &Path,
+        prefix: &[u8],
+    ) -> Result<(), git2::Error> {
+        let mut options = DiffOptions::new();
+        options
+            .include_untracked(true)
+            .recurse_untracked_dirs(true)
+            .include_typechange(true)
+            .ignore_submodules(true)
+            .skip_binary_check(true);
+        let diff = repository.diff_index_to_workdir(None, Some(&mut options))?;
+        for delta in diff.deltas() {
+            let file = delta.new_file();
+            let Some(name) = file.path_bytes().or_else(|| delta.old_file().path_bytes()) else {
+                continue;
+            };
+            let path = workdir.join(OsStr::from_bytes(name));
+            let is_excluded = is_under(&path, self.exclude);
+            self.dirty |= !(is_excluded && delta.status() == Delta::Untracked);
+            if is_excluded || file.mode() == FileMode::Commit {
+                continue;
+            }
+            let key = [prefix, name].concat();
+            if let Some(folder) = key.strip_suffix(b"/") {
+                // A repository that was cloned into the work tree and is no submodule.
+                self.nested(&path, folder);
+                continue;
+            }
+            match entry(&path, file.mode()) {
+                Some(entry) => self.files.insert(key, entry),
+                None => self.files.remove(&key),
+            };
+        }
+        Ok(())
+    }
+
+    /// Lists a repository within the work tree. Whether it could.
+    fn nested(&mut self, folder: &Path, name: &[u8]) -> bool {
+        let Ok(repository) = Repository::open(folder) else {
+            return false;
+        };
+        let prefix = [name, b"/"].concat();
+        self.list(&repository, folder, &prefix).is_ok()
+    }
+
+    /// Keeps untracked files under the excluded folders from being looked at, thousands of
+    /// outputs among them.
+    fn ignore_excluded(&self, repository: &Repository, workdir: &Path) -> Result<(), git2::Error> {
+        let rules: Vec<String> = self
+            .exclude
+            .iter()
+            .filter_map(|path| path.strip_prefix(workdir).ok()?.to_str())
+            .filter(|path| !path.is_empty() && !path.contains('\n'))
+            .map(|path| format!("/{}", escaped(path)))
+            .collect();
+        if rules.is_empty() {
+            return Ok(());
+        }
+        repository.add_ignore_rule(&rules.join("\n"))
+    }
+}
+
+/// A path as a pattern that matches nothing else.
+fn escaped(path: &str) -> String {
+    path.chars()
+        .flat_map(|c| {
+            let special = matches!(c, '*' | '?' | '[' | ']' | '\\' | '!' | '#' | ' ');
+            special.then_some('\\').into_iter().chain(Some(c))
+        })
+        .collect()
+}
+
+/// What the work tree has at a path; none where nothing is there.
+fn entry(path: &Path, mode: FileMode) -> Option<Entry> {
+    let unreadable = Entry {
+        kind: "unreadable",
+        content: Vec::new(),
+    };
+    let data = match fs::symlink_metadata(path) {
+        Ok(data) => data,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(_) => return Some(unreadable),
+    };
+    if data.is_dir() {
+        return None;
+    }
+    let (kind, content) = if data.is_symlink() {
+        let hash = fs::read_link(path).map_err(drop).and_then(|target| {
+            Oid::hash_object(ObjectType::Blob, target.as_os_str().as_bytes()).map_err(drop)
+        });
+        ("link", hash)
+    } else {
+        let kind = match mode {
+            FileMode::BlobExecutable => "program",
+            _ => "file",
+        };
+        (kind, Oid::hash_file(ObjectType::Blob, path).map_err(drop))
+    };
+    let entry = content.map(|content| Entry {
+        kind,
+        content: content.as_bytes().to_vec(),
+    });
+    Some(entry.unwrap_or(unreadable))
+}
