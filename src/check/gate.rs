@@ -63,7 +63,10 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
         write::files(&report, stage.out, stage.measurement.inputs())?;
         let text = serde_json::to_vec_pretty(&judgement)?;
         file::write(&stage.out.join("gate.json"), &text)?;
-        file::write(&stage.out.join("gate.md"), judgement.markdown(&report).as_bytes())?;
+        file::write(
+            &stage.out.join("gate.md"),
+            judgement.markdown(&report).as_bytes(),
+        )?;
         Ok(Judged {
             checked: Checked {
                 report,
@@ -120,7 +123,12 @@ fn judge(
     let base_again = config.baseline.compute
         && provenance.source != Source::Compute
         && provenance.commit.is_some();
-    let mut gate = Gate::new(&policy, request.rerun, base_again, told.incomparable.clone());
+    let mut gate = Gate::new(
+        &policy,
+        request.rerun,
+        base_again,
+        told.incomparable.clone(),
+    );
     let before = stage.invocations();
     let mut purse = Purse::of(&config.gate.budget);
     let verdict = loop {
@@ -147,7 +155,12 @@ fn judge(
                 let commit = provenance.commit.as_deref().unwrap_or_default();
                 let commit = git2::Oid::from_str(commit)?;
                 let names: Vec<String> = rerun.cases.keys().cloned().collect();
-                let most = rerun.cases.values().copied().max().and_then(NonZeroUsize::new);
+                let most = rerun
+                    .cases
+                    .values()
+                    .copied()
+                    .max()
+                    .and_then(NonZeroUsize::new);
                 let again = base_of(&repo, commit, &names, most.unwrap_or(config.repeats))?;
                 replace(&mut base, again);
             }

@@ -13,7 +13,7 @@ use crate::probe::Ending;
 use crate::probe::evidence::Forecast;
 use crate::report::Report;
 use crate::run::Observer;
-pub(crate) use gate::{GateRequest, Judged, configuration, gate};
+pub(crate) use gate::{GateRequest, configuration, gate};
 
 /// What a person asks of a check.
 #[derive(Debug, Default)]

@@ -103,7 +103,12 @@ impl Stage<'_> {
 
     /// The places of cases by their names.
     pub(super) fn places<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<usize> {
-        let place = |name| self.corpus.cases.binary_search_by(|case| (*case.name).cmp(name)).ok();
+        let place = |name| {
+            self.corpus
+                .cases
+                .binary_search_by(|case| (*case.name).cmp(name))
+                .ok()
+        };
         names.filter_map(place).collect()
     }
 

@@ -19,9 +19,7 @@ pub(super) fn files(report: &Report, out: &Path, inputs: &Inputs<'_>) -> anyhow:
             report::markdown::render_case(name, case).as_bytes(),
         )?;
     }
-    let texts = |case: &str, variant: Option<&str>| {
-        inputs.find(case, variant).map(Cow::into_owned)
-    };
+    let texts = |case: &str, variant: Option<&str>| inputs.find(case, variant).map(Cow::into_owned);
     file::write_with(&out.join("report.html"), |file| {
         report::html::write(file, report, &texts)
     })?;

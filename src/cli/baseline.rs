@@ -55,8 +55,12 @@ fn save(args: &SaveArgs) -> anyhow::Result<Exit> {
         .report
         .clone()
         .unwrap_or_else(|| config.root.join("kelvin/report.json"));
-    let bytes = std::fs::read(&path)
-        .with_context(|| format!("failed to read `{}`; run `kelvin check` first", path.display()))?;
+    let bytes = std::fs::read(&path).with_context(|| {
+        format!(
+            "failed to read `{}`; run `kelvin check` first",
+            path.display()
+        )
+    })?;
     let report = report::json::read(&bytes)
         .with_context(|| format!("`{}` cannot be a baseline", path.display()))?;
     let refuse = |what: &str, help: &str| Err(Misuse::new(what.to_owned()).help(help).into());

@@ -50,9 +50,11 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
         .collect();
     if args.strict && !differing.is_empty() {
         let listed: Vec<&str> = differing.iter().map(|text| text.as_str()).collect();
-        return Err(Misuse::new(format!("the reports differ: {}", listed.join("; ")))
-            .help("leave `--strict` out to compare them all the same")
-            .into());
+        return Err(
+            Misuse::new(format!("the reports differ: {}", listed.join("; ")))
+                .help("leave `--strict` out to compare them all the same")
+                .into(),
+        );
     }
     let (old, new) = (Measured::from(&base), Measured::from(&head));
     let comparison = compare(&old, &new);

@@ -54,8 +54,14 @@ pub(super) fn main(args: &GateArgs) -> anyhow::Result<Exit> {
 /// What the event says; nothing on a laptop.
 fn event_hint(args: &GateArgs) -> anyhow::Result<Hint> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let path = args.event.clone().or_else(|| variable("GITHUB_EVENT_PATH").map(PathBuf::from));
-    let name = args.event_name.clone().or_else(|| variable("GITHUB_EVENT_NAME"));
+    let path = args
+        .event
+        .clone()
+        .or_else(|| variable("GITHUB_EVENT_PATH").map(PathBuf::from));
+    let name = args
+        .event_name
+        .clone()
+        .or_else(|| variable("GITHUB_EVENT_NAME"));
     let (Some(path), Some(name)) = (path, name) else {
         if args.event.is_some() {
             return Err(Misuse::new("`--event` needs the name of the event")

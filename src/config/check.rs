@@ -209,7 +209,10 @@ pub(super) fn settle(
         cache: dir
             .filter(|_| !overrides.no_cache)
             .map(|dir| CacheSettings {
-                dir: overrides.cache_dir.clone().unwrap_or_else(|| root.join(dir)),
+                dir: overrides
+                    .cache_dir
+                    .clone()
+                    .unwrap_or_else(|| root.join(dir)),
             }),
         fingerprint: raw.fingerprint,
         env: raw.env,

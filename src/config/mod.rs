@@ -19,9 +19,9 @@ use std::time::Duration;
 
 pub(crate) use quote::quote;
 pub(crate) use raw::gate::{
-    RawBaseline as BaselineSettings, RawBudget as Budget, RawFailOrWarn as FailOrWarn, RawGate as GateSettings,
-    RawMetricRule as MetricRule, RawOnSuspected as OnSuspected, RawPolicy as MetricPolicy,
-    RawRule as GateRule, RawSource as BaselineSource,
+    RawBaseline as BaselineSettings, RawBudget as Budget, RawFailOrWarn as FailOrWarn,
+    RawGate as GateSettings, RawMetricRule as MetricRule, RawOnSuspected as OnSuspected,
+    RawPolicy as MetricPolicy, RawRule as GateRule, RawSource as BaselineSource,
 };
 use unicode_normalization::UnicodeNormalization as _;
 use words::Words;

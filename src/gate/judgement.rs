@@ -1,6 +1,5 @@
 //! What the gate hands on: the verdict with its base, its cost and the cases, for files and people.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
@@ -87,9 +86,9 @@ impl Judgement {
 
     /// The cases of the gated metrics that are not draws, worst first.
     pub(crate) fn cases(comparison: &Comparison<'_>) -> Vec<CaseChange> {
-        let mut changes: Vec<(f64, CaseChange)> = Vec::new();
+        let mut changes: Vec<CaseChange> = Vec::new();
         for (id, metric) in comparison.metrics.iter().filter(|(_, metric)| metric.gated) {
-            for (name, case) in &metric.cases {
+            for (name, case) in metric.worst_first() {
                 if case.change == Change::Draw && case.not_comparable == 0 {
                     continue;
                 }
@@ -103,28 +102,23 @@ impl Judgement {
                     .filter_map(|cell| {
                         let (base, head) = (mean(cell.base)?, mean(cell.head)?);
                         let worse = (base - head).abs() > 1e-9;
-                        worse.then(|| format!("{} {base:.2} to {head:.2}", cell.variant.unwrap_or("")))
+                        worse.then(|| {
+                            format!("{} {base:.2} to {head:.2}", cell.variant.unwrap_or(""))
+                        })
                     })
                     .collect();
-                changes.push((
-                    case.drop.unwrap_or(0.0),
-                    CaseChange {
-                        metric: (*id).to_owned(),
-                        case: (*name).to_owned(),
-                        change: case.change,
-                        base: case.base,
-                        head: case.head,
-                        flipped,
-                        not_comparable: case.not_comparable,
-                    },
-                ));
+                changes.push(CaseChange {
+                    metric: (*id).to_owned(),
+                    case: name.to_owned(),
+                    change: case.change,
+                    base: case.base,
+                    head: case.head,
+                    flipped,
+                    not_comparable: case.not_comparable,
+                });
             }
         }
-        changes.sort_by(|(one, a), (other, b)| {
-            let key = |case: &CaseChange| (case.metric.clone(), case.case.clone());
-            other.total_cmp(one).then_with(|| key(a).cmp(&key(b)))
-        });
-        changes.into_iter().map(|(_, change)| change).collect()
+        changes
     }
 
     /// The verdict for a terminal.
@@ -137,7 +131,12 @@ impl Judgement {
         };
         let _ = writeln!(page, "Gate         {style}{}{style:#}", self.headline());
         for reason in self.verdict.reasons.iter().take(5) {
-            let _ = writeln!(page, "  {} {}", mark(reason.effect), safe::line(&reason.text));
+            let _ = writeln!(
+                page,
+                "  {} {}",
+                mark(reason.effect),
+                safe::line(&reason.text)
+            );
         }
         for (id, metric) in self.shown() {
             let name = id.strip_prefix("evidence.").unwrap_or(id);
@@ -162,7 +161,12 @@ impl Judgement {
     pub(crate) fn markdown(&self, report: &Report) -> String {
         let mut page = format!("# Kelvin: {}\n\n", self.headline());
         for reason in &self.verdict.reasons {
-            let _ = writeln!(page, "- {} {}", mark(reason.effect), safe::markdown(&reason.text, 500));
+            let _ = writeln!(
+                page,
+                "- {} {}",
+                mark(reason.effect),
+                safe::markdown(&reason.text, 500)
+            );
         }
         page.push_str("\n| metric | base | head | change | allowed | n | verdict |\n");
         page.push_str("| --- | ---: | ---: | ---: | ---: | ---: | --- |\n");
@@ -197,7 +201,11 @@ impl Judgement {
                 );
             }
             if self.cases.len() > LISTED {
-                let _ = writeln!(page, "\nAnd {} more, in `gate.json`.", self.cases.len() - LISTED);
+                let _ = writeln!(
+                    page,
+                    "\nAnd {} more, in `gate.json`.",
+                    self.cases.len() - LISTED
+                );
             }
             page.push('\n');
         }
@@ -222,7 +230,10 @@ impl Judgement {
 
     fn provenance(&self) -> String {
         let tried = |tried: &[Tried]| -> Vec<String> {
-            tried.iter().map(|tried| format!("{}: {}", tried.source, tried.why)).collect()
+            tried
+                .iter()
+                .map(|tried| format!("{}: {}", tried.source, tried.why))
+                .collect()
         };
         match &self.base {
             Some(base) if base.tried.is_empty() => base.to_string(),

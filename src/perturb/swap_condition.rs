@@ -35,10 +35,6 @@ impl Perturbation for SwapCondition {
         Figure::Condition
     }
 
-    fn per_governing_type(&self) -> bool {
-        true
-    }
-
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
         let index = subject
             .peers

@@ -12,4 +12,4 @@ pub(crate) mod terminal;
 #[cfg(test)]
 mod fixture;
 
-pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session, Tool};
+pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session};

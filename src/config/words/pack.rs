@@ -12,7 +12,7 @@ use crate::exit::Misuse;
 use crate::file;
 
 use super::entry::{Entry, pair, section, word};
-use super::{LEAST_FILLER, List, NAMES, Section, Words, shipped};
+use super::{LEAST_FILLER, List, NAMES, Words, shipped};
 
 /// Words in the making, with the place each entry is from.
 #[derive(Default)]

@@ -6,8 +6,8 @@ mod page;
 use super::document::Report;
 use super::summary::{self, Outcome};
 use super::summary::{
-    DISCLAIMER, Failed, Figure, Phrase, Ranked, Signal, Summary, Table, Tone, counted, decision,
-    label, outcome,
+    DISCLAIMER, Failed, Figure, Ranked, Signal, Summary, Table, Tone, counted, decision, label,
+    outcome,
 };
 use super::{SCHEMA_VERSION, safe};
 use crate::notice::Notice;

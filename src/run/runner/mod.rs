@@ -27,7 +27,7 @@ use crate::notice::Notice;
 use memory::Memory;
 use tally::Tally;
 
-pub(crate) use settings::{Accepts, Settings, Start};
+pub(crate) use settings::{Settings, Start};
 
 /// Makes invocations, with the output folder, the cache, the journal and the rate limit behind it.
 pub(crate) struct Runner<'a> {
