@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 
 use crate::baseline::compare::{CasePair, Comparison, MetricPair, Presence, loss};
 use broken::{Finding, Guard};
+pub(crate) use judgement::Judgement;
 use look::{Case, Cell, Outcome};
 use looks::{Decision, Looks, Means, Rerun, Side, Step, Subject};
-pub(crate) use judgement::Judgement;
 use policy::{Attention, Policy, Rule};
 use verdict::{BrokenCase, Verdict};
 
