@@ -95,7 +95,10 @@ impl<'a> Branch<'a> {
         report: &[u8],
         keep: usize,
     ) -> anyhow::Result<()> {
-        let blob = self.repo.blob(report).context("failed to store the report")?;
+        let blob = self
+            .repo
+            .blob(report)
+            .context("failed to store the report")?;
         let mut last = None;
         for attempt in 0..ATTEMPTS {
             // No branch yet is no failure of a write; a remote out of reach shows at the push.
@@ -149,7 +152,9 @@ impl<'a> Branch<'a> {
             .signature()
             .or_else(|_| Signature::now("kelvin", "kelvin@users.noreply.github.com"))?;
         let message = format!("Reports, newest of {configuration} at {commit}\n");
-        Ok(self.repo.commit(None, &author, &author, &message, &tree, &[])?)
+        Ok(self
+            .repo
+            .commit(None, &author, &author, &message, &tree, &[])?)
     }
 
     /// The names of the reports beyond the newest `keep`, the one being saved counted in, by the time
@@ -168,7 +173,11 @@ impl<'a> Branch<'a> {
             .collect();
         names.sort();
         let surplus = (names.len() + 1).saturating_sub(keep.max(1));
-        names.into_iter().take(surplus).map(|(_, name)| name).collect()
+        names
+            .into_iter()
+            .take(surplus)
+            .map(|(_, name)| name)
+            .collect()
     }
 
     fn tree(&self) -> anyhow::Result<Option<Tree<'a>>> {

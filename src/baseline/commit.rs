@@ -60,7 +60,10 @@ pub(crate) fn base(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyho
     let head = head(repo)?;
     if let Some(request) = &hint.pull_request {
         if let Some(parent) = other_parent(repo, head, &request.head)? {
-            return Ok(of(parent, "the parent of the merge commit that is not the pull request"));
+            return Ok(of(
+                parent,
+                "the parent of the merge commit that is not the pull request",
+            ));
         }
         return merge_base(repo, remote, head, &request.base_ref).map(|commit| {
             let why = format!("the merge base with `{}`", request.base_ref);
@@ -232,7 +235,10 @@ fn merge_base(
     } else {
         &[None]
     };
-    let refspec = format!("+refs/heads/{branch}:refs/remotes/{}/{branch}", remote.name());
+    let refspec = format!(
+        "+refs/heads/{branch}:refs/remotes/{}/{branch}",
+        remote.name()
+    );
     for depth in steps {
         remote.fetch(&[&refspec], *depth)?;
         if shallow {

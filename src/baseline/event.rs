@@ -22,7 +22,9 @@ pub(crate) fn hint(name: &str, payload: &Value) -> Hint {
         }
         "merge_group" => hint.merge_group_base = text("/merge_group/base_sha"),
         // All zeros: the branch is new, and nothing was there before.
-        "push" => hint.before = text("/before").filter(|sha| sha.bytes().any(|digit| digit != b'0')),
+        "push" => {
+            hint.before = text("/before").filter(|sha| sha.bytes().any(|digit| digit != b'0'))
+        }
         _ => {}
     }
     hint
@@ -56,8 +58,12 @@ mod tests {
 
     #[test]
     fn a_merge_group_names_its_base() {
-        let payload = json!({ "merge_group": { "base_sha": "abc", "base_ref": "refs/heads/main" } });
-        assert_eq!(hint("merge_group", &payload).merge_group_base.as_deref(), Some("abc"));
+        let payload =
+            json!({ "merge_group": { "base_sha": "abc", "base_ref": "refs/heads/main" } });
+        assert_eq!(
+            hint("merge_group", &payload).merge_group_base.as_deref(),
+            Some("abc")
+        );
     }
 
     #[test]

@@ -32,6 +32,13 @@ pub(crate) struct Search<'a> {
 /// Only a file that was named and is not there: everything else is a source that did not serve.
 pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
     if let Some(path) = &search.settings.file {
+        if search.hint.pull_request.is_some() {
+            let why = format!("`{path}` is not read on a pull request, which could have written it");
+            return Ok(Baseline::None(vec![Tried {
+                source: Source::File,
+                why,
+            }]));
+        }
         return file(search.root, Path::new(path));
     }
     let wanted = match search.settings.from {
@@ -129,11 +136,18 @@ impl Place<'_> {
         let path = self.in_repository(Path::new(&self.search.settings.path))?;
         let commit = self.base.commit;
         let Some(bytes) = tree::read(self.repo, self.remote, commit, &path)? else {
-            bail!("commit {} has no `{}`", commit::short(commit), path.display());
+            bail!(
+                "commit {} has no `{}`",
+                commit::short(commit),
+                path.display()
+            );
         };
         let report = report::json::read(&bytes)
             .with_context(|| format!("`{}` in {}", path.display(), commit::short(commit)))?;
-        Ok((report, self.provenance(Source::Tree, path.display().to_string(), commit, 0)))
+        Ok((
+            report,
+            self.provenance(Source::Tree, path.display().to_string(), commit, 0),
+        ))
     }
 
     fn branch(&self) -> anyhow::Result<(Report, Provenance)> {
@@ -149,8 +163,10 @@ impl Place<'_> {
         }
         let mine = self.search.configuration;
         // A configuration that was renamed finds its old reports, where only one name is left.
-        let names: std::collections::BTreeSet<&str> =
-            kept.iter().map(|kept| kept.configuration.as_str()).collect();
+        let names: std::collections::BTreeSet<&str> = kept
+            .iter()
+            .map(|kept| kept.configuration.as_str())
+            .collect();
         let configuration = match (names.contains(mine), names.len()) {
             (true, _) => mine,
             (false, 1) => names.first().copied().unwrap_or(mine),
@@ -165,12 +181,21 @@ impl Place<'_> {
                 deepened += 1;
                 let depth = Some((reached + 2) * 4);
                 deepened <= 6
-                    && self.remote.fetch(&[&self.base.commit.to_string()], depth).is_ok()
+                    && self
+                        .remote
+                        .fetch(&[&self.base.commit.to_string()], depth)
+                        .is_ok()
             },
         )
         .or_else(|_| {
-            self.remote.fetch(&[&self.base.commit.to_string()], Some(1))?;
-            commit::ancestors(self.repo, self.base.commit, settings.max_age_commits, &mut |_| false)
+            self.remote
+                .fetch(&[&self.base.commit.to_string()], Some(1))?;
+            commit::ancestors(
+                self.repo,
+                self.base.commit,
+                settings.max_age_commits,
+                &mut |_| false,
+            )
         })?;
         let mut unusable = Vec::new();
         for (commit, behind) in ancestors {
@@ -182,8 +207,14 @@ impl Place<'_> {
             };
             let provenance =
                 self.provenance(Source::Branch, settings.branch.clone(), commit, behind);
-            if provenance.days.is_some_and(|days| days > settings.max_age_days) {
-                unusable.push(format!("{} is too old ({provenance})", commit::short(commit)));
+            if provenance
+                .days
+                .is_some_and(|days| days > settings.max_age_days)
+            {
+                unusable.push(format!(
+                    "{} is too old ({provenance})",
+                    commit::short(commit)
+                ));
                 continue;
             }
             let bytes = tree::blob(self.repo, self.remote, found.blob)?;
@@ -210,17 +241,14 @@ impl Place<'_> {
         };
         let commit = self.base.commit;
         let report = compute(self.repo, commit)?;
-        Ok((report, self.provenance(Source::Compute, "the base commit".to_owned(), commit, 0)))
+        Ok((
+            report,
+            self.provenance(Source::Compute, "the base commit".to_owned(), commit, 0),
+        ))
     }
 
     /// How far a report's commit is from the base in time, as the commits themselves say.
-    fn provenance(
-        &self,
-        source: Source,
-        place: String,
-        commit: Oid,
-        behind: usize,
-    ) -> Provenance {
+    fn provenance(&self, source: Source, place: String, commit: Oid, behind: usize) -> Provenance {
         let time = |commit: Oid| {
             let found = self.repo.find_commit(commit).ok()?;
             Some(found.time().seconds())
@@ -241,9 +269,18 @@ impl Place<'_> {
 
     /// A path below the configuration's folder, as the repository names it.
     fn in_repository(&self, path: &Path) -> anyhow::Result<PathBuf> {
-        let top = self.repo.workdir().context("the repository has no work tree")?;
-        let top = top.canonicalize().context("failed to resolve the repository")?;
-        let root = self.search.root.canonicalize().context("failed to resolve the folder")?;
+        let top = self
+            .repo
+            .workdir()
+            .context("the repository has no work tree")?;
+        let top = top
+            .canonicalize()
+            .context("failed to resolve the repository")?;
+        let root = self
+            .search
+            .root
+            .canonicalize()
+            .context("failed to resolve the folder")?;
         let below = root
             .strip_prefix(&top)
             .context("the configuration is outside the repository")?;

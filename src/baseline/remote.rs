@@ -79,7 +79,12 @@ impl<'a> Remote<'a> {
         pushed.map(|_| ()).map_err(|error| {
             let text = format!("{error:#}");
             // `stale info`: the lease; `cannot lock ref`, `failed to update ref`: two at once.
-            let moved = ["stale info", "cannot lock ref", "failed to update ref", "[rejected]"];
+            let moved = [
+                "stale info",
+                "cannot lock ref",
+                "failed to update ref",
+                "[rejected]",
+            ];
             if moved.iter().any(|words| text.contains(words)) {
                 error.context(Moved)
             } else {

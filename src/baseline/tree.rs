@@ -43,11 +43,7 @@ pub(crate) fn read(
 /// # Errors
 ///
 /// Where it cannot be had, or is too large.
-pub(crate) fn blob(
-    repo: &Repository,
-    remote: &Remote<'_>,
-    id: Oid,
-) -> anyhow::Result<Vec<u8>> {
+pub(crate) fn blob(repo: &Repository, remote: &Remote<'_>, id: Oid) -> anyhow::Result<Vec<u8>> {
     let bytes = match repo.find_blob(id) {
         Ok(blob) => blob.content().to_vec(),
         Err(_) => remote.read_blob(id)?,

@@ -4,6 +4,7 @@
 
 mod assemble;
 pub(crate) mod broken;
+mod judgement;
 pub(crate) mod look;
 pub(crate) mod looks;
 pub(crate) mod policy;
@@ -16,6 +17,7 @@ use crate::baseline::compare::{CasePair, Comparison, MetricPair, Presence, loss}
 use broken::{Finding, Guard};
 use look::{Case, Cell, Outcome};
 use looks::{Decision, Looks, Means, Rerun, Side, Step, Subject};
+pub(crate) use judgement::Judgement;
 use policy::{Attention, Policy, Rule};
 use verdict::{BrokenCase, Verdict};
 

@@ -9,4 +9,7 @@ pub(crate) mod safe;
 mod summary;
 pub(crate) mod terminal;
 
+#[cfg(test)]
+mod fixture;
+
 pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session, Tool};

@@ -7,70 +7,101 @@ use serde::Serialize;
 
 use crate::perturb::Relation;
 use crate::probe::{CaseRecord, VariantRecord};
+use crate::report::summary::order;
 use crate::report::{Report, safe};
 
-/// The row of neutral sections.
+/// The row of neutral sections: no section of the bank is a type of the cases.
 const FILLER: &str = "(neutral sections)";
+/// The most rows; further types are counted.
+const ROWS: usize = 100;
 
 /// A table of mean distances.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Heat {
-    /// The columns: kinds, with what the decision ought to do.
-    kinds: Vec<(String, bool)>,
-    /// The rows: a unit type, and a cell for each kind.
-    rows: Vec<(String, Vec<Option<Cell>>)>,
+    /// The columns: those that ought to hold first, each in the order of the registry.
+    kinds: Vec<Kind>,
+    /// How many columns ought to hold.
+    holding: usize,
+    rows: Vec<Row>,
+    /// How many rows were left out.
+    more: usize,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+struct Kind {
+    name: String,
+    moves: bool,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+struct Row {
+    unit_type: String,
+    governs: bool,
+    cells: Vec<Option<Cell>>,
 }
 
 /// The samples that touched one type in one kind of perturbation.
 #[derive(Debug, PartialEq, Serialize)]
-pub(super) struct Cell {
+struct Cell {
     /// How far the mean is from what it ought to be, in `[0, 1]`.
     off: f64,
-    /// For people.
+    /// The mean distance, for people.
     shown: String,
-    /// How many samples.
     n: usize,
 }
 
 /// The map of a report.
 pub(super) fn map(report: &Report) -> Heat {
     let mut cells: BTreeMap<(&str, &str), (f64, usize)> = BTreeMap::new();
-    let mut kinds: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut kinds: BTreeSet<(bool, usize, &str)> = BTreeSet::new();
     for case in report.cases.values() {
         for variant in &case.variants {
-            kinds.insert(&variant.kind, variant.relation == Relation::Sensitivity);
+            let distances: Vec<f64> = variant.samples.iter().filter_map(|s| s.distance).collect();
+            if distances.is_empty() {
+                continue;
+            }
+            let moves = variant.relation == Relation::Sensitivity;
+            kinds.insert((moves, order(&variant.kind), &variant.kind));
             for unit_type in touched(case, variant) {
-                for distance in variant.samples.iter().filter_map(|sample| sample.distance) {
-                    let (sum, n) = cells.entry((unit_type, &variant.kind)).or_default();
-                    *sum += distance;
-                    *n += 1;
-                }
+                let (sum, n) = cells.entry((unit_type, &variant.kind)).or_default();
+                *sum += distances.iter().sum::<f64>();
+                *n += distances.len();
             }
         }
     }
-    let types: BTreeSet<&str> = cells.keys().map(|(unit_type, _)| *unit_type).collect();
-    let cell = |unit_type, kind, moves: bool| {
+    let governs = |name: &str| report.run.governing_types.iter().any(|one| one == name);
+    let types: BTreeSet<(bool, &str)> = cells
+        .keys()
+        .map(|(unit_type, _)| (!governs(unit_type), *unit_type))
+        .collect();
+    let cell = |unit_type: &str, kind: &str, moves: bool| {
         let (sum, n) = cells.get(&(unit_type, kind))?;
         let mean = sum / *n as f64;
+        let off = if moves { 1.0 - mean } else { mean };
         Some(Cell {
-            off: if moves { 1.0 - mean } else { mean },
+            off: (off * 1000.0).round() / 1000.0,
             shown: format!("{mean:.2}"),
             n: *n,
         })
     };
-    Heat {
-        rows: types
+    let row = |(not, unit_type): &(bool, &str)| Row {
+        unit_type: safe::cut(unit_type, 60),
+        governs: !not,
+        cells: kinds
             .iter()
-            .map(|unit_type| {
-                let cells = kinds
-                    .iter()
-                    .map(|(kind, moves)| cell(*unit_type, *kind, *moves));
-                (safe::cut(unit_type, 80), cells.collect())
-            })
+            .map(|(moves, _, kind)| cell(unit_type, kind, *moves))
             .collect(),
+    };
+    Heat {
+        rows: types.iter().take(ROWS).map(row).collect(),
+        more: types.len().saturating_sub(ROWS),
+        holding: kinds.iter().filter(|(moves, ..)| !moves).count(),
         kinds: kinds
-            .into_iter()
-            .map(|(kind, moves)| (kind.to_owned(), moves))
+            .iter()
+            .map(|(moves, _, name)| Kind {
+                name: safe::cut(name, 60),
+                moves: *moves,
+            })
             .collect(),
     }
 }
@@ -91,7 +122,6 @@ fn touched<'a>(case: &'a CaseRecord, variant: &'a VariantRecord) -> BTreeSet<&'a
         .map(|unit| unit.unit_type.as_str())
         .chain(notes.added.iter().map(|added| match added.from {
             Some(_) => added.unit_type.as_str(),
-            // One row for the whole bank: no section of it is a type of the cases.
             None => FILLER,
         }))
         .collect()

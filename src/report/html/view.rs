@@ -1,411 +1,398 @@
-//! What the page shows, worked out before the template sees it.
+//! What the page shows around its cases, worked out before the templates see it.
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Texts;
-use super::diff::{self, Line};
+use super::case::{Budget, shortened};
 use super::heat::{self, Heat};
+use super::plane::{self, Plane};
+use super::script;
 use crate::notice::Notice;
-use crate::probe::{CaseRecord, Metric, Sample, VariantRecord};
-use crate::report::markdown::done;
-use crate::report::summary::{self, INVARIANCE_WORDS, SENSITIVITY_WORDS};
-use crate::report::{Report, safe};
+use crate::perturb;
+use crate::probe::Ending;
+use crate::report::safe;
+use crate::report::summary::{
+    self, BANDS, DISCLAIMER, Failed, Figure, Phrase, Ranked, Signal, Summary, Tone, counted, label,
+};
 
-/// How many diffs a page holds: beyond that it is slow to open, and nobody reads them.
-const DIFFS: usize = 1500;
+/// Failed invocations and notices of one code that a page lists.
+const LISTED: usize = 200;
 
 #[derive(Serialize)]
-pub(super) struct View {
+pub(super) struct Head {
+    permission: String,
     title: String,
-    diagnoses: Vec<String>,
-    facts: Vec<(&'static str, String)>,
-    signals: Vec<Signal>,
+    verdict: &'static str,
+    meaning: &'static str,
+    scope: String,
+    only: Vec<String>,
+    diagnoses: Vec<Diagnosis>,
+    plane: Option<Plane>,
+    cards: Vec<Card>,
+    noise: Option<Vec<Shown>>,
     tables: Vec<Table>,
     heat: Heat,
-    cases: Vec<Case>,
-    failed: Vec<Failed>,
-    notices: Vec<Row>,
-    diffs_left_out: usize,
-    seed: u64,
+    all: usize,
+    against: usize,
+    failing: usize,
+    failed: usize,
+    notices: usize,
 }
 
 #[derive(Serialize)]
-struct Signal {
+struct Diagnosis {
+    tone: Tone,
+    word: &'static str,
+    text: Phrase,
+}
+
+#[derive(Serialize)]
+struct Card {
     name: &'static str,
     question: &'static str,
-    value: Option<String>,
-    fraction: f64,
-    word: String,
+    figure: Shown,
+    /// The length of the bar and the ends of the interval, in percent.
+    percent: f64,
+    interval: Option<(f64, f64)>,
+    /// Where the bands meet, in percent.
+    ticks: Vec<f64>,
+    note: String,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    name: Phrase,
+    is_measured: bool,
+    shown: String,
     sample: String,
     interval: Option<String>,
+    word: Option<&'static str>,
+    /// 0 for the best; none where no band is meant.
+    band: Option<usize>,
+    reason: String,
 }
 
 #[derive(Serialize)]
 struct Table {
     title: &'static str,
-    rows: Vec<(String, String, String, String)>,
+    note: &'static str,
+    rows: Vec<Shown>,
 }
 
 #[derive(Serialize)]
-struct Case {
-    name: String,
-    file: String,
-    anchor: usize,
-    against: usize,
-    decision: String,
-    invariance: Option<String>,
-    invariance_n: usize,
-    sensitivity: Option<String>,
-    sensitivity_n: usize,
+pub(super) struct Foot {
+    diffs_left_out: usize,
+    variants_left_out: usize,
     failed: usize,
-    insufficient: bool,
-    units: Vec<String>,
-    variants: Vec<Variant>,
-    notices: Vec<Row>,
+    failures: Vec<Failure>,
+    tallies: Vec<Tally>,
+    kinds: Vec<(&'static str, &'static str, &'static str)>,
+    bands: Vec<(String, &'static str, &'static str)>,
+    facts: Vec<(&'static str, String)>,
+    disclaimer: &'static str,
+    version: String,
+    script: &'static str,
 }
 
 #[derive(Serialize)]
-struct Variant {
-    id: String,
-    done: String,
-    decisions: Vec<String>,
-    distance: String,
-    expected: &'static str,
-    ought: &'static str,
-    diff: Vec<Line>,
-    diff_more: usize,
-}
-
-#[derive(Serialize)]
-struct Failed {
+struct Failure {
     case: String,
+    anchor: usize,
     place: String,
     message: String,
-    printed: String,
+    stderr: String,
+    stdout: String,
 }
 
 #[derive(Serialize)]
-struct Row {
-    code: String,
-    place: String,
+struct Tally {
+    counted: String,
+    is_warning: bool,
+    rows: Vec<Row>,
+    more: usize,
+}
+
+/// A notice.
+#[derive(Serialize)]
+pub(super) struct Row {
+    label: &'static str,
+    place: Vec<String>,
+    counts: Option<(u64, u64)>,
     text: String,
 }
 
-impl View {
-    pub(super) fn of(report: &Report, texts: &Texts<'_>) -> Self {
-        let mut diffs = Diffs {
-            texts,
-            left: DIFFS,
-            left_out: 0,
-        };
-        let cases = report
-            .cases
-            .iter()
-            .enumerate()
-            .map(|(anchor, (name, case))| Case::of(anchor, name, case, &mut diffs))
-            .collect();
+impl Head {
+    pub(super) fn of(summary: &Summary<'_>, ranked: &[Ranked<'_>]) -> Self {
+        let report = summary.report;
+        let (verdict, meaning) = verdict(summary);
         Self {
-            title: format!("Kelvin: {} cases", report.cases.len()),
-            diagnoses: summary::diagnoses(report),
-            facts: facts(report),
-            signals: signals(report),
-            tables: tables(report),
-            heat: heat::map(report),
-            cases,
-            failed: summary::failed(report)
+            permission: script::permission(script::SCRIPT),
+            title: format!("{verdict}: kelvin, {}", counted(report.cases.len(), "case")),
+            verdict,
+            meaning,
+            scope: summary.scope.join(", "),
+            only: report
+                .run
+                .only
                 .iter()
-                .filter_map(Failed::of)
+                .take(50)
+                .map(|one| safe::cut(one, 80))
                 .collect(),
-            notices: report.notices.iter().map(Row::of).collect(),
-            diffs_left_out: diffs.left_out,
-            seed: report.run.seed,
+            diagnoses: summary
+                .diagnoses
+                .iter()
+                .map(|one| Diagnosis {
+                    tone: one.tone,
+                    word: match one.tone {
+                        Tone::Alarm => "Problem",
+                        Tone::Caution => "Note",
+                        Tone::Calm => "Fine",
+                    },
+                    text: shortened(&one.text),
+                })
+                .collect(),
+            plane: plane::of(summary),
+            cards: cards(summary),
+            noise: summary.noise.as_ref().map(|noise| {
+                vec![
+                    Shown::of(Phrase::text("noise floor"), &noise.floor),
+                    Shown::of(Phrase::text("invariance without it"), &noise.invariance),
+                    Shown::of(Phrase::text("sensitivity without it"), &noise.sensitivity),
+                    Shown::of(Phrase::text("Kelvin score without it"), &noise.kelvin),
+                ]
+            }),
+            tables: summary
+                .tables
+                .iter()
+                .map(|table| Table {
+                    title: table.title,
+                    note: table.note,
+                    rows: table
+                        .rows
+                        .iter()
+                        .map(|(name, figure)| Shown::of(shortened(name), figure))
+                        .collect(),
+                })
+                .collect(),
+            heat: heat::map(report),
+            all: ranked.len(),
+            against: ranked.iter().filter(|one| one.against > 0).count(),
+            failing: ranked.iter().filter(|one| one.case.failed > 0).count(),
+            failed: summary.failed.len(),
+            notices: summary.tallies.iter().map(|tally| tally.count).sum(),
         }
     }
 }
 
-fn facts(report: &Report) -> Vec<(&'static str, String)> {
-    let cost = report.run.session.cost;
-    let mut facts = vec![
-        ("Cases", report.cases.len().to_string()),
-        ("Variants", summary::variants(report).to_string()),
-        ("Invocations", cost.invocations.to_string()),
-    ];
-    if cost.cache_hits > 0 {
-        facts.push(("From the cache", cost.cache_hits.to_string()));
+/// The word that stands largest, and what it means.
+fn verdict(summary: &Summary<'_>) -> (&'static str, &'static str) {
+    match (summary.quadrant, summary.report.run.ending) {
+        (Some(quadrant), _) => (capital(quadrant.name()), quadrant.meaning()),
+        (None, Ending::DryRun) => ("Dry run", "inputs were written, nothing was run"),
+        (None, _)
+            if summary
+                .invariance
+                .value
+                .or(summary.sensitivity.value)
+                .is_some() =>
+        {
+            ("Half measured", "one of the two signals is missing")
+        }
+        (None, _) => ("Not measured", "there is no figure to go by"),
     }
-    facts.push(("Decision", safe::cut(&report.run.decision_field, 60)));
-    facts.push((
-        "Governing",
-        safe::cut(&report.run.governing_types.join(", "), 200),
-    ));
-    facts.push(("Scorer", report.run.scorer.clone()));
-    facts.push(("Seed", report.run.seed.to_string()));
-    if let Some(commit) = &report.run.session.commit {
-        let dirty = if report.run.session.dirty {
+}
+
+fn capital(word: &'static str) -> &'static str {
+    match word {
+        "grounded" => "Grounded",
+        "flat" => "Flat",
+        "brittle" => "Brittle",
+        "unstable" => "Unstable",
+        other => other,
+    }
+}
+
+fn cards(summary: &Summary<'_>) -> Vec<Card> {
+    let kelvin_note = match summary.kelvin_parts() {
+        Some([drift, deaf]) => format!("{drift} for drift + {deaf} for what it did not follow"),
+        None => "needs both signals".to_owned(),
+    };
+    let ticks: Vec<f64> = BANDS.iter().map(|low| percent(*low)).collect();
+    [
+        (
+            "Invariance",
+            "Does the decision hold while the governing evidence is the same?",
+            &summary.invariance,
+            1.0,
+            ticks.clone(),
+            String::new(),
+        ),
+        (
+            "Sensitivity",
+            "Does it move when the governing evidence changes?",
+            &summary.sensitivity,
+            1.0,
+            ticks,
+            String::new(),
+        ),
+        (
+            "Kelvin score",
+            "What both lack, in one number: 0 is best, 2 is worst, a constant answer scores 1.",
+            &summary.kelvin,
+            2.0,
+            vec![50.0],
+            kelvin_note,
+        ),
+    ]
+    .into_iter()
+    .map(|(name, question, figure, most, ticks, note)| Card {
+        name,
+        question,
+        percent: percent(figure.value.unwrap_or(0.0) / most),
+        interval: figure.ends.map(|(low, high)| {
+            let (low, high) = (percent(low / most), percent(high / most));
+            (low, (high - low).max(0.5))
+        }),
+        ticks,
+        note,
+        figure: Shown::of(Phrase::text(name), figure),
+    })
+    .collect()
+}
+
+fn percent(value: f64) -> f64 {
+    (value.clamp(0.0, 1.0) * 1000.0).round() / 10.0
+}
+
+impl Shown {
+    fn of(name: Phrase, figure: &Figure<'_>) -> Self {
+        Self {
+            name,
+            is_measured: figure.value.is_some(),
+            shown: figure.shown.clone(),
+            sample: figure.sample.clone(),
+            interval: figure.interval.clone(),
+            word: figure.word,
+            band: figure.word.and(figure.value).map(summary::band),
+            reason: safe::cut(figure.reason.unwrap_or_default(), 300),
+        }
+    }
+}
+
+impl Foot {
+    pub(super) fn of(
+        summary: &Summary<'_>,
+        places: &BTreeMap<&str, usize>,
+        budget: &Budget<'_>,
+    ) -> Self {
+        let failure = |failed: &Failed<'_>| Failure {
+            case: safe::cut(failed.case, 120),
+            anchor: places.get(failed.case).copied().unwrap_or_default(),
+            place: safe::cut(failed.place(), 120),
+            message: safe::cut(&failed.failure.message, 400),
+            stderr: safe::lines(&failed.failure.stderr),
+            stdout: safe::lines(&failed.failure.stdout),
+        };
+        let tallies = summary.tallies.iter().map(|tally| Tally {
+            counted: tally.counted(),
+            is_warning: tally.code.is_warning(),
+            rows: tally
+                .notices
+                .iter()
+                .take(LISTED)
+                .map(|one| Row::of(one))
+                .collect(),
+            more: tally.count.saturating_sub(LISTED),
+        });
+        Self {
+            diffs_left_out: budget.diffs_left_out,
+            variants_left_out: budget.variants_left_out,
+            failed: summary.failed.len(),
+            failures: summary.failed.iter().take(LISTED).map(failure).collect(),
+            tallies: tallies.collect(),
+            kinds: kinds(summary),
+            bands: bands(),
+            facts: facts(summary),
+            disclaimer: DISCLAIMER,
+            version: safe::cut(&summary.report.tool.version, 40),
+            script: script::SCRIPT,
+        }
+    }
+}
+
+/// The kinds that this run made: name, what they do, what the decision ought to do.
+fn kinds(summary: &Summary<'_>) -> Vec<(&'static str, &'static str, &'static str)> {
+    let cases = summary.report.cases.values();
+    let made: std::collections::BTreeSet<&str> = cases
+        .flat_map(|case| case.variants.iter().map(|variant| variant.kind.as_str()))
+        .collect();
+    let known = perturb::ALL
+        .iter()
+        .filter(|kind| made.contains(kind.name()));
+    known
+        .map(|kind| {
+            let ought = match kind.figure().relation() {
+                perturb::Relation::Invariance => "hold",
+                perturb::Relation::Sensitivity => "move",
+            };
+            (kind.name(), kind.describe(), ought)
+        })
+        .collect()
+}
+
+/// The bands: from where, and the words of both signals.
+fn bands() -> Vec<(String, &'static str, &'static str)> {
+    let lows = BANDS.iter().map(|low| format!("{low:.2} and more"));
+    let last = BANDS.last().map(|low| format!("less than {low:.2}"));
+    lows.chain(last)
+        .zip(Signal::Invariance.words())
+        .zip(Signal::Sensitivity.words())
+        .map(|((from, holds), moves)| (from, holds, moves))
+        .collect()
+}
+
+fn facts(summary: &Summary<'_>) -> Vec<(&'static str, String)> {
+    let run = &summary.report.run;
+    let mut facts = vec![
+        ("Decision field", safe::cut(&run.decision_field, 80)),
+        (
+            "Governing types",
+            safe::cut(&run.governing_types.join(", "), 400),
+        ),
+        ("Scorer", safe::cut(&run.scorer, 80)),
+        ("Seed", run.seed.to_string()),
+        ("Repeats", run.repeats.to_string()),
+        ("Started", safe::cut(&run.session.started_at, 40)),
+    ];
+    if let Some(commit) = &run.session.commit {
+        let dirty = if run.session.dirty {
             ", with changes"
         } else {
             ""
         };
-        facts.push(("Commit", format!("{}{dirty}", safe::cut(commit, 12))));
+        facts.push(("Commit", format!("{}{dirty}", safe::cut(commit, 41))));
     }
-    facts.push(("Started", report.run.session.started_at.clone()));
-    facts.push(("Took", summary::seconds(report.run.session.seconds)));
+    let prints = &run.fingerprints;
+    facts.push(("Cases", prints.cases.short(16)));
+    facts.push(("Configuration", prints.config.short(16)));
+    facts.push(("Command", prints.command.short(16)));
+    let pipeline = prints.pipeline.as_ref();
+    facts.push((
+        "Pipeline code",
+        pipeline.map_or_else(|| "unknown".to_owned(), |print| print.short(16)),
+    ));
     facts
 }
 
-fn signals(report: &Report) -> Vec<Signal> {
-    let value = |id: &str| report.metrics.get(id).and_then(|metric| metric.value);
-    let quadrant = summary::quadrant(value("evidence.invariance"), value("evidence.sensitivity"));
-    [
-        (
-            "evidence.invariance",
-            "Invariance",
-            "Does the decision hold while the governing evidence is the same?",
-            1.0,
-        ),
-        (
-            "evidence.sensitivity",
-            "Sensitivity",
-            "Does it move when the governing evidence changes?",
-            1.0,
-        ),
-        (
-            "evidence.kelvin_score",
-            "Kelvin score",
-            "Both in one: 0 is best, 1 is a constant, 2 is worst.",
-            2.0,
-        ),
-    ]
-    .into_iter()
-    .filter_map(|(id, name, question, most)| {
-        let metric = report.metrics.get(id)?;
-        let word = match (id, metric.value) {
-            (_, None) => metric.reason.clone().unwrap_or_default(),
-            ("evidence.invariance", Some(value)) => summary::band(value, INVARIANCE_WORDS).into(),
-            ("evidence.sensitivity", Some(value)) => summary::band(value, SENSITIVITY_WORDS).into(),
-            (_, Some(_)) => quadrant.unwrap_or_default().to_owned(),
-        };
-        Some(Signal {
-            name,
-            question,
-            value: metric.value.map(|_| metric.display.clone()),
-            fraction: metric.value.unwrap_or(0.0) / most,
-            word,
-            sample: summary::sample(metric),
-            interval: metric
-                .interval
-                .map(|interval| format!("{:.2} to {:.2}", interval.low, interval.high)),
-        })
-    })
-    .collect()
-}
-
-fn tables(report: &Report) -> Vec<Table> {
-    let row = |(name, metric): &(&str, &Metric)| {
-        let value = metric.value.map_or_else(
-            || {
-                format!(
-                    "not measured: {}",
-                    metric.reason.as_deref().unwrap_or("no reason known")
-                )
-            },
-            |_| metric.display.clone(),
-        );
-        let interval = metric.interval.map_or_else(String::new, |interval| {
-            format!("{:.2} to {:.2}", interval.low, interval.high)
-        });
-        (
-            safe::cut(name, 80),
-            value,
-            interval,
-            summary::sample(metric),
-        )
-    };
-    let further: Vec<(&str, &Metric)> = [
-        (
-            "evidence.invariance_case_mean",
-            "invariance, mean of the cases",
-        ),
-        (
-            "evidence.sensitivity_case_mean",
-            "sensitivity, mean of the cases",
-        ),
-        ("evidence.noise_floor", "noise floor"),
-        ("evidence.invariance_corrected", "invariance without noise"),
-        (
-            "evidence.sensitivity_corrected",
-            "sensitivity without noise",
-        ),
-        (
-            "evidence.kelvin_score_corrected",
-            "Kelvin score without noise",
-        ),
-        (
-            "evidence.sensitivity_condition",
-            "sensitivity to conditions alone",
-        ),
-        ("evidence.content_effect", "content effect"),
-        ("evidence.mechanical_sensitivity", "mechanical sensitivity"),
-        ("evidence.failure_rate", "failed invocations"),
-    ]
-    .into_iter()
-    .filter_map(|(id, name)| Some((name, report.metrics.get(id)?)))
-    .collect();
-    [
-        (
-            "Invariance by kind",
-            summary::family(report, "evidence.invariance"),
-        ),
-        (
-            "Sensitivity by governing type",
-            summary::family(report, "evidence.sensitivity"),
-        ),
-        (
-            "Mechanical sensitivity",
-            summary::family(report, "evidence.mechanical_sensitivity"),
-        ),
-        (
-            "Stability when one unit is left out",
-            summary::family(report, "evidence.drop"),
-        ),
-        ("Further figures", further),
-    ]
-    .into_iter()
-    .filter(|(_, metrics)| !metrics.is_empty())
-    .map(|(title, metrics)| Table {
-        title,
-        rows: metrics.iter().map(row).collect(),
-    })
-    .collect()
-}
-
-struct Diffs<'a> {
-    texts: &'a Texts<'a>,
-    left: usize,
-    left_out: usize,
-}
-
-impl Case {
-    fn of(anchor: usize, name: &str, case: &CaseRecord, diffs: &mut Diffs<'_>) -> Self {
-        let shown = |value: Option<f64>| value.map(|value| format!("{value:.2}"));
-        let against = case
-            .variants
-            .iter()
-            .filter(|variant| is_against(variant))
-            .count();
-        Self {
-            name: safe::cut(name, 120),
-            file: safe::cut(&case.file, 200),
-            anchor,
-            against,
-            decision: case.baseline.first().map(decision).unwrap_or_default(),
-            invariance: shown(case.invariance),
-            invariance_n: case.invariance_n,
-            sensitivity: shown(case.sensitivity),
-            sensitivity_n: case.sensitivity_n,
-            failed: case.failed,
-            insufficient: case.insufficient,
-            units: case
-                .units
-                .iter()
-                .map(|unit| format!("{} (line {})", safe::cut(&unit.unit_type, 80), unit.line))
-                .collect(),
-            variants: case
-                .variants
-                .iter()
-                .map(|variant| Variant::of(name, case, variant, diffs))
-                .collect(),
-            notices: case.notices.iter().map(Row::of).collect(),
-        }
-    }
-}
-
-fn is_against(variant: &VariantRecord) -> bool {
-    variant
-        .samples
-        .iter()
-        .any(|sample| summary::as_expected(variant, sample) == Some(false))
-}
-
-impl Variant {
-    fn of(name: &str, case: &CaseRecord, variant: &VariantRecord, diffs: &mut Diffs<'_>) -> Self {
-        let against = is_against(variant);
-        let (mut diff, mut diff_more) = (Vec::new(), 0);
-        // A new order changes no word: what was done says it better than a diff.
-        if against && variant.notes.order.is_empty() {
-            if diffs.left == 0 {
-                diffs.left_out += 1;
-            } else if let (Some(before), Some(after)) = (
-                (diffs.texts)(name, None),
-                (diffs.texts)(name, Some(&variant.id)),
-            ) {
-                diffs.left -= 1;
-                (diff, diff_more) = diff::lines(&before, &after);
-            }
-        }
-        let distances: Vec<f64> = variant.samples.iter().filter_map(|s| s.distance).collect();
-        let mean = distances.iter().sum::<f64>() / distances.len() as f64;
-        Self {
-            id: safe::cut(&variant.id, 120),
-            done: safe::cut(&done(case, variant), 400),
-            decisions: variant.samples.iter().map(decision).collect(),
-            distance: if distances.is_empty() {
-                "-".to_owned()
-            } else {
-                format!("{mean:.2}")
-            },
-            expected: match (distances.is_empty(), against) {
-                (true, _) => "none",
-                (false, true) => "against",
-                (false, false) => "as expected",
-            },
-            ought: match variant.relation {
-                crate::perturb::Relation::Invariance => "hold",
-                crate::perturb::Relation::Sensitivity => "move",
-            },
-            diff,
-            diff_more,
-        }
-    }
-}
-
-impl Failed {
-    fn of(failed: &summary::Failed<'_>) -> Option<Self> {
-        let failure = failed.sample.failure.as_ref()?;
-        let printed: Vec<&str> = [&failure.stderr, &failure.stdout]
-            .into_iter()
-            .map(String::as_str)
-            .filter(|text| !text.is_empty())
-            .collect();
-        Some(Self {
-            case: safe::cut(failed.case, 120),
-            place: safe::cut(failed.place, 120),
-            message: safe::cut(&failure.message, 400),
-            printed: safe::lines(&printed.join("\n")),
-        })
-    }
-}
-
 impl Row {
-    fn of(notice: &Notice) -> Self {
-        let code = serde_json::to_value(notice.code);
-        let code = code
-            .ok()
-            .and_then(|value| value.as_str().map(str::to_owned));
+    pub(super) fn of(notice: &Notice) -> Self {
         let place = [&notice.case, &notice.kind].into_iter().flatten();
-        let place: Vec<String> = place.map(|part| safe::cut(part, 120)).collect();
         Self {
-            code: code.unwrap_or_default().replace('_', " "),
-            place: place.join(", "),
+            label: label(notice.code),
+            place: place.map(|part| safe::cut(part, 120)).collect(),
+            counts: notice.wanted.zip(notice.got),
             text: safe::cut(&notice.text, 600),
         }
-    }
-}
-
-fn decision(sample: &Sample) -> String {
-    match (&sample.decision, &sample.failure) {
-        (Some(decision), _) => safe::cut(&decision.to_string(), 200),
-        (None, Some(failure)) => format!("failed: {}", safe::cut(&failure.message, 120)),
-        (None, None) => String::new(),
     }
 }

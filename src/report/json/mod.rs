@@ -1,0 +1,115 @@
+//! The report as JSON, and back.
+//!
+//! What stands near the top is on lines of its own: every key of the run, every variant of a case,
+//! every case of a metric. What is below is on one line with it, so that a report of thousands of
+//! cases stays small, and a line that differs from that of another run says which variant it is.
+
+mod lines;
+
+use std::io::{self, Write};
+
+use anyhow::{anyhow, bail};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::error::Category;
+use serde_json::ser::Serializer;
+
+use super::document::{Report, SCHEMA_VERSION};
+use super::safe;
+use crate::probe::CaseRecord;
+use lines::Lines;
+
+/// How deep lines are broken: the report, its cases, a case, its variants.
+const DEPTH: usize = 4;
+
+/// Writes the run report: keys in their order, a line end at the end.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub(crate) fn write(to: &mut dyn Write, report: &Report) -> io::Result<()> {
+    laid_out(to, report)
+}
+
+/// Writes the report of one case.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub(crate) fn write_case(to: &mut dyn Write, name: &str, case: &CaseRecord) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct CaseReport<'a> {
+        schema_version: u32,
+        case: &'a str,
+        #[serde(flatten)]
+        record: &'a CaseRecord,
+    }
+    let report = CaseReport {
+        schema_version: SCHEMA_VERSION,
+        case: name,
+        record: case,
+    };
+    laid_out(to, &report)
+}
+
+fn laid_out(to: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    let mut serializer = Serializer::with_formatter(&mut *to, Lines::new(DEPTH));
+    value.serialize(&mut serializer)?;
+    writeln!(to)
+}
+
+/// Reads a run report that any version up to ours has written.
+///
+/// # Errors
+///
+/// In words for a person: a newer schema, or where and how the text is damaged.
+pub(crate) fn read(bytes: &[u8]) -> anyhow::Result<Report> {
+    /// What is looked at before the rest: a newer report may have another shape.
+    #[derive(Deserialize)]
+    struct Head {
+        schema_version: Option<Value>,
+        tool: Option<Value>,
+    }
+    let head: Head = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+        Category::Data => anyhow!("it is JSON, but no report of kelvin: {error}"),
+        _ => damaged(&error),
+    })?;
+    let Some(version) = head.schema_version else {
+        bail!("it has no `schema_version`, so it is no report of kelvin");
+    };
+    match version.as_u64() {
+        Some(version) if version > u64::from(SCHEMA_VERSION) => bail!(
+            "it was written by a newer kelvin{} (schema {version}, this one reads up to \
+             {SCHEMA_VERSION}): update kelvin, or measure again with this one",
+            of_version(head.tool.as_ref())
+        ),
+        Some(version) if version >= 1 => {}
+        _ => bail!(
+            "its `schema_version` is {}, which no kelvin has written",
+            safe::cut(&version.to_string(), 40)
+        ),
+    }
+    let report: Report = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+        Category::Data => anyhow!("it is no whole report of kelvin: {error}"),
+        _ => damaged(&error),
+    })?;
+    Ok(report)
+}
+
+fn damaged(error: &serde_json::Error) -> anyhow::Error {
+    match error.classify() {
+        Category::Eof => anyhow!("it is cut off: {error}"),
+        _ => anyhow!("it is not JSON: {error}"),
+    }
+}
+
+/// Which one, where it says.
+fn of_version(tool: Option<&Value>) -> String {
+    let version = tool.and_then(|tool| tool.get("version")?.as_str());
+    version.map_or_else(String::new, |version| {
+        format!(", version {}", safe::cut(version, 40))
+    })
+}
+
+#[cfg(test)]
+mod tests;

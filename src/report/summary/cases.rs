@@ -1,0 +1,174 @@
+//! Single cases: which went against expectation, and what was done to them.
+
+use std::collections::BTreeMap;
+
+use super::words::{Phrase, counted};
+use crate::perturb::Relation;
+use crate::probe::{CaseRecord, Sample, VariantRecord};
+use crate::report::Report;
+
+/// What became of a variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    /// Every sample did what it ought to.
+    Expected,
+    /// At least one did not.
+    Against,
+    /// There is no sample with a distance, and a failure.
+    Failed,
+    /// It was not run.
+    NotRun,
+}
+
+impl Outcome {
+    /// In words.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Expected => "as expected",
+            Self::Against => "against",
+            Self::Failed => "failed",
+            Self::NotRun => "not run",
+        }
+    }
+}
+
+/// What became of a variant.
+pub(crate) fn outcome(variant: &VariantRecord) -> Outcome {
+    let mut outcome = match variant
+        .samples
+        .iter()
+        .any(|sample| sample.failure.is_some())
+    {
+        true => Outcome::Failed,
+        false => Outcome::NotRun,
+    };
+    for distance in variant.samples.iter().filter_map(|sample| sample.distance) {
+        let moved = distance > 0.0;
+        if moved != (variant.relation == Relation::Sensitivity) {
+            return Outcome::Against;
+        }
+        outcome = Outcome::Expected;
+    }
+    outcome
+}
+
+/// A case with what counts against it.
+pub(crate) struct Ranked<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// The case.
+    pub(crate) case: &'a CaseRecord,
+    /// How many of its variants went against expectation.
+    pub(crate) against: usize,
+}
+
+impl<'a> Ranked<'a> {
+    /// Every case of a report, worst first: by what its signals lack, then by what failed, then by
+    /// name.
+    pub(crate) fn all(report: &'a Report) -> Vec<Self> {
+        let mut cases: Vec<Self> = report
+            .cases
+            .iter()
+            .map(|(name, case)| Self {
+                name,
+                case,
+                against: case
+                    .variants
+                    .iter()
+                    .filter(|variant| outcome(variant) == Outcome::Against)
+                    .count(),
+            })
+            .collect();
+        cases.sort_by(|a, b| {
+            let lack = b.lack().total_cmp(&a.lack());
+            lack.then_with(|| b.against.cmp(&a.against))
+                .then_with(|| b.case.failed.cmp(&a.case.failed))
+                .then_with(|| a.name.cmp(b.name))
+        });
+        cases
+    }
+
+    /// What both signals lack in this case; a signal without a value lacks nothing that is known.
+    fn lack(&self) -> f64 {
+        let lack = |value: Option<f64>| 1.0 - value.unwrap_or(1.0);
+        lack(self.case.invariance) + lack(self.case.sensitivity)
+    }
+}
+
+/// What was done to a case, in words.
+pub(crate) fn done(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
+    let unit = |place: usize| {
+        let unit = case.units.get(place);
+        unit.map_or("?", |unit| unit.unit_type.as_str())
+    };
+    let notes = &variant.notes;
+    let mut parts = Vec::new();
+    if !notes.order.is_empty() {
+        let order = notes.order.iter().map(|place| unit(*place));
+        parts.push(Phrase::text("new order: ").names(order));
+    }
+    let (mut removed, mut added) = (notes.removed.as_slice(), notes.added.as_slice());
+    // One out and one in at its place is an exchange.
+    if let ([out], [came]) = (removed, added)
+        && let Some(from) = &came.from
+    {
+        parts.push(
+            Phrase::of_name(unit(*out))
+                .and(" exchanged for the one of ")
+                .name(from),
+        );
+        (removed, added) = (&[], &[]);
+    }
+    if !removed.is_empty() {
+        let removed = removed.iter().map(|place| unit(*place));
+        parts.push(Phrase::text("without ").names(removed));
+    }
+    let filler = added.iter().filter(|added| added.from.is_none()).count();
+    if filler > 0 {
+        parts.push(Phrase::text(format!(
+            "{} added",
+            counted(filler, "neutral section")
+        )));
+    }
+    let mut from: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for added in added {
+        if let Some(case) = &added.from {
+            from.entry(case).or_default().push(&added.unit_type);
+        }
+    }
+    if !from.is_empty() {
+        let units = from.into_iter().enumerate();
+        parts.push(
+            units.fold(Phrase::text("added "), |phrase, (at, (case, types))| {
+                let phrase = if at == 0 { phrase } else { phrase.and("; ") };
+                phrase.names(types).and(" of ").name(case)
+            }),
+        );
+    }
+    if !notes.edited.is_empty() {
+        let edited = notes.edited.iter().map(|place| unit(*place));
+        parts.push(Phrase::text("rewritten: ").names(edited));
+    }
+    for (key, value) in &notes.detail {
+        parts.push(
+            Phrase::default()
+                .quote(key.replace('_', " "))
+                .and(" ")
+                .quote(value),
+        );
+    }
+    parts
+        .into_iter()
+        .reduce(|all, part| all.and("; ").then(part))
+        .unwrap_or_default()
+}
+
+/// A decision as JSON, so that `"1"` is not `1`; or why there is none.
+pub(crate) fn decision(sample: &Sample) -> Phrase {
+    match (&sample.decision, &sample.failure) {
+        (Some(decision), _) => Phrase::of_name(decision.to_string()),
+        (None, Some(failure)) => Phrase::text("failed: ").quote(&failure.message),
+        (None, None) => Phrase::text("not run"),
+    }
+}

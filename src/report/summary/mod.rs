@@ -1,0 +1,249 @@
+//! What every renderer says of a report, so that words and numbers always agree.
+
+mod cases;
+mod diagnosis;
+mod notices;
+mod tables;
+mod words;
+
+use crate::notice::Code;
+use crate::probe::{Ending, Metric, display};
+use crate::report::Report;
+
+pub(crate) use cases::{Outcome, Ranked, decision, done, outcome};
+pub(crate) use diagnosis::{Diagnosis, Tone};
+pub(crate) use notices::{Failed, Tally};
+pub(crate) use tables::{Table, order};
+pub(crate) use words::{BANDS, Part, Phrase, QUADRANT, Quadrant, Signal, band, counted, duration};
+
+/// The line that stands in every report.
+pub(crate) const DISCLAIMER: &str = "Diagnostic signals, not truth metrics: a pipeline can do well \
+                                     on both and still decide wrongly.";
+
+/// A report, told.
+pub(crate) struct Summary<'a> {
+    /// What it was made from.
+    pub(crate) report: &'a Report,
+    /// What was checked, in short.
+    pub(crate) scope: Vec<String>,
+    /// Invariance.
+    pub(crate) invariance: Figure<'a>,
+    /// Sensitivity.
+    pub(crate) sensitivity: Figure<'a>,
+    /// The Kelvin score.
+    pub(crate) kelvin: Figure<'a>,
+    /// What the two signals say together; none where either is missing.
+    pub(crate) quadrant: Option<Quadrant>,
+    /// The noise floor and what is left without it, where it was measured.
+    pub(crate) noise: Option<Noise<'a>>,
+    /// What a reader should know first, most useful first.
+    pub(crate) diagnoses: Vec<Diagnosis>,
+    /// Every figure, by what it is about.
+    pub(crate) tables: Vec<Table<'a>>,
+    /// Every failed invocation, baselines first within a case.
+    pub(crate) failed: Vec<Failed<'a>>,
+    /// The notices, counted by code and kind; warnings first.
+    pub(crate) tallies: Vec<Tally<'a>>,
+}
+
+impl<'a> Summary<'a> {
+    /// Tells a report.
+    pub(crate) fn of(report: &'a Report) -> Self {
+        let figure = |id: &str| Figure::of(report.metrics.get(id));
+        let (invariance, sensitivity) = (
+            figure("evidence.invariance").word(Signal::Invariance),
+            figure("evidence.sensitivity").word(Signal::Sensitivity),
+        );
+        let quadrant = invariance
+            .value
+            .zip(sensitivity.value)
+            .map(|(invariance, sensitivity)| Quadrant::of(invariance, sensitivity));
+        let mut kelvin = figure("evidence.kelvin_score");
+        kelvin.word = quadrant.map(Quadrant::name);
+        let noise = figure("evidence.noise_floor");
+        Self {
+            report,
+            scope: scope(report),
+            quadrant,
+            noise: noise.value.is_some().then(|| Noise {
+                floor: noise,
+                invariance: figure("evidence.invariance_corrected").word(Signal::Invariance),
+                sensitivity: figure("evidence.sensitivity_corrected").word(Signal::Sensitivity),
+                kelvin: figure("evidence.kelvin_score_corrected"),
+            }),
+            diagnoses: diagnosis::of(report),
+            tables: tables::of(report),
+            failed: notices::failed(report),
+            tallies: notices::tallies(report),
+            invariance,
+            sensitivity,
+            kelvin,
+        }
+    }
+
+    /// The two parts of the Kelvin score, where both are there.
+    pub(crate) fn kelvin_parts(&self) -> Option<[String; 2]> {
+        let part = |figure: &Figure<'_>| figure.value.map(|value| display(1.0 - value));
+        Some([part(&self.invariance)?, part(&self.sensitivity)?])
+    }
+}
+
+/// What noise does to the signals.
+pub(crate) struct Noise<'a> {
+    /// Eta: how far two answers to the same input are apart.
+    pub(crate) floor: Figure<'a>,
+    /// Invariance without it.
+    pub(crate) invariance: Figure<'a>,
+    /// Sensitivity without it.
+    pub(crate) sensitivity: Figure<'a>,
+    /// The Kelvin score without it.
+    pub(crate) kelvin: Figure<'a>,
+}
+
+/// A metric as people see it: never a value without its sample.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure<'a> {
+    /// Unrounded.
+    pub(crate) value: Option<f64>,
+    /// 4 decimals, more where fewer would show another band; `not measured` where there is none.
+    pub(crate) shown: String,
+    /// `n=17, 1 failed`.
+    pub(crate) sample: String,
+    /// `0.79 to 0.93`, rounded outwards.
+    pub(crate) interval: Option<String>,
+    /// Why there is no value. It may quote the user.
+    pub(crate) reason: Option<&'a str>,
+    /// The word for its band.
+    pub(crate) word: Option<&'static str>,
+    /// The ends of the interval, unrounded.
+    pub(crate) ends: Option<(f64, f64)>,
+}
+
+/// What is said where there is no value.
+pub(crate) const UNMEASURED: &str = "not measured";
+
+impl<'a> Figure<'a> {
+    /// A metric, or what is said where a report has none of that id.
+    pub(crate) fn of(metric: Option<&'a Metric>) -> Self {
+        let value = metric.and_then(|metric| metric.value);
+        let ends = metric
+            .and_then(|metric| metric.interval)
+            .map(|interval| (interval.low, interval.high));
+        Self {
+            value,
+            shown: value.map_or_else(|| UNMEASURED.to_owned(), display),
+            sample: metric.map_or_else(|| "n=0".to_owned(), sample),
+            interval: ends.map(|(low, high)| {
+                // The rounded interval still contains the value it stands beside.
+                let (low, high) = ((low * 100.0).floor() / 100.0, (high * 100.0).ceil() / 100.0);
+                format!("{low:.2} to {high:.2}")
+            }),
+            reason: match (value, metric) {
+                (Some(_), _) => None,
+                (None, Some(metric)) => metric.reason.as_deref(),
+                (None, None) => Some("this run did not look at it"),
+            },
+            word: None,
+            ends,
+        }
+    }
+
+    /// Adds the word for the band of a signal.
+    #[must_use]
+    pub(crate) fn word(mut self, signal: Signal) -> Self {
+        if let Some(value) = self.value {
+            self.word = Some(signal.word(value));
+            self.shown = agreeing(value);
+        }
+        self
+    }
+
+    /// How it is shown with fewer digits, where there is little room.
+    pub(crate) fn brief(&self) -> String {
+        self.value.map_or_else(|| "-".to_owned(), brief)
+    }
+}
+
+/// Two decimals, and more where those would show another band.
+pub(crate) fn brief(value: f64) -> String {
+    rounded(value, 2)
+}
+
+/// Four decimals, and more where those would show another band: 0.89996 is not 0.9000.
+fn agreeing(value: f64) -> String {
+    rounded(value, 4)
+}
+
+fn rounded(value: f64, least: usize) -> String {
+    let shown = |digits: usize| format!("{:.digits$}", value + 0.0);
+    let agrees = |text: &String| text.parse().is_ok_and(|shown| band(shown) == band(value));
+    (least..=17)
+        .map(shown)
+        .find(agrees)
+        .unwrap_or_else(|| shown(least))
+}
+
+/// The sample beside a figure: `n=17, 1 failed`.
+pub(crate) fn sample(metric: &Metric) -> String {
+    match metric.n_failed {
+        0 => format!("n={}", metric.n),
+        failed => format!("n={}, {failed} failed", metric.n),
+    }
+}
+
+/// What was checked and what it took.
+fn scope(report: &Report) -> Vec<String> {
+    let cost = report.run.session.cost;
+    let variants = report.cases.values().map(|case| case.variants.len()).sum();
+    let mut scope = vec![
+        counted(report.cases.len(), "case"),
+        counted(variants, "variant"),
+    ];
+    if report.run.ending == Ending::DryRun {
+        scope.push("nothing run".to_owned());
+        return scope;
+    }
+    scope.push(counted(cost.invocations, "invocation"));
+    for (count, word) in [
+        (cost.cache_hits, "from the cache"),
+        (cost.resumed, "resumed"),
+        (cost.retries, "retried"),
+    ] {
+        if count > 0 {
+            scope.push(format!("{count} {word}"));
+        }
+    }
+    scope.push(duration(report.run.session.seconds));
+    scope
+}
+
+/// The metrics whose id is `prefix` and one further part, by that part.
+pub(crate) fn family<'a>(report: &'a Report, prefix: &str) -> Vec<(&'a str, &'a Metric)> {
+    report
+        .metrics
+        .iter()
+        .filter_map(|(id, metric)| Some((id.strip_prefix(prefix)?.strip_prefix('.')?, metric)))
+        .collect()
+}
+
+/// What a code is called where it is shown.
+pub(crate) const fn label(code: Code) -> &'static str {
+    match code {
+        Code::BaselineFailed => "baseline failed",
+        Code::VariantsFailed => "failed invocations",
+        Code::Insufficient => "too many failures",
+        Code::Interrupted => "interrupted",
+        Code::Unmeasured => "not measured",
+        Code::Cache => "cache",
+        Code::Cap => "cap",
+        Code::Skip => "skip",
+        Code::Vacuous => "vacuous",
+        Code::ParseRate => "parse rate",
+        Code::NoUnits => "no units",
+        Code::LookAlikeTypes => "look-alike types",
+        Code::IgnoredFile => "ignored file",
+    }
+}
+
+#[cfg(test)]
+mod tests;

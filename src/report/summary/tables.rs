@@ -1,0 +1,145 @@
+//! Every figure of a report, in tables by what it is about.
+
+use super::words::{Phrase, Signal};
+use super::{Figure, family};
+use crate::perturb;
+use crate::report::Report;
+
+/// Figures of one sort.
+pub(crate) struct Table<'a> {
+    /// What they are, as a title.
+    pub(crate) title: &'static str,
+    /// What a reader should know of them.
+    pub(crate) note: &'static str,
+    /// The figures with their names.
+    pub(crate) rows: Vec<(Phrase, Figure<'a>)>,
+}
+
+/// Tables of metrics that have one part more than this id: title, note, id, signal.
+const FAMILIES: &[(&str, &str, &str, Option<Signal>)] = &[
+    (
+        "Sensitivity by governing type",
+        "How far the decision moves when a unit of the type is exchanged. 1 is good.",
+        "evidence.sensitivity",
+        Some(Signal::Sensitivity),
+    ),
+    (
+        "Invariance by kind",
+        "How well the decision holds under each way to present the same evidence. 1 is good.",
+        "evidence.invariance",
+        Some(Signal::Invariance),
+    ),
+    (
+        "Mechanical sensitivity by kind",
+        "How far the decision moves when numbers, comparators or opposites in a rule are turned.",
+        "evidence.mechanical_sensitivity",
+        None,
+    ),
+    (
+        "Stability without one unit, by type",
+        "How well the decision holds when a unit of the type is left out. Not a part of invariance \
+         unless the configuration says so.",
+        "evidence.drop",
+        None,
+    ),
+];
+
+/// Further figures of the evidence probe, with their names.
+const FURTHER: &[(&str, &str)] = &[
+    ("evidence.failure_rate", "share of failed invocations"),
+    ("evidence.noise_floor", "noise floor (eta)"),
+    ("evidence.invariance_corrected", "invariance without noise"),
+    (
+        "evidence.sensitivity_corrected",
+        "sensitivity without noise",
+    ),
+    (
+        "evidence.kelvin_score_corrected",
+        "Kelvin score without noise",
+    ),
+    (
+        "evidence.sensitivity_condition",
+        "sensitivity to conditions alone",
+    ),
+    ("evidence.content_effect", "content effect"),
+    ("evidence.mechanical_sensitivity", "mechanical sensitivity"),
+    (
+        "evidence.invariance_case_mean",
+        "invariance, mean of the cases",
+    ),
+    (
+        "evidence.sensitivity_case_mean",
+        "sensitivity, mean of the cases",
+    ),
+];
+
+/// What stands at the top of every report.
+const HEADLINE: [&str; 3] = [
+    "evidence.invariance",
+    "evidence.sensitivity",
+    "evidence.kelvin_score",
+];
+
+/// The tables of a report; one without rows is left out.
+pub(super) fn of(report: &Report) -> Vec<Table<'_>> {
+    let mut tables = Vec::new();
+    for (title, note, id, signal) in FAMILIES {
+        let mut family = family(report, id);
+        family.sort_by_key(|(name, _)| (order(name), *name));
+        let rows = family.into_iter().map(|(name, metric)| {
+            let figure = Figure::of(Some(metric));
+            let label = match name {
+                "pad" => Phrase::text("both pads together"),
+                name => Phrase::of_name(name),
+            };
+            (
+                label,
+                signal
+                    .iter()
+                    .fold(figure, |figure, signal| figure.word(*signal)),
+            )
+        });
+        tables.push(Table {
+            title,
+            note,
+            rows: rows.collect(),
+        });
+    }
+    let mut further: Vec<(Phrase, Figure<'_>)> = FURTHER
+        .iter()
+        .filter_map(|(id, name)| {
+            let metric = report.metrics.get(*id)?;
+            Some((Phrase::text(*name), Figure::of(Some(metric))))
+        })
+        .collect();
+    // A metric that nobody has named here is still in every report.
+    further.extend(
+        report
+            .metrics
+            .iter()
+            .filter(|(id, _)| !is_named(id))
+            .map(|(id, metric)| (Phrase::of_name(id), Figure::of(Some(metric)))),
+    );
+    tables.push(Table {
+        title: "Further figures",
+        note: "",
+        rows: further,
+    });
+    tables.retain(|table| !table.rows.is_empty());
+    tables
+}
+
+/// The place of a kind in the registry; what is no kind comes after, by name.
+pub(crate) fn order(kind: &str) -> usize {
+    let place = perturb::ALL.iter().position(|known| known.name() == kind);
+    place.unwrap_or(usize::MAX)
+}
+
+fn is_named(id: &str) -> bool {
+    HEADLINE.contains(&id)
+        || FURTHER.iter().any(|(known, _)| *known == id)
+        || FAMILIES.iter().any(|(_, _, prefix, _)| {
+            id.strip_prefix(prefix)
+                .is_some_and(|rest| rest.starts_with('.'))
+        })
+}
