@@ -127,7 +127,7 @@ impl<'a> Runner<'a> {
                 return Ok(());
             }
             let leaf = self.tree.make(&tasks[at])?;
-            leaf.discard(1)?;
+            leaf.clear()?;
             leaf.write_input(&input(&tasks[at]))
         })?;
         Ok(())
@@ -218,7 +218,7 @@ impl<'a> Runner<'a> {
 
     /// Calls the pipeline until it answers, or fails for good.
     fn call(&self, task: &Task, text: &str, leaf: &Leaf) -> anyhow::Result<Option<Outcome>> {
-        leaf.discard(1)?;
+        leaf.clear()?;
         let mut seconds = 0.0;
         let mut attempt = 1;
         while self.may_start() {

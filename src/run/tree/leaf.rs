@@ -64,6 +64,11 @@ impl Leaf {
         self.write(&self.output, bytes)
     }
 
+    /// Removes the output of an earlier run.
+    pub(in crate::run) fn clear(&self) -> anyhow::Result<()> {
+        self.discard(usize::from(self.reused))
+    }
+
     /// Makes what the last attempt has written the output; nothing where it wrote nothing.
     pub(in crate::run) fn settle(&self, last: usize) -> anyhow::Result<()> {
         if last <= 1 {
