@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
@@ -148,7 +149,9 @@ impl Cache {
         let mut entry = serde_json::to_vec(&head)?;
         entry.push(b'\n');
         entry.extend_from_slice(output);
-        let mut file = tempfile::Builder::new().tempfile_in(&self.unfinished)?;
+        let mut file = tempfile::Builder::new()
+            .permissions(fs::Permissions::from_mode(0o666))
+            .tempfile_in(&self.unfinished)?;
         file.write_all(&entry)?;
         let path = self.path(key);
         let file = match file.persist(&path) {

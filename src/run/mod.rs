@@ -7,6 +7,7 @@ mod clock;
 mod command;
 mod journal;
 mod keys;
+mod open_files;
 mod pace;
 mod pool;
 mod retry;

@@ -19,8 +19,8 @@ use super::pace::Pace;
 use super::signal::Interrupt;
 use super::tree::{Leaf, Tree};
 use super::{
-    Captured, Cost, Ended, Event, Failure, Invocation, Outcome, Pipeline, Source, Task, answer,
-    pool, retry,
+    Captured, Cost, Ended, Event, Failure, FailureKind, Invocation, Outcome, Pipeline, Source,
+    Task, answer, open_files, pool, retry,
 };
 use crate::digest::Digest;
 use crate::notice::Notice;
@@ -58,6 +58,7 @@ impl<'a> Runner<'a> {
     pub(crate) fn open(settings: Settings<'a>) -> anyhow::Result<Self> {
         let interrupt = Interrupt::of_process()?;
         let pipeline = CommandPipeline::of(settings.config, Arc::clone(&interrupt))?;
+        open_files::make_room(settings.config.jobs);
         Self::with(settings, Box::new(pipeline), interrupt)
     }
 
@@ -285,6 +286,12 @@ impl<'a> Runner<'a> {
         let captured = match ended {
             Ended::Done(captured) => captured,
             Ended::Interrupted => return None,
+            // Whoever stops a run often stops what it has started too: no failure of the pipeline.
+            Ended::Failed(FailureKind::Signal(_) | FailureKind::Exit(129..=143), _)
+                if self.interrupted() =>
+            {
+                return None;
+            }
             ended => return Some(Err(failure::of(ended, config.limits.timeout))),
         };
         let answer = OUTPUT.with_borrow_mut(|bytes| {
