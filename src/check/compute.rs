@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::{Mode, Request, check};
-use crate::baseline;
+use crate::baseline::{self, Oid, Repository};
 use crate::config::{Config, Overrides};
 use crate::report::Report;
 use crate::run::Observer;
@@ -18,8 +18,8 @@ use crate::run::Observer;
 /// Where it cannot be checked out, or its check is impossible.
 pub(super) fn commit(
     config: &Config,
-    repo: &git2::Repository,
-    commit: git2::Oid,
+    repo: &Repository,
+    commit: Oid,
     only: &[String],
     repeats: NonZeroUsize,
     observer: &dyn Observer,

@@ -153,7 +153,7 @@ fn judge(
             Side::Base => {
                 let repo = baseline::open(&config.root)?;
                 let commit = provenance.commit.as_deref().unwrap_or_default();
-                let commit = git2::Oid::from_str(commit)?;
+                let commit = baseline::Oid::from_str(commit)?;
                 let names: Vec<String> = rerun.cases.keys().cloned().collect();
                 let most = rerun
                     .cases

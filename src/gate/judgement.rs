@@ -131,12 +131,7 @@ impl Judgement {
         };
         let _ = writeln!(page, "Gate         {style}{}{style:#}", self.headline());
         for reason in self.verdict.reasons.iter().take(5) {
-            let _ = writeln!(
-                page,
-                "  {} {}",
-                mark(reason.effect),
-                safe::line(&reason.text)
-            );
+            indented(&mut page, mark(reason.effect), &reason.text);
         }
         for (id, metric) in self.shown() {
             let name = id.strip_prefix("evidence.").unwrap_or(id);
@@ -150,9 +145,9 @@ impl Judgement {
                 metric.verdict.as_str().replace('_', " ")
             );
         }
-        let _ = writeln!(page, "  {}", safe::line(&self.provenance()));
+        indented(&mut page, " ", &self.provenance());
         for difference in &self.differences {
-            let _ = writeln!(page, "  note: {}", safe::line(difference));
+            indented(&mut page, "-", difference);
         }
         page
     }
@@ -161,12 +156,7 @@ impl Judgement {
     pub(crate) fn markdown(&self, report: &Report) -> String {
         let mut page = format!("# Kelvin: {}\n\n", self.headline());
         for reason in &self.verdict.reasons {
-            let _ = writeln!(
-                page,
-                "- {} {}",
-                mark(reason.effect),
-                safe::markdown(&reason.text, 500)
-            );
+            let _ = writeln!(page, "- {} {}", mark(reason.effect), prose(&reason.text));
         }
         page.push_str("\n| metric | base | head | change | allowed | n | verdict |\n");
         page.push_str("| --- | ---: | ---: | ---: | ---: | ---: | --- |\n");
@@ -185,6 +175,11 @@ impl Judgement {
         }
         page.push('\n');
         if !self.cases.is_empty() {
+            let _ = writeln!(
+                page,
+                "<details><summary>{} changes by case, worst first</summary>\n",
+                self.cases.len()
+            );
             page.push_str("| case | metric | what | base | head | variants that changed |\n");
             page.push_str("| --- | --- | --- | ---: | ---: | --- |\n");
             for case in self.cases.iter().take(LISTED) {
@@ -197,7 +192,7 @@ impl Judgement {
                     safe::markdown(word.as_str().unwrap_or("-"), 30),
                     value(case.base),
                     value(case.head),
-                    safe::markdown(&case.flipped.join(", "), 300)
+                    prose(&flipped(&case.flipped))
                 );
             }
             if self.cases.len() > LISTED {
@@ -207,11 +202,11 @@ impl Judgement {
                     self.cases.len() - LISTED
                 );
             }
-            page.push('\n');
+            page.push_str("\n</details>\n\n");
         }
-        let _ = writeln!(page, "{}\n", safe::markdown(&self.provenance(), 500));
+        let _ = writeln!(page, "{}\n", prose(&self.provenance()));
         for difference in &self.differences {
-            let _ = writeln!(page, "- {}", safe::markdown(difference, 300));
+            let _ = writeln!(page, "- {}", prose(difference));
         }
         if self.reruns > 0 {
             let _ = writeln!(page, "\nThe gate ran {} invocations again.", self.reruns);
@@ -267,5 +262,53 @@ fn change(metric: &MetricVerdict) -> String {
     match (metric.base, metric.head) {
         (Some(base), Some(head)) => format!("{:+.4}", head - base),
         _ => "-".to_owned(),
+    }
+}
+
+/// A sentence whose parts between backticks are shown as code; all of it harmless.
+fn prose(text: &str) -> String {
+    let space = |there: bool| if there { " " } else { "" };
+    text.split('`')
+        .enumerate()
+        .filter(|(_, part)| !part.is_empty())
+        .map(|(at, part)| match at % 2 {
+            1 => safe::code(part, 120),
+            _ => {
+                let (before, after) = (part.starts_with(' '), part.ends_with(' '));
+                let inner = safe::markdown(part, 400);
+                format!("{}{inner}{}", space(before), space(after))
+            }
+        })
+        .collect()
+}
+
+/// The first few variants that changed, and how many more there are.
+fn flipped(variants: &[String]) -> String {
+    const SHOWN: usize = 2;
+    let first = variants.iter().take(SHOWN).cloned().collect::<Vec<_>>();
+    match variants.len().saturating_sub(SHOWN) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+/// A sentence behind a mark, in lines of 80 columns.
+fn indented(page: &mut String, mark: &str, text: &str) {
+    const WIDTH: usize = 76;
+    let mut lines = vec![String::new()];
+    for word in safe::line(text).split(' ') {
+        let last = lines.last_mut().expect("there is always one");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if safe::columns(last) + 1 + safe::columns(word) <= WIDTH {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    for (at, line) in lines.iter().enumerate() {
+        let mark = if at == 0 { mark } else { " " };
+        let _ = writeln!(page, "  {mark} {line}");
     }
 }
