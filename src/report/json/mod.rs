@@ -74,6 +74,10 @@ pub(crate) fn read(bytes: &[u8]) -> anyhow::Result<Report> {
         Category::Data => anyhow!("it is JSON, but no report of kelvin: {error}"),
         _ => damaged(&error),
     })?;
+    // A list in the order of the fields would be read as well.
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        bail!("it is JSON, but no report of kelvin: it is not an object");
+    }
     let Some(version) = head.schema_version else {
         bail!("it has no `schema_version`, so it is no report of kelvin");
     };

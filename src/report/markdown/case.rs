@@ -5,9 +5,7 @@ use super::{signal, told};
 use crate::perturb::Relation;
 use crate::probe::{CaseRecord, Sample, VariantRecord};
 use crate::report::safe;
-use crate::report::summary::{
-    DISCLAIMER, Outcome, Phrase, Signal, counted, decision, done, outcome,
-};
+use crate::report::summary::{DISCLAIMER, Outcome, Phrase, counted, decision, done, outcome};
 
 /// Renders the report of one case.
 pub(crate) fn render(case_name: &str, case: &CaseRecord) -> String {
@@ -16,8 +14,8 @@ pub(crate) fn render(case_name: &str, case: &CaseRecord) -> String {
     page.gap();
     page.line(&format!(
         "Invariance {}, sensitivity {}, {}.",
-        signal(Signal::Invariance, case.invariance, case.invariance_n),
-        signal(Signal::Sensitivity, case.sensitivity, case.sensitivity_n),
+        signal(case.invariance, case.invariance_n),
+        signal(case.sensitivity, case.sensitivity_n),
         counted(case.failed, "failed invocation"),
     ));
     if case.insufficient {
@@ -92,7 +90,7 @@ fn failures(page: &mut Page, case: &CaseRecord) {
     for (place, failure) in failed {
         page.line(&format!("{}: {}", name(place), quote(&failure.message)));
         page.gap();
-        if !failure.stderr.trim().is_empty() {
+        if !safe::lines(&failure.stderr).trim().is_empty() {
             page.block(&safe::fenced(&failure.stderr, 4_000));
             page.gap();
         }

@@ -6,8 +6,7 @@ mod page;
 use super::document::Report;
 use super::summary::{self, Outcome};
 use super::summary::{
-    DISCLAIMER, Failed, Figure, Ranked, Signal, Summary, Table, Tone, counted, decision, label,
-    outcome,
+    DISCLAIMER, Failed, Figure, Ranked, Summary, Table, Tone, counted, decision, label, outcome,
 };
 use super::{SCHEMA_VERSION, safe};
 use crate::notice::Notice;
@@ -223,17 +222,18 @@ fn worst(page: &mut Page, summary: &Summary<'_>, listed: &Listed) {
                 .baseline
                 .first()
                 .map(|sample| phrase(&decision(sample)));
-            format!(
-                "{}: {} → {after}",
-                name(&variant.id),
-                before.unwrap_or_default()
-            )
+            match before {
+                Some(before) if before != after => {
+                    format!("{}: {before} → {after}", name(&variant.id))
+                }
+                _ => format!("{}: stays {after}", name(&variant.id)),
+            }
         });
         page.line(&format!(
             "| {} | {} | {} | {} of {} | {example} |",
             name(ranked.name),
-            signal(Signal::Invariance, case.invariance, case.invariance_n),
-            signal(Signal::Sensitivity, case.sensitivity, case.sensitivity_n),
+            signal(case.invariance, case.invariance_n),
+            signal(case.sensitivity, case.sensitivity_n),
             ranked.against,
             case.variants.len(),
         ));
@@ -243,7 +243,7 @@ fn worst(page: &mut Page, summary: &Summary<'_>, listed: &Listed) {
 }
 
 /// A signal of one case with its sample.
-fn signal(_: Signal, value: Option<f64>, n: usize) -> String {
+fn signal(value: Option<f64>, n: usize) -> String {
     value.map_or_else(
         || "-".to_owned(),
         |value| format!("{} (n={n})", summary::brief(value)),
@@ -272,7 +272,7 @@ fn failures(page: &mut Page, failed: &[Failed<'_>], listed: &Listed) {
     let printed = failed
         .iter()
         .take(listed.failures)
-        .filter(|one| !one.failure.stderr.trim().is_empty());
+        .filter(|one| one.last_line().is_some());
     let printed: Vec<&Failed<'_>> = printed.take(3).collect();
     if printed.is_empty() || listed.printed == 0 {
         return;

@@ -18,6 +18,7 @@ pub(crate) fn markdown(text: &str, most: usize) -> String {
     let mut out = String::with_capacity(2 * text.len());
     for (at, c) in text.char_indices() {
         let (before, after) = (&text[..at], text[at + c.len_utf8()..].chars().next());
+        let joined = after.is_some_and(|after| !after.is_whitespace());
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -29,10 +30,9 @@ pub(crate) fn markdown(text: &str, most: usize) -> String {
             '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '#' => out.extend(['\\', c]),
             // At the beginning these make a list or a rule.
             '-' | '+' | '=' if before.is_empty() => out.extend(['\\', c]),
-            '.' | ')' if is_number(before) => out.extend(['\\', c]),
+            '.' | ')' if is_number(before) && !joined => out.extend(['\\', c]),
             c => out.push(c),
         }
-        let joined = after.is_some_and(|after| !after.is_whitespace());
         let active = match c {
             '@' | ':' => joined,
             '#' => after.is_some_and(char::is_alphanumeric),

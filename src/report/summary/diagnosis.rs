@@ -16,6 +16,8 @@ const DRIFTING: f64 = 0.9;
 const NOISY: f64 = 0.05;
 /// Above this variance over cases a mean describes none of them.
 const UNEVEN: f64 = 0.09;
+/// How much a note about few samples weighs.
+const FEW: f64 = 0.1;
 /// Above this width an interval spans more than two bands.
 const WIDE: f64 = 0.4;
 
@@ -84,16 +86,14 @@ pub(super) fn of(report: &Report) -> Vec<Diagnosis> {
     found.extend(unmeasured(report));
     found.extend(wide(report));
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-    if let (Some(invariance), Some(sensitivity)) = (invariance, sensitivity)
-        && Quadrant::of(invariance, sensitivity) == Quadrant::Grounded
-        && found.iter().all(|one| one.tone != Tone::Alarm)
-    {
+    let quadrant = invariance.zip(sensitivity).map(|(i, s)| Quadrant::of(i, s));
+    // Few samples are worth a note, but hide nothing that was seen.
+    let stands_out = found.iter().any(|one| one.weight > FEW);
+    if quadrant == Some(Quadrant::Grounded) && !stands_out {
         let calm = "nothing stands out: it moves with the governing evidence and holds without";
-        let place = found.iter().take_while(|one| one.weight > 1.0).count();
-        found.insert(place, Diagnosis::new(Tone::Calm, 0.0, Phrase::text(calm)));
+        found.insert(0, Diagnosis::new(Tone::Calm, 0.0, Phrase::text(calm)));
     }
     if found.is_empty() {
-        let quadrant = invariance.zip(sensitivity).map(|(i, s)| Quadrant::of(i, s));
         let text = quadrant.map_or("no figure of the evidence probe is here", Quadrant::meaning);
         found.push(Diagnosis::new(Tone::Caution, 0.0, Phrase::text(text)));
     }
@@ -120,7 +120,8 @@ fn failures(report: &Report) -> Option<Diagnosis> {
 
 /// The governing type whose exchange moves the decision least, where that is too little.
 fn ignored(report: &Report) -> Option<Diagnosis> {
-    let (name, value) = lowest(&family(report, "evidence.sensitivity"), QUADRANT)?;
+    let types = family(report, "evidence.sensitivity");
+    let (name, value) = lowest(&types, QUADRANT)?;
     let swaps = Sampled::of(report, |variant| {
         variant.kind == "swap" && variant.unit_type.as_deref() == Some(name)
     });
@@ -130,29 +131,33 @@ fn ignored(report: &Report) -> Option<Diagnosis> {
         (" is heeded in part only: ", Tone::Caution)
     };
     let held = swaps.samples - swaps.moved;
+    let cases = counted(swaps.cases, "case");
+    let all = counted(swaps.samples, "swap");
     // Where decisions are numbers, all of them may move, and none of them far.
-    let seen = if held * 2 >= swaps.samples || value >= IGNORED {
-        let cases = if swaps.still == 0 {
-            counted(swaps.cases, "case")
-        } else {
-            format!(
-                "{}, {} of which never moved",
-                counted(swaps.cases, "case"),
-                swaps.still
-            )
-        };
-        format!(
-            "{held} of {} left the decision as it was ({cases})",
-            counted(swaps.samples, "swap")
-        )
+    let seen = if held * 2 < swaps.samples && value < IGNORED {
+        format!("{all} moved the decision by {value:.2} on average ({cases})")
+    } else if held == swaps.samples {
+        format!("not one of {all} moved the decision ({cases})")
+    } else if swaps.still == 0 {
+        format!("{held} of {all} left the decision as it was ({cases})")
     } else {
-        format!(
-            "{} moved the decision by {value:.2} on average ({})",
-            counted(swaps.samples, "swap"),
-            counted(swaps.cases, "case")
-        )
+        let still = swaps.still;
+        format!("{held} of {all} left the decision as it was ({cases}; {still} never moved)")
     };
     let text = Phrase::of_name(name).and(verb).and(seen);
+    let others: Vec<&str> = types
+        .iter()
+        .filter(|(other, metric)| *other != name && metric.value.is_some_and(|v| v < IGNORED))
+        .map(|(other, _)| *other)
+        .collect();
+    let text = match others.as_slice() {
+        [] => text,
+        [other] => text.and(", and so with ").name(*other),
+        more => text.and(format!(
+            ", and so with {}",
+            counted(more.len(), "other type")
+        )),
+    };
     Some(Diagnosis::new(tone, 1.0 - value, text))
 }
 
@@ -162,8 +167,18 @@ fn reactive(report: &Report) -> Option<Diagnosis> {
     // Both pads together would only repeat the worse of the two.
     kinds.retain(|(kind, _)| *kind != "pad");
     let (kind, value) = lowest(&kinds, DRIFTING)?;
+    // What noise alone explains is no matter of presentation.
+    let eta = report.metrics.get("evidence.noise_floor");
+    let eta = eta
+        .and_then(|eta| eta.value)
+        .filter(|eta| *eta < 1.0)
+        .unwrap_or(0.0);
+    let drift = ((1.0 - value - eta) / (1.0 - eta)).max(0.0);
+    if 1.0 - drift >= DRIFTING {
+        return None;
+    }
     let seen = Sampled::of(report, |variant| variant.kind == kind);
-    let tone = if value < QUADRANT {
+    let tone = if 1.0 - drift < QUADRANT {
         Tone::Alarm
     } else {
         Tone::Caution
@@ -177,7 +192,7 @@ fn reactive(report: &Report) -> Option<Diagnosis> {
             seen.cases - seen.still,
             counted(seen.cases, "case")
         ));
-    Some(Diagnosis::new(tone, 1.0 - value, text))
+    Some(Diagnosis::new(tone, drift, text))
 }
 
 /// Whole swaps move the decision, the conditions alone don't: it may follow the words around them.
@@ -265,7 +280,8 @@ fn uneven(report: &Report) -> Option<Diagnosis> {
     .into_iter()
     .find(|(_, values)| spread(values) > UNEVEN)?;
     let least = values.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let most = values.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    // The first of equals, as with the least.
+    let most = values.iter().rev().max_by(|a, b| a.0.total_cmp(&b.0))?;
     let text = Phrase::text(format!("the cases differ: {signal} is {:.2} in ", least.0))
         .name(least.1)
         .and(format!(" and {:.2} in ", most.0))
@@ -312,7 +328,7 @@ fn wide(report: &Report) -> Option<Diagnosis> {
     let wide: Vec<String> = widths.into_iter().flatten().collect();
     (!wide.is_empty()).then(|| {
         let text = format!("few samples: {}; more cases would tell", wide.join(", "));
-        Diagnosis::new(Tone::Caution, 0.1, Phrase::text(text))
+        Diagnosis::new(Tone::Caution, FEW, Phrase::text(text))
     })
 }
 

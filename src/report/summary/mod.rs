@@ -134,9 +134,11 @@ impl<'a> Figure<'a> {
             shown: value.map_or_else(|| UNMEASURED.to_owned(), display),
             sample: metric.map_or_else(|| "n=0".to_owned(), sample),
             interval: ends.map(|(low, high)| {
-                // The rounded interval still contains the value it stands beside.
-                let (low, high) = ((low * 100.0).floor() / 100.0, (high * 100.0).ceil() / 100.0);
-                format!("{low:.2} to {high:.2}")
+                // The rounded interval still contains the value it stands beside. 0.29 is a little
+                // less than 29 hundredths, and still 0.29.
+                let low = (low * 100.0 + 1e-9).floor() / 100.0;
+                let high = (high * 100.0 - 1e-9).ceil() / 100.0;
+                format!("{:.2} to {:.2}", low + 0.0, high + 0.0)
             }),
             reason: match (value, metric) {
                 (Some(_), _) => None,
@@ -205,7 +207,7 @@ fn scope(report: &Report) -> Vec<String> {
     }
     scope.push(counted(cost.invocations, "invocation"));
     for (count, word) in [
-        (cost.cache_hits, "from the cache"),
+        (cost.cache_hits, "cached"),
         (cost.resumed, "resumed"),
         (cost.retries, "retried"),
     ] {

@@ -1,1 +1,228 @@
+use super::*;
+use crate::probe::Interval;
+use crate::report::fixture;
+use crate::report::fixture::set;
 
+fn said(report: &Report) -> Vec<String> {
+    let diagnoses = Summary::of(report).diagnoses;
+    diagnoses
+        .iter()
+        .map(|one| one.text.show(|_, text| format!("`{text}`")))
+        .collect()
+}
+
+#[test]
+fn a_value_is_never_shown_in_another_band_than_its_word() {
+    let figure = |value| {
+        let metric = Metric::new(Ok(value), 10, 0);
+        Figure::of(Some(&metric)).word(Signal::Invariance).shown
+    };
+    assert_eq!(figure(0.9), "0.9000");
+    assert_eq!(figure(0.89996), "0.89996");
+    assert_eq!(figure(0.2999999999), "0.2999999999");
+    assert_eq!(figure(-0.0), "0.0000");
+    assert_eq!(brief(0.899), "0.899");
+    assert_eq!(brief(0.9), "0.90");
+}
+
+#[test]
+fn an_interval_still_contains_its_value_once_it_is_rounded() {
+    let ends = Some(Interval {
+        low: 0.9962,
+        high: 0.99961,
+    });
+    let metric = Metric::new(Ok(0.9983), 10, 0).interval(ends);
+    assert_eq!(
+        Figure::of(Some(&metric)).interval.as_deref(),
+        Some("0.99 to 1.00")
+    );
+    let ends = Some(Interval {
+        low: 0.29,
+        high: 0.57,
+    });
+    let metric = Metric::new(Ok(0.4), 10, 0).interval(ends);
+    assert_eq!(
+        Figure::of(Some(&metric)).interval.as_deref(),
+        Some("0.29 to 0.57")
+    );
+}
+
+#[test]
+fn a_grounded_run_is_told_so_and_nothing_else() {
+    assert_eq!(
+        said(&fixture::good()),
+        ["nothing stands out: it moves with the governing evidence and holds without"]
+    );
+}
+
+#[test]
+fn an_ignored_type_and_a_reactive_kind_are_told_with_their_counts() {
+    let said = said(&fixture::bad());
+    assert_eq!(
+        said[0],
+        "`release_rule` is hardly heeded: 33 of 36 swaps left the decision as it was (12 cases; 11 \
+         never moved)"
+    );
+    assert_eq!(
+        said[1],
+        "presentation moves it: `reorder` changed the decision in 24 of 36 variants, in 8 of 12 \
+         cases"
+    );
+}
+
+#[test]
+fn a_constant_pipeline_heeds_no_type() {
+    let report = fixture::report(3, |_, _, _| Some(0.0));
+    assert_eq!(Summary::of(&report).quadrant, Some(Quadrant::Flat));
+    assert_eq!(
+        said(&report),
+        [
+            "`release_rule` is hardly heeded: not one of 9 swaps moved the decision (3 cases), and so \
+          with `verification_record`"
+        ]
+    );
+}
+
+#[test]
+fn small_moves_of_a_number_are_not_told_as_no_moves() {
+    let report = fixture::report(2, |_, kind, _| {
+        Some(if kind == "swap" { 0.12 } else { 0.0 })
+    });
+    let first = &said(&report)[0];
+    assert!(
+        first.contains("6 swaps moved the decision by 0.12 on average (2 cases)"),
+        "{first}"
+    );
+}
+
+#[test]
+fn drift_that_noise_explains_is_not_blamed_on_presentation() {
+    let mut report = fixture::noisy();
+    assert!(said(&report)[0].starts_with("it answers the same input differently"));
+    assert!(
+        !said(&report)
+            .iter()
+            .any(|text| text.contains("presentation"))
+    );
+    set(&mut report, "noise_floor", 0.0, 8);
+    assert!(said(&report)[0].starts_with("presentation moves it"));
+}
+
+#[test]
+fn uneven_cases_are_told() {
+    let report = fixture::report(6, |case, kind, _| {
+        Some(f64::from(u8::from((kind == "swap") != (case == 0))))
+    });
+    let said = said(&report);
+    let uneven = "the cases differ: invariance is 0.00 in `case_000` and 1.00 in `case_001`, so the \
+                  mean describes few of them";
+    assert!(said.iter().any(|text| text == uneven), "{said:?}");
+}
+
+#[test]
+fn m5_failures_are_told_before_the_figures_that_they_hollow_out() {
+    let report = fixture::report(3, |_, kind, number| {
+        (kind == "swap" && number < 3).then_some(1.0)
+    });
+    assert_eq!(
+        said(&report)[..2],
+        [
+            "39 of 48 invocations failed (81 %): the figures cover the rest only",
+            "half is known: invariance was not measured, since `no variant could be made; the \
+             notices say why`"
+        ]
+    );
+}
+
+#[test]
+fn nothing_measured_is_never_healthy() {
+    for report in [fixture::unmeasured(), fixture::dry_run(), fixture::half()] {
+        let summary = Summary::of(&report);
+        assert_eq!(summary.quadrant, None);
+        assert!(
+            summary.diagnoses.iter().all(|one| one.tone != Tone::Calm),
+            "{:?}",
+            said(&report)
+        );
+    }
+    let mut empty = fixture::good();
+    empty.metrics.clear();
+    empty.cases.clear();
+    assert!(
+        said(&empty)[0].starts_with("nothing was measured"),
+        "{:?}",
+        said(&empty)
+    );
+}
+
+#[test]
+fn every_metric_of_a_report_is_in_a_table_or_at_the_top() {
+    let mut report = fixture::noisy();
+    set(&mut report, "drop.history", 0.75, 4);
+    set(&mut report, "mechanical_sensitivity", 0.5, 4);
+    set(&mut report, "mechanical_sensitivity.polarity_flip", 0.5, 4);
+    set(&mut report, "quite_new", 0.5, 4);
+    let rows: usize = Summary::of(&report)
+        .tables
+        .iter()
+        .map(|table| table.rows.len())
+        .sum();
+    assert_eq!(rows + 3, report.metrics.len());
+}
+
+#[test]
+fn the_worst_case_comes_first_and_equals_by_name() {
+    let ranked = Ranked::all(&fixture::bad())
+        .into_iter()
+        .map(|one| one.name.to_owned())
+        .collect::<Vec<_>>();
+    assert_eq!(ranked[..3], ["case_004", "case_005", "case_010"]);
+    let good = fixture::good();
+    let ranked = Ranked::all(&good);
+    assert!(ranked.windows(2).all(|pair| pair[0].name < pair[1].name));
+}
+
+#[test]
+fn what_was_done_is_told_in_words() {
+    let report = fixture::good();
+    let case = &report.cases["case_000"];
+    let told = |id: &str| {
+        let variant = case
+            .variants
+            .iter()
+            .find(|one| one.id == id)
+            .expect("it is there");
+        done(case, variant).show(|_, text| text.to_owned())
+    };
+    assert_eq!(
+        told("reorder-01"),
+        "new order: release_rule, risk_note, test_summary, history, verification_record, \
+         change_request"
+    );
+    assert_eq!(told("pad_length-01"), "2 neutral sections added");
+    assert_eq!(
+        told("pad_content-01"),
+        "added history, risk_note of case_001"
+    );
+    assert_eq!(
+        told("swap-release_rule-01"),
+        "release_rule exchanged for the one of case_001"
+    );
+}
+
+#[test]
+fn notices_are_counted_by_code_and_kind_with_warnings_first() {
+    let report = fixture::bad();
+    let summary = Summary::of(&report);
+    let counted: Vec<String> = summary.tallies.iter().map(Tally::counted).collect();
+    assert_eq!(
+        counted,
+        [
+            "1 baseline failed",
+            "3 failed invocations",
+            "6 caps",
+            "1 ignored file"
+        ]
+    );
+    assert_eq!(summary.tallies[2].kinds.get("pad_content"), Some(&6));
+}

@@ -55,7 +55,7 @@ pub(crate) fn render(report: &Report, folder: &str, style: Style) -> String {
 fn laid_out(summary: &Summary<'_>, folder: &str, room: &Room) -> Page {
     let mut page = Page::default();
     let heading = format!("kelvin check: {}", summary.scope.join(", "));
-    page.line(Ink::Bold, &heading);
+    page.wrapped(Ink::Bold, "", &heading, 2);
     page.gap();
     signals(&mut page, summary);
     page.gap();
@@ -65,7 +65,7 @@ fn laid_out(summary: &Summary<'_>, folder: &str, room: &Room) -> Page {
     ] {
         breakdown(&mut page, label, signal, summary.report, id, room.rows);
     }
-    others(&mut page, summary.report);
+    others(&mut page, summary.report, room.rows);
     page.gap();
     for diagnosis in summary.diagnoses.iter().take(2) {
         let (mark, ink) = match diagnosis.tone {
@@ -209,7 +209,7 @@ fn breakdown(page: &mut Page, label: &str, signal: Signal, report: &Report, id: 
 }
 
 /// What counts into neither signal, and still must be seen.
-fn others(page: &mut Page, report: &Report) {
+fn others(page: &mut Page, report: &Report, rows: usize) {
     let items: Vec<String> = [
         ("evidence.sensitivity_condition", "conditions alone"),
         ("evidence.content_effect", "content effect"),
@@ -222,7 +222,7 @@ fn others(page: &mut Page, report: &Report) {
         Some(format!("{name} {value} ({})", summary::sample(metric)))
     })
     .collect();
-    page.listed("  apart", &items, 1);
+    page.listed("  apart", &items, rows);
 }
 
 fn failures(page: &mut Page, summary: &Summary<'_>, folder: &str, told: usize) {

@@ -89,12 +89,13 @@ impl Page {
         self.lines.push(line);
     }
 
-    /// A sentence over at most `most` lines.
+    /// A sentence over at most `most` lines, after a mark.
     pub(super) fn wrapped(&mut self, ink: Ink, mark: &str, text: &str, most: usize) {
+        let indent = if mark.is_empty() { 0 } else { 2 };
         let mut rows = vec![String::new()];
         for word in text.split(' ') {
             let last = rows.last_mut().expect("there is always one");
-            let fits = safe::columns(last) + 1 + safe::columns(word) <= WIDTH - 2;
+            let fits = safe::columns(last) + 1 + safe::columns(word) <= WIDTH - indent;
             if last.is_empty() || fits || rows.len() == most {
                 let last = rows.last_mut().expect("there is always one");
                 if !last.is_empty() {
@@ -106,8 +107,8 @@ impl Page {
             }
         }
         for (at, row) in rows.iter().enumerate() {
-            let mark = if at == 0 { mark } else { " " };
-            self.line(ink, &format!("{mark} {row}"));
+            let mark = if at == 0 { mark } else { "" };
+            self.line(ink, &format!("{mark:indent$}{row}"));
         }
     }
 
@@ -176,10 +177,13 @@ fn fitted(text: &str, room: usize) -> String {
     if safe::columns(text) <= room {
         return text.to_owned();
     }
-    let indent = text.len() - text.trim_start().len();
+    if room == 0 {
+        return String::new();
+    }
+    let indent = text.len() - text.trim_start_matches(' ').len();
     format!(
         "{}{}",
-        &text[..indent],
+        &text[..indent.min(room - 1)],
         safe::cut(text, room.saturating_sub(indent))
     )
 }
