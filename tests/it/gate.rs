@@ -100,6 +100,7 @@ fn verdict(project: &Project, said: &Said) -> Value {
 }
 
 /// The server, or a printed reason why the tests that need it say nothing.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn server() -> Option<Server> {
     match Server::start() {
         Ok(server) => Some(server),
