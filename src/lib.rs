@@ -11,8 +11,6 @@
 //! (`perturb`, `score`, `stats` and every renderer of `report`) touch neither disk, clock, network
 //! nor environment.
 
-#![allow(dead_code, unused_imports)]
-
 mod digest;
 mod draw;
 mod exit;

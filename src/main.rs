@@ -1,3 +1,5 @@
+//! The binary `kelvin`: a door to the library.
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -216,12 +216,13 @@ fn imports(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Tests may touch anything; by the habit of the house they stand at the foot of a file.
-/// The part of a file that is shipped; none of a file that only tests use.
+/// Tests may touch anything: those at the foot of a file, and the files that are nothing else.
 fn without_tests<'a>(file: &str, text: &'a str) -> &'a str {
-    let mut parts = file.split('/').map(|part| part.trim_end_matches(".rs"));
-    if parts.any(|part| matches!(part, "tests" | "fixture") || part.ends_with("_tests")) {
+    let is_test = file
+        .split(['/', '.'])
+        .any(|part| part == "tests" || part == "fixture" || part.ends_with("_tests"));
+    if is_test {
         return "";
     }
-    text.split("#[cfg(test)]").next().unwrap_or(text)
+    text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text)
 }

@@ -88,7 +88,7 @@ pub(crate) fn ancestors(
     start: Oid,
     most: usize,
     deepen: &mut dyn FnMut(usize) -> bool,
-) -> anyhow::Result<Vec<(Oid, usize)>> {
+) -> anyhow::Result<Distances> {
     loop {
         let (found, cut) = walk(repo, start, most)?;
         match cut {
@@ -98,12 +98,11 @@ pub(crate) fn ancestors(
     }
 }
 
+/// Commits with their distance from where a walk began.
+pub(crate) type Distances = Vec<(Oid, usize)>;
+
 /// Breadth first over all parents. The second value is the depth at which history was missing.
-fn walk(
-    repo: &Repository,
-    start: Oid,
-    most: usize,
-) -> anyhow::Result<(Vec<(Oid, usize)>, Option<usize>)> {
+fn walk(repo: &Repository, start: Oid, most: usize) -> anyhow::Result<(Distances, Option<usize>)> {
     let mut found = Vec::new();
     let mut cut = None;
     let mut seen = BTreeSet::from([start]);

@@ -11,6 +11,9 @@ use super::{Baseline, Branch, Provenance, Source, Tried, tree};
 use crate::config::{BaselineSettings, BaselineSource};
 use crate::report::{self, Report};
 
+/// Measures a commit.
+pub(crate) type Compute<'a> = dyn Fn(&Repository, Oid) -> anyhow::Result<Report> + 'a;
+
 /// What a search needs to know.
 pub(crate) struct Search<'a> {
     /// Where to look, and how far back.
@@ -22,7 +25,7 @@ pub(crate) struct Search<'a> {
     /// What the event says about the base.
     pub(crate) hint: &'a Hint,
     /// Measures the base commit; none where that was not asked for.
-    pub(crate) compute: Option<&'a dyn Fn(&Repository, Oid) -> anyhow::Result<Report>>,
+    pub(crate) compute: Option<&'a Compute<'a>>,
 }
 
 /// Finds the baseline.
@@ -32,6 +35,14 @@ pub(crate) struct Search<'a> {
 /// Only a file that was named and is not there: everything else is a source that did not serve.
 pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
     if let Some(path) = &search.settings.file {
+        if search.hint.pull_request.is_some() {
+            let why =
+                format!("`{path}` is not read on a pull request, which could have written it");
+            return Ok(Baseline::None(vec![Tried {
+                source: Source::File,
+                why,
+            }]));
+        }
         return file(search.root, Path::new(path));
     }
     let wanted = match search.settings.from {

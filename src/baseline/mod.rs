@@ -1,10 +1,122 @@
-//! The baseline: what a run is compared with, and the comparison.
+//! The baseline: the report of the commit that a change is compared with, or why there is none.
+//!
+//! Nothing is read from what the change itself can write: a report in the tree is taken from the
+//! tree of the base commit, never from the work tree.
 
+mod branch;
+mod checkout;
+mod commit;
 pub(crate) mod compare;
+pub(crate) mod event;
+mod find;
 pub(crate) mod fingerprints;
+mod remote;
+mod tree;
+
+pub(crate) use branch::Branch;
+pub(crate) use checkout::checkout;
+pub(crate) use commit::{Hint, PullRequest, short};
+pub(crate) use find::{Search, find, open};
+pub(crate) use git2::{Oid, Repository};
+pub(crate) use remote::Remote;
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::report::Report;
 use compare::Measured;
+
+/// What there is to compare with.
+#[derive(Debug)]
+pub(crate) enum Baseline {
+    /// A report, and where it is from.
+    Found(Box<Report>, Provenance),
+    /// No usable report; every source says why.
+    None(Vec<Tried>),
+    /// The configuration asks for none.
+    Off,
+}
+
+/// Where a baseline comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Source {
+    /// A committed report, in the tree of the base commit.
+    Tree,
+    /// The branch of reports.
+    Branch,
+    /// The artifact of a workflow run on the base branch.
+    Artifact,
+    /// Measured now, on the code of the base commit.
+    Compute,
+    /// A file that was named.
+    File,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tree => "tree",
+            Self::Branch => "branch",
+            Self::Artifact => "artifact",
+            Self::Compute => "compute",
+            Self::File => "file",
+        })
+    }
+}
+
+/// A source that did not serve.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tried {
+    /// Which one.
+    pub(crate) source: Source,
+    /// Why not.
+    pub(crate) why: String,
+}
+
+/// Where a baseline is from, in every detail that a reader may doubt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Provenance {
+    /// The source that served.
+    pub(crate) source: Source,
+    /// Where exactly: a path, a branch, a file.
+    pub(crate) place: String,
+    /// The commit whose report it is; none for a file.
+    pub(crate) commit: Option<String>,
+    /// Why that commit is the base.
+    pub(crate) why: Option<String>,
+    /// How many commits it is behind the base; 0 is the base itself.
+    pub(crate) behind: usize,
+    /// How many days before the base's own time it was measured; none where it is not known.
+    pub(crate) days: Option<u64>,
+    /// The sources that were tried before.
+    pub(crate) tried: Vec<Tried>,
+}
+
+impl fmt::Display for Provenance {
+    /// One line: "base 3f2a1c0, from branch kelvin-reports, 2 commits behind, 4 days old".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.commit {
+            Some(commit) => write!(f, "base {}", &commit[..commit.len().min(7)])?,
+            None => f.write_str("base")?,
+        }
+        write!(f, ", from {} {}", self.source, self.place)?;
+        match self.behind {
+            0 => {}
+            1 => f.write_str(", 1 commit behind")?,
+            more => write!(f, ", {more} commits behind")?,
+        }
+        match self.days {
+            None | Some(0) => Ok(()),
+            Some(1) => f.write_str(", 1 day old"),
+            Some(days) => write!(f, ", {days} days old"),
+        }
+    }
+}
 
 impl<'a> From<&'a Report> for Measured<'a> {
     fn from(report: &'a Report) -> Self {

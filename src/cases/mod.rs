@@ -17,7 +17,6 @@ mod types;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::Config;
@@ -143,6 +142,7 @@ impl Case {
     }
 
     /// A unit's heading line, as written.
+    #[cfg(test)]
     pub(crate) fn heading(&self, unit: &Unit) -> &str {
         &self.text[unit.body.start..unit.heading_end]
     }
@@ -194,11 +194,6 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<(Corpus, Vec<Notice>)> {
     types::all_occur(&config.governing_types, &corpus)?;
     notices.extend(types::look_alikes(&corpus));
     Ok((corpus, notices))
-}
-
-/// The folder that holds the cases; for a glob, the one that holds everything it can match.
-pub(crate) fn folder(config: &Config) -> PathBuf {
-    config.root.join(folder::base(&config.cases))
 }
 
 /// Text of a user as it may stand in a message: control characters, and those that turn the

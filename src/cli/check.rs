@@ -10,6 +10,7 @@ use super::progress;
 use crate::check::{self, Checked, Mode, Request};
 use crate::config::Overrides;
 use crate::exit::{Exit, Misuse};
+use crate::gate::Judgement;
 use crate::probe::evidence::Forecast;
 use crate::report::{self, terminal::Style};
 
@@ -91,6 +92,7 @@ impl From<&CheckArgs> for Request {
                 seed: *seed,
                 jobs: *jobs,
                 no_cache: *no_cache,
+                ..Overrides::default()
             },
             only: only.clone(),
             out: out.clone(),
@@ -119,7 +121,7 @@ pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
     });
     progress.finish(checked.as_ref().ok().map(|checked| &checked.report));
     let checked = checked?;
-    print(args, &checked)?;
+    print(args, &checked, None)?;
     Ok(checked.exit())
 }
 
@@ -139,18 +141,47 @@ fn confirmed(forecast: Forecast) -> bool {
         .unwrap_or(false)
 }
 
-fn print(args: &CheckArgs, checked: &Checked) -> anyhow::Result<()> {
+impl CheckArgs {
+    /// How progress is told.
+    pub(super) const fn log_format(&self) -> LogFormat {
+        self.log_format
+    }
+
+    /// Whether nothing is to be run.
+    pub(super) const fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+}
+
+/// Prints a finished check, and the verdict where there is one.
+pub(super) fn print(
+    args: &CheckArgs,
+    checked: &Checked,
+    judgement: Option<&Judgement>,
+) -> anyhow::Result<()> {
     let text = match args.format {
         Format::Json => {
+            if let Some(judgement) = judgement {
+                super::say(&(serde_json::to_string_pretty(judgement)? + "\n"));
+                return Ok(());
+            }
             let mut text = Vec::new();
             report::json::write(&mut text, &checked.report)?;
             text
         }
-        Format::Markdown => report::markdown::render(&checked.report).into_bytes(),
+        Format::Markdown => match judgement {
+            Some(judgement) => judgement.markdown(&checked.report).into_bytes(),
+            None => report::markdown::render(&checked.report).into_bytes(),
+        },
         Format::Text if args.log_format == LogFormat::Json => return Ok(()),
         Format::Text => {
             let folder = shown(&checked.out);
-            report::terminal::render(&checked.report, &folder, style()).into_bytes()
+            let mut page = report::terminal::render(&checked.report, &folder, style());
+            if let Some(judgement) = judgement {
+                page.push('\n');
+                page.push_str(&judgement.terminal());
+            }
+            page.into_bytes()
         }
     };
     let mut stdout = anstream::stdout().lock();

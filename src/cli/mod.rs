@@ -1,6 +1,9 @@
 //! The command line: arguments become a request, a result becomes text and an exit code.
 
+mod baseline;
 mod check;
+mod compare;
+mod gate;
 mod init;
 mod progress;
 
@@ -30,6 +33,12 @@ enum Command {
     Init(init::InitArgs),
     /// Runs the pipeline on every case and its variants, and reports what moved its decision.
     Check(check::CheckArgs),
+    /// Runs a check and says whether the change made anything worse than its baseline.
+    Gate(gate::GateArgs),
+    /// Compares two reports.
+    Compare(compare::CompareArgs),
+    /// Keeps reports to compare with.
+    Baseline(baseline::BaselineArgs),
 }
 
 /// Runs the program. Returning, rather than exiting, lets every destructor run.
@@ -51,6 +60,9 @@ pub fn main() -> ExitCode {
     let ended = match args.command {
         Command::Init(args) => init::main(args),
         Command::Check(args) => check::main(&args),
+        Command::Gate(args) => gate::main(&args),
+        Command::Compare(args) => compare::main(&args),
+        Command::Baseline(args) => baseline::main(&args),
     };
     ended
         .unwrap_or_else(|error| {
@@ -58,6 +70,11 @@ pub fn main() -> ExitCode {
             Exit::of(&error)
         })
         .into()
+}
+
+/// Prints an answer. A reader that went away (`| head`) is no failure.
+fn say(text: &str) {
+    let _ = anstream::stdout().write_all(text.as_bytes());
 }
 
 /// Prints an error; the one place that does.

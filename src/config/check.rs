@@ -191,7 +191,7 @@ pub(super) fn settle(
             .map(|name| unit_type(name))
             .collect(),
         seed: overrides.seed.unwrap_or(raw.seed),
-        repeats: raw.repeats,
+        repeats: overrides.repeats.unwrap_or(raw.repeats),
         jobs: overrides.jobs.or(raw.jobs).unwrap_or_else(cores),
         limits: Limits {
             timeout: Duration::from_secs_f64(raw.timeout_s),
@@ -209,7 +209,10 @@ pub(super) fn settle(
         cache: dir
             .filter(|_| !overrides.no_cache)
             .map(|dir| CacheSettings {
-                dir: root.join(dir),
+                dir: overrides
+                    .cache_dir
+                    .clone()
+                    .unwrap_or_else(|| root.join(dir)),
             }),
         fingerprint: raw.fingerprint,
         env: raw.env,

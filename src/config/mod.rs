@@ -19,9 +19,9 @@ use std::time::Duration;
 
 pub(crate) use quote::quote;
 pub(crate) use raw::gate::{
-    RawBaseline as BaselineSettings, RawFailOrWarn as FailOrWarn, RawGate as GateSettings,
-    RawMetricRule as MetricRule, RawOnSuspected as OnSuspected, RawPolicy as MetricPolicy,
-    RawRule as GateRule, RawSource as BaselineSource,
+    RawBaseline as BaselineSettings, RawBudget as Budget, RawFailOrWarn as FailOrWarn,
+    RawGate as GateSettings, RawMetricRule as MetricRule, RawOnSuspected as OnSuspected,
+    RawPolicy as MetricPolicy, RawRule as GateRule, RawSource as BaselineSource,
 };
 use unicode_normalization::UnicodeNormalization as _;
 use words::Words;
@@ -181,8 +181,12 @@ pub(crate) struct Overrides {
     pub(crate) seed: Option<u64>,
     /// Instead of `jobs`.
     pub(crate) jobs: Option<NonZeroUsize>,
+    /// Instead of `repeats`.
+    pub(crate) repeats: Option<NonZeroUsize>,
     /// No cache, whatever the file says.
     pub(crate) no_cache: bool,
+    /// The folder of the cache, where the file asks for one.
+    pub(crate) cache_dir: Option<PathBuf>,
 }
 
 impl Config {

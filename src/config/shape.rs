@@ -2,14 +2,11 @@
 //!
 //! It knows the part of JSON Schema that the types of [`raw`](super::raw) produce.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::diagnostic::Problem;
 use super::hints;
 use super::yaml::{Kind, Node};
-
-/// A schema, or a part of one.
-type Schema = Map<String, Value>;
 
 /// Every way in which a node differs from a schema.
 pub(super) fn problems(node: &Node, schema: &Value, source: &str) -> Vec<Problem> {

@@ -4,6 +4,7 @@
 
 mod assemble;
 pub(crate) mod broken;
+mod judgement;
 pub(crate) mod look;
 pub(crate) mod looks;
 pub(crate) mod policy;
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 
 use crate::baseline::compare::{CasePair, Comparison, MetricPair, Presence, loss};
 use broken::{Finding, Guard};
+pub(crate) use judgement::Judgement;
 use look::{Case, Cell, Outcome};
 use looks::{Decision, Looks, Means, Rerun, Side, Step, Subject};
 use policy::{Attention, Policy, Rule};

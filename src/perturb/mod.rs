@@ -136,11 +136,6 @@ pub(crate) trait Perturbation: Sync {
         false
     }
 
-    /// Whether it rewrites units of governing types only.
-    fn per_governing_type(&self) -> bool {
-        false
-    }
-
     /// Proposes variants of the subject, with a notice for every cap and skip.
     fn propose(&self, subject: &Subject<'_>) -> Proposal;
 }

@@ -23,10 +23,6 @@ impl Perturbation for NumericMagnitude {
         Figure::Mechanical
     }
 
-    fn per_governing_type(&self) -> bool {
-        true
-    }
-
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
         let labels = &subject.config.perturbations.words.number_labels;
         governing_units(subject, FACTORS.len(), "no amount", |body| {

@@ -48,8 +48,6 @@ pub(crate) struct Peers {
     pub(super) padding: Ring<Place>,
     /// What `swap` draws from, for each governing type.
     pub(super) rules: BTreeMap<Arc<str>, Ring<Rule>>,
-    /// Distinct contents of each type, in the order of the case names and of the documents.
-    types: BTreeMap<Arc<str>, Vec<Place>>,
     /// The places of the filler sections that can be used.
     pub(super) filler: Vec<usize>,
     derived: Mutex<BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>>,
@@ -104,16 +102,9 @@ impl Peers {
         Self {
             padding,
             rules,
-            types,
             filler,
             derived: Mutex::default(),
         }
-    }
-
-    /// The units of a type that differ in content, in the order of the case names and of the
-    /// documents; of equal ones the first.
-    pub(super) fn of_type(&self, unit_type: &str) -> &[Place] {
-        self.types.get(unit_type).map_or(&[], Vec::as_slice)
     }
 
     /// What a kind derives from the whole corpus, e.g. a ring of its own: made by the first case

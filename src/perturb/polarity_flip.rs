@@ -21,10 +21,6 @@ impl Perturbation for PolarityFlip {
         Figure::Mechanical
     }
 
-    fn per_governing_type(&self) -> bool {
-        true
-    }
-
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
         let flipper = subject.peers.derived(self.name(), || {
             Flipper::of_antonyms(&subject.config.perturbations.words)

@@ -30,10 +30,6 @@ impl Perturbation for Swap {
         true
     }
 
-    fn per_governing_type(&self) -> bool {
-        true
-    }
-
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
         let mut proposal = Proposal::default();
         let count = subject.config.perturbations.variants.swap;

@@ -35,10 +35,6 @@ impl Perturbation for SwapCondition {
         Figure::Condition
     }
 
-    fn per_governing_type(&self) -> bool {
-        true
-    }
-
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
         let index = subject
             .peers
@@ -57,15 +53,24 @@ struct Index {
     read: BTreeMap<Place, (Conditions, Digest)>,
     /// What can be drawn, by type and form.
     rings: BTreeMap<(Arc<str>, Form), Ring<Rule>>,
-    /// Per type: how many units there are, and the first case that has one.
-    units: BTreeMap<Arc<str>, (usize, usize)>,
+    types: BTreeMap<Arc<str>, TypeCount>,
+}
+
+/// The units of one type in the whole corpus.
+struct TypeCount {
+    /// How many there are.
+    units: usize,
+    /// How many of them have the shape.
+    read: usize,
+    /// The first case that has one.
+    first: usize,
 }
 
 impl Index {
     fn of(corpus: &Corpus, config: &Config) -> Self {
         let mut read = BTreeMap::new();
         let mut rules: BTreeMap<(Arc<str>, Form), Vec<Rule>> = BTreeMap::new();
-        let mut units: BTreeMap<Arc<str>, (usize, usize)> = BTreeMap::new();
+        let mut types: BTreeMap<Arc<str>, TypeCount> = BTreeMap::new();
         for (at, case) in corpus.cases.iter().enumerate() {
             for (unit_at, unit) in case.units.iter().enumerate() {
                 if !config
@@ -75,14 +80,19 @@ impl Index {
                 {
                     continue;
                 }
-                units
+                let count = types
                     .entry(Arc::clone(&unit.unit_type))
-                    .or_insert((0, at))
-                    .0 += 1;
+                    .or_insert(TypeCount {
+                        units: 0,
+                        read: 0,
+                        first: at,
+                    });
+                count.units += 1;
                 let body = case.body(unit);
                 let Some(found) = conditions(body, &config.perturbations.words) else {
                     continue;
                 };
+                count.read += 1;
                 let sense = sense(&body[found.range.clone()]);
                 let place = Place {
                     case: at,
@@ -105,7 +115,7 @@ impl Index {
                 .into_iter()
                 .map(|(key, rules)| (key, ring(rules)))
                 .collect(),
-            units,
+            types,
         }
     }
 }
@@ -204,18 +214,14 @@ fn parse_rate(
     read: usize,
     index: &Index,
 ) -> Option<Notice> {
-    let (all_units, first) = *index.units.get(unit_type)?;
-    if read == units && first != subject.at {
+    let all = index.types.get(unit_type)?;
+    if read == units && all.first != subject.at {
         return None;
     }
-    let all_read = index
-        .read
-        .keys()
-        .filter(|place| subject.corpus.cases[place.case].units[place.unit].unit_type == *unit_type)
-        .count();
     let text = format!(
-        "{read} of {units} governing unit(s) of type `{unit_type}` parse here, {all_read} of \
-         {all_units} in all cases"
+        "{read} of {units} governing unit(s) of type `{unit_type}` parse here, {} of {} in all \
+         cases",
+        all.read, all.units
     );
     Some(Notice::new(Code::ParseRate, text).counts(units, read))
 }

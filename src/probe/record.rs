@@ -104,7 +104,7 @@ pub(crate) struct Sample {
 
 /// A decision of `null` is a decision: present and null is not the same as absent.
 mod explicit_null {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
     use serde_json::Value;
 
     pub(super) fn serialize<S: Serializer>(

@@ -14,4 +14,4 @@ mod fixture;
 #[cfg(test)]
 mod schema_tests;
 
-pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session, Tool};
+pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session};

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
@@ -148,7 +149,9 @@ impl Cache {
         let mut entry = serde_json::to_vec(&head)?;
         entry.push(b'\n');
         entry.extend_from_slice(output);
-        let mut file = tempfile::Builder::new().tempfile_in(&self.unfinished)?;
+        let mut file = tempfile::Builder::new()
+            .permissions(fs::Permissions::from_mode(0o666))
+            .tempfile_in(&self.unfinished)?;
         file.write_all(&entry)?;
         let path = self.path(key);
         let file = match file.persist(&path) {
@@ -188,9 +191,14 @@ impl Cache {
     }
 }
 
-fn read(file: fs::File, key: &Digest) -> Option<Hit> {
-    let mut entry = Vec::new();
-    file.take(LARGEST).read_to_end(&mut entry).ok()?;
+fn read(mut file: fs::File, key: &Digest) -> Option<Hit> {
+    let size = file.metadata().ok()?.len();
+    if size > LARGEST {
+        return None;
+    }
+    // One byte more than there is, so that the second read finds the end.
+    let mut entry = Vec::with_capacity(usize::try_from(size).ok()? + 1);
+    file.read_to_end(&mut entry).ok()?;
     let end = entry.iter().position(|byte| *byte == b'\n')?;
     let head: Head = serde_json::from_slice(&entry[..end]).ok()?;
     let output = entry.split_off(end + 1);

@@ -7,6 +7,7 @@ mod clock;
 mod command;
 mod journal;
 mod keys;
+mod open_files;
 mod pace;
 mod pool;
 mod retry;
@@ -26,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use clock::Clock;
-pub(crate) use runner::{Accepts, Runner, Settings, Start};
+pub(crate) use runner::{Runner, Settings, Start};
 
 /// The system under test, invoked on one input.
 pub(crate) trait Pipeline: Sync {

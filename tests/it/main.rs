@@ -12,5 +12,11 @@ mod disk;
 /// Failures, signals and runs that were cut off.
 mod stopped;
 
+/// A git server on loopback.
+mod server;
+
+/// The gate on real repositories.
+mod gate;
+
 /// The command line: exit codes, formats, messages.
 mod command_line;

@@ -1,6 +1,7 @@
 //! Filler sections and word lists: data files that ship with the tool and that a pack extends or
 //! replaces. The format is described in the documentation of packs.
 
+mod entry;
 mod pack;
 mod shipped;
 

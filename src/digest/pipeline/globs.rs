@@ -2,15 +2,15 @@
 //! pipeline reads.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{Entry, Files, is_under};
+use super::{Entry, Files, is_under, real};
 use crate::digest::Digest;
 use crate::exit::Misuse;
 
@@ -20,6 +20,7 @@ use crate::exit::Misuse;
 ///
 /// A [`Misuse`] where a glob names no file: the code could change without anybody noticing.
 pub(super) fn files(root: &Path, globs: &[String], exclude: &[PathBuf]) -> anyhow::Result<Files> {
+    let root = &real(root);
     let mut files = Files::new();
     for glob in globs {
         let mut walk = Walk {
@@ -30,7 +31,12 @@ pub(super) fn files(root: &Path, globs: &[String], exclude: &[PathBuf]) -> anyho
             within: BTreeSet::new(),
             found: false,
         };
-        walk.folder(&base(root, glob))?;
+        let base = base(root, glob);
+        if root.join(&base).is_dir() {
+            walk.folder(&base)?;
+        } else {
+            walk.named(&base)?;
+        }
         if !walk.found {
             return Err(Misuse::new(format!("`fingerprint`: `{glob}` names no file"))
                 .help(
@@ -63,20 +69,22 @@ fn matcher(root: &Path, glob: &str) -> Result<GlobMatcher, Misuse> {
         })
 }
 
-/// The folder that everything a glob can match lies in, relative to the root.
+/// What a glob begins with before its first wildcard: a folder that everything it can match lies
+/// in or, without wildcards, the file it names. Relative to the root.
 fn base(root: &Path, glob: &str) -> PathBuf {
-    let fixed: PathBuf = Path::new(glob)
+    let parts: Vec<_> = Path::new(glob)
         .components()
         .filter(|part| part.as_os_str() != ".")
-        .take_while(|part| {
-            let text = part.as_os_str().to_string_lossy();
-            !text.contains(['*', '?', '[', '{', '\\'])
-        })
         .collect();
-    match root.join(&fixed).is_dir() {
-        true => fixed,
-        false => fixed.parent().map(Path::to_path_buf).unwrap_or_default(),
+    let is_fixed = |part: &&Component<'_>| {
+        let text = part.as_os_str().to_string_lossy();
+        !text.contains(['*', '?', '[', '{', '\\'])
+    };
+    let fixed: PathBuf = parts.iter().take_while(is_fixed).collect();
+    if parts.iter().all(|part| is_fixed(&part)) || root.join(&fixed).is_dir() {
+        return fixed;
     }
+    fixed.parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
 struct Walk<'a> {
@@ -103,38 +111,52 @@ impl Walk<'_> {
         for entry in fs::read_dir(&path).with_context(failed)? {
             let name = entry.with_context(failed)?.file_name();
             // The store of git changes with every fetch and is nobody's code.
-            if name == ".git" {
-                continue;
-            }
-            let name = folder.join(name);
-            let Ok(data) = fs::metadata(self.root.join(&name)) else {
-                self.lost(&name);
-                continue;
-            };
-            if data.is_dir() {
-                self.folder(&name)?;
-            } else if data.is_file() && self.matcher.is_match(&name) {
-                self.file(&name, data.permissions().mode() & 0o100 != 0)?;
+            if name != ".git" {
+                self.named(&folder.join(name))?;
             }
         }
         self.within.remove(&real);
         Ok(())
     }
 
-    fn file(&mut self, name: &Path, executable: bool) -> anyhow::Result<()> {
+    /// Adds a file that matches, or what matches below a folder.
+    fn named(&mut self, name: &Path) -> anyhow::Result<()> {
         let path = self.root.join(name);
-        self.found = true;
-        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-        if is_under(&real, self.exclude) {
+        let Ok(data) = fs::symlink_metadata(&path) else {
+            return Ok(());
+        };
+        if data.is_dir() {
+            return self.folder(name);
+        }
+        if !data.is_symlink() {
+            return self.file(name, &path, &data);
+        }
+        match (path.canonicalize(), fs::metadata(&path)) {
+            (_, Ok(data)) if data.is_dir() => self.folder(name),
+            (Ok(real), Ok(data)) => self.file(name, &real, &data),
+            _ => {
+                self.lost(name);
+                Ok(())
+            }
+        }
+    }
+
+    fn file(&mut self, name: &Path, real: &Path, data: &Metadata) -> anyhow::Result<()> {
+        if !data.is_file() || !self.matcher.is_match(name) {
             return Ok(());
         }
-        let bytes = fs::read(&path).with_context(|| {
+        self.found = true;
+        if is_under(real, self.exclude) {
+            return Ok(());
+        }
+        let bytes = fs::read(real).with_context(|| {
             format!(
                 "failed to read `{}`, which `fingerprint` names",
-                path.display()
+                name.display()
             )
         })?;
-        self.add(name, if executable { "program" } else { "file" }, &bytes);
+        let is_program = data.permissions().mode() & 0o100 != 0;
+        self.add(name, if is_program { "program" } else { "file" }, &bytes);
         Ok(())
     }
 

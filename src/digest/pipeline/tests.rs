@@ -295,7 +295,7 @@ fn an_unreadable_file_is_told_or_counted_but_never_a_crash() {
     let work = Work::committed();
     work.write("secret", "x");
     let path = work.root().join("secret");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).expect("set");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).expect("set");
     assert!(work.code().digest.is_some());
     if fs::read(&path).is_err() {
         let error = work.try_code(&["secret"], &[]).expect_err("refused");

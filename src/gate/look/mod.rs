@@ -172,6 +172,7 @@ pub(crate) enum Unmeasured {
 
 impl Look {
     /// The cases to repeat before the next look; none once there is a verdict.
+    #[cfg(test)]
     pub(crate) fn rerun(&self) -> &[usize] {
         match self.outcome {
             Outcome::Inconclusive => &self.unstable,

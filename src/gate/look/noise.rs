@@ -1,7 +1,7 @@
 //! How far a drop may be off: its standard error, and the bounds that follow.
 
 use super::paired::Paired;
-use super::{Basis, GUARD, Noise, POWER, Question, UPPER_CONFIDENCE};
+use super::{Basis, Noise, POWER, Question, UPPER_CONFIDENCE};
 use crate::stats;
 
 /// Fewer cases than this, with one run on each side, can move and still tell nothing.

@@ -191,6 +191,7 @@ impl Looks {
     }
 
     /// Whether the base was run again beside the head.
+    #[cfg(test)]
     pub(crate) const fn base_is_fresh(&self) -> bool {
         self.base_is_fresh
     }

@@ -12,7 +12,7 @@ use super::{Gate, Next};
 use crate::baseline::compare::{Measured, compare};
 use crate::digest::Digest;
 use crate::exit::Exit;
-use crate::probe::{CaseValue, Cell, Direction, Metric};
+use crate::probe::{CaseValue, Cell, Metric};
 
 /// A report as far as the gate sees it: its metrics, and the text of its cases.
 #[derive(Clone, Debug, Default)]

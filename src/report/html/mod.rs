@@ -31,18 +31,7 @@ const TEMPLATES: [(&str, &str); 5] = [
     ("style.css", include_str!("../templates/style.css")),
 ];
 
-/// Renders a report.
-///
-/// # Errors
-///
-/// Never for a report of ours; a template that does not fit its values would be one.
-pub(crate) fn render(report: &Report, texts: &Texts<'_>) -> anyhow::Result<String> {
-    let mut page = Vec::new();
-    write(&mut page, report, texts)?;
-    Ok(String::from_utf8(page)?)
-}
-
-/// The same into a writer.
+/// Writes a report as a page.
 ///
 /// # Errors
 ///

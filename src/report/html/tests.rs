@@ -3,7 +3,9 @@ use crate::report::fixture;
 
 fn page(report: &Report) -> String {
     let texts = |case: &str, variant: Option<&str>| fixture::input(report, case, variant);
-    render(report, &texts).expect("the templates fit their values")
+    let mut page = Vec::new();
+    write(&mut page, report, &texts).expect("the templates fit their values");
+    String::from_utf8(page).expect("a page is text")
 }
 
 fn every_fixture() -> Vec<Report> {

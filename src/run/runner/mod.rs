@@ -8,6 +8,7 @@ mod tally;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,15 +19,15 @@ use super::pace::Pace;
 use super::signal::Interrupt;
 use super::tree::{Leaf, Tree};
 use super::{
-    Captured, Cost, Ended, Event, Failure, Invocation, Outcome, Pipeline, Source, Task, answer,
-    pool, retry,
+    Captured, Cost, Ended, Event, Failure, FailureKind, Invocation, Outcome, Pipeline, Source,
+    Task, answer, open_files, pool, retry,
 };
 use crate::digest::Digest;
 use crate::notice::Notice;
 use memory::Memory;
 use tally::Tally;
 
-pub(crate) use settings::{Accepts, Settings, Start};
+pub(crate) use settings::{Settings, Start};
 
 /// Makes invocations, with the output folder, the cache, the journal and the rate limit behind it.
 pub(crate) struct Runner<'a> {
@@ -57,6 +58,7 @@ impl<'a> Runner<'a> {
     pub(crate) fn open(settings: Settings<'a>) -> anyhow::Result<Self> {
         let interrupt = Interrupt::of_process()?;
         let pipeline = CommandPipeline::of(settings.config, Arc::clone(&interrupt))?;
+        open_files::make_room(settings.config.jobs);
         Self::with(settings, Box::new(pipeline), interrupt)
     }
 
@@ -125,8 +127,8 @@ impl<'a> Runner<'a> {
             if self.interrupted() {
                 return Ok(());
             }
-            let leaf = self.tree.leaf(&tasks[at]);
-            self.tree.make(&leaf)?;
+            let leaf = self.tree.make(&tasks[at])?;
+            leaf.clear()?;
             leaf.write_input(&input(&tasks[at]))
         })?;
         Ok(())
@@ -161,8 +163,7 @@ impl<'a> Runner<'a> {
         if let Some(outcome) = self.memory.resumed(task, key.as_ref()) {
             return Ok(Some(self.judged(outcome)));
         }
-        let leaf = self.tree.leaf(task);
-        self.tree.make(&leaf)?;
+        let leaf = self.tree.make(task)?;
         let outcome = match self.cached(task, key.as_ref(), &text, &leaf)? {
             Some(outcome) => outcome,
             None => match self.call(task, &text, &leaf)? {
@@ -218,46 +219,52 @@ impl<'a> Runner<'a> {
 
     /// Calls the pipeline until it answers, or fails for good.
     fn call(&self, task: &Task, text: &str, leaf: &Leaf) -> anyhow::Result<Option<Outcome>> {
+        leaf.clear()?;
         let mut seconds = 0.0;
-        for attempt in 1.. {
-            if !self
-                .pace
-                .as_ref()
-                .is_none_or(|pace| pace.wait(&self.interrupt))
-            {
-                break;
-            }
+        let mut attempt = 1;
+        while self.may_start() {
             // Each attempt finds its input as it was, whatever the one before did to it.
             leaf.write_input(text)?;
-            leaf.remove_output(attempt)?;
+            let output = leaf.output(attempt);
             let start = Instant::now();
             let ended = self.pipeline.run(&Invocation {
                 input: leaf.input(),
-                output: &leaf.output(attempt),
+                output: &output,
             });
-            seconds += start.elapsed().as_secs_f64();
-            self.tally.called(start.elapsed(), attempt);
-            let Some(result) = self.read(ended, leaf, attempt) else {
-                leaf.remove_output(attempt)?;
+            let time = start.elapsed();
+            seconds += time.as_secs_f64();
+            self.tally.called(time, attempt);
+            let Some(result) = self.read(ended, &output) else {
                 break;
             };
-            if let Err(failure) = &result
-                && let Some(delay) = self.delay(task, attempt, failure)
-            {
-                if self.interrupt.sleep(delay) {
-                    continue;
-                }
+            let delay = result
+                .as_ref()
+                .err()
+                .and_then(|failure| self.delay(task, attempt, failure));
+            let Some(delay) = delay else {
+                leaf.settle(attempt)?;
+                return Ok(Some(Outcome {
+                    result,
+                    source: Source::Called,
+                    attempts: attempt,
+                    seconds,
+                }));
+            };
+            if !self.interrupt.sleep(delay) {
                 break;
             }
-            leaf.settle(attempt)?;
-            return Ok(Some(Outcome {
-                result,
-                source: Source::Called,
-                attempts: attempt,
-                seconds,
-            }));
+            attempt += 1;
         }
+        leaf.discard(attempt)?;
         Ok(None)
+    }
+
+    /// Waits for its turn where there is a rate limit. Not after an interruption.
+    fn may_start(&self) -> bool {
+        match &self.pace {
+            Some(pace) => pace.wait(&self.interrupt),
+            None => !self.interrupted(),
+        }
     }
 
     /// The delay before another attempt, told of; none where this failure is final.
@@ -274,15 +281,21 @@ impl<'a> Runner<'a> {
     }
 
     /// The answer of a call, or why there is none; nothing where it was interrupted.
-    fn read(&self, ended: Ended, leaf: &Leaf, attempt: usize) -> Option<Result<Value, Failure>> {
+    fn read(&self, ended: Ended, output: &Path) -> Option<Result<Value, Failure>> {
         let config = self.settings.config;
         let captured = match ended {
             Ended::Done(captured) => captured,
             Ended::Interrupted => return None,
+            // Whoever stops a run often stops what it has started too: no failure of the pipeline.
+            Ended::Failed(FailureKind::Signal(_) | FailureKind::Exit(129..=143), _)
+                if self.interrupted() =>
+            {
+                return None;
+            }
             ended => return Some(Err(failure::of(ended, config.limits.timeout))),
         };
         let answer = OUTPUT.with_borrow_mut(|bytes| {
-            answer::read(&leaf.output(attempt), config.limits.max_output_bytes, bytes)
+            answer::read(output, config.limits.max_output_bytes, bytes)
                 .and_then(|()| answer::decision(bytes, &config.decision_field))
                 .and_then(|decision| self.judge(decision))
         });

@@ -1,12 +1,19 @@
 //! The folder of one task: its input, and an output of its own for each attempt.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use rustix::fs::OFlags;
+
+use super::sweep;
+
+/// The name of what the pipeline reads.
+pub(super) const INPUT: &str = "input.md";
+/// The name of what it writes.
+pub(super) const OUTPUT: &str = "output.json";
 
 /// The files of one task.
 #[derive(Debug)]
@@ -14,14 +21,17 @@ pub(in crate::run) struct Leaf {
     path: PathBuf,
     input: PathBuf,
     output: PathBuf,
+    /// Whether an earlier run may have left its input and output.
+    pub(super) reused: bool,
 }
 
 impl Leaf {
     pub(super) fn at(path: PathBuf) -> Self {
         Self {
-            input: path.join("input.md"),
-            output: path.join("output.json"),
+            input: path.join(INPUT),
+            output: path.join(OUTPUT),
             path,
+            reused: false,
         }
     }
 
@@ -46,34 +56,17 @@ impl Leaf {
 
     /// Writes the input.
     pub(in crate::run) fn write_input(&self, text: &str) -> anyhow::Result<()> {
-        write(&self.input, text.as_bytes())
+        self.write(&self.input, text.as_bytes())
     }
 
     /// Writes an answer that was not called for.
     pub(in crate::run) fn write_output(&self, bytes: &[u8]) -> anyhow::Result<()> {
-        write(&self.output, bytes)
+        self.write(&self.output, bytes)
     }
 
-    /// Removes what stands where an attempt will write.
-    pub(in crate::run) fn remove_output(&self, attempt: usize) -> anyhow::Result<()> {
-        let path = self.output(attempt);
-        let removed = match fs::remove_file(&path) {
-            // A folder there would make every attempt fail; a pipeline may have made it.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::IsADirectory | io::ErrorKind::PermissionDenied
-                ) =>
-            {
-                fs::remove_dir_all(&path)
-            }
-            removed => removed,
-        };
-        match removed {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error)
-                .with_context(|| format!("failed to remove the old output `{}`", path.display())),
-            _ => Ok(()),
-        }
+    /// Removes the output of an earlier run.
+    pub(in crate::run) fn clear(&self) -> anyhow::Result<()> {
+        self.discard(usize::from(self.reused))
     }
 
     /// Makes what the last attempt has written the output; nothing where it wrote nothing.
@@ -81,7 +74,7 @@ impl Leaf {
         if last <= 1 {
             return Ok(());
         }
-        self.remove_output(1)?;
+        self.discard(last - 1)?;
         match fs::rename(self.output(last), &self.output) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(error).with_context(|| format!("failed to write `{}`", self.output.display()))
@@ -89,16 +82,49 @@ impl Leaf {
             _ => Ok(()),
         }
     }
+
+    /// Removes the outputs of the first so many attempts.
+    pub(in crate::run) fn discard(&self, attempts: usize) -> anyhow::Result<()> {
+        (1..=attempts).try_for_each(|attempt| {
+            let path = self.output(attempt);
+            sweep::remove(&path)
+                .with_context(|| format!("failed to remove the old output `{}`", path.display()))
+        })
+    }
+
+    /// Writes a whole file. One that has these bytes already is left as it is; any other is
+    /// replaced, because writing over it would follow a link and wait for the disk.
+    fn write(&self, path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+        if self.reused && holds(path, bytes) {
+            return Ok(());
+        }
+        let create = || File::create_new(path).and_then(|mut file| file.write_all(bytes));
+        let written = match create() {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                sweep::remove(path).and_then(|()| create())
+            }
+            written => written,
+        };
+        written.with_context(|| format!("failed to write `{}`", path.display()))
+    }
 }
 
-/// Writes a whole file, new or not, that is no link.
-fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .custom_flags(OFlags::NOFOLLOW.bits() as i32)
-        .open(path)
-        .and_then(|mut file| file.write_all(bytes))
-        .with_context(|| format!("failed to write `{}`", path.display()))
+/// Whether a file, not a link to one, has these bytes.
+fn holds(path: &Path, bytes: &[u8]) -> bool {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits() as i32)
+        .open(path);
+    let read = || {
+        let mut file = file.ok()?;
+        let data = file.metadata().ok()?;
+        if !data.is_file() || data.len() != bytes.len() as u64 {
+            return None;
+        }
+        let mut found = Vec::with_capacity(bytes.len() + 1);
+        file.read_to_end(&mut found).ok()?;
+        Some(found == bytes)
+    };
+    read().unwrap_or(false)
 }

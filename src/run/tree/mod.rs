@@ -6,11 +6,11 @@ mod lock;
 mod sweep;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread::JoinHandle;
+use std::sync::Mutex;
 
 use anyhow::Context as _;
 
@@ -23,8 +23,19 @@ pub(super) use leaf::Leaf;
 #[derive(Debug)]
 pub(super) struct Tree {
     out: PathBuf,
-    sweeper: Option<JoinHandle<()>>,
-    _lock: fs::File,
+    /// What an earlier run has left in the way of this one, where it has.
+    old: Option<Mutex<Old>>,
+    lock: fs::File,
+}
+
+/// Folders of an earlier run are reused rather than removed and made again, which costs more than
+/// everything else does where most answers are known. What was not reused is removed at the end.
+#[derive(Debug, Default)]
+struct Old {
+    /// The folders of this run.
+    seen: HashSet<PathBuf>,
+    /// Folders of repeats that were there before.
+    repeats: Vec<PathBuf>,
 }
 
 impl Tree {
@@ -37,18 +48,21 @@ impl Tree {
         let lock = lock::take(out)?;
         Ok(Self {
             out: out.to_path_buf(),
-            sweeper: None,
-            _lock: lock,
+            old: None,
+            lock,
         })
     }
 
-    /// Empties the folder.
+    /// Empties the folder of everything but the folders that tasks may reuse. Those that no task
+    /// has reused go with the tree.
     ///
     /// # Errors
     ///
     /// Where the disk refuses it.
     pub(super) fn empty(&mut self) -> anyhow::Result<()> {
-        self.sweeper = sweep::empty(&self.out)?;
+        let left = sweep::strip(&self.out)
+            .with_context(|| format!("failed to empty `{}`", self.out.display()))?;
+        self.old = left.then(Mutex::default);
         Ok(())
     }
 
@@ -74,7 +88,7 @@ impl Tree {
     }
 
     /// The folder of a task.
-    pub(super) fn leaf(&self, task: &Task) -> Leaf {
+    fn leaf(&self, task: &Task) -> Leaf {
         let case = self.out.join(&*folder(&task.case));
         let input = match &task.variant {
             None => case.join("baseline"),
@@ -87,29 +101,48 @@ impl Tree {
         Leaf::at(path)
     }
 
-    /// Makes the folder of a task, empty.
+    /// Makes the folder of a task. Of what was there before, only the input and the output are
+    /// left, to be replaced or removed.
     ///
     /// # Errors
     ///
     /// Where the disk refuses it.
-    pub(super) fn make(&self, leaf: &Leaf) -> anyhow::Result<()> {
+    pub(super) fn make(&self, task: &Task) -> anyhow::Result<Leaf> {
+        let mut leaf = self.leaf(task);
         let made = match fs::create_dir(leaf.path()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 DirBuilder::new().recursive(true).create(leaf.path())
             }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => sweep::clear(leaf.path()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                leaf.reused = true;
+                sweep::reuse(leaf.path()).map(|repeats| {
+                    if let Some(old) = &self.old {
+                        let mut old = old.lock().expect("nobody panics while holding it");
+                        old.repeats.extend(repeats);
+                    }
+                })
+            }
             made => made,
         };
-        made.with_context(|| format!("failed to make the folder `{}`", leaf.path().display()))
+        made.with_context(|| format!("failed to make the folder `{}`", leaf.path().display()))?;
+        if let Some(old) = &self.old {
+            let mut old = old.lock().expect("nobody panics while holding it");
+            if task.repeat > 1 {
+                old.seen.extend(leaf.path().parent().map(Path::to_path_buf));
+            }
+            old.seen.insert(leaf.path().to_path_buf());
+        }
+        Ok(leaf)
     }
 }
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        if let Some(sweeper) = self.sweeper.take() {
-            // What it could not remove is tried again by the next run.
-            let _ = sweeper.join();
+        if let Some(Ok(old)) = self.old.as_mut().map(Mutex::get_mut) {
+            sweep::unseen(&self.out, &old.seen, &old.repeats);
         }
+        // Closing is not enough while a process that is just being started shares the file.
+        let _ = self.lock.unlock();
     }
 }
 

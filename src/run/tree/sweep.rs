@@ -1,71 +1,89 @@
 //! Removes what earlier runs have left, without ever following a link.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread::{self, JoinHandle};
 
-use anyhow::Context as _;
-
+use super::leaf::{INPUT, OUTPUT};
 use super::lock;
 
-/// Folders that hold what is to be removed.
-const TRASH: &str = ".kelvin-trash-";
-
-/// Empties the folder of everything that does not stay. What was there is out of the way at once
-/// and removed beside the run: thousands of small folders take their time.
-pub(super) fn empty(out: &Path) -> anyhow::Result<Option<JoinHandle<()>>> {
-    let failed = || format!("failed to empty `{}`", out.display());
-    let mut trash = Vec::new();
-    let mut old = Vec::new();
-    for entry in fs::read_dir(out).with_context(failed)? {
-        let entry = entry.with_context(failed)?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if name.starts_with(TRASH) {
-            trash.push(entry.path());
-        } else if !lock::stays(&name) {
-            old.push(entry);
+/// Removes everything but what stays and the folders of tasks, which may be reused. Whether there
+/// are any.
+pub(super) fn strip(out: &Path) -> io::Result<bool> {
+    let mut left = false;
+    for entry in fs::read_dir(out)? {
+        let entry = entry?;
+        if lock::stays(&entry.file_name().to_string_lossy()) {
+            continue;
+        }
+        if !entry.file_type()?.is_dir() {
+            fs::remove_file(entry.path())?;
+            continue;
+        }
+        left = true;
+        for entry in fs::read_dir(entry.path())? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let is_ours = name == "baseline" || name == "perturbations";
+            if !(is_ours && entry.file_type()?.is_dir()) {
+                remove(&entry.path())?;
+            }
         }
     }
-    if !old.is_empty() {
-        let place = tempfile::Builder::new()
-            .prefix(TRASH)
-            .tempdir_in(out)
-            .with_context(failed)?
-            .keep();
-        for entry in old {
-            fs::rename(entry.path(), place.join(entry.file_name())).with_context(failed)?;
-        }
-        trash.push(place);
-    }
-    if trash.is_empty() {
-        return Ok(None);
-    }
-    let remove = move || {
-        for place in trash {
-            // Out of the way is what matters; the next run tries again.
-            let _ = remove(&place);
-        }
-    };
-    Ok(Some(
-        thread::Builder::new()
-            .name("sweep".to_owned())
-            .spawn(remove)
-            .with_context(failed)?,
-    ))
+    Ok(left)
 }
 
-/// Removes what is in the folder of a task, but not the folders of its repeats.
-pub(super) fn clear(leaf: &Path) -> io::Result<()> {
+/// Removes what is in the folder of a task beside its input and its output, and hands on the
+/// folders of repeats. What stands in the way of the folder is replaced by one.
+pub(super) fn reuse(leaf: &Path) -> io::Result<Vec<PathBuf>> {
+    if !fs::symlink_metadata(leaf)?.is_dir() {
+        fs::remove_file(leaf)?;
+        fs::create_dir(leaf)?;
+    }
+    let mut repeats = Vec::new();
     for entry in fs::read_dir(leaf)? {
         let entry = entry?;
-        if !is_repeat(&entry.file_name().to_string_lossy()) {
+        let kind = entry.file_type()?;
+        let name = entry.file_name();
+        if kind.is_dir() && is_repeat(&name.to_string_lossy()) {
+            repeats.push(entry.path());
+        } else if !(kind.is_file() && (name == INPUT || name == OUTPUT)) {
             remove(&entry.path())?;
         }
     }
-    Ok(())
+    Ok(repeats)
+}
+
+/// Removes the folders of tasks that this run has not seen, and what is empty then. Files are not
+/// touched: the reports of this run are among them.
+pub(super) fn unseen(out: &Path, seen: &HashSet<PathBuf>, repeats: &[PathBuf]) {
+    // What cannot be removed is tried again by the next run.
+    let sweep = |folder: &Path| {
+        if !seen.contains(folder) {
+            let _ = remove(folder);
+        }
+    };
+    repeats.iter().for_each(|folder| sweep(folder));
+    for case in folders(out) {
+        sweep(&case.join("baseline"));
+        let variants = case.join("perturbations");
+        folders(&variants).for_each(|folder| sweep(&folder));
+        for folder in [&variants, &case] {
+            // Only where it is empty.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+/// The folders in a folder; none where it cannot be listed.
+fn folders(within: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(within)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
 }
 
 /// Removes everything but what stays, the journal, and what is in the leaves among `kept`, which
@@ -111,15 +129,21 @@ fn is_repeat(name: &str) -> bool {
     name.starts_with("repeat-")
 }
 
-/// Removes a file, a link itself, or a folder with all that is in it.
-fn remove(path: &Path) -> io::Result<()> {
-    let removed = match fs::symlink_metadata(path) {
-        Ok(data) if data.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) => Err(error),
+/// Removes a file, a link itself, or a folder with all that is in it; nothing where nothing is.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    let removed = match fs::remove_file(path) {
+        // Some systems say that it is a folder, some that it is not permitted.
+        Err(error) if error.kind() != io::ErrorKind::NotFound && is_folder(path) => {
+            fs::remove_dir_all(path)
+        }
+        removed => removed,
     };
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
     }
+}
+
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|data| data.is_dir())
 }

@@ -195,6 +195,34 @@ fn p5_an_interruption_kills_what_runs_and_starts_nothing_more() {
 }
 
 #[test]
+fn p5_a_process_that_is_stopped_with_the_run_has_not_failed() {
+    let bench = Bench::new("echo $$ >> pids; sleep 60");
+    let start = Instant::now();
+    let (outcomes, _) = thread::scope(|scope| {
+        let run = scope.spawn(|| bench.run(&tasks(1)));
+        while bench.read("pids").is_empty() {
+            assert!(start.elapsed() < Duration::from_secs(30));
+            thread::sleep(Duration::from_millis(2));
+        }
+        // The flag is there before the process ends, as a signal to both would have it.
+        bench.interrupt.trip();
+        run.join().expect("no panic")
+    });
+    assert!(outcomes[0].is_none());
+    let journal = bench.read("kelvin/.journal.jsonl");
+    assert_eq!(journal.lines().count(), 1, "only its header: {journal}");
+}
+
+#[test]
+fn many_jobs_find_room_for_their_pipes() {
+    let mut bench = Bench::new(ECHO);
+    bench.config.jobs = 200.try_into().expect("not zero");
+    crate::run::open_files::make_room(bench.config.jobs);
+    let (outcomes, _) = bench.run(&tasks(200));
+    assert!(decisions(&outcomes).iter().all(Option::is_some));
+}
+
+#[test]
 fn declared_exit_codes_are_tried_again_and_told_of() {
     #[derive(Default)]
     struct Heard(Mutex<Vec<String>>);

@@ -145,8 +145,8 @@ fn p6_nothing_is_resumed_for_other_code_or_another_command() {
     let out = bench.out();
     let runner = bench.open(&out, Start::Resume, &Silent);
     assert!(runner.notices()[0].text.contains("nothing to resume"));
-    assert!(!bench.path("kelvin/case-000").exists());
     drop(runner);
+    assert!(!bench.path("kelvin/case-000").exists());
     assert_eq!(bench.start(Start::Resume, &tasks(2)).1.invocations, 2);
     bench.config.run.push_str(" again");
     assert_eq!(bench.start(Start::Resume, &tasks(2)).1.resumed, 0);

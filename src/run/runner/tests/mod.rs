@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::config::{Config, Overrides};
-use crate::run::{FailureKind, Observer, Silent};
+use crate::run::{Observer, Silent};
 
 mod endings;
 mod memory;

@@ -113,6 +113,65 @@ fn p8_what_an_earlier_run_has_left_is_gone() {
 }
 
 #[test]
+fn p8_a_folder_that_is_used_again_has_nothing_of_the_earlier_run() {
+    let mut bench = Bench::new(ECHO);
+    let mut all = tasks(3);
+    for repeat in 2..=3 {
+        all.push(Task {
+            repeat,
+            ..all[0].clone()
+        });
+    }
+    bench.run(&all);
+    for stray in [
+        "baseline/trace.txt",
+        "report.md",
+        "perturbations/old-01/output.json",
+        "x/y",
+    ] {
+        let path = bench.path(&format!("kelvin/case-000/{stray}"));
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, "stray").expect("written");
+    }
+    fs::create_dir(bench.path("kelvin/case-000/baseline/repeat-02/output.json.d")).expect("made");
+    all.pop();
+    bench.run(&all);
+    let mut found = Vec::new();
+    let mut folders = vec![bench.path("kelvin/case-000")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("listed") {
+            let path = entry.expect("listed").path();
+            if path.is_dir() {
+                folders.push(path.clone());
+            }
+            found.push(
+                path.strip_prefix(bench.out())
+                    .expect("below")
+                    .display()
+                    .to_string(),
+            );
+        }
+    }
+    found.sort();
+    let want = [
+        "baseline",
+        "baseline/input.md",
+        "baseline/output.json",
+        "baseline/repeat-02",
+        "baseline/repeat-02/input.md",
+        "baseline/repeat-02/output.json",
+    ];
+    assert_eq!(found, want.map(|path| format!("case-000/{path}")));
+    // A run that is stopped before it begins leaves no answer of the one before either.
+    bench.interrupt.trip();
+    let (outcomes, _) = bench.run(&all);
+    assert!(outcomes.iter().all(Option::is_none));
+    assert!(!bench.path("kelvin/case-000").exists());
+    bench.interrupt = Interrupt::apart();
+    assert!(bench.one().is_ok());
+}
+
+#[test]
 fn p7_a_second_run_in_the_same_folder_is_refused_and_leaves_it_as_it_is() {
     let bench = Bench::new(ECHO);
     let out = bench.out();

@@ -1,17 +1,17 @@
 //! From decisions to the verdict: what each metric's outcome means under the policy.
 
+mod figures;
+
 use std::collections::BTreeMap;
+
+use figures::drop_of_values;
 
 use super::look::{GUARD, Look, Outcome, Reason as Why, Unmeasured};
 use super::looks::{Decision, Ending};
 use super::policy::{Attention, Effect, OnSuspected, Policy, Rule};
 use super::sentence;
-use super::verdict::{BrokenCase, Cause, Driver, MetricVerdict, Reason, Verdict, Word};
+use super::verdict::{BrokenCase, Cause, MetricVerdict, Reason, Verdict, Word};
 use crate::baseline::compare::{Comparison, MetricPair, Presence, loss};
-
-/// Cases that a drop is put down to, and variants of each.
-const MOST_DRIVERS: usize = 3;
-const MOST_VARIANTS: usize = 5;
 
 /// Everything a verdict is made from.
 pub(super) struct Assembly<'a> {
@@ -211,52 +211,6 @@ impl Assembly<'_> {
             Attention::Info => None,
         }
     }
-
-    fn told(
-        &self,
-        id: &str,
-        pair: &MetricPair<'_>,
-        policy: Attention,
-        look: Option<&Look>,
-        decision: Option<&Decision>,
-        found: &Finding,
-    ) -> MetricVerdict {
-        // From a loss back to the value; the direction turns both ways alike.
-        let value = |turned: f64| loss(pair.direction, turned);
-        let names: Vec<&str> = pair
-            .cases
-            .iter()
-            .filter(|(_, case)| !case.cells.is_empty())
-            .map(|(name, _)| *name)
-            .collect();
-        let lost = match decision.map(|decision| &decision.look) {
-            Some(Ok(look)) => look.lost.as_slice(),
-            Some(Err(Unmeasured::Coverage { lost, .. })) => lost.as_slice(),
-            _ => &[],
-        };
-        MetricVerdict {
-            verdict: found.word,
-            cause: found.cause,
-            policy,
-            base: look.map_or(pair.base, |look| Some(value(look.base))),
-            head: look.map_or(pair.head, |look| Some(value(look.head))),
-            drop: look.map_or_else(|| drop_of_values(pair), |look| Some(look.drop)),
-            max_drop: self.policy.max_drop(id),
-            at_least: look.and_then(|look| look.lower),
-            confidence: look
-                .filter(|look| look.lower.is_some())
-                .map(|look| 1.0 - look.alpha),
-            at_most: look.and_then(|look| look.upper),
-            detectable: look.and_then(|look| look.detectable),
-            resolution: look.map(|look| look.resolution),
-            cases: look.map_or(0, |look| look.cases),
-            cells: look.map_or(0, |look| look.cells),
-            lost: lost.iter().map(|at| names[*at].to_owned()).collect(),
-            drivers: look
-                .filter(|_| matches!(found.cause, Cause::Drop | Cause::Suspected))
-                .map_or_else(Vec::new, |look| drivers(pair, &names, look)),
-        }
-    }
 }
 
 fn seen(look: &Look) -> Finding {
@@ -276,36 +230,6 @@ fn seen(look: &Look) -> Finding {
         cause,
         why: None,
     }
-}
-
-fn drop_of_values(pair: &MetricPair<'_>) -> Option<f64> {
-    Some(loss(pair.direction, pair.head?) - loss(pair.direction, pair.base?))
-}
-
-/// The cases that add most to a drop.
-fn drivers(pair: &MetricPair<'_>, names: &[&str], look: &Look) -> Vec<Driver> {
-    let mut shares: Vec<(&str, f64)> = names
-        .iter()
-        .zip(&look.shares)
-        .map(|(name, share)| (*name, *share))
-        .filter(|(_, share)| *share > GUARD)
-        .collect();
-    shares.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    shares
-        .into_iter()
-        .take(MOST_DRIVERS)
-        .map(|(name, share)| Driver {
-            case: name.to_owned(),
-            share,
-            variants: pair.cases[name]
-                .moved(pair.direction)
-                .into_iter()
-                .filter(|(_, drop)| *drop > 0.0)
-                .take(MOST_VARIANTS)
-                .map(|(variant, _)| variant.to_owned())
-                .collect(),
-        })
-        .collect()
 }
 
 /// The worst of the gated metrics; a new one has no say where there are others.

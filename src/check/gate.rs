@@ -1,0 +1,252 @@
+//! The gate's spine: measure, find the baseline, compare, run doubtful cases again, judge.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::stage::Stage;
+use super::{Checked, Request, compute, stage, write};
+use crate::baseline::compare::{Measured, compare};
+use crate::baseline::fingerprints::differences;
+use crate::baseline::{self, Baseline, Hint, Search, Source};
+use crate::config::{Budget, Config};
+use crate::exit::Exit;
+use crate::file;
+use crate::gate::looks::{Rerun, Side};
+use crate::gate::policy::{Effect, Policy};
+use crate::gate::verdict::Verdict;
+use crate::gate::{Gate, Judgement, Next};
+use crate::report::Report;
+use crate::run::Observer;
+
+/// What a person asks of the gate.
+#[derive(Debug, Default)]
+pub(crate) struct GateRequest {
+    /// The check of the head.
+    pub(crate) check: Request,
+    /// What is known of where the change begins.
+    pub(crate) hint: Hint,
+    /// Whether doubtful cases may be run again.
+    pub(crate) rerun: bool,
+}
+
+/// A finished check with its verdict.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    /// The check of the head.
+    pub(crate) checked: Checked,
+    /// What the gate says; written as `gate.json`.
+    pub(crate) judgement: Judgement,
+}
+
+impl Judged {
+    /// How the process ends: a measurement that failed outranks a gate that did not pass.
+    pub(crate) const fn exit(&self) -> Exit {
+        match self.checked.exit() {
+            Exit::Passed => self.judgement.verdict.exit(),
+            other => other,
+        }
+    }
+}
+
+/// Runs a check, compares it with its baseline, and writes the reports and the verdict.
+///
+/// # Errors
+///
+/// As [`super::check`]; and where a baseline that was named cannot be read.
+pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Result<Judged> {
+    stage::with(&request.check, observer, |stage| {
+        stage.measure(&|_| true)?;
+        let judgement = judge(request, stage, observer)?;
+        let report = stage.report();
+        write::files(&report, stage.out, stage.measurement.inputs())?;
+        let text = serde_json::to_vec_pretty(&judgement)?;
+        file::write(&stage.out.join("gate.json"), &text)?;
+        file::write(
+            &stage.out.join("gate.md"),
+            judgement.markdown(&report).as_bytes(),
+        )?;
+        Ok(Judged {
+            checked: Checked {
+                report,
+                out: stage.out.to_path_buf(),
+            },
+            judgement,
+        })
+    })
+}
+
+fn judge(
+    request: &GateRequest,
+    stage: &mut Stage<'_>,
+    observer: &dyn Observer,
+) -> anyhow::Result<Judgement> {
+    let config = stage.config;
+    let policy = Policy::of(&config.gate, config.baseline.require);
+    let base_of = |repo: &_, commit, only: &[String], repeats| {
+        compute::commit(config, repo, commit, only, repeats, observer)
+    };
+    let compute = |repo: &_, commit| base_of(repo, commit, &[], config.repeats);
+    let name = configuration(config);
+    let found = baseline::find(&Search {
+        settings: &config.baseline,
+        root: &config.root,
+        configuration: &name,
+        hint: &request.hint,
+        compute: config.baseline.compute.then_some(&compute),
+    })?;
+    let (mut base, provenance) = match found {
+        Baseline::Found(report, provenance) => (*report, provenance),
+        Baseline::None(tried) => {
+            let effect = match config.baseline.require {
+                true => Effect::Fail,
+                false => Effect::Warn,
+            };
+            let verdict = Verdict::no_baseline(
+                effect,
+                "there is no baseline to compare with; `kelvin baseline save` on the base branch \
+                 makes one",
+            );
+            return Ok(Judgement::without_base(verdict, tried));
+        }
+        Baseline::Off => {
+            let verdict = Verdict::no_baseline(Effect::Warn, "the baseline is turned off");
+            return Ok(Judgement::without_base(verdict, Vec::new()));
+        }
+    };
+
+    let mut head = stage.report();
+    let told = differences(&base, &head);
+    // A base that was measured at another time may differ by the day alone; one that was just
+    // measured may not.
+    let base_again = config.baseline.compute
+        && provenance.source != Source::Compute
+        && provenance.commit.is_some();
+    let mut gate = Gate::new(
+        &policy,
+        request.rerun,
+        base_again,
+        told.incomparable.clone(),
+    );
+    let before = stage.invocations();
+    let mut purse = Purse::of(&config.gate.budget);
+    let verdict = loop {
+        let (old, new) = (Measured::from(&base), Measured::from(&head));
+        let comparison = compare(&old, &new);
+        let rerun = match gate.next(&comparison) {
+            Next::Verdict(verdict) => break *verdict,
+            Next::Rerun(rerun) => rerun,
+        };
+        if !purse.pays(cost(&rerun, &head)) {
+            break gate.give_up(&comparison);
+        }
+        match rerun.side {
+            Side::Head => {
+                for repeats in rerun.cases.values().copied().collect::<BTreeSet<_>>() {
+                    let names = rerun.cases.iter().filter(|(_, wanted)| **wanted == repeats);
+                    let places = stage.places(names.map(|(name, _)| name.as_str()));
+                    stage.measurement.repeat(&places, repeats)?;
+                }
+                head = stage.report();
+            }
+            Side::Base => {
+                let repo = baseline::open(&config.root)?;
+                let commit = provenance.commit.as_deref().unwrap_or_default();
+                let commit = baseline::Oid::from_str(commit)?;
+                let names: Vec<String> = rerun.cases.keys().cloned().collect();
+                let most = rerun
+                    .cases
+                    .values()
+                    .copied()
+                    .max()
+                    .and_then(NonZeroUsize::new);
+                let again = base_of(&repo, commit, &names, most.unwrap_or(config.repeats))?;
+                replace(&mut base, again);
+            }
+        }
+    };
+    let comparison_of = |base: &Report, head: &Report| {
+        let (old, new) = (Measured::from(base), Measured::from(head));
+        Judgement::cases(&compare(&old, &new))
+    };
+    Ok(Judgement {
+        cases: comparison_of(&base, &head),
+        reruns: stage.invocations() - before,
+        differences: told.told,
+        ..Judgement::with_base(verdict, provenance)
+    })
+}
+
+/// The name of a configuration among several of one repository.
+pub(crate) fn configuration(config: &Config) -> String {
+    let path = || -> Option<PathBuf> {
+        let repo = baseline::open(&config.root).ok()?;
+        let top = repo.workdir()?.canonicalize().ok()?;
+        let root = config.root.canonicalize().ok()?;
+        let stem = config.file.file_stem()?;
+        Some(root.strip_prefix(top).ok()?.join(stem))
+    };
+    let name = config
+        .name
+        .clone()
+        .or_else(|| Some(path()?.display().to_string()))
+        .unwrap_or_else(|| "kelvin".to_owned());
+    file::slug(&name)
+}
+
+/// How many invocations a re-run takes: everything of each case, once a missing repeat.
+fn cost(rerun: &Rerun, head: &Report) -> usize {
+    rerun
+        .cases
+        .iter()
+        .filter_map(|(name, wanted)| {
+            let case = head.cases.get(name)?;
+            let missing = wanted.saturating_sub(case.baseline.len());
+            Some(missing * (1 + case.variants.len()))
+        })
+        .sum()
+}
+
+/// Puts cases that were measured again in the place of the stored ones.
+fn replace(base: &mut Report, again: Report) {
+    for (id, metric) in again.metrics {
+        if let Some(old) = base.metrics.get_mut(&id) {
+            old.per_case.extend(metric.per_case);
+        }
+    }
+    base.cases.extend(again.cases);
+}
+
+/// What the re-runs may still cost.
+struct Purse {
+    calls: Option<usize>,
+    minutes: Option<f64>,
+    start: Instant,
+}
+
+impl Purse {
+    fn of(budget: &Budget) -> Self {
+        Self {
+            calls: budget.calls,
+            minutes: budget.minutes,
+            start: Instant::now(),
+        }
+    }
+
+    /// Takes the cost of a re-run, if there is enough.
+    fn pays(&mut self, calls: usize) -> bool {
+        let spent = self.start.elapsed().as_secs_f64() / 60.0;
+        if self.minutes.is_some_and(|minutes| spent >= minutes) {
+            return false;
+        }
+        match &mut self.calls {
+            None => true,
+            Some(left) if *left >= calls => {
+                *left -= calls;
+                true
+            }
+            Some(_) => false,
+        }
+    }
+}

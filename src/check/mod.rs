@@ -1,0 +1,85 @@
+//! The spine: every stage once, in order.
+
+mod compute;
+mod gate;
+mod stage;
+mod write;
+
+use std::path::PathBuf;
+
+use crate::config::Overrides;
+use crate::exit::Exit;
+use crate::probe::Ending;
+use crate::probe::evidence::Forecast;
+use crate::report::Report;
+use crate::run::Observer;
+pub(crate) use gate::{GateRequest, configuration, gate};
+
+/// What a person asks of a check.
+#[derive(Debug, Default)]
+pub(crate) struct Request {
+    /// What the command line changes in the configuration.
+    pub(crate) overrides: Overrides,
+    /// The cases to measure; empty means all.
+    pub(crate) only: Vec<String>,
+    /// The output folder; `kelvin` beside the configuration unless given.
+    pub(crate) out: Option<PathBuf>,
+    /// What is done with the inputs.
+    pub(crate) mode: Mode,
+}
+
+/// What is done with the inputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// The pipeline is run on them.
+    #[default]
+    Run,
+    /// The same, with the answers that an interrupted run has left.
+    Resume,
+    /// They are written, and nothing is run.
+    DryRun,
+}
+
+/// A finished check.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    /// What was measured; written under `out`.
+    pub(crate) report: Report,
+    /// The output folder.
+    pub(crate) out: PathBuf,
+}
+
+impl Checked {
+    /// How the process ends, where no gate was asked for.
+    pub(crate) const fn exit(&self) -> Exit {
+        match self.report.run.ending {
+            Ending::Complete | Ending::DryRun => Exit::Passed,
+            Ending::Interrupted => Exit::Interrupted,
+            Ending::Failed => Exit::Unmeasurable,
+        }
+    }
+}
+
+/// Runs a check and writes its reports.
+///
+/// `proceed` is asked once, when the baselines are in and their cost is known.
+///
+/// # Errors
+///
+/// A [`Misuse`](crate::exit::Misuse) where the configuration, the cases or the request are wrong;
+/// any other error where the measurement was impossible.
+pub(crate) fn check(
+    request: &Request,
+    observer: &dyn Observer,
+    proceed: &dyn Fn(Forecast) -> bool,
+) -> anyhow::Result<Checked> {
+    stage::with(request, observer, |stage| {
+        stage.measure(proceed)?;
+        let report = stage.report();
+        write::files(&report, stage.out, stage.measurement.inputs())?;
+        Ok(Checked {
+            report,
+            out: stage.out.to_path_buf(),
+        })
+    })
+}

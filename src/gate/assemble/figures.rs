@@ -1,0 +1,92 @@
+//! The figures beside a verdict, and the cases that a drop comes from.
+
+use super::{Assembly, Finding};
+use crate::baseline::compare::{MetricPair, loss};
+use crate::gate::look::{GUARD, Look, Unmeasured};
+use crate::gate::looks::Decision;
+use crate::gate::policy::Attention;
+use crate::gate::verdict::{Cause, Driver, MetricVerdict};
+
+/// Cases that a drop is put down to, and variants of each.
+const MOST_DRIVERS: usize = 3;
+const MOST_VARIANTS: usize = 5;
+
+impl Assembly<'_> {
+    /// What is told of a metric.
+    pub(super) fn told(
+        &self,
+        id: &str,
+        pair: &MetricPair<'_>,
+        policy: Attention,
+        look: Option<&Look>,
+        decision: Option<&Decision>,
+        found: &Finding,
+    ) -> MetricVerdict {
+        // From a loss back to the value; the direction turns both ways alike.
+        let value = |turned: f64| loss(pair.direction, turned);
+        let names: Vec<&str> = pair
+            .cases
+            .iter()
+            .filter(|(_, case)| !case.cells.is_empty())
+            .map(|(name, _)| *name)
+            .collect();
+        let lost = match decision.map(|decision| &decision.look) {
+            Some(Ok(look)) => look.lost.as_slice(),
+            Some(Err(Unmeasured::Coverage { lost, .. })) => lost.as_slice(),
+            _ => &[],
+        };
+        MetricVerdict {
+            verdict: found.word,
+            cause: found.cause,
+            policy,
+            base: look.map_or(pair.base, |look| Some(value(look.base))),
+            head: look.map_or(pair.head, |look| Some(value(look.head))),
+            drop: look.map_or_else(|| drop_of_values(pair), |look| Some(look.drop)),
+            max_drop: self.policy.max_drop(id),
+            at_least: look.and_then(|look| look.lower),
+            confidence: look
+                .filter(|look| look.lower.is_some())
+                .map(|look| 1.0 - look.alpha),
+            at_most: look.and_then(|look| look.upper),
+            detectable: look.and_then(|look| look.detectable),
+            resolution: look.map(|look| look.resolution),
+            cases: look.map_or(0, |look| look.cases),
+            cells: look.map_or(0, |look| look.cells),
+            lost: lost.iter().map(|at| names[*at].to_owned()).collect(),
+            drivers: look
+                .filter(|_| matches!(found.cause, Cause::Drop | Cause::Suspected))
+                .map_or_else(Vec::new, |look| drivers(pair, &names, look)),
+        }
+    }
+}
+
+/// How much worse the head is by what the sides report.
+pub(super) fn drop_of_values(pair: &MetricPair<'_>) -> Option<f64> {
+    Some(loss(pair.direction, pair.head?) - loss(pair.direction, pair.base?))
+}
+
+/// The cases that add most to a drop.
+fn drivers(pair: &MetricPair<'_>, names: &[&str], look: &Look) -> Vec<Driver> {
+    let mut shares: Vec<(&str, f64)> = names
+        .iter()
+        .zip(&look.shares)
+        .map(|(name, share)| (*name, *share))
+        .filter(|(_, share)| *share > GUARD)
+        .collect();
+    shares.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    shares
+        .into_iter()
+        .take(MOST_DRIVERS)
+        .map(|(name, share)| Driver {
+            case: name.to_owned(),
+            share,
+            variants: pair.cases[name]
+                .moved(pair.direction)
+                .into_iter()
+                .filter(|(_, drop)| *drop > 0.0)
+                .take(MOST_VARIANTS)
+                .map(|(variant, _)| variant.to_owned())
+                .collect(),
+        })
+        .collect()
+}

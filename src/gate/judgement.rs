@@ -1,0 +1,314 @@
+//! What the gate hands on: the verdict with its base, its cost and the cases, for files and people.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::policy::Effect;
+use super::verdict::{MetricVerdict, Verdict, Word};
+use crate::baseline::compare::{Change, Comparison};
+use crate::baseline::{Provenance, Tried};
+use crate::report::{Report, safe};
+
+/// The version of `gate.json`.
+const SCHEMA_VERSION: u32 = 1;
+/// How many rows a table has.
+const LISTED: usize = 20;
+
+/// `kelvin/gate.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Judgement {
+    /// The version of this format.
+    pub(crate) schema_version: u32,
+    /// The verdict and its reasons.
+    #[serde(flatten)]
+    pub(crate) verdict: Verdict,
+    /// Where the baseline is from; null where there is none.
+    pub(crate) base: Option<Provenance>,
+    /// The sources that did not serve, where there is no baseline.
+    pub(crate) tried: Vec<Tried>,
+    /// What differs between the two runs beside their figures.
+    pub(crate) differences: Vec<String>,
+    /// What became of each case, worst first within a metric.
+    pub(crate) cases: Vec<CaseChange>,
+    /// How many invocations the re-runs of the head took.
+    pub(crate) reruns: usize,
+}
+
+/// What became of one case in one metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CaseChange {
+    /// The metric.
+    pub(crate) metric: String,
+    /// The case.
+    pub(crate) case: String,
+    /// win, loss, draw, regression, added, removed, edited, or why it cannot be compared.
+    pub(crate) change: Change,
+    /// The value on the base.
+    pub(crate) base: Option<f64>,
+    /// The value on the head.
+    pub(crate) head: Option<f64>,
+    /// The variants that got worse, with the values on both sides.
+    pub(crate) flipped: Vec<String>,
+    /// Variants without a counterpart of the same input.
+    pub(crate) not_comparable: usize,
+}
+
+impl Judgement {
+    /// A verdict with its base.
+    pub(crate) const fn with_base(verdict: Verdict, base: Provenance) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            verdict,
+            base: Some(base),
+            tried: Vec::new(),
+            differences: Vec::new(),
+            cases: Vec::new(),
+            reruns: 0,
+        }
+    }
+
+    /// A verdict where there is nothing to compare with.
+    pub(crate) const fn without_base(verdict: Verdict, tried: Vec<Tried>) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            verdict,
+            base: None,
+            tried,
+            differences: Vec::new(),
+            cases: Vec::new(),
+            reruns: 0,
+        }
+    }
+
+    /// The cases of the gated metrics that are not draws, worst first.
+    pub(crate) fn cases(comparison: &Comparison<'_>) -> Vec<CaseChange> {
+        let mut changes: Vec<CaseChange> = Vec::new();
+        for (id, metric) in comparison.metrics.iter().filter(|(_, metric)| metric.gated) {
+            for (name, case) in metric.worst_first() {
+                if case.change == Change::Draw && case.not_comparable == 0 {
+                    continue;
+                }
+                let mean = |values: &[Option<f64>]| {
+                    let known: Vec<f64> = values.iter().flatten().copied().collect();
+                    crate::stats::mean(&known)
+                };
+                let flipped = case
+                    .cells
+                    .iter()
+                    .filter_map(|cell| {
+                        let (base, head) = (mean(cell.base)?, mean(cell.head)?);
+                        let worse = (base - head).abs() > 1e-9;
+                        worse.then(|| {
+                            format!("{} {base:.2} to {head:.2}", cell.variant.unwrap_or(""))
+                        })
+                    })
+                    .collect();
+                changes.push(CaseChange {
+                    metric: (*id).to_owned(),
+                    case: name.to_owned(),
+                    change: case.change,
+                    base: case.base,
+                    head: case.head,
+                    flipped,
+                    not_comparable: case.not_comparable,
+                });
+            }
+        }
+        changes
+    }
+
+    /// The verdict for a terminal.
+    pub(crate) fn terminal(&self) -> String {
+        let mut page = String::new();
+        let style = match (self.verdict.passed, self.verdict.verdict) {
+            (true, Word::Pass) => anstyle::AnsiColor::Green.on_default().bold(),
+            (true, _) => anstyle::AnsiColor::Yellow.on_default().bold(),
+            (false, _) => anstyle::AnsiColor::Red.on_default().bold(),
+        };
+        let _ = writeln!(page, "Gate         {style}{}{style:#}", self.headline());
+        for reason in self.verdict.reasons.iter().take(5) {
+            indented(&mut page, mark(reason.effect), &reason.text);
+        }
+        for (id, metric) in self.shown() {
+            let name = id.strip_prefix("evidence.").unwrap_or(id);
+            let _ = writeln!(
+                page,
+                "  {:<24} {} to {}, {} ({})",
+                safe::cut(name, 24),
+                value(metric.base),
+                value(metric.head),
+                change(metric),
+                metric.verdict.as_str().replace('_', " ")
+            );
+        }
+        indented(&mut page, " ", &self.provenance());
+        for difference in &self.differences {
+            indented(&mut page, "-", difference);
+        }
+        page
+    }
+
+    /// The verdict as Markdown: what a pull request shows.
+    pub(crate) fn markdown(&self, report: &Report) -> String {
+        let mut page = format!("# Kelvin: {}\n\n", self.headline());
+        for reason in &self.verdict.reasons {
+            let _ = writeln!(page, "- {} {}", mark(reason.effect), prose(&reason.text));
+        }
+        page.push_str("\n| metric | base | head | change | allowed | n | verdict |\n");
+        page.push_str("| --- | ---: | ---: | ---: | ---: | ---: | --- |\n");
+        for (id, metric) in self.shown() {
+            let n = report.metrics.get(id).map_or(0, |metric| metric.n);
+            let _ = writeln!(
+                page,
+                "| {} | {} | {} | {} | {:.2} | {n} | {} |",
+                safe::markdown(id, 80),
+                value(metric.base),
+                value(metric.head),
+                change(metric),
+                metric.max_drop,
+                metric.verdict.as_str().replace('_', " ")
+            );
+        }
+        page.push('\n');
+        if !self.cases.is_empty() {
+            let _ = writeln!(
+                page,
+                "<details><summary>{} changes by case, worst first</summary>\n",
+                self.cases.len()
+            );
+            page.push_str("| case | metric | what | base | head | variants that changed |\n");
+            page.push_str("| --- | --- | --- | ---: | ---: | --- |\n");
+            for case in self.cases.iter().take(LISTED) {
+                let word = serde_json::to_value(case.change).unwrap_or_default();
+                let _ = writeln!(
+                    page,
+                    "| {} | {} | {} | {} | {} | {} |",
+                    safe::markdown(&case.case, 60),
+                    safe::markdown(&case.metric, 60),
+                    safe::markdown(word.as_str().unwrap_or("-"), 30),
+                    value(case.base),
+                    value(case.head),
+                    prose(&flipped(&case.flipped))
+                );
+            }
+            if self.cases.len() > LISTED {
+                let _ = writeln!(
+                    page,
+                    "\nAnd {} more, in `gate.json`.",
+                    self.cases.len() - LISTED
+                );
+            }
+            page.push_str("\n</details>\n\n");
+        }
+        let _ = writeln!(page, "{}\n", prose(&self.provenance()));
+        for difference in &self.differences {
+            let _ = writeln!(page, "- {}", prose(difference));
+        }
+        if self.reruns > 0 {
+            let _ = writeln!(page, "\nThe gate ran {} invocations again.", self.reruns);
+        }
+        page
+    }
+
+    fn headline(&self) -> String {
+        let word = self.verdict.verdict.as_str().replace('_', " ");
+        match (self.verdict.passed, self.verdict.verdict) {
+            (_, Word::Pass | Word::Regression) => word,
+            (true, _) => format!("{word} (passes)"),
+            (false, _) => format!("{word} (fails)"),
+        }
+    }
+
+    fn provenance(&self) -> String {
+        let tried = |tried: &[Tried]| -> Vec<String> {
+            tried
+                .iter()
+                .map(|tried| format!("{}: {}", tried.source, tried.why))
+                .collect()
+        };
+        match &self.base {
+            Some(base) if base.tried.is_empty() => base.to_string(),
+            Some(base) => format!("{base}; {}", tried(&base.tried).join("; ")),
+            None if self.tried.is_empty() => "no baseline".to_owned(),
+            None => format!("no baseline; {}", tried(&self.tried).join("; ")),
+        }
+    }
+
+    /// Gated metrics, and others that did not pass.
+    fn shown(&self) -> impl Iterator<Item = (&String, &MetricVerdict)> {
+        self.verdict.metrics.iter().filter(|(id, metric)| {
+            metric.policy != super::policy::Attention::Info || id.ends_with("kelvin_score")
+        })
+    }
+}
+
+fn mark(effect: Option<Effect>) -> &'static str {
+    match effect {
+        Some(Effect::Fail) => "✗",
+        Some(Effect::Warn) => "!",
+        None => "·",
+    }
+}
+
+fn value(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
+}
+
+fn change(metric: &MetricVerdict) -> String {
+    match (metric.base, metric.head) {
+        (Some(base), Some(head)) => format!("{:+.4}", head - base),
+        _ => "-".to_owned(),
+    }
+}
+
+/// A sentence whose parts between backticks are shown as code; all of it harmless.
+fn prose(text: &str) -> String {
+    let space = |there: bool| if there { " " } else { "" };
+    text.split('`')
+        .enumerate()
+        .filter(|(_, part)| !part.is_empty())
+        .map(|(at, part)| match at % 2 {
+            1 => safe::code(part, 120),
+            _ => {
+                let (before, after) = (part.starts_with(' '), part.ends_with(' '));
+                let inner = safe::markdown(part, 400);
+                format!("{}{inner}{}", space(before), space(after))
+            }
+        })
+        .collect()
+}
+
+/// The first few variants that changed, and how many more there are.
+fn flipped(variants: &[String]) -> String {
+    const SHOWN: usize = 2;
+    let first = variants.iter().take(SHOWN).cloned().collect::<Vec<_>>();
+    match variants.len().saturating_sub(SHOWN) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+/// A sentence behind a mark, in lines of 80 columns.
+fn indented(page: &mut String, mark: &str, text: &str) {
+    const WIDTH: usize = 76;
+    let mut lines = vec![String::new()];
+    for word in safe::line(text).split(' ') {
+        let last = lines.last_mut().expect("there is always one");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if safe::columns(last) + 1 + safe::columns(word) <= WIDTH {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    for (at, line) in lines.iter().enumerate() {
+        let mark = if at == 0 { mark } else { " " };
+        let _ = writeln!(page, "  {mark} {line}");
+    }
+}

@@ -1,0 +1,28 @@
+//! Room for the pipes of many jobs.
+
+use std::num::NonZeroUsize;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// At most so many descriptors are open for one job: two pipes with both ends, the process, a file.
+const PER_JOB: u64 = 8;
+/// And so many for everything else.
+const BESIDE: u64 = 64;
+
+/// Raises the limit of open files of this process where `jobs` need more than it allows and the
+/// system permits it. Where it does not, jobs that find no room fail and say so.
+pub(super) fn make_room(jobs: NonZeroUsize) {
+    let wanted = PER_JOB * jobs.get() as u64 + BESIDE;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < wanted) {
+        let current = limit.maximum.map_or(wanted, |most| most.min(wanted));
+        // Programs that the pipeline starts inherit it, so it is raised by no more than is needed.
+        let _ = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: Some(current),
+                maximum: limit.maximum,
+            },
+        );
+    }
+}

@@ -1,0 +1,533 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::project::{CONSTANT, FIRST_UNIT, GROUNDED, Project, Said};
+use crate::server::Server;
+
+/// Runs git where nothing of this machine's configuration counts.
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args([
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@example.org",
+            "-c",
+            "gc.auto=0",
+        ])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .output()
+        .expect("git starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "git {arguments:?}: {said}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// A project in a repository, pushed to a remote.
+fn pushed(remote: &str, script: &str) -> Project {
+    let project = Project::new(script);
+    project.write(".gitignore", "/kelvin/\n");
+    git(
+        project.root(),
+        &["init", "--quiet", "--initial-branch=main"],
+    );
+    git(project.root(), &["remote", "add", "origin", remote]);
+    if remote.starts_with("http") {
+        let key = format!("http.{remote}.extraheader");
+        git(project.root(), &["config", &key, &Server::header()]);
+    }
+    commit(&project, "base");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    project
+}
+
+fn commit(project: &Project, message: &str) -> String {
+    git(project.root(), &["add", "--all"]);
+    git(
+        project.root(),
+        &["commit", "--quiet", "--allow-empty", "-m", message],
+    );
+    git(project.root(), &["rev-parse", "HEAD"])
+}
+
+/// A bare repository in a folder, and its address.
+fn bare() -> (TempDir, String) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    git(
+        folder.path(),
+        &["init", "--quiet", "--bare", "--initial-branch=main"],
+    );
+    let url = format!("file://{}", folder.path().display());
+    (folder, url)
+}
+
+fn save(project: &Project) {
+    project.check();
+    project.kelvin(&["baseline", "save"]).expect(0);
+}
+
+fn branch(project: &Project, name: &str, script: &str) {
+    git(project.root(), &["checkout", "--quiet", "-b", name]);
+    project.write("pipeline.sh", script);
+    commit(project, name);
+}
+
+fn verdict(project: &Project, said: &Said) -> Value {
+    let judgement = project.json("kelvin/gate.json");
+    // The words, the exit code and the JSON always agree.
+    let passed = judgement["passed"].as_bool().expect("a boolean");
+    assert_eq!(
+        said.code,
+        Some(if passed { 0 } else { 3 }),
+        "{}",
+        said.stdout
+    );
+    let word = judgement["verdict"]
+        .as_str()
+        .expect("a word")
+        .replace('_', " ");
+    assert!(said.stdout.contains(&word), "{word}: {}", said.stdout);
+    judgement
+}
+
+/// The server, or a printed reason why the tests that need it say nothing.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn server() -> Option<Server> {
+    match Server::start() {
+        Ok(server) => Some(server),
+        Err(reason) => {
+            eprintln!("SKIPPED: {reason}");
+            assert!(
+                std::env::var_os("CI").is_none(),
+                "the server is needed here: {reason}"
+            );
+            None
+        }
+    }
+}
+
+/// A clone as `actions/checkout` makes it: only the merge commit of a pull request, with the token.
+fn checkout(server: &Server, name: &str, reference: &str, into: &Path) -> PathBuf {
+    let folder = into.join("workspace");
+    fs::create_dir(&folder).expect("made");
+    git(&folder, &["init", "--quiet"]);
+    git(&folder, &["remote", "add", "origin", &server.url(name)]);
+    let key = format!("http.{}.extraheader", server.url(name));
+    git(&folder, &["config", &key, &Server::header()]);
+    git(
+        &folder,
+        &[
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--depth=1",
+            "origin",
+            reference,
+        ],
+    );
+    git(&folder, &["checkout", "--quiet", "--detach", "FETCH_HEAD"]);
+    folder
+}
+
+fn kelvin_in(project: &Project, folder: &Path, arguments: &[&str]) -> Said {
+    let mut command = project.command(arguments);
+    let output = command.current_dir(folder).output().expect("it starts");
+    Said {
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+#[test]
+fn each_worse_pipeline_fails_for_its_own_reason_and_a_reformatted_one_passes() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    for (name, script, metric) in [
+        ("biased", FIRST_UNIT, Some("evidence.invariance")),
+        ("constant", CONSTANT, Some("evidence.sensitivity")),
+        (
+            "reformatted",
+            &format!("# the same, said again\n{GROUNDED}"),
+            None,
+        ),
+    ] {
+        git(project.root(), &["checkout", "--quiet", "main"]);
+        branch(&project, name, script);
+        let said = project.kelvin(&["gate", "--rerun"]);
+        let judgement = verdict(&project, &said);
+        match metric {
+            Some(metric) => {
+                assert_eq!(judgement["verdict"], json!("regression"), "{name}");
+                assert_eq!(
+                    judgement["metrics"][metric]["verdict"],
+                    json!("regression"),
+                    "{name}"
+                );
+                assert!(said.stdout.contains(metric.trim_start_matches("evidence.")));
+            }
+            None => assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout),
+        }
+    }
+}
+
+#[test]
+fn act_03_without_a_baseline_the_gate_passes_visibly_and_fails_where_one_is_required() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, CONSTANT);
+    let said = project.kelvin(&["gate"]);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("no_baseline"));
+    assert!(
+        said.stdout.contains("kelvin baseline save"),
+        "{}",
+        said.stdout
+    );
+    let tried: Vec<&str> = judgement["tried"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|tried| tried["source"].as_str())
+        .collect();
+    assert_eq!(tried, ["tree", "branch", "compute"]);
+    project.config("baseline: {require: true}\n");
+    let said = project.kelvin(&["gate"]).expect(3);
+    assert_eq!(verdict(&project, &said)["verdict"], json!("no_baseline"));
+}
+
+#[test]
+fn a_committed_report_is_read_from_the_base_and_never_from_the_change_itself() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    project.check();
+    project.write(".kelvin/baseline.json", &project.read("kelvin/report.json"));
+    commit(&project, "report");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    branch(&project, "worse", CONSTANT);
+    // The change brings a report of its own, in which it is no worse.
+    project.check();
+    project.write(".kelvin/baseline.json", &project.read("kelvin/report.json"));
+    commit(&project, "forged");
+    let said = project.kelvin(&["gate", "--rerun"]).expect(3);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["base"]["source"], json!("tree"));
+    assert_eq!(judgement["verdict"], json!("regression"));
+}
+
+#[test]
+fn the_nearest_ancestor_with_a_report_is_used_and_named_as_such() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    for n in 0..3 {
+        project.write("notes.txt", &format!("{n}"));
+        commit(&project, "more");
+    }
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    branch(&project, "same", GROUNDED);
+    let said = project.kelvin(&["gate"]).expect(0);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["base"]["behind"], json!(3));
+    assert!(said.stdout.contains("3 commits behind"), "{}", said.stdout);
+    project.config("baseline: {max_age_commits: 2}\n");
+    let said = project.kelvin(&["gate"]).expect(0);
+    assert_eq!(verdict(&project, &said)["verdict"], json!("no_baseline"));
+}
+
+#[test]
+fn two_configurations_keep_their_reports_apart_and_a_renamed_one_finds_its_own() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    fs::rename(project.path("kelvin.yaml"), project.path("triage.yaml")).expect("renamed");
+    commit(&project, "renamed");
+    let said = project
+        .kelvin(&["gate", "--config", "triage.yaml"])
+        .expect(0);
+    assert_eq!(verdict(&project, &said)["verdict"], json!("pass"));
+    project
+        .kelvin(&["check", "--config", "triage.yaml"])
+        .expect(0);
+    project
+        .kelvin(&["baseline", "save", "--config", "triage.yaml"])
+        .expect(0);
+    let folders = git(
+        project.root(),
+        &["ls-tree", "--name-only", "origin/kelvin-reports"],
+    );
+    assert_eq!(folders.lines().collect::<Vec<_>>(), ["kelvin", "triage"]);
+    // Now a third one cannot know whose reports are its own.
+    fs::copy(project.path("triage.yaml"), project.path("other.yaml")).expect("copied");
+    let said = project
+        .kelvin(&["gate", "--config", "other.yaml"])
+        .expect(0);
+    assert_eq!(verdict(&project, &said)["verdict"], json!("no_baseline"));
+}
+
+#[test]
+fn a_base_commit_is_measured_where_no_report_serves_and_that_is_allowed() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    project.config("baseline: {compute: true}\n");
+    commit(&project, "compute");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    branch(&project, "worse", CONSTANT);
+    let before = git(project.root(), &["status", "--porcelain"]);
+    let said = project.kelvin(&["gate"]).expect(3);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["base"]["source"], json!("compute"));
+    assert_eq!(before, git(project.root(), &["status", "--porcelain"]));
+}
+
+#[test]
+fn a_report_is_saved_for_the_commit_it_is_of_and_for_no_other() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, CONSTANT);
+    let said = project.kelvin(&["baseline", "save"]).expect(2);
+    assert!(said.stderr.contains("kelvin check"), "{}", said.stderr);
+    project.check();
+    commit(&project, "another");
+    project.kelvin(&["baseline", "save"]).expect(1);
+    project.write("notes.txt", "dirty");
+    project.check();
+    let said = project.kelvin(&["baseline", "save"]).expect(1);
+    assert!(said.stderr.contains("--allow-dirty"), "{}", said.stderr);
+    project.kelvin(&["check", "--only", "alder"]).expect(0);
+    project.kelvin(&["baseline", "save"]).expect(1);
+}
+
+#[test]
+fn a_damaged_or_newer_report_is_no_baseline_and_says_why() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, CONSTANT);
+    project.check();
+    let good = project.read("kelvin/report.json");
+    let newer = good.replacen("\"schema_version\": 1", "\"schema_version\": 99", 1);
+    for (text, reason) in [
+        (good[..good.len() / 2].to_owned(), "tree"),
+        (newer, "newer kelvin"),
+        ("[".repeat(100_000), "tree"),
+        ("{}".to_owned(), "schema_version"),
+        ("\u{0}\u{0}".to_owned(), "tree"),
+    ] {
+        project.write(".kelvin/baseline.json", &text);
+        commit(&project, "report");
+        let said = project.kelvin(&["gate", "--base", "HEAD"]).expect(0);
+        let judgement = verdict(&project, &said);
+        assert_eq!(judgement["verdict"], json!("no_baseline"));
+        assert!(
+            judgement["tried"].to_string().contains(reason),
+            "{}",
+            judgement["tried"]
+        );
+    }
+}
+
+#[test]
+fn compare_exits_with_0_whatever_it_finds_unless_it_is_strict() {
+    let project = Project::new(GROUNDED);
+    project.kelvin(&["check", "--out", "a"]).expect(0);
+    project.write("pipeline.sh", CONSTANT);
+    project.kelvin(&["check", "--out", "b"]).expect(0);
+    let said = project
+        .kelvin(&["compare", "a/report.json", "b/report.json"])
+        .expect(0);
+    // Four cases, run once a side: too few to be sure, and by the simple rule beyond the limit.
+    assert!(
+        said.stdout.contains("inconclusive (fails)"),
+        "{}",
+        said.stdout
+    );
+    let compared = [
+        "compare",
+        "a/report.json",
+        "b/report.json",
+        "--format",
+        "json",
+    ];
+    let judgement: Value =
+        serde_json::from_str(&project.kelvin(&compared).expect(0).stdout).expect("JSON");
+    assert_eq!(judgement["verdict"], json!("inconclusive"));
+    assert_eq!(
+        judgement["metrics"]["evidence.sensitivity"]["drop"],
+        json!(1.0)
+    );
+    project
+        .kelvin(&["check", "--seed", "5", "--out", "c"])
+        .expect(0);
+    project
+        .kelvin(&["compare", "a/report.json", "c/report.json", "--strict"])
+        .expect(1);
+    project
+        .kelvin(&["compare", "a/report.json", "nowhere.json"])
+        .expect(1);
+}
+
+#[test]
+fn a_pull_request_checked_out_at_depth_1_is_compared_with_the_other_parent_of_its_merge() {
+    let Some(server) = server() else { return };
+    let upstream = server.create("widgets.git");
+    let project = pushed(&server.url("widgets.git"), GROUNDED);
+    save(&project);
+    let base = git(project.root(), &["rev-parse", "HEAD"]);
+    branch(&project, "feat", CONSTANT);
+    let tip = git(project.root(), &["rev-parse", "HEAD"]);
+    // The base has moved on since: the merge is onto the newer one, which has a report too.
+    git(project.root(), &["checkout", "--quiet", "main"]);
+    project.write("notes.txt", "moved on");
+    let moved = commit(&project, "moved on");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    save(&project);
+    git(
+        project.root(),
+        &["merge", "--quiet", "--no-ff", "-m", "merge", "feat"],
+    );
+    git(
+        project.root(),
+        &["push", "--quiet", "origin", "HEAD:refs/pull/7/merge"],
+    );
+    git(&upstream, &["update-ref", "refs/pull/7/head", &tip]);
+
+    let runner = tempfile::tempdir().expect("a temporary folder");
+    let workspace = checkout(&server, "widgets.git", "refs/pull/7/merge", runner.path());
+    let event = json!({
+        "number": 7,
+        // GitHub freezes this one when the event is made: it is stale, and must not be used.
+        "pull_request": { "head": { "sha": tip }, "base": { "ref": "main", "sha": base } },
+        "repository": { "default_branch": "main" },
+    });
+    let path = runner.path().join("event.json");
+    fs::write(&path, event.to_string()).expect("written");
+    let path = path.display().to_string();
+    let arguments = ["gate", "--event", &path, "--event-name", "pull_request"];
+    let said = kelvin_in(&project, &workspace, &arguments);
+    assert_eq!(said.code, Some(3), "{}\n{}", said.stdout, said.stderr);
+    let judgement: Value =
+        serde_json::from_slice(&fs::read(workspace.join("kelvin/gate.json")).expect("read"))
+            .expect("JSON");
+    assert_eq!(judgement["base"]["commit"], json!(moved));
+    assert_eq!(judgement["base"]["behind"], json!(0));
+}
+
+#[test]
+fn a_merge_queue_and_a_push_name_their_base_and_only_that_is_fetched() {
+    let Some(server) = server() else { return };
+    server.create("widgets.git");
+    let project = pushed(&server.url("widgets.git"), GROUNDED);
+    save(&project);
+    let base = git(project.root(), &["rev-parse", "HEAD"]);
+    project.write("pipeline.sh", CONSTANT);
+    commit(&project, "worse");
+    git(
+        project.root(),
+        &["push", "--quiet", "origin", "HEAD:refs/heads/queue"],
+    );
+    for (name, event) in [
+        (
+            "merge_group",
+            json!({ "merge_group": { "base_sha": base } }),
+        ),
+        ("push", json!({ "before": base })),
+    ] {
+        let runner = tempfile::tempdir().expect("a temporary folder");
+        let workspace = checkout(&server, "widgets.git", "refs/heads/queue", runner.path());
+        let path = runner.path().join("event.json");
+        fs::write(&path, event.to_string()).expect("written");
+        let path = path.display().to_string();
+        let said = kelvin_in(
+            &project,
+            &workspace,
+            &["gate", "--event", &path, "--event-name", name],
+        );
+        assert_eq!(
+            said.code,
+            Some(3),
+            "{name}: {}\n{}",
+            said.stdout,
+            said.stderr
+        );
+    }
+}
+
+#[test]
+fn writers_at_the_same_time_lose_nothing() {
+    let Some(server) = server() else { return };
+    server.create("widgets.git");
+    let first = pushed(&server.url("widgets.git"), CONSTANT);
+    first.config("name: one\n");
+    commit(&first, "one");
+    git(first.root(), &["push", "--quiet", "origin", "main"]);
+    let second = Project::new(CONSTANT);
+    fs::remove_dir_all(second.root()).expect("removed");
+    let url = server.url("widgets.git");
+    let header = format!("http.extraheader={}", Server::header());
+    let target = second.root().display().to_string();
+    git(
+        Path::new("."),
+        &["-c", &header, "clone", "--quiet", &url, &target],
+    );
+    let key = format!("http.{url}.extraheader");
+    git(second.root(), &["config", &key, &Server::header()]);
+    second.config("name: two\n");
+    for round in 0..20 {
+        for project in [&first, &second] {
+            commit(project, &format!("round {round}"));
+            project.check();
+        }
+        let mut writers: Vec<_> = [&first, &second]
+            .map(|project| project.start(&["baseline", "save"]))
+            .into();
+        for writer in &mut writers {
+            assert_eq!(
+                writer.wait().expect("it ends").code(),
+                Some(0),
+                "round {round}"
+            );
+        }
+    }
+    git(
+        first.root(),
+        &["fetch", "--quiet", "origin", "+kelvin-reports:refs/kept"],
+    );
+    for name in ["one", "two"] {
+        let listed = git(
+            first.root(),
+            &["ls-tree", "--name-only", &format!("refs/kept:{name}")],
+        );
+        assert_eq!(listed.lines().count(), 20, "{name}");
+    }
+    let commits = git(first.root(), &["rev-list", "--count", "refs/kept"]);
+    assert_eq!(commits, "1", "the branch does not grow");
+}
+
+#[test]
+fn an_unreachable_remote_is_a_reason_and_no_failure() {
+    let project = pushed(&bare().1, CONSTANT);
+    let nowhere = "http://127.0.0.1:9/widgets.git";
+    git(project.root(), &["remote", "set-url", "origin", nowhere]);
+    let said = project.kelvin(&["gate"]).expect(0);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("no_baseline"));
+    assert!(
+        judgement["tried"].to_string().contains("git fetch"),
+        "{}",
+        judgement["tried"]
+    );
+    fs::remove_dir_all(project.path(".git")).expect("removed");
+    let said = project.kelvin(&["gate"]).expect(0);
+    assert!(
+        verdict(&project, &said)["tried"]
+            .to_string()
+            .contains("no git repository")
+    );
+}
