@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::render;
+use super::tests::page;
 use crate::report::{Report, fixture};
 
 fn program(names: &[&str]) -> Option<PathBuf> {
@@ -16,9 +16,11 @@ fn program(names: &[&str]) -> Option<PathBuf> {
 }
 
 fn write(folder: &Path, name: &str, report: &Report) {
-    let texts = |case: &str, variant: Option<&str>| fixture::input(report, case, variant);
-    let page = render(report, &texts).expect("the templates fit their values");
-    crate::file::write(&folder.join(format!("{name}.html")), page.as_bytes()).expect("written");
+    crate::file::write(
+        &folder.join(format!("{name}.html")),
+        page(report).as_bytes(),
+    )
+    .expect("written");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use super::*;
 use crate::report::fixture;
 
-fn page(report: &Report) -> String {
+pub(super) fn page(report: &Report) -> String {
     let texts = |case: &str, variant: Option<&str>| fixture::input(report, case, variant);
     let mut page = Vec::new();
     write(&mut page, report, &texts).expect("the templates fit their values");
