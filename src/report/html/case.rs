@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Texts;
 use super::diff::{self, Line};
-use super::view::Row;
+use super::foot::Row;
 use crate::perturb::Relation;
 use crate::probe::{CaseRecord, Sample, VariantRecord};
 use crate::report::summary::{Outcome, Phrase, Ranked, brief, decision, done, outcome};

@@ -3,10 +3,11 @@
 
 mod case;
 mod diff;
+mod foot;
+mod head;
 mod heat;
 mod plane;
 mod script;
-mod view;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -47,7 +48,7 @@ pub(crate) fn write(to: &mut dyn Write, report: &Report, texts: &Texts<'_>) -> i
         .enumerate()
         .map(|(at, name)| (name.as_str(), at))
         .collect();
-    let head = view::Head::of(&summary, &ranked);
+    let head = head::Head::of(&summary, &ranked);
     put(to, &environment, "head.html", &head)?;
     let mut budget = Budget::new(texts);
     for one in &ranked {
@@ -55,7 +56,7 @@ pub(crate) fn write(to: &mut dyn Write, report: &Report, texts: &Texts<'_>) -> i
         let case = case::Case::of(anchor, one, report, &mut budget);
         put(to, &environment, "case.html", &case)?;
     }
-    let foot = view::Foot::of(&summary, &anchors, &budget);
+    let foot = foot::Foot::of(&summary, &anchors, &budget);
     put(to, &environment, "foot.html", &foot)
 }
 
