@@ -1,4 +1,4 @@
-//! Reads a rule of the shape "... requires: <conditions>. <state>. <details>".
+//! Reads a rule of the shape `... requires: CONDITIONS. STATE. DETAILS`.
 
 use std::ops::Range;
 

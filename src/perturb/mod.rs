@@ -1,6 +1,6 @@
 //! Perturbations: rewrites of a case that ought to hold the decision, or to move it.
 //!
-//! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`plan`] names
+//! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`plan()`] names
 //! them, leaves out the vacuous ones and writes down what each one did.
 
 mod bullet_reformat;
@@ -231,7 +231,7 @@ pub(crate) struct Draft {
 pub(crate) struct Proposal {
     /// In the order of their numbers.
     pub(crate) drafts: Vec<Draft>,
-    /// Every cap and skip; [`plan`] adds the case and the kind.
+    /// Every cap and skip; [`plan()`] adds the case and the kind.
     pub(crate) notices: Vec<Notice>,
 }
 

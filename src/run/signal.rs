@@ -21,7 +21,7 @@ pub(super) struct Interrupt {
 }
 
 impl Interrupt {
-    /// One that only [`trip`](Self::trip) trips.
+    /// One that only `trip` trips.
     fn new() -> anyhow::Result<Self> {
         let (trigger, watched) = UnixStream::pair().context("failed to make a signal pipe")?;
         Ok(Self {

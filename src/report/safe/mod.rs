@@ -27,7 +27,7 @@ pub(crate) fn line(text: &str) -> String {
     line
 }
 
-/// Several lines for a terminal: line ends stay, everything else as in [`line`], indentation too.
+/// Several lines for a terminal: line ends stay, everything else as in [`line()`], indentation too.
 pub(crate) fn lines(text: &str) -> String {
     let tame = |c: &char| *c == '\n' || *c == ' ' || (!c.is_whitespace() && is_shown(*c));
     let text = text.replace("\r\n", "\n").replace('\t', "    ");
