@@ -244,7 +244,9 @@ def cached(options, scratch):
     folder = project(scratch, "cached", options.cached_cases, extra)
     check(options.kelvin, folder)
     _, count = inputs_of(folder)
-    spent = [check(options.kelvin, folder) for _ in range(options.repeats)]
+    # As a second check finds it: the folder of the first one is there.
+    again = [options.kelvin, "check"]
+    spent = [measure(again, folder) for _ in range(options.repeats)]
     return [
         f"### A second check, all {count:,} invocations answered by the cache",
         "",

@@ -312,3 +312,59 @@ fn indented(page: &mut String, mark: &str, text: &str) {
         let _ = writeln!(page, "  {mark} {line}");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn schema() -> serde_json::Value {
+        schemars::schema_for!(Judgement).to_value()
+    }
+
+    /// `KELVIN_UPDATE=1 cargo test` writes the file anew.
+    #[test]
+    fn the_schema_file_is_the_one_made_from_the_types() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/gate.schema.json");
+        let text = serde_json::to_string_pretty(&schema()).expect("it is JSON") + "\n";
+        if std::env::var_os("KELVIN_UPDATE").is_some() {
+            crate::file::write(&path, text.as_bytes()).expect("written");
+        }
+        assert!(
+            crate::file::read(&path).expect("the schema is there") == text,
+            "run `KELVIN_UPDATE=1 cargo test`"
+        );
+    }
+
+    #[test]
+    fn a_judgement_without_a_base_fits_the_schema_and_is_read_back() {
+        let tried = vec![Tried {
+            source: crate::baseline::Source::Tree,
+            why: "no report".to_owned(),
+        }];
+        let verdict = Verdict::no_baseline(Effect::Warn, "there is `none`");
+        let judgement = Judgement::without_base(verdict, tried);
+        let value = serde_json::to_value(&judgement).expect("it is JSON");
+        let validator = jsonschema::validator_for(&schema()).expect("it is a schema");
+        assert!(validator.is_valid(&value), "{value}");
+        assert!(!validator.is_valid(&serde_json::json!({ "schema_version": 1 })));
+        assert_eq!(value["verdict"], "no_baseline");
+    }
+
+    #[test]
+    fn hostile_names_stay_code_or_are_escaped() {
+        let text = prose("`x`@team` see <img src=x> [a](http://e.org) | `y");
+        for forged in ["<img", "](http", " @team", " | "] {
+            assert!(!text.contains(forged), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_reason_is_wrapped_to_a_screen() {
+        let mut page = String::new();
+        indented(&mut page, "!", &"word ".repeat(60));
+        assert!(page.lines().count() > 3);
+        assert!(page.lines().all(|line| line.chars().count() <= 80));
+    }
+}
