@@ -354,10 +354,20 @@ mod tests {
 
     #[test]
     fn hostile_names_stay_code_or_are_escaped() {
-        let text = prose("`x`@team` see <img src=x> [a](http://e.org) | `y");
-        for forged in ["<img", "](http", " @team", " | "] {
-            assert!(!text.contains(forged), "{text}");
+        use pulldown_cmark::{Event, Parser, Tag};
+
+        let text = prose("`x`@team` see <img src=x> [a](http://e.org) ![b](c) | `y");
+        for event in Parser::new(&text) {
+            let forged = matches!(
+                event,
+                Event::Html(_)
+                    | Event::InlineHtml(_)
+                    | Event::Start(Tag::Link { .. } | Tag::Image { .. })
+            );
+            assert!(!forged, "{event:?} in {text}");
         }
+        // A mention needs the name right behind the sign.
+        assert!(!text.contains("@team") && !text.contains(" | "), "{text}");
     }
 
     #[test]
