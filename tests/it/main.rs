@@ -18,5 +18,8 @@ mod server;
 /// The gate on real repositories.
 mod gate;
 
+/// Defects of the peer that no other file shows absent.
+mod peer;
+
 /// The command line: exit codes, formats, messages.
 mod command_line;
