@@ -160,9 +160,9 @@ fn ignored(report: &Report) -> Option<Diagnosis> {
         .collect();
     let text = match others.as_slice() {
         [] => text,
-        [other] => text.and(", and so with ").name(*other),
+        [other] => text.and("; hardly more moves with ").name(*other),
         more => text.and(format!(
-            ", and so with {}",
+            "; hardly more moves with {}",
             counted(more.len(), "other type")
         )),
     };
