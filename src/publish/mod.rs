@@ -1,0 +1,78 @@
+//! What a review sees of a run: outputs, annotations, the job summary, a check run, one comment.
+//!
+//! Renderers are pure: a [`Publication`] in, text out. Posting is best effort, in an order that never
+//! loses the verdict.
+
+use std::path::Path;
+
+use crate::gate::Judgement;
+use crate::report::Report;
+
+/// A finished run, and where it is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Publication<'a> {
+    /// What was measured.
+    pub(crate) report: &'a Report,
+    /// What the gate says; none where nothing was gated (a push that only saves its report).
+    pub(crate) judgement: Option<&'a Judgement>,
+    /// Where the run happened.
+    pub(crate) context: &'a Context,
+    /// The folder of the reports.
+    pub(crate) out: &'a Path,
+}
+
+/// Where a run happened, as far as a reader or the API needs to know. Empty on a laptop.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Context {
+    /// The name of the event, e.g. `pull_request`.
+    pub(crate) event: String,
+    /// `owner/name`.
+    pub(crate) repository: String,
+    /// Where people read, e.g. `https://github.com`.
+    pub(crate) server_url: String,
+    /// The pull request the run is about.
+    pub(crate) pull_request: Option<u64>,
+    /// The tip of that pull request, or the commit of the event: where a check run belongs.
+    pub(crate) head_sha: String,
+    /// Whether the head is in another repository, or the actor may not write: nothing can be posted.
+    pub(crate) read_only: bool,
+    /// The workflow, by name.
+    pub(crate) workflow: String,
+    /// The job, by id.
+    pub(crate) job: String,
+    /// The run and its attempt.
+    pub(crate) run_id: String,
+    /// 1 for the first attempt.
+    pub(crate) run_attempt: String,
+    /// The name of the configuration among several.
+    pub(crate) configuration: String,
+    /// Told apart from the comments of other jobs by this; made of workflow, job and configuration
+    /// unless it was given.
+    pub(crate) comment_key: String,
+}
+
+/// A remark at a place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Annotation {
+    /// How bad it is.
+    pub(crate) level: Level,
+    /// Relative to the repository.
+    pub(crate) path: String,
+    /// From 1.
+    pub(crate) line: usize,
+    /// In a few words; plain text.
+    pub(crate) title: String,
+    /// In a sentence; plain text.
+    pub(crate) message: String,
+}
+
+/// How bad a remark is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    /// It failed the job.
+    Failure,
+    /// It may matter.
+    Warning,
+    /// Worth knowing.
+    Notice,
+}
