@@ -2,6 +2,7 @@
 
 mod compute;
 mod gate;
+mod list;
 mod stage;
 mod write;
 
@@ -14,6 +15,7 @@ use crate::probe::evidence::Forecast;
 use crate::report::Report;
 use crate::run::Observer;
 pub(crate) use gate::{GateRequest, configuration, gate};
+pub(crate) use list::list;
 
 /// What a person asks of a check.
 #[derive(Debug, Default)]

@@ -144,7 +144,7 @@ impl Stage<'_> {
 }
 
 /// The places of the cases that were asked for; all of them unless some were.
-fn select(corpus: &Corpus, only: &[String]) -> anyhow::Result<Vec<usize>> {
+pub(super) fn select(corpus: &Corpus, only: &[String]) -> anyhow::Result<Vec<usize>> {
     let names: BTreeMap<&str, usize> = corpus
         .cases
         .iter()
