@@ -85,7 +85,8 @@ fn judge(
     let config = stage.config;
     let policy = Policy::of(&config.gate, config.baseline.require);
     let base_of = |repo: &_, commit, only: &[String], repeats| {
-        compute::commit(config, repo, commit, only, repeats, observer)
+        let which = (only, request.check.shard);
+        compute::commit(config, repo, commit, which, repeats, observer)
     };
     let compute = |repo: &_, commit| base_of(repo, commit, &[], config.repeats);
     let name = configuration(config);

@@ -7,6 +7,7 @@ mod write;
 
 use std::path::PathBuf;
 
+use crate::cases::Shard;
 use crate::config::Overrides;
 use crate::exit::Exit;
 use crate::probe::Ending;
@@ -22,6 +23,8 @@ pub(crate) struct Request {
     pub(crate) overrides: Overrides,
     /// The cases to measure; empty means all.
     pub(crate) only: Vec<String>,
+    /// The share of these to measure; all of them unless given.
+    pub(crate) shard: Option<Shard>,
     /// The output folder; `kelvin` beside the configuration unless given.
     pub(crate) out: Option<PathBuf>,
     /// What is done with the inputs.

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::{Mode, Request};
-use crate::cases::{self, Corpus};
+use crate::cases::{self, Corpus, Shard};
 use crate::config::Config;
 use crate::digest::pipeline::{self, Code};
 use crate::digest::{Digest, Fields};
 use crate::exit::Misuse;
 use crate::notice::{Code as NoticeCode, Notice};
-use crate::probe::evidence::{self, Evidence, Forecast, Measurement, Survey};
-use crate::report::{Fingerprints, Report, Run, Session};
+use crate::probe::evidence::{self, Basis, Evidence, Forecast, Measurement, Survey};
+use crate::report::{Fingerprints, Report, Run, Session, Share};
 use crate::run::{Clock, Observer, Runner, Settings, Start};
 use crate::score::{self, Scorer};
 
@@ -26,6 +26,8 @@ pub(super) struct Stage<'a> {
     /// The measurement.
     pub(super) measurement: Measurement<'a>,
     corpus: &'a Corpus,
+    /// How many cases were asked for, before they were shared out.
+    chosen: usize,
     scorer: &'a dyn Scorer,
     runner: &'a Runner<'a>,
     code: &'a Code,
@@ -46,7 +48,8 @@ pub(super) fn with<T>(
     let clock = Clock::start();
     let config = Config::load(&request.overrides)?;
     let (corpus, notices) = cases::load(&config)?;
-    let places = select(&corpus, &request.only)?;
+    let chosen = select(&corpus, &request.only)?;
+    let places = share(&corpus, &chosen, request.shard);
     let scorer = score::of(&config.scorer);
     let out = match &request.out {
         Some(out) => std::path::absolute(out)?,
@@ -58,6 +61,7 @@ pub(super) fn with<T>(
         config: &config,
         corpus: &corpus,
         places: &places,
+        begins: chosen.first() == places.first(),
         scorer: &*scorer,
     };
     let plans = evidence::plan(&survey);
@@ -79,6 +83,7 @@ pub(super) fn with<T>(
         out: &out,
         measurement: Measurement::new(&survey, &plans, &runner),
         corpus: &corpus,
+        chosen: chosen.len(),
         scorer: &*scorer,
         runner: &runner,
         code: &code,
@@ -121,10 +126,16 @@ impl Stage<'_> {
             ending: evidence.ending,
             seed: self.config.seed,
             only: self.request.only.clone(),
+            shard: self.request.shard.map(|shard| Share {
+                index: shard.index,
+                count: shard.count,
+                cases: self.chosen,
+            }),
             decision_field: self.config.decision_field.as_str().to_owned(),
             governing_types: self.config.governing_types.clone(),
             scorer: self.scorer.id(),
             repeats: self.config.repeats.get(),
+            basis: Basis::of(self.config, self.corpus.cases.len()),
             fingerprints: Fingerprints {
                 cases: fingerprint(self.corpus),
                 config: self.config.measured(),
@@ -174,6 +185,15 @@ fn select(corpus: &Corpus, only: &[String]) -> anyhow::Result<Vec<usize>> {
     places.sort_unstable();
     places.dedup();
     Ok(places)
+}
+
+/// The cases among the chosen ones that fall into a shard.
+fn share(corpus: &Corpus, chosen: &[usize], shard: Option<Shard>) -> Vec<usize> {
+    let takes = |place: &usize| {
+        let name = &corpus.cases[*place].name;
+        shard.is_none_or(|shard| shard.takes(name))
+    };
+    chosen.iter().copied().filter(takes).collect()
 }
 
 /// What lies beside the pipeline and is none of its code: a change there changes no answer. The

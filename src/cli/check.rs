@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::progress;
+use crate::cases::Shard;
 use crate::check::{self, Checked, Mode, Request};
 use crate::config::Overrides;
 use crate::exit::{Exit, Misuse};
@@ -23,6 +24,10 @@ pub(super) struct CheckArgs {
     /// Measures this case only; the other cases still lend their units. May be repeated.
     #[arg(long, value_name = "CASE")]
     only: Vec<String>,
+    /// Measures one share of the cases, e.g. `3/8` for the third of eight; `kelvin merge` joins the
+    /// reports of all. The other cases still lend their units.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
     /// Seeds the choice of perturbations, instead of `seed` in the configuration.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -76,6 +81,7 @@ impl From<&CheckArgs> for Request {
         let CheckArgs {
             config,
             only,
+            shard,
             seed,
             jobs,
             out,
@@ -95,6 +101,7 @@ impl From<&CheckArgs> for Request {
                 ..Overrides::default()
             },
             only: only.clone(),
+            shard: *shard,
             out: out.clone(),
             mode: match (resume, dry_run) {
                 (true, _) => Mode::Resume,
