@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Context as _;
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{Entry, Files, is_under, real};
+use super::{Entry, Excluded, Files, real};
 use crate::digest::Digest;
 use crate::exit::Misuse;
 
@@ -19,7 +19,7 @@ use crate::exit::Misuse;
 /// # Errors
 ///
 /// A [`Misuse`] where a glob names no file: the code could change without anybody noticing.
-pub(super) fn files(root: &Path, globs: &[String], exclude: &[PathBuf]) -> anyhow::Result<Files> {
+pub(super) fn files(root: &Path, globs: &[String], exclude: &Excluded) -> anyhow::Result<Files> {
     let root = &real(root);
     let mut files = Files::new();
     for glob in globs {
@@ -89,7 +89,7 @@ fn base(root: &Path, glob: &str) -> PathBuf {
 
 struct Walk<'a> {
     root: &'a Path,
-    exclude: &'a [PathBuf],
+    exclude: &'a Excluded,
     matcher: GlobMatcher,
     files: &'a mut Files,
     /// The folders above the one being listed, without links: a link to one of them is a circle.
@@ -104,7 +104,7 @@ impl Walk<'_> {
         let Ok(real) = path.canonicalize() else {
             return Ok(());
         };
-        if is_under(&real, self.exclude) || !self.within.insert(real.clone()) {
+        if self.exclude.has(&real) || !self.within.insert(real.clone()) {
             return Ok(());
         }
         let failed = || format!("failed to list `{}` for the fingerprint", path.display());
@@ -146,7 +146,7 @@ impl Walk<'_> {
             return Ok(());
         }
         self.found = true;
-        if is_under(real, self.exclude) {
+        if self.exclude.has(real) {
             return Ok(());
         }
         let bytes = fs::read(real).with_context(|| {

@@ -5,7 +5,7 @@
 mod globs;
 mod repository;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::{Digest, Fields};
@@ -44,7 +44,7 @@ struct Entry {
 /// A [`Misuse`](crate::exit::Misuse) where a glob names no file, any other error where a file that
 /// is named cannot be read. A repository that cannot be read is as good as none.
 pub(crate) fn code(root: &Path, globs: &[String], exclude: &[PathBuf]) -> anyhow::Result<Code> {
-    let exclude: Vec<PathBuf> = exclude.iter().map(|path| real(path)).collect();
+    let exclude = Excluded::new(exclude);
     let seen = repository::look(&real(root), &exclude);
     let digest = match globs {
         [] => seen
@@ -83,9 +83,19 @@ fn real(path: &Path) -> PathBuf {
     path
 }
 
-/// Whether a path is one of these or lies below one.
-fn is_under(path: &Path, folders: &[PathBuf]) -> bool {
-    folders.iter().any(|folder| path.starts_with(folder))
+/// What is left out: a thousand cases among it, so a path is looked up and not compared with each.
+struct Excluded(BTreeSet<PathBuf>);
+
+impl Excluded {
+    /// These paths, absolute or not, without links.
+    fn new(paths: &[PathBuf]) -> Self {
+        Self(paths.iter().map(|path| real(path)).collect())
+    }
+
+    /// Whether a path is one of them or lies below one.
+    fn has(&self, path: &Path) -> bool {
+        path.ancestors().any(|above| self.0.contains(above))
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use git2::{
     Delta, DiffOptions, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryOpenFlags,
 };
 
-use super::{Entry, Files, is_under};
+use super::{Entry, Excluded, Files};
 
 /// What a repository tells.
 pub(super) struct Seen {
@@ -23,7 +23,7 @@ pub(super) struct Seen {
 }
 
 /// Looks at the repository that holds `root`; none where there is none with a work tree.
-pub(super) fn look(root: &Path, exclude: &[PathBuf]) -> Option<Seen> {
+pub(super) fn look(root: &Path, exclude: &Excluded) -> Option<Seen> {
     let repository = discover(root)?;
     let workdir = repository.workdir()?.to_path_buf();
     let head = repository
@@ -70,7 +70,7 @@ fn discover(folder: &Path) -> Option<Repository> {
 }
 
 struct Listing<'a> {
-    exclude: &'a [PathBuf],
+    exclude: &'a Excluded,
     files: Files,
     dirty: bool,
 }
@@ -96,7 +96,7 @@ impl Listing<'_> {
                 _ => "file",
             };
             let path = workdir.join(OsStr::from_bytes(&entry.path));
-            if is_under(&path, self.exclude) {
+            if self.exclude.has(&path) {
                 continue;
             }
             if kind == "submodule" && self.nested(&path, &[prefix, &entry.path].concat()) {
@@ -130,7 +130,7 @@ impl Listing<'_> {
                 continue;
             };
             let path = workdir.join(OsStr::from_bytes(name));
-            let is_excluded = is_under(&path, self.exclude);
+            let is_excluded = self.exclude.has(&path);
             self.dirty |= !(is_excluded && delta.status() == Delta::Untracked);
             if is_excluded || file.mode() == FileMode::Commit {
                 continue;
@@ -159,11 +159,13 @@ impl Listing<'_> {
     }
 
     /// Keeps untracked files under the excluded folders from being looked at, thousands of
-    /// outputs among them.
+    /// outputs among them. Files are not named: git would try each rule on each path.
     fn ignore_excluded(&self, repository: &Repository, workdir: &Path) -> Result<(), git2::Error> {
         let rules: Vec<String> = self
             .exclude
+            .0
             .iter()
+            .filter(|path| path.is_dir())
             .filter_map(|path| path.strip_prefix(workdir).ok()?.to_str())
             .filter(|path| !path.is_empty() && !path.contains('\n'))
             .map(|path| format!("/{}", escaped(path)))
