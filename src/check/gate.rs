@@ -60,7 +60,7 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
         stage.measure(&|_| true)?;
         let judgement = judge(request, stage, observer)?;
         let report = stage.report();
-        write::files(&report, stage.out, stage.measurement.inputs())?;
+        write::files(&report, stage.out, &stage.texts())?;
         let text = serde_json::to_vec_pretty(&judgement)?;
         file::write(&stage.out.join("gate.json"), &text)?;
         file::write(

@@ -2,6 +2,7 @@
 
 mod compute;
 mod gate;
+mod merge;
 mod stage;
 mod write;
 
@@ -15,6 +16,7 @@ use crate::probe::evidence::Forecast;
 use crate::report::Report;
 use crate::run::Observer;
 pub(crate) use gate::{GateRequest, configuration, gate};
+pub(crate) use merge::{MergeRequest, merge};
 
 /// What a person asks of a check.
 #[derive(Debug, Default)]
@@ -79,7 +81,7 @@ pub(crate) fn check(
     stage::with(request, observer, |stage| {
         stage.measure(proceed)?;
         let report = stage.report();
-        write::files(&report, stage.out, stage.measurement.inputs())?;
+        write::files(&report, stage.out, &stage.texts())?;
         Ok(Checked {
             report,
             out: stage.out.to_path_buf(),

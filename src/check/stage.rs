@@ -1,5 +1,6 @@
 //! What a check works with: configuration, cases, variants, runner, all in place.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -104,6 +105,12 @@ impl Stage<'_> {
     /// How many calls of the pipeline were made so far.
     pub(super) fn invocations(&self) -> usize {
         self.runner.cost().invocations
+    }
+
+    /// The texts of the inputs.
+    pub(super) fn texts(&self) -> impl Fn(&str, Option<&str>) -> Option<String> {
+        let inputs = self.measurement.inputs();
+        |case, variant| inputs.find(case, variant).map(Cow::into_owned)
     }
 
     /// The places of cases by their names.
@@ -223,7 +230,8 @@ fn fingerprint(corpus: &Corpus) -> Digest {
         .digest()
 }
 
-fn assemble(run: Run, evidence: Evidence, mut notices: Vec<Notice>) -> Report {
+/// Joins what was measured with what is told of it.
+pub(super) fn assemble(run: Run, evidence: Evidence, mut notices: Vec<Notice>) -> Report {
     notices.extend(evidence.notices);
     for (id, metric) in &evidence.metrics {
         if let (None, Some(reason), true) = (metric.value, &metric.reason, metric.gated) {

@@ -59,7 +59,7 @@ pub(super) struct CheckArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// The report for a terminal.
     Text,
     /// The report as JSON, and nothing else.
@@ -166,7 +166,19 @@ pub(super) fn print(
     checked: &Checked,
     judgement: Option<&Judgement>,
 ) -> anyhow::Result<()> {
-    let text = match args.format {
+    if args.format == Format::Text && args.log_format == LogFormat::Json {
+        return Ok(());
+    }
+    show(args.format, checked, judgement)
+}
+
+/// Prints a report in a format, or the verdict on it.
+pub(super) fn show(
+    format: Format,
+    checked: &Checked,
+    judgement: Option<&Judgement>,
+) -> anyhow::Result<()> {
+    let text = match format {
         Format::Json => {
             if let Some(judgement) = judgement {
                 super::say(&(serde_json::to_string_pretty(judgement)? + "\n"));
@@ -180,7 +192,6 @@ pub(super) fn print(
             Some(judgement) => judgement.markdown(&checked.report).into_bytes(),
             None => report::markdown::render(&checked.report).into_bytes(),
         },
-        Format::Text if args.log_format == LogFormat::Json => return Ok(()),
         Format::Text => {
             let folder = shown(&checked.out);
             let mut page = report::terminal::render(&checked.report, &folder, style());

@@ -17,7 +17,6 @@ use std::collections::BTreeMap;
 use crate::notice::Notice;
 use crate::probe::{CaseRecord, Ending, Metric};
 
-pub(crate) use inputs::Inputs;
 pub(crate) use measure::{Forecast, Measurement, Survey, plan, unusable_decision};
 pub(crate) use recompute::{Basis, Settings, recompute};
 
