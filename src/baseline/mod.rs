@@ -25,7 +25,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::report::Report;
+use crate::report::{Report, Share};
 use compare::Measured;
 
 /// What there is to compare with.
@@ -127,6 +127,7 @@ impl<'a> From<&'a Report> for Measured<'a> {
                 .map(|(name, case)| (name.as_str(), case.input))
                 .collect(),
             only: &report.run.only,
+            shard: report.run.shard.map(Share::shard),
         }
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod outline;
 pub(crate) mod prose;
 #[cfg(test)]
 mod prose_tests;
+mod shard;
 mod types;
 
 use std::collections::BTreeSet;
@@ -24,6 +25,7 @@ use crate::digest::Digest;
 use crate::exit::Misuse;
 use crate::notice::{Code, Notice};
 pub(crate) use markdown::{type_of, with_newline};
+pub(crate) use shard::Shard;
 
 /// All the cases of a run, sorted by name, with the unit types they hold.
 #[derive(Debug)]

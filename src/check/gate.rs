@@ -60,7 +60,7 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
         stage.measure(&|_| true)?;
         let judgement = judge(request, stage, observer)?;
         let report = stage.report();
-        write::files(&report, stage.out, stage.measurement.inputs())?;
+        write::files(&report, stage.out, &stage.texts())?;
         let text = serde_json::to_vec_pretty(&judgement)?;
         file::write(&stage.out.join("gate.json"), &text)?;
         file::write(
@@ -85,7 +85,8 @@ fn judge(
     let config = stage.config;
     let policy = Policy::of(&config.gate, config.baseline.require);
     let base_of = |repo: &_, commit, only: &[String], repeats| {
-        compute::commit(config, repo, commit, only, repeats, observer)
+        let which = (only, request.check.shard);
+        compute::commit(config, repo, commit, which, repeats, observer)
     };
     let compute = |repo: &_, commit| base_of(repo, commit, &[], config.repeats);
     let name = configuration(config);

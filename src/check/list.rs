@@ -45,12 +45,14 @@ pub(crate) struct Listed {
 pub(crate) fn list(request: &Request) -> anyhow::Result<Listing> {
     let config = Config::load(&request.overrides)?;
     let (corpus, mut notices) = cases::load(&config)?;
-    let places = stage::select(&corpus, &request.only)?;
+    let chosen = stage::select(&corpus, &request.only)?;
+    let places = stage::share(&corpus, &chosen, request.shard);
     let scorer = score::of(&config.scorer);
     let plans = evidence::plan(&Survey {
         config: &config,
         corpus: &corpus,
         places: &places,
+        begins: chosen.first() == places.first(),
         scorer: &*scorer,
     });
     let repeats = config.repeats.get();

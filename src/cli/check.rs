@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::progress;
+use crate::cases::Shard;
 use crate::check::{self, Checked, Mode, Request};
 use crate::config::Overrides;
 use crate::exit::{Exit, Misuse};
@@ -23,6 +24,10 @@ pub(super) struct CheckArgs {
     /// Measures this case only; the other cases still lend their units. May be repeated.
     #[arg(long, value_name = "CASE")]
     only: Vec<String>,
+    /// Measures one share of the cases, e.g. `3/8` for the third of eight; `kelvin merge` joins the
+    /// reports of all. The other cases still lend their units.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
     /// Seeds the choice of perturbations, instead of `seed` in the configuration.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -57,7 +62,7 @@ pub(super) struct CheckArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// The report for a terminal.
     Text,
     /// The report as JSON, and nothing else.
@@ -79,6 +84,7 @@ impl From<&CheckArgs> for Request {
         let CheckArgs {
             config,
             only,
+            shard,
             seed,
             jobs,
             out,
@@ -99,6 +105,7 @@ impl From<&CheckArgs> for Request {
                 ..Overrides::default()
             },
             only: only.clone(),
+            shard: *shard,
             out: out.clone(),
             mode: match (resume, dry_run) {
                 (true, _) => Mode::Resume,
@@ -193,7 +200,19 @@ pub(super) fn print(
     checked: &Checked,
     judgement: Option<&Judgement>,
 ) -> anyhow::Result<()> {
-    let text = match args.format {
+    if args.format == Format::Text && args.log_format == LogFormat::Json {
+        return Ok(());
+    }
+    show(args.format, checked, judgement)
+}
+
+/// Prints a report in a format, or the verdict on it.
+pub(super) fn show(
+    format: Format,
+    checked: &Checked,
+    judgement: Option<&Judgement>,
+) -> anyhow::Result<()> {
+    let text = match format {
         Format::Json => {
             if let Some(judgement) = judgement {
                 super::say(&(serde_json::to_string_pretty(judgement)? + "\n"));
@@ -207,7 +226,6 @@ pub(super) fn print(
             Some(judgement) => judgement.markdown(&checked.report).into_bytes(),
             None => report::markdown::render(&checked.report).into_bytes(),
         },
-        Format::Text if args.log_format == LogFormat::Json => return Ok(()),
         Format::Text => {
             let folder = shown(&checked.out);
             let mut page = report::terminal::render(&checked.report, &folder, style());

@@ -14,4 +14,4 @@ mod fixture;
 #[cfg(test)]
 mod schema_tests;
 
-pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session};
+pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session, Share};

@@ -221,6 +221,23 @@ impl Observer for Silent {
     fn event(&self, _: &Event<'_>) {}
 }
 
+/// Takes hold of an output folder and empties it; it is ours until the value is dropped.
+///
+/// # Errors
+///
+/// A [`Misuse`](crate::exit::Misuse) where the folder is not ours or a run holds it.
+pub(crate) fn claim(out: &Path) -> anyhow::Result<Claim> {
+    let tree = tree::Tree::lock(out)?;
+    tree.clear()?;
+    Ok(Claim { _tree: tree })
+}
+
+/// Holds an output folder.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    _tree: tree::Tree,
+}
+
 /// From here on a signal that asks to stop is noted, and ends whatever waits, rather than the
 /// process: a prompt can put the terminal back as it was.
 ///

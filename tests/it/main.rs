@@ -21,5 +21,8 @@ mod gate;
 /// Defects of the peer that no other file shows absent.
 mod peer;
 
+/// Runs that are spread over several machines, and joined again.
+mod shards;
+
 /// The command line: exit codes, formats, messages.
 mod command_line;

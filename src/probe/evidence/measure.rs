@@ -10,7 +10,6 @@ use super::schedule::{self, Outcomes, Rounds};
 use super::{Evidence, records};
 use crate::cases::Corpus;
 use crate::config::Config;
-use crate::notice::{Code, Notice};
 use crate::perturb::{self, Peers, Plan, Subject};
 use crate::probe::Ending;
 use crate::run::{Failure, FailureKind, Runner, Task};
@@ -24,6 +23,9 @@ pub(crate) struct Survey<'a> {
     pub(crate) corpus: &'a Corpus,
     /// The places of the cases to measure, ascending.
     pub(crate) places: &'a [usize],
+    /// Whether the first of them is the first of all that were asked for; another shard may have
+    /// that one.
+    pub(crate) begins: bool,
     /// Compares decisions.
     pub(crate) scorer: &'a dyn Scorer,
 }
@@ -118,7 +120,8 @@ impl<'a> Measurement<'a> {
             return Ok(());
         }
         self.run_tasks("variants", tasks)?;
-        self.ending = match (self.runner.interrupted(), answered.is_empty()) {
+        let failed = answered.is_empty() && !self.survey.places.is_empty();
+        self.ending = match (self.runner.interrupted(), failed) {
             (true, _) => Ending::Interrupted,
             (false, true) => Ending::Failed,
             (false, false) => Ending::Complete,
@@ -164,21 +167,13 @@ impl<'a> Measurement<'a> {
 
     /// What has been measured so far.
     pub(crate) fn evidence(&self) -> Evidence {
-        let mut evidence = records::tell(
+        records::tell(
             self.survey,
             self.plans,
             &self.rounds,
             &self.outcomes,
             self.ending,
-        );
-        if self.ending == Ending::Interrupted {
-            evidence.notices.push(Notice::new(
-                Code::Interrupted,
-                "the run was stopped before its end; the figures cover what had finished, and \
-                 `--resume` goes on from there",
-            ));
-        }
-        evidence
+        )
     }
 
     /// The texts of the inputs.
@@ -224,9 +219,10 @@ impl<'a> Measurement<'a> {
     }
 
     /// A pipeline that answers without a usable decision is configured wrongly: every further
-    /// invocation would be paid for nothing.
+    /// invocation would be paid for nothing. Of several shards only the one with the first case
+    /// says so, because a run without shards would ask no other case.
     fn refuse_unusable_decision(&self, first: &[Task]) -> anyhow::Result<()> {
-        let Some(task) = first.first() else {
+        let Some(task) = first.first().filter(|_| self.survey.begins) else {
             return Ok(());
         };
         let outcome = self.outcomes.get(&task.case, None, 1);
