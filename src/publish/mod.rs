@@ -3,6 +3,8 @@
 //! Renderers are pure: a [`Publication`] in, text out. Posting is best effort, in an order that never
 //! loses the verdict.
 
+pub(crate) mod post;
+
 use std::path::Path;
 
 use crate::gate::Judgement;
