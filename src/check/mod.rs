@@ -4,6 +4,7 @@ mod compute;
 mod gate;
 mod list;
 mod merge;
+mod save;
 mod stage;
 mod write;
 
@@ -19,6 +20,7 @@ use crate::run::Observer;
 pub(crate) use gate::{GateRequest, configuration, gate};
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
+pub(crate) use save::{finished, save};
 
 /// What a person asks of a check.
 #[derive(Debug, Default)]

@@ -12,6 +12,7 @@ mod pace;
 mod pool;
 mod retry;
 mod runner;
+mod setup;
 mod signal;
 mod tail;
 mod template;
@@ -28,6 +29,7 @@ use serde_json::Value;
 
 pub(crate) use clock::Clock;
 pub(crate) use runner::{Runner, Settings, Start};
+pub(crate) use setup::setup;
 
 /// The system under test, invoked on one input.
 pub(crate) trait Pipeline: Sync {
