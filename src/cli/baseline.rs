@@ -64,6 +64,12 @@ fn save(args: &SaveArgs) -> anyhow::Result<Exit> {
     let report = report::json::read(&bytes)
         .with_context(|| format!("`{}` cannot be a baseline", path.display()))?;
     let refuse = |what: &str, help: &str| Err(Misuse::new(what.to_owned()).help(help).into());
+    if let Some(share) = report.run.shard {
+        return refuse(
+            &format!("the report is that of shard {}", share.shard()),
+            "join all shards with `kelvin merge`, and save what it writes",
+        );
+    }
     if report.run.ending != Ending::Complete || !report.run.only.is_empty() {
         return refuse(
             "the report is not of a whole check",

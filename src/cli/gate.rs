@@ -22,6 +22,15 @@ pub(super) struct GateArgs {
     /// Runs doubtful cases again, within the budget of the configuration.
     #[arg(long)]
     rerun: bool,
+    /// Judges this report, such as one that `kelvin merge` has written, and runs nothing.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "rerun", "only", "shard", "seed", "jobs", "no_cache", "resume", "dry_run", "confirm",
+        ]
+    )]
+    report: Option<PathBuf>,
     /// The payload of a GitHub event, which says where the change begins [default: the one that
     /// `GITHUB_EVENT_PATH` names].
     #[arg(long, value_name = "FILE")]
@@ -39,6 +48,7 @@ pub(super) fn main(args: &GateArgs) -> anyhow::Result<Exit> {
         check: (&args.check).into(),
         hint,
         rerun: args.rerun,
+        report: args.report.clone(),
     };
     if args.check.is_dry_run() {
         return Err(Misuse::new("there is nothing to gate in a dry run").into());

@@ -9,7 +9,7 @@ use crate::project::{CONSTANT, FIRST_UNIT, GROUNDED, Project, Said};
 use crate::server::Server;
 
 /// Runs git where nothing of this machine's configuration counts.
-fn git(folder: &Path, arguments: &[&str]) -> String {
+pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .arg("-C")
         .arg(folder)
@@ -33,7 +33,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// A project in a repository, pushed to a remote.
-fn pushed(remote: &str, script: &str) -> Project {
+pub(crate) fn pushed(remote: &str, script: &str) -> Project {
     let project = Project::new(script);
     project.write(".gitignore", "/kelvin/\n");
     git(
@@ -50,7 +50,7 @@ fn pushed(remote: &str, script: &str) -> Project {
     project
 }
 
-fn commit(project: &Project, message: &str) -> String {
+pub(crate) fn commit(project: &Project, message: &str) -> String {
     git(project.root(), &["add", "--all"]);
     git(
         project.root(),
@@ -60,7 +60,7 @@ fn commit(project: &Project, message: &str) -> String {
 }
 
 /// A bare repository in a folder, and its address.
-fn bare() -> (TempDir, String) {
+pub(crate) fn bare() -> (TempDir, String) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     git(
         folder.path(),
@@ -70,18 +70,18 @@ fn bare() -> (TempDir, String) {
     (folder, url)
 }
 
-fn save(project: &Project) {
+pub(crate) fn save(project: &Project) {
     project.check();
     project.kelvin(&["baseline", "save"]).expect(0);
 }
 
-fn branch(project: &Project, name: &str, script: &str) {
+pub(crate) fn branch(project: &Project, name: &str, script: &str) {
     git(project.root(), &["checkout", "--quiet", "-b", name]);
     project.write("pipeline.sh", script);
     commit(project, name);
 }
 
-fn verdict(project: &Project, said: &Said) -> Value {
+pub(crate) fn verdict(project: &Project, said: &Said) -> Value {
     let judgement = project.json("kelvin/gate.json");
     // The words, the exit code and the JSON always agree.
     let passed = judgement["passed"].as_bool().expect("a boolean");
