@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use super::error::{Error, Refusal, Surface};
-use super::wire::{self, Answer};
+use super::wire::{self, Answer, Broken};
 use crate::report::safe;
 
 /// The most requests of one run, retries included.
@@ -206,9 +206,12 @@ impl Client {
                     let wait = refusal.wait.map(Duration::from_secs);
                     (Error::Refused(refusal), again.then_some(wait))
                 }
-                Err(why) => {
-                    let why = self.without_token(&why);
+                Err(broken) => {
+                    let why = self.without_token(&broken.why);
                     let surface = call.surface;
+                    if broken.lasting {
+                        return Err(Error::Unreadable { surface, why });
+                    }
                     let error = Error::Unreachable { surface, why };
                     (error, call.repeatable.then_some(None))
                 }
@@ -227,7 +230,7 @@ impl Client {
     }
 
     /// Sends a request once; the outer error is the limit of the run.
-    fn once(&self, call: &Call<'_>) -> Result<Result<Answer, String>, Error> {
+    fn once(&self, call: &Call<'_>) -> Result<Result<Answer, Broken>, Error> {
         if self.sent.fetch_add(1, Ordering::Relaxed) >= MOST_REQUESTS {
             self.sent.fetch_sub(1, Ordering::Relaxed);
             return Err(Error::Spent(call.surface));

@@ -17,3 +17,11 @@ pub(crate) use client::{Access, Client, MOST_REQUESTS};
 pub(crate) use comments::Comment;
 pub(crate) use error::{Error, Refusal, Surface};
 pub(crate) use pulls::{Account, PullRequest, Repository};
+
+/// A GitHub on loopback, which the tests of other modules use too.
+#[cfg(test)]
+#[path = "../../tests/it/github/mod.rs"]
+pub(crate) mod fake;
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -12,6 +12,9 @@ mod disk;
 /// Failures, signals and runs that were cut off.
 mod stopped;
 
+/// A GitHub on loopback.
+mod github;
+
 /// A git server on loopback.
 mod server;
 
@@ -23,7 +26,6 @@ mod gate;
 
 /// Owners, work trees and environments that a repository may have.
 mod workspace;
-
 
 /// Defects of the peer that no other file shows absent.
 mod peer;
