@@ -96,6 +96,7 @@ fn judge(
     let compute = |repo: &_, commit| base_of(repo, commit, &[], config.repeats);
     let name = configuration(config);
     let found = baseline::find(&Search {
+        artifacts: None,
         settings: &config.baseline,
         root: &config.root,
         configuration: &name,

@@ -3,6 +3,7 @@
 //! Everything that talks to it is best effort for its caller: a refusal says which permission or
 //! mode would help, and never becomes a verdict.
 
+mod archive;
 mod artifacts;
 mod checks;
 mod client;
@@ -11,6 +12,7 @@ mod error;
 mod pulls;
 mod wire;
 
+pub(crate) use archive::{Archive, MOST_BYTES, pack};
 pub(crate) use artifacts::{Artifact, Origin, Run};
 pub(crate) use checks::{CheckRun, Remark};
 pub(crate) use client::{Access, Client, MOST_REQUESTS};
