@@ -1,6 +1,7 @@
 //! The spine: every stage once, in order.
 
 mod compute;
+mod finished;
 mod gate;
 mod list;
 mod merge;

@@ -46,13 +46,16 @@ pub(crate) fn finished(config: &Config, path: Option<&Path>) -> anyhow::Result<R
 /// the branch cannot be written.
 pub(crate) fn save(config: &Config, report: &Report, allow_dirty: bool) -> anyhow::Result<Saved> {
     let refuse = |what: &str, help: &str| Err(Misuse::new(what.to_owned()).help(help).into());
-    if report.run.ending != Ending::Complete
-        || !report.run.only.is_empty()
-        || report.run.shard.is_some()
-    {
+    if let Some(share) = report.run.shard {
+        return refuse(
+            &format!("the report is that of shard {}", share.shard()),
+            "join all shards with `kelvin merge`, and save what it writes",
+        );
+    }
+    if report.run.ending != Ending::Complete || !report.run.only.is_empty() {
         return refuse(
             "the report is not of a whole check",
-            "run `kelvin check` to its end, without `--only` and `--shard`",
+            "run `kelvin check` to its end, without `--only`",
         );
     }
     let repo = baseline::open(&config.root)?;

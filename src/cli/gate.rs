@@ -25,6 +25,15 @@ pub(super) struct GateArgs {
     /// Runs doubtful cases again, within the budget of the configuration.
     #[arg(long)]
     rerun: bool,
+    /// Judges this report, such as one that `kelvin merge` has written, and runs nothing.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "rerun", "only", "shard", "seed", "jobs", "no_cache", "resume", "dry_run", "confirm",
+        ]
+    )]
+    report: Option<PathBuf>,
     /// The payload of a GitHub event, which says where the change begins [default: the one that
     /// `GITHUB_EVENT_PATH` names].
     #[arg(long, value_name = "FILE")]
@@ -123,6 +132,7 @@ pub(super) fn main(args: &GateArgs) -> anyhow::Result<Exit> {
         check: (&args.check).into(),
         hint,
         rerun: args.rerun,
+        report: args.report.clone(),
         ..GateRequest::default()
     };
     args.options.apply(&mut request);

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::project::{CONSTANT, FIRST_UNIT, GROUNDED, Project};
+use crate::repository;
+use crate::project::{CONSTANT, FIRST_UNIT, GROUNDED, Project, counting};
 
 /// Everything that can be told of a run: every kind, repeats, replays.
 const EVERYTHING: &str = "repeats: 3\nnoise_floor: {replications: 4}\nperturbations:\n  enable: [swap_condition, \
@@ -175,7 +176,7 @@ fn so_it_is_for_a_choice_of_cases() {
 
 #[test]
 fn an_empty_shard_is_a_report_that_measured_nothing() {
-    let project = Project::new(&crate::project::counting(GROUNDED));
+    let project = Project::new(&counting(GROUNDED));
     // None of the four falls into the first of eight.
     project
         .kelvin(&["check", "--shard", "1/8", "--format", "json"])
@@ -424,4 +425,92 @@ fn the_number_of_a_shard_is_checked() {
             .stderr;
         assert!(said.contains("such as `3/8`"), "{said}");
     }
+}
+
+/// A project with a saved baseline, and a change of the pipeline on a branch.
+fn changed(remote: &str, script: &str) -> Project {
+    let project = repository::pushed(remote, GROUNDED);
+    project.write(".gitignore", "/kelvin/\n/shards/\n/calls\n");
+    repository::commit(&project, "ignore");
+    repository::git(project.root(), &["push", "--quiet", "origin", "main"]);
+    repository::save(&project);
+    repository::branch(&project, "change", script);
+    project
+}
+
+#[test]
+fn a_joined_report_is_judged_like_a_run_of_its_own_and_nothing_is_run() {
+    for (script, code) in [(CONSTANT, 3), (GROUNDED, 0)] {
+        let (_remote, url) = repository::bare();
+        let project = changed(&url, &counting(script));
+        let said = project.kelvin(&["gate"]).expect(code);
+        let whole = repository::verdict(&project, &said);
+        run_shards(&project, 3, &[]);
+        merge(&project);
+        let calls = project.calls();
+        let said = project
+            .kelvin(&["gate", "--report", "kelvin/report.json"])
+            .expect(code);
+        assert_eq!(project.calls(), calls, "nothing was run");
+        let mut joined = repository::verdict(&project, &said);
+        let told = joined["differences"].as_array_mut().expect("a list");
+        let sentence = told.pop().expect("it is told");
+        assert!(
+            sentence
+                .as_str()
+                .expect("text")
+                .contains("no case was run again"),
+            "{sentence}"
+        );
+        assert_eq!(joined, whole);
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_judged_as_it_is_is_refused() {
+    let (_remote, url) = repository::bare();
+    let project = changed(&url, CONSTANT);
+    run_shards(&project, 2, &[]);
+    let judged = |report: &str, more: &[&str]| {
+        let all = [&["gate", "--report", report], more].concat();
+        project.kelvin(&all).expect(1).stderr
+    };
+    let said = judged("shards/2/report.json", &[]);
+    assert!(said.contains("shard 2/2, not of a whole run"), "{said}");
+    assert!(said.contains("kelvin merge"), "{said}");
+    assert!(judged("nowhere.json", &[]).contains("nowhere.json"));
+    assert!(judged("kelvin.yaml", &[]).contains("unusable"));
+    for more in [&["--rerun"][..], &["--seed", "1"], &["--shard", "1/2"]] {
+        assert!(judged("shards/2/report.json", more).contains("cannot be used with"));
+    }
+    let said = project
+        .kelvin(&["baseline", "save", "--report", "shards/2/report.json"])
+        .expect(1)
+        .stderr;
+    assert!(said.contains("that of shard 2/2"), "{said}");
+}
+
+#[test]
+fn a_gate_on_a_shard_compares_its_share_alone() {
+    let (_remote, url) = repository::bare();
+    // Worse in one case, which falls into the third of eight shards.
+    let worse = format!(
+        "grep -q 'Request birch\\|team asks for room 1' \"$1\" && {{ {CONSTANT}\nexit; }}\n{GROUNDED}"
+    );
+    let project = changed(&url, &worse);
+    let other = project.kelvin(&["gate", "--shard", "6/8"]);
+    let other = repository::verdict(&project, &other);
+    let cases = other["cases"].as_array().expect("a list");
+    assert!(
+        cases.iter().all(|case| case["case"] == "cedar"),
+        "only its own: {cases:?}"
+    );
+    let said = project.kelvin(&["gate", "--shard", "3/8"]);
+    let judgement = repository::verdict(&project, &said);
+    let cases = judgement["cases"].as_array().expect("a list");
+    assert!(!cases.is_empty());
+    assert!(
+        cases.iter().all(|case| case["case"] == "birch"),
+        "{cases:?}"
+    );
 }
