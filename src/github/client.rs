@@ -323,7 +323,7 @@ fn has_next(answer: &Answer) -> bool {
 }
 
 /// A number from 0 to 1. It decides how long is waited and nothing else, so that it may differ.
-fn chance() -> f64 {
+pub(super) fn chance() -> f64 {
     let word = RandomState::new().hash_one(0_u8);
     f64::from((word >> 40) as u32) / f64::from(1 << 24)
 }
