@@ -22,7 +22,7 @@ pub(crate) const MOST_REQUESTS: usize = 60;
 /// How often one request is sent.
 const ATTEMPTS: u32 = 4;
 /// The longest wait that a limit may ask for; GitHub's own advice for a secondary limit is a minute.
-const LONGEST_WAIT: u64 = 90;
+pub(super) const LONGEST_WAIT: u64 = 90;
 /// What is waited where a limit was reached and GitHub does not say how long.
 const UNSAID_WAIT: u64 = 60;
 /// The longest answer in JSON: a page of a hundred full comments fits twice.

@@ -23,3 +23,35 @@ pub(crate) fn client(server: &Server, token: &str) -> (Client, Arc<Mutex<Vec<Dur
         .pausing(move |wait| kept.lock().expect("no test panics with it").push(wait));
     (client, waits)
 }
+
+/// What the page about GitHub claims, the code does.
+#[test]
+fn the_documented_permissions_and_limits_are_those_of_the_code() {
+    use super::Surface::{Artifact, CheckRun, Comment, PullRequest, Repository, WorkflowRun};
+    let page = include_str!("../../../docs/github.md");
+    for surface in [
+        Comment,
+        CheckRun,
+        PullRequest,
+        WorkflowRun,
+        Artifact,
+        Repository,
+    ] {
+        let name = surface.to_string();
+        let name = name.trim_start_matches("the ");
+        let permission = surface.permission().expect("it needs one");
+        let documented = page.lines().any(|line| {
+            line.starts_with(&format!("| {name} |"))
+                && line.ends_with(&format!("| `{permission}` |"))
+        });
+        assert!(documented, "{name}: {permission}");
+    }
+    let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for claim in [
+        format!("at most {} requests", super::MOST_REQUESTS),
+        format!("at most {} MiB", super::MOST_BYTES / 1024 / 1024),
+        format!("up to {} seconds", super::client::LONGEST_WAIT),
+    ] {
+        assert!(flat.contains(&claim), "{claim}");
+    }
+}
