@@ -21,6 +21,9 @@ mod gate;
 /// Defects of the peer that no other file shows absent.
 mod peer;
 
+/// What a run would lack.
+mod doctor;
+
 /// Runs that are spread over several machines, and joined again.
 mod shards;
 
