@@ -25,6 +25,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("git2", &["digest", "baseline"]),
     ("octocrab", &["github"]),
     ("tokio", &["github"]),
+    ("http", &["github"]),
+    ("http_body_util", &["github"]),
     ("zip", &["github"]),
     ("rusqlite", &["history"]),
     ("rustix", &["run"]),

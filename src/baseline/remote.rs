@@ -6,10 +6,25 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
+/// What a hook of git sets, and what would make git work on another repository than the one at hand.
+const OF_ANOTHER: [&str; 10] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_QUARANTINE_PATH",
+    "GIT_SHALLOW_FILE",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+];
+
 /// A remote of a repository.
 pub(crate) struct Remote<'a> {
     folder: &'a Path,
     name: String,
+    exists: bool,
 }
 
 impl<'a> Remote<'a> {
@@ -31,6 +46,7 @@ impl<'a> Remote<'a> {
         };
         Self {
             folder: repo.workdir().unwrap_or_else(|| repo.path()),
+            exists: names.contains(&name),
             name,
         }
     }
@@ -46,6 +62,7 @@ impl<'a> Remote<'a> {
     ///
     /// What git said, in one line.
     pub(crate) fn fetch(&self, what: &[&str], depth: Option<usize>) -> anyhow::Result<()> {
+        self.demand()?;
         let mut arguments = vec!["fetch".to_owned(), "--no-tags".into(), "--quiet".into()];
         match depth {
             Some(depth) => arguments.push(format!("--depth={depth}")),
@@ -68,6 +85,7 @@ impl<'a> Remote<'a> {
         branch: &str,
         seen: Option<git2::Oid>,
     ) -> anyhow::Result<()> {
+        self.demand()?;
         let seen = seen.map(|commit| commit.to_string()).unwrap_or_default();
         let pushed = self.git(&[
             "push".into(),
@@ -98,22 +116,45 @@ impl<'a> Remote<'a> {
         self.git(&["cat-file".into(), "blob".into(), blob.to_string()])
     }
 
+    fn demand(&self) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.exists,
+            "this repository has no remote `{0}`; add it with `git remote add {0} URL`",
+            self.name
+        );
+        Ok(())
+    }
+
     fn is_shallow(&self) -> bool {
         git2::Repository::open(self.folder).is_ok_and(|repo| repo.is_shallow())
     }
 
+    /// The setting by which git, too, takes a repository of another user that was opened on purpose.
+    fn trust(&self) -> Option<String> {
+        let error = git2::Repository::open(self.folder).err()?;
+        let folder = self.folder.canonicalize().ok()?;
+        (error.code() == git2::ErrorCode::Owner)
+            .then(|| format!("safe.directory={}", folder.display()))
+    }
+
     fn git(&self, arguments: &[String]) -> anyhow::Result<Vec<u8>> {
-        let output = Command::new("git")
+        let mut command = Command::new("git");
+        command
             .arg("-C")
             .arg(self.folder)
             .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
+            .args(self.trust().iter().flat_map(|trust| ["-c", trust.as_str()]))
             .args(arguments)
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("LC_ALL", "C")
             // A dead connection ends after half a minute instead of never.
             .env("GIT_HTTP_LOW_SPEED_LIMIT", "1")
             .env("GIT_HTTP_LOW_SPEED_TIME", "30")
-            .stdin(Stdio::null())
+            .stdin(Stdio::null());
+        for name in OF_ANOTHER {
+            command.env_remove(name);
+        }
+        let output = command
             .output()
             .context("failed to start `git`, which fetches and pushes; install it")?;
         if output.status.success() {

@@ -4,7 +4,9 @@ mod compute;
 pub(crate) mod doctor;
 mod finished;
 mod gate;
+mod list;
 mod merge;
+mod save;
 mod stage;
 mod write;
 
@@ -18,7 +20,9 @@ use crate::probe::evidence::Forecast;
 use crate::report::Report;
 use crate::run::Observer;
 pub(crate) use gate::{GateRequest, configuration, gate};
+pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
+pub(crate) use save::{finished, save};
 
 /// What a person asks of a check.
 #[derive(Debug, Default)]

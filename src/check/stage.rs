@@ -162,7 +162,7 @@ impl Stage<'_> {
 }
 
 /// The places of the cases that were asked for; all of them unless some were.
-fn select(corpus: &Corpus, only: &[String]) -> anyhow::Result<Vec<usize>> {
+pub(super) fn select(corpus: &Corpus, only: &[String]) -> anyhow::Result<Vec<usize>> {
     let names: BTreeMap<&str, usize> = corpus
         .cases
         .iter()
@@ -195,7 +195,7 @@ fn select(corpus: &Corpus, only: &[String]) -> anyhow::Result<Vec<usize>> {
 }
 
 /// The cases among the chosen ones that fall into a shard.
-fn share(corpus: &Corpus, chosen: &[usize], shard: Option<Shard>) -> Vec<usize> {
+pub(super) fn share(corpus: &Corpus, chosen: &[usize], shard: Option<Shard>) -> Vec<usize> {
     let takes = |place: &usize| {
         let name = &corpus.cases[*place].name;
         shard.is_none_or(|shard| shard.takes(name))

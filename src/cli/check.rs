@@ -46,6 +46,9 @@ pub(super) struct CheckArgs {
     /// Writes every input and runs nothing.
     #[arg(long)]
     dry_run: bool,
+    /// Lists every variant and how many invocations there are, writes nothing and runs nothing.
+    #[arg(long, conflicts_with_all = ["dry_run", "resume"])]
+    list: bool,
     /// After the baselines, shows what the rest will cost and asks.
     #[arg(long, conflicts_with = "dry_run")]
     confirm: bool,
@@ -88,6 +91,7 @@ impl From<&CheckArgs> for Request {
             no_cache,
             resume,
             dry_run,
+            list: _,
             confirm: _,
             format: _,
             log_format: _,
@@ -114,6 +118,9 @@ impl From<&CheckArgs> for Request {
 
 /// Runs `kelvin check`.
 pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
+    if args.list {
+        return list(args);
+    }
     let asks = args.confirm;
     if asks && !std::io::stdin().is_terminal() {
         return Err(Misuse::new(
@@ -130,6 +137,33 @@ pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
     let checked = checked?;
     print(args, &checked, None)?;
     Ok(checked.exit())
+}
+
+/// Prints what would be run.
+fn list(args: &CheckArgs) -> anyhow::Result<Exit> {
+    let listing = check::list(&args.into())?;
+    let mut page = String::new();
+    match args.format {
+        Format::Json => page = serde_json::to_string_pretty(&listing)? + "\n",
+        Format::Text | Format::Markdown => {
+            for variant in &listing.variants {
+                let case = report::safe::line(&variant.case);
+                page.extend([&*case, "\t", &variant.variant, "\n"]);
+            }
+            for notice in &listing.notices {
+                page.extend(["# ", &*report::safe::line(&notice.text), "\n"]);
+            }
+            let total: usize = listing.invocations.values().sum();
+            let kinds: Vec<String> = listing
+                .invocations
+                .iter()
+                .map(|(kind, count)| format!("{count} {kind}"))
+                .collect();
+            page.push_str(&format!("# {total} invocations: {}\n", kinds.join(", ")));
+        }
+    }
+    super::say(&page);
+    Ok(Exit::Passed)
 }
 
 /// Asks on the terminal; anything but a clear yes is a no.
@@ -156,7 +190,7 @@ impl CheckArgs {
 
     /// Whether nothing is to be run.
     pub(super) const fn is_dry_run(&self) -> bool {
-        self.dry_run
+        self.dry_run || self.list
     }
 }
 

@@ -2,3 +2,18 @@
 //!
 //! Everything that talks to it is best effort for its caller: a refusal says which permission or
 //! mode would help, and never becomes a verdict.
+
+mod artifacts;
+mod checks;
+mod client;
+mod comments;
+mod error;
+mod pulls;
+mod wire;
+
+pub(crate) use artifacts::{Artifact, Origin, Run};
+pub(crate) use checks::{CheckRun, Remark};
+pub(crate) use client::{Access, Client, MOST_REQUESTS};
+pub(crate) use comments::Comment;
+pub(crate) use error::{Error, Refusal, Surface};
+pub(crate) use pulls::{Account, PullRequest, Repository};

@@ -3,6 +3,9 @@
 //! Renderers are pure: a [`Publication`] in, text out. Posting is best effort, in an order that never
 //! loses the verdict.
 
+pub(crate) mod event;
+pub(crate) mod post;
+
 use std::path::Path;
 
 use crate::gate::Judgement;
@@ -36,8 +39,14 @@ pub(crate) struct Context {
     pub(crate) head_sha: String,
     /// Whether the head is in another repository, or the actor may not write: nothing can be posted.
     pub(crate) read_only: bool,
+    /// Whether the head of the pull request is in another repository.
+    pub(crate) is_fork: bool,
+    /// The branch that is checked; none for a tag or where the event names none.
+    pub(crate) branch: Option<String>,
     /// The workflow, by name.
     pub(crate) workflow: String,
+    /// The file of the workflow and its ref: `owner/name/.github/workflows/x.yml@ref`.
+    pub(crate) workflow_ref: String,
     /// The job, by id.
     pub(crate) job: String,
     /// The run and its attempt.

@@ -13,6 +13,7 @@ mod pace;
 mod pool;
 mod retry;
 mod runner;
+mod setup;
 mod signal;
 mod tail;
 mod template;
@@ -30,6 +31,7 @@ use serde_json::Value;
 pub(crate) use clock::Clock;
 pub(crate) use lookup::{free_bytes, look_up};
 pub(crate) use runner::{Runner, Settings, Start};
+pub(crate) use setup::setup;
 
 /// The system under test, invoked on one input.
 pub(crate) trait Pipeline: Sync {

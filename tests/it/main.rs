@@ -15,8 +15,15 @@ mod stopped;
 /// A git server on loopback.
 mod server;
 
+/// Repositories made with the system's git.
+mod repository;
+
 /// The gate on real repositories.
 mod gate;
+
+/// Owners, work trees and environments that a repository may have.
+mod workspace;
+
 
 /// Defects of the peer that no other file shows absent.
 mod peer;

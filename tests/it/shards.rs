@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::gate;
+use crate::repository;
 use crate::project::{CONSTANT, FIRST_UNIT, GROUNDED, Project, counting};
 
 /// Everything that can be told of a run: every kind, repeats, replays.
@@ -429,22 +429,22 @@ fn the_number_of_a_shard_is_checked() {
 
 /// A project with a saved baseline, and a change of the pipeline on a branch.
 fn changed(remote: &str, script: &str) -> Project {
-    let project = gate::pushed(remote, GROUNDED);
+    let project = repository::pushed(remote, GROUNDED);
     project.write(".gitignore", "/kelvin/\n/shards/\n/calls\n");
-    gate::commit(&project, "ignore");
-    gate::git(project.root(), &["push", "--quiet", "origin", "main"]);
-    gate::save(&project);
-    gate::branch(&project, "change", script);
+    repository::commit(&project, "ignore");
+    repository::git(project.root(), &["push", "--quiet", "origin", "main"]);
+    repository::save(&project);
+    repository::branch(&project, "change", script);
     project
 }
 
 #[test]
 fn a_joined_report_is_judged_like_a_run_of_its_own_and_nothing_is_run() {
     for (script, code) in [(CONSTANT, 3), (GROUNDED, 0)] {
-        let (_remote, url) = gate::bare();
+        let (_remote, url) = repository::bare();
         let project = changed(&url, &counting(script));
         let said = project.kelvin(&["gate"]).expect(code);
-        let whole = gate::verdict(&project, &said);
+        let whole = repository::verdict(&project, &said);
         run_shards(&project, 3, &[]);
         merge(&project);
         let calls = project.calls();
@@ -452,7 +452,7 @@ fn a_joined_report_is_judged_like_a_run_of_its_own_and_nothing_is_run() {
             .kelvin(&["gate", "--report", "kelvin/report.json"])
             .expect(code);
         assert_eq!(project.calls(), calls, "nothing was run");
-        let mut joined = gate::verdict(&project, &said);
+        let mut joined = repository::verdict(&project, &said);
         let told = joined["differences"].as_array_mut().expect("a list");
         let sentence = told.pop().expect("it is told");
         assert!(
@@ -468,7 +468,7 @@ fn a_joined_report_is_judged_like_a_run_of_its_own_and_nothing_is_run() {
 
 #[test]
 fn a_report_that_cannot_be_judged_as_it_is_is_refused() {
-    let (_remote, url) = gate::bare();
+    let (_remote, url) = repository::bare();
     let project = changed(&url, CONSTANT);
     run_shards(&project, 2, &[]);
     let judged = |report: &str, more: &[&str]| {
@@ -492,21 +492,21 @@ fn a_report_that_cannot_be_judged_as_it_is_is_refused() {
 
 #[test]
 fn a_gate_on_a_shard_compares_its_share_alone() {
-    let (_remote, url) = gate::bare();
+    let (_remote, url) = repository::bare();
     // Worse in one case, which falls into the third of eight shards.
     let worse = format!(
         "grep -q 'Request birch\\|team asks for room 1' \"$1\" && {{ {CONSTANT}\nexit; }}\n{GROUNDED}"
     );
     let project = changed(&url, &worse);
     let other = project.kelvin(&["gate", "--shard", "6/8"]);
-    let other = gate::verdict(&project, &other);
+    let other = repository::verdict(&project, &other);
     let cases = other["cases"].as_array().expect("a list");
     assert!(
         cases.iter().all(|case| case["case"] == "cedar"),
         "only its own: {cases:?}"
     );
     let said = project.kelvin(&["gate", "--shard", "3/8"]);
-    let judgement = gate::verdict(&project, &said);
+    let judgement = repository::verdict(&project, &said);
     let cases = judgement["cases"].as_array().expect("a list");
     assert!(!cases.is_empty());
     assert!(

@@ -1,6 +1,7 @@
 //! The course of a measurement: plan, first baseline, other baselines, variants.
 
 use std::collections::BTreeMap;
+use std::thread;
 
 use anyhow::anyhow;
 
@@ -41,19 +42,32 @@ pub(crate) struct Forecast {
 /// Plans the variants of every case of the survey, by its place.
 pub(crate) fn plan(survey: &Survey<'_>) -> BTreeMap<usize, Plan> {
     let peers = Peers::of(survey.corpus, survey.config);
-    survey
-        .places
-        .iter()
-        .map(|&at| {
-            let subject = Subject {
-                corpus: survey.corpus,
-                at,
-                config: survey.config,
-                peers: &peers,
-            };
-            (at, perturb::plan(&subject))
-        })
-        .collect()
+    let of = |&at: &usize| {
+        let subject = Subject {
+            corpus: survey.corpus,
+            at,
+            config: survey.config,
+            peers: &peers,
+        };
+        (at, perturb::plan(&subject))
+    };
+    // A plan depends on its case alone, so the number of threads changes nothing in it.
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let share = survey.places.len().div_ceil(threads).max(1);
+    thread::scope(|scope| {
+        let planners: Vec<_> = survey
+            .places
+            .chunks(share)
+            .map(|places| scope.spawn(|| places.iter().map(of).collect::<Vec<_>>()))
+            .collect();
+        planners
+            .into_iter()
+            .flat_map(|planner| match planner.join() {
+                Ok(plans) => plans,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+            .collect()
+    })
 }
 
 /// A measurement under way: what was planned, and what has been run of it.
