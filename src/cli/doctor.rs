@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::check::doctor::{self, Diagnosis, DoctorRequest, Status, Surroundings};
 use crate::config::Overrides;
 use crate::exit::Exit;
+use crate::github::{Access, Client};
 use crate::report::safe;
 
 /// The arguments of `kelvin doctor`.
@@ -47,6 +48,7 @@ pub(super) fn main(args: DoctorArgs) -> anyhow::Result<Exit> {
         event_name,
         format,
     } = args;
+    let client = client();
     let diagnosis = doctor::doctor(&DoctorRequest {
         overrides: Overrides {
             file: Some(config),
@@ -54,7 +56,7 @@ pub(super) fn main(args: DoctorArgs) -> anyhow::Result<Exit> {
         },
         out,
         surroundings: surroundings(event, event_name),
-        rights: None,
+        client: client.as_ref(),
     });
     super::say(&match format {
         Format::Json => serde_json::to_string_pretty(&diagnosis)? + "\n",
@@ -65,7 +67,6 @@ pub(super) fn main(args: DoctorArgs) -> anyhow::Result<Exit> {
 
 /// What the environment says; an argument says it better.
 fn surroundings(event: Option<PathBuf>, event_name: Option<String>) -> Surroundings {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let on_github = variable("GITHUB_ACTIONS").is_some();
     // Docker and Podman leave a mark; the image of the action says so itself.
     let marked = ["/.dockerenv", "/run/.containerenv"]
@@ -75,11 +76,32 @@ fn surroundings(event: Option<PathBuf>, event_name: Option<String>) -> Surroundi
         on_github,
         event: event_name.or_else(|| variable("GITHUB_EVENT_NAME")),
         payload: event.or_else(|| variable("GITHUB_EVENT_PATH").map(PathBuf::from)),
-        token: ["INPUT_TOKEN", "GITHUB_TOKEN"]
-            .iter()
-            .any(|name| variable(name).is_some()),
+        token: token().is_some(),
         in_container: variable("KELVIN_IN_CONTAINER").is_some() || (on_github && marked),
     }
+}
+
+/// A variable that is set to something.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// What a run would post with.
+fn token() -> Option<String> {
+    ["INPUT_TOKEN", "GITHUB_TOKEN"]
+        .iter()
+        .find_map(|name| variable(name))
+}
+
+/// A client, where the environment says whom to ask about what.
+fn client() -> Option<Client> {
+    let api_url = variable("GITHUB_API_URL")?;
+    let access = Access {
+        api_url: &api_url,
+        repository: &variable("GITHUB_REPOSITORY")?,
+        token: &token()?,
+    };
+    Client::new(&access).ok()
 }
 
 /// A line for each finding, with what to add below it.

@@ -1,10 +1,12 @@
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use crate::gate;
 use crate::project::{CONSTANT, Project, Said};
+use crate::repository;
 
 /// What the doctor finds of one subject.
 fn finding(said: &Said, subject: &str) -> Value {
@@ -47,6 +49,7 @@ fn expect(finding: &Value, status: &str, words: &[&str]) {
 fn on_github(project: &Project, base: &str, head: &str) -> Vec<(String, String)> {
     let payload = json!({
         "pull_request": {
+            "number": 7,
             "head": { "sha": head, "repo": { "full_name": "org/tool" } },
             "base": { "ref": base },
         },
@@ -58,7 +61,7 @@ fn on_github(project: &Project, base: &str, head: &str) -> Vec<(String, String)>
         ("GITHUB_ACTIONS", "true"),
         ("GITHUB_EVENT_NAME", "pull_request"),
         ("GITHUB_EVENT_PATH", &event),
-        ("GITHUB_TOKEN", "t"),
+        ("GITHUB_TOKEN", "ghs_0123456789abcdef"),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .to_vec()
@@ -71,9 +74,9 @@ fn borrowed(variables: &[(String, String)]) -> Vec<(&str, &str)> {
 
 #[test]
 fn where_nothing_is_missing_every_line_says_so_and_nothing_is_run() {
-    let (_remote, url) = gate::bare();
-    let project = gate::pushed(&url, &crate::project::counting(CONSTANT));
-    gate::save(&project);
+    let (_remote, url) = repository::bare();
+    let project = repository::pushed(&url, &crate::project::counting(CONSTANT));
+    repository::save(&project);
     let calls = project.calls();
     fs::remove_dir_all(project.path("kelvin")).expect("removed");
     let said = project.kelvin(&["doctor"]).expect(0);
@@ -104,8 +107,8 @@ fn where_nothing_is_missing_every_line_says_so_and_nothing_is_run() {
 
 #[test]
 fn a_misspelt_key_is_shown_with_every_other_problem_and_the_repository_is_looked_at() {
-    let (_remote, url) = gate::bare();
-    let project = gate::pushed(&url, CONSTANT);
+    let (_remote, url) = repository::bare();
+    let project = repository::pushed(&url, CONSTANT);
     project.config("repeat: 3\nscorer: exactly\n");
     let said = asked(&project, &[]);
     let config = finding(&said, "config");
@@ -183,7 +186,7 @@ fn without_a_repository_or_a_commit_the_checkout_is_missing() {
         "missing",
         &["no git repository", "actions/checkout"],
     );
-    gate::git(
+    repository::git(
         project.root(),
         &["init", "--quiet", "--initial-branch=work"],
     );
@@ -194,11 +197,11 @@ fn without_a_repository_or_a_commit_the_checkout_is_missing() {
 #[test]
 fn a_branch_without_a_remote_to_compare_with_needs_the_whole_history() {
     let project = Project::new(CONSTANT);
-    gate::git(
+    repository::git(
         project.root(),
         &["init", "--quiet", "--initial-branch=work"],
     );
-    gate::commit(&project, "base");
+    repository::commit(&project, "base");
     let said = asked(&project, &[]);
     expect(&finding(&said, "checkout"), "ok", &["whole history"]);
     expect(
@@ -207,7 +210,7 @@ fn a_branch_without_a_remote_to_compare_with_needs_the_whole_history() {
         &["default branch", "fetch-depth: 0"],
     );
     // With a default branch of its own there is a base, and no report for it yet.
-    gate::git(project.root(), &["branch", "main"]);
+    repository::git(project.root(), &["branch", "main"]);
     let said = asked(&project, &[]);
     expect(&finding(&said, "base"), "ok", &["merge base with `main`"]);
     expect(
@@ -225,15 +228,15 @@ fn a_branch_without_a_remote_to_compare_with_needs_the_whole_history() {
 
 #[test]
 fn a_shallow_clone_serves_as_long_as_its_remote_does() {
-    let (remote, url) = gate::bare();
-    let project = gate::pushed(&url, CONSTANT);
+    let (remote, url) = repository::bare();
+    let project = repository::pushed(&url, CONSTANT);
     for at in 0..3 {
-        gate::commit(&project, &format!("more {at}"));
+        repository::commit(&project, &format!("more {at}"));
     }
-    gate::git(project.root(), &["push", "--quiet", "origin", "main"]);
-    gate::branch(&project, "change", "exit 1");
-    gate::commit(&project, "change");
-    gate::git(project.root(), &["push", "--quiet", "origin", "change"]);
+    repository::git(project.root(), &["push", "--quiet", "origin", "main"]);
+    repository::branch(&project, "change", "exit 1");
+    repository::commit(&project, "change");
+    repository::git(project.root(), &["push", "--quiet", "origin", "change"]);
     let clone = Project::new(CONSTANT);
     fs::remove_dir_all(clone.root()).expect("removed");
     let path = clone.root().display().to_string();
@@ -245,8 +248,8 @@ fn a_shallow_clone_serves_as_long_as_its_remote_does() {
         &url,
         &path,
     ];
-    gate::git(project.root(), &depth);
-    let head = gate::git(clone.root(), &["rev-parse", "HEAD"]);
+    repository::git(project.root(), &depth);
+    let head = repository::git(clone.root(), &["rev-parse", "HEAD"]);
     let variables = on_github(&clone, "main", &head);
 
     // Without the remote the base is out of reach, and the lines to add are told.
@@ -268,8 +271,8 @@ fn a_shallow_clone_serves_as_long_as_its_remote_does() {
 
 #[test]
 fn without_a_token_or_an_event_a_job_is_told_what_to_pass_on() {
-    let (_remote, url) = gate::bare();
-    let project = gate::pushed(&url, CONSTANT);
+    let (_remote, url) = repository::bare();
+    let project = repository::pushed(&url, CONSTANT);
     let said = asked(&project, &[("GITHUB_ACTIONS", "true")]);
     expect(
         &finding(&said, "token"),
@@ -356,4 +359,69 @@ fn cases_that_cannot_be_read_and_an_output_folder_that_is_none_are_missing() {
     let said = project.kelvin(&["doctor", "--format", "json", "--out", "closed/kelvin"]);
     let status = if may_write { "ok" } else { "missing" };
     expect(&finding(&said, "out"), status, &["closed/kelvin"]);
+}
+
+/// An API that lets the token read the repository and refuses everything else; its address.
+fn refusing_api() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            let mut request = Vec::new();
+            let mut chunk = [0; 1024];
+            while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+                match stream.read(&mut chunk) {
+                    Ok(0) | Err(_) => break,
+                    Ok(read) => request.extend(&chunk[..read]),
+                }
+            }
+            let request = String::from_utf8_lossy(&request).into_owned();
+            let (status, body) = if request.starts_with("GET /repos/org/tool ") {
+                (
+                    "200 OK",
+                    json!({ "id": 1, "full_name": "org/tool", "default_branch": "main" }),
+                )
+            } else {
+                (
+                    "403 Forbidden",
+                    json!({ "message": "Resource not accessible by integration" }),
+                )
+            };
+            let body = body.to_string();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+                 Connection: close\r\n\r\n{body}",
+                body.len()
+            );
+        }
+    });
+    format!("http://{address}")
+}
+
+#[test]
+fn a_permission_that_github_refuses_is_missing_with_the_line_to_add() {
+    let (_remote, url) = repository::bare();
+    let project = repository::pushed(&url, CONSTANT);
+    let head = repository::git(project.root(), &["rev-parse", "HEAD"]);
+    let mut variables = on_github(&project, "main", &head);
+    variables.push(("GITHUB_API_URL".to_owned(), refusing_api()));
+    variables.push(("GITHUB_REPOSITORY".to_owned(), "org/tool".to_owned()));
+    let said = asked(&project, &borrowed(&variables));
+    let found = finding(&said, "permissions");
+    expect(
+        &found,
+        "missing",
+        &[
+            "`pull-requests: write` for the comment was refused",
+            "`actions: read`",
+            "Resource not accessible",
+            "permissions:\\n  contents: write",
+        ],
+    );
+    assert!(
+        !found.to_string().contains("`contents: read` to read"),
+        "{found}"
+    );
 }

@@ -24,7 +24,6 @@ mod gate;
 /// Owners, work trees and environments that a repository may have.
 mod workspace;
 
-
 /// Defects of the peer that no other file shows absent.
 mod peer;
 

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::repository;
 use crate::project::{CONSTANT, FIRST_UNIT, GROUNDED, Project, counting};
+use crate::repository;
 
 /// Everything that can be told of a run: every kind, repeats, replays.
 const EVERYTHING: &str = "repeats: 3\nnoise_floor: {replications: 4}\nperturbations:\n  enable: [swap_condition, \

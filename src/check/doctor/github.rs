@@ -93,6 +93,11 @@ fn judged(name: &str, payload: &Value) -> Finding {
     Finding::ok("event", what)
 }
 
+/// The number of the pull request.
+pub(super) fn number(payload: &Value) -> Option<u64> {
+    payload.pointer("/pull_request/number")?.as_u64()
+}
+
 /// Whether a pull request comes from another repository.
 fn is_fork(payload: &Value) -> bool {
     let name = |pointer| payload.pointer(pointer).and_then(Value::as_str);

@@ -3,6 +3,7 @@
 mod github;
 mod project;
 mod repository;
+pub(crate) mod rights;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use serde::Serialize;
 use crate::baseline::{Hint, event};
 use crate::config::{Config, Overrides};
 use crate::exit::Exit;
+use crate::github::Client;
 
 /// How something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -133,7 +135,7 @@ pub(crate) struct DoctorRequest<'a> {
     /// What the environment says.
     pub(crate) surroundings: Surroundings,
     /// Asks GitHub; none where that is not possible.
-    pub(crate) rights: Option<&'a Rights<'a>>,
+    pub(crate) client: Option<&'a Client>,
 }
 
 /// Everything that was looked at.
@@ -161,7 +163,10 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     let around = &request.surroundings;
     let mut findings = Vec::new();
     let payload = github::event(around, &mut findings);
-    github::token(around, payload.as_ref(), request.rights, &mut findings);
+    let number = payload.as_ref().and_then(github::number);
+    let rights = request.client.map(|client| rights::of(client, number));
+    let rights = rights.as_ref().map(|rights| rights as &Rights<'_>);
+    github::token(around, payload.as_ref(), rights, &mut findings);
     let hint = match (&around.event, &payload) {
         (Some(name), Some(payload)) => event::hint(name, payload),
         _ => Hint::default(),
