@@ -2,6 +2,7 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -89,6 +90,12 @@ fn where_nothing_is_missing_every_line_says_so_and_nothing_is_run() {
             .find(|line| line[9..].starts_with(subject));
         let line = line.unwrap_or_else(|| panic!("no line for {subject}: {}", said.stdout));
         assert!(line.starts_with("ok "), "{line}");
+    }
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/doctor.md");
+    let page = fs::read_to_string(page).expect("read");
+    for line in said.stdout.lines().take_while(|line| !line.is_empty()) {
+        let subject = line[9..].split(' ').next().expect("a word");
+        assert!(page.contains(&format!("| `{subject}` |")), "{subject}");
     }
     assert!(
         said.stdout.ends_with("Nothing is missing.\n"),
