@@ -4,7 +4,7 @@
 //! Values flow to the right; imports point to the left:
 //!
 //! ```text
-//! exit digest draw file notice stats │ config → cases → perturb → run → score → probe → report → github → baseline → gate → history → publish │ check │ cli
+//! exit digest draw file notice stats threads │ config → cases → perturb → run → score → probe → report → github → baseline → gate → history → publish │ check │ cli
 //! ```
 //!
 //! A module may import the leaves and any stage to its left, never one to its right. Pure stages
@@ -17,6 +17,7 @@ mod exit;
 mod file;
 mod notice;
 mod stats;
+mod threads;
 
 mod config;
 

@@ -24,6 +24,7 @@ use crate::config::Config;
 use crate::digest::Digest;
 use crate::exit::Misuse;
 use crate::notice::{Code, Notice};
+use crate::threads;
 pub(crate) use markdown::{type_of, with_newline};
 pub(crate) use shard::Shard;
 
@@ -167,10 +168,12 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<(Corpus, Vec<Notice>)> {
     let mut problems = found.problems;
     let mut cases = Vec::with_capacity(found.files.len());
     let mut types: BTreeSet<Arc<str>> = BTreeSet::new();
-    for entry in found.files {
-        let parsed = folder::read(&entry)
+    let parse = |entry: &folder::Entry| {
+        folder::read(entry)
             .map_err(|misuse| vec![misuse])
-            .and_then(|text| Case::parse(&entry.name, &entry.shown, text));
+            .and_then(|text| Case::parse(&entry.name, &entry.shown, text))
+    };
+    for parsed in threads::map(&found.files, parse) {
         match parsed {
             Ok(mut case) => {
                 for unit in &mut case.units {

@@ -1,7 +1,6 @@
 //! The course of a measurement: plan, first baseline, other baselines, variants.
 
 use std::collections::BTreeMap;
-use std::thread;
 
 use anyhow::anyhow;
 
@@ -14,6 +13,7 @@ use crate::perturb::{self, Peers, Plan, Subject};
 use crate::probe::Ending;
 use crate::run::{Failure, FailureKind, Runner, Task};
 use crate::score::Scorer;
+use crate::threads;
 
 /// What a measurement is about.
 pub(crate) struct Survey<'a> {
@@ -51,23 +51,7 @@ pub(crate) fn plan(survey: &Survey<'_>) -> BTreeMap<usize, Plan> {
         };
         (at, perturb::plan(&subject))
     };
-    // A plan depends on its case alone, so the number of threads changes nothing in it.
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let share = survey.places.len().div_ceil(threads).max(1);
-    thread::scope(|scope| {
-        let planners: Vec<_> = survey
-            .places
-            .chunks(share)
-            .map(|places| scope.spawn(|| places.iter().map(of).collect::<Vec<_>>()))
-            .collect();
-        planners
-            .into_iter()
-            .flat_map(|planner| match planner.join() {
-                Ok(plans) => plans,
-                Err(panic) => std::panic::resume_unwind(panic),
-            })
-            .collect()
-    })
+    threads::map(survey.places, of).into_iter().collect()
 }
 
 /// A measurement under way: what was planned, and what has been run of it.
