@@ -36,13 +36,12 @@ fn saved(server: &Server, digit: u8, seed: u64) -> (u64, u64) {
 fn look(server: &Server) -> anyhow::Result<Kept> {
     let (client, _) = client(server, TOKEN);
     let artifacts = Artifacts {
-        client: &client,
-        name: NAME,
-        branch: "main",
-        workflow: Some(WORKFLOW),
+        client: Arc::new(client),
+        branch: "main".to_owned(),
+        workflow: Some(WORKFLOW.to_owned()),
     };
     let ancestors = vec![(oid(b'a'), 0), (oid(b'b'), 1), (oid(b'c'), 2)];
-    find(&artifacts, &ancestors, &|_| Ok(()))
+    find(&artifacts, NAME, &ancestors, &|_| Ok(()))
 }
 
 fn why(server: &Server) -> String {
@@ -227,13 +226,12 @@ fn a_report_that_is_too_old_does_not_serve() {
     saved(&server, b'a', 1);
     let (client, _) = client(&server, TOKEN);
     let artifacts = Artifacts {
-        client: &client,
-        name: NAME,
-        branch: "main",
+        client: Arc::new(client),
+        branch: "main".to_owned(),
         workflow: None,
     };
     let old = |_| Err("it is over 90 days old".to_owned());
-    let error = find(&artifacts, &vec![(oid(b'a'), 0)], &old).expect_err("too old");
+    let error = find(&artifacts, NAME, &vec![(oid(b'a'), 0)], &old).expect_err("too old");
     assert!(error.to_string().contains("over 90 days old"));
 }
 
