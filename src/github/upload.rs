@@ -21,6 +21,9 @@ const ATTEMPTS: u32 = 3;
 /// The longest answer, in bytes.
 const MOST: usize = 64 * 1024;
 
+/// The report in an artifact.
+pub(crate) const REPORT_FILE: &str = "report.json";
+
 /// Reads a variable of the environment.
 pub(crate) type Variable<'a> = dyn Fn(&str) -> Option<String> + 'a;
 

@@ -12,11 +12,9 @@ use git2::Oid;
 
 use super::commit::{self, Distances};
 use super::tree::MAX_BYTES;
-use crate::github::{self, Archive, Artifact, Client};
+use crate::github::{self, Archive, Artifact, Client, REPORT_FILE};
 use crate::report::{self, Report};
 
-/// The report in the archive.
-pub(crate) const FILE: &str = "report.json";
 /// How many artifacts are looked into before giving up.
 const MOST: usize = 5;
 
@@ -171,9 +169,9 @@ fn read(artifacts: &Artifacts, artifact: &Artifact) -> anyhow::Result<(Report, u
         .download(artifact.id, github::MOST_BYTES)
         .map_err(|error| anyhow::anyhow!("{error}"))?;
     let report = Archive::open(&bytes)?
-        .read(FILE, MAX_BYTES)?
-        .with_context(|| format!("it has no `{FILE}`"))?;
-    let report = report::json::read(&report).with_context(|| format!("its `{FILE}`"))?;
+        .read(REPORT_FILE, MAX_BYTES)?
+        .with_context(|| format!("it has no `{REPORT_FILE}`"))?;
+    let report = report::json::read(&report).with_context(|| format!("its `{REPORT_FILE}`"))?;
     if let Some(commit) = &report.run.session.commit {
         ensure!(
             *commit == run.head_sha,
@@ -185,3 +183,6 @@ fn read(artifacts: &Artifacts, artifact: &Artifact) -> anyhow::Result<(Report, u
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod search_tests;

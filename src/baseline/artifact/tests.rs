@@ -20,7 +20,7 @@ fn packed(commit: Oid, seed: u64) -> Vec<u8> {
     report.run.seed = seed;
     let mut text = Vec::new();
     report::json::write(&mut text, &report).expect("written");
-    archive::zip(&[("report.html", b"<p>"), (FILE, &text)])
+    archive::zip(&[("report.html", b"<p>"), (REPORT_FILE, &text)])
 }
 
 /// Adds a run of a push and its artifact; gives both numbers.
@@ -118,7 +118,8 @@ fn an_artifact_that_does_not_say_where_it_is_from_is_not_ours() {
 
 #[test]
 fn only_a_push_of_this_workflow_to_the_base_branch_counts() {
-    let changes: [(fn(&mut crate::github::fake::Run), &str); 4] = [
+    type Change = fn(&mut crate::github::fake::Run);
+    let changes: [(Change, &str); 4] = [
         (|run| run.event = "pull_request", "not started by a push"),
         (
             |run| run.event = "pull_request_target",
@@ -172,14 +173,14 @@ fn poisoned_archives_are_refused_and_the_next_report_serves() {
             archive::zip(&[("other.json", b"{}")]),
             "it has no `report.json`",
         ),
-        (archive::zip(&[(FILE, b"[]")]), "report.json"),
-        (archive::zip(&[(FILE, b"\xff\xfe")]), "report.json"),
+        (archive::zip(&[(REPORT_FILE, b"[]")]), "report.json"),
+        (archive::zip(&[(REPORT_FILE, b"\xff\xfe")]), "report.json"),
         (
-            archive::zip(&[(FILE, b"{}"), ("../../x", b"x")]),
+            archive::zip(&[(REPORT_FILE, b"{}"), ("../../x", b"x")]),
             "leads out of it",
         ),
         (
-            archive::bomb(FILE, 100 * 1024 * 1024),
+            archive::bomb(REPORT_FILE, 100 * 1024 * 1024),
             "times larger than packed",
         ),
         (packed(oid(b'd'), 1), "of another commit than its run"),

@@ -66,7 +66,7 @@ fn answer(uploaded: &mut Uploaded, url: &str, request: &Request) -> Response {
         let kind = request.headers.get("x-ms-blob-type").map(String::as_str);
         if request.method != "PUT"
             || kind != Some("BlockBlob")
-            || request.query.get("sig").is_none()
+            || !request.query.contains_key("sig")
         {
             uploaded.wrong.push(format!(
                 "not a signed block blob: {} {kind:?}",
