@@ -17,7 +17,7 @@ mod tree;
 pub(crate) use artifact::Artifacts;
 pub(crate) use branch::Branch;
 pub(crate) use checkout::checkout;
-pub(crate) use commit::{Hint, PullRequest, short};
+pub(crate) use commit::{Hint, PullRequest, base, short};
 pub(crate) use find::{Search, find, open};
 pub(crate) use git2::{Oid, Repository};
 pub(crate) use remote::Remote;

@@ -30,6 +30,9 @@ mod workspace;
 /// Defects of the peer that no other file shows absent.
 mod peer;
 
+/// What a run would lack.
+mod doctor;
+
 /// Runs that are spread over several machines, and joined again.
 mod shards;
 
