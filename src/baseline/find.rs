@@ -9,6 +9,7 @@ use super::commit::{self, Base, Distances, Hint};
 use super::remote::Remote;
 use super::{Artifacts, Baseline, Branch, Provenance, Source, Tried, artifact, tree};
 use crate::config::{BaselineSettings, BaselineSource};
+use crate::github;
 use crate::report::{self, Report};
 
 /// Measures a commit.
@@ -25,7 +26,7 @@ pub(crate) struct Search<'a> {
     /// What the event says about the base.
     pub(crate) hint: &'a Hint,
     /// The artifacts of workflow runs; none where there is no GitHub to ask.
-    pub(crate) artifacts: Option<&'a Artifacts<'a>>,
+    pub(crate) artifacts: Option<&'a Artifacts>,
     /// Measures the base commit; none where that was not asked for.
     pub(crate) compute: Option<&'a Compute<'a>>,
 }
@@ -278,9 +279,10 @@ impl Place<'_> {
         let Some(artifacts) = self.search.artifacts else {
             bail!("there is no GitHub to ask: this is read in a workflow, with a token");
         };
+        let name = github::artifact_name(self.search.configuration);
         let ancestors = self.ancestors()?;
         let most = self.search.settings.max_age_days;
-        let kept = artifact::find(artifacts, &ancestors, &|commit| {
+        let kept = artifact::find(artifacts, &name, &ancestors, &|commit| {
             let provenance = self.provenance(Source::Artifact, String::new(), commit, 0);
             match provenance.days {
                 Some(days) if days > most => Err(format!("it is over {most} days old")),

@@ -31,6 +31,8 @@ pub(crate) struct GateRequest<'a> {
     pub(crate) check: Request,
     /// What is known of where the change begins.
     pub(crate) hint: Hint,
+    /// The artifacts of earlier workflow runs, where there is a GitHub to ask.
+    pub(crate) artifacts: Option<Artifacts>,
     /// Whether doubtful cases may be run again.
     pub(crate) rerun: bool,
     /// Whether the job passes whatever the verdict is.
