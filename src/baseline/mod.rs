@@ -3,6 +3,7 @@
 //! Nothing is read from what the change itself can write: a report in the tree is taken from the
 //! tree of the base commit, never from the work tree.
 
+mod artifact;
 mod branch;
 mod checkout;
 mod commit;
@@ -13,6 +14,7 @@ pub(crate) mod fingerprints;
 mod remote;
 mod tree;
 
+pub(crate) use artifact::{Artifacts, FILE as ARTIFACT_FILE};
 pub(crate) use branch::Branch;
 pub(crate) use checkout::checkout;
 pub(crate) use commit::{Hint, PullRequest, base, short};

@@ -12,6 +12,9 @@ mod disk;
 /// Failures, signals and runs that were cut off.
 mod stopped;
 
+/// A GitHub on loopback.
+mod github;
+
 /// A git server on loopback.
 mod server;
 

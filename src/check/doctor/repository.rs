@@ -92,6 +92,7 @@ fn report(config: &Config, hint: &Hint) -> Finding {
         root: &config.root,
         configuration: &name,
         hint,
+        artifacts: None,
         compute: None,
     });
     match found {
