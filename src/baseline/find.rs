@@ -61,32 +61,34 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
         Err(error) => return none(format!("{error:#}")),
     };
     let remote = Remote::of(&repo);
-    let base = match commit::base(&repo, &remote, search.hint) {
-        Ok(base) => base,
+    let bases = match commit::bases(&repo, &remote, search.hint) {
+        Ok(bases) => bases,
         Err(error) => return none(format!("{error:#}")),
     };
-    let place = Place {
-        search,
-        repo: &repo,
-        remote: &remote,
-        base: &base,
-    };
     let mut tried = Vec::new();
-    for source in wanted {
-        let found = match source {
-            Source::Tree => place.tree(),
-            Source::Branch => place.branch(),
-            _ => place.compute(),
+    for base in &bases {
+        let place = Place {
+            search,
+            repo: &repo,
+            remote: &remote,
+            base,
         };
-        match found {
-            Ok((report, mut provenance)) => {
-                provenance.tried = tried;
-                return Ok(Baseline::Found(Box::new(report), provenance));
+        for source in &wanted {
+            let found = match source {
+                Source::Tree => place.tree(),
+                Source::Branch => place.branch(),
+                _ => place.compute(),
+            };
+            match found {
+                Ok((report, mut provenance)) => {
+                    provenance.tried = tried;
+                    return Ok(Baseline::Found(Box::new(report), provenance));
+                }
+                Err(error) => tried.push(Tried {
+                    source: *source,
+                    why: format!("{error:#}"),
+                }),
             }
-            Err(error) => tried.push(Tried {
-                source,
-                why: format!("{error:#}"),
-            }),
         }
     }
     Ok(Baseline::None(tried))
@@ -200,31 +202,10 @@ impl Place<'_> {
             (false, 1) => names.first().copied().unwrap_or(mine),
             (false, _) => bail!("the branch `{}` has no report of `{mine}`", settings.branch),
         };
-        let mut deepened = 0;
-        let ancestors = commit::ancestors(
-            self.repo,
-            self.base.commit,
-            settings.max_age_commits,
-            &mut |reached| {
-                deepened += 1;
-                let depth = Some((reached + 2) * 4);
-                deepened <= 6
-                    && self
-                        .remote
-                        .fetch(&[&self.base.commit.to_string()], depth)
-                        .is_ok()
-            },
-        )
-        .or_else(|_| {
-            self.remote
-                .fetch(&[&self.base.commit.to_string()], Some(1))?;
-            commit::ancestors(
-                self.repo,
-                self.base.commit,
-                settings.max_age_commits,
-                &mut |_| false,
-            )
-        })?;
+        // A commit that is not to be had, and so has no known ancestors, may have a report.
+        let ancestors = self
+            .ancestors()
+            .unwrap_or_else(|_| vec![(self.base.commit, 0)]);
         let mut unusable = Vec::new();
         for (commit, behind) in ancestors {
             let Some(found) = kept
@@ -261,6 +242,21 @@ impl Place<'_> {
             settings.max_age_commits,
             settings.branch
         )
+    }
+
+    /// The base and what was before it, as far back as a report may be.
+    fn ancestors(&self) -> anyhow::Result<commit::Distances> {
+        let (base, most) = (self.base.commit, self.search.settings.max_age_commits);
+        let fetch = |depth| self.remote.fetch(&[&base.to_string()], Some(depth));
+        let mut deepened = 0;
+        commit::ancestors(self.repo, base, most, &mut |reached| {
+            deepened += 1;
+            deepened <= 6 && fetch((reached + 2) * 4).is_ok()
+        })
+        .or_else(|_| {
+            fetch(1)?;
+            commit::ancestors(self.repo, base, most, &mut |_| false)
+        })
     }
 
     fn compute(&self) -> anyhow::Result<(Report, Provenance)> {
