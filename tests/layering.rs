@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules that any other may import; among themselves they may too.
-const LEAVES: &[&str] = &["exit", "digest", "draw", "file", "notice", "stats"];
+const LEAVES: &[&str] = &[
+    "exit", "digest", "draw", "file", "notice", "stats", "threads",
+];
 
 /// The flow, left to right. A module may import the leaves and what stands before it.
 const FLOW: &[&str] = &[
@@ -25,6 +27,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("git2", &["digest", "baseline"]),
     ("octocrab", &["github"]),
     ("tokio", &["github"]),
+    ("http", &["github"]),
+    ("http_body_util", &["github"]),
     ("zip", &["github"]),
     ("rusqlite", &["history"]),
     ("rustix", &["run"]),

@@ -60,7 +60,7 @@ pub(crate) fn bases(
 ) -> anyhow::Result<Vec<Base>> {
     match &hint.before {
         Some(before) if hint.is_push() => before_push(repo, remote, before),
-        _ => base(repo, remote, hint).map(|base| vec![base]),
+        _ => first(repo, remote, hint).map(|base| vec![base]),
     }
 }
 
@@ -87,7 +87,16 @@ fn before_push(repo: &Repository, remote: &Remote<'_>, before: &str) -> anyhow::
     Ok(bases)
 }
 
-fn base(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Base> {
+/// The first of [`bases`].
+///
+/// # Errors
+///
+/// As there.
+pub(crate) fn base(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Base> {
+    bases(repo, remote, hint).map(|mut bases| bases.swap_remove(0))
+}
+
+fn first(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Base> {
     let of = |commit: Oid, why: &str| Base {
         commit,
         why: why.to_owned(),

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use git2::{Oid, Repository};
 
-use super::commit::{self, Base, Hint};
+use super::commit::{self, Base, Distances, Hint};
 use super::remote::Remote;
-use super::{Baseline, Branch, Provenance, Source, Tried, tree};
+use super::{Artifacts, Baseline, Branch, Provenance, Source, Tried, artifact, tree};
 use crate::config::{BaselineSettings, BaselineSource};
 use crate::report::{self, Report};
 
@@ -24,6 +24,8 @@ pub(crate) struct Search<'a> {
     pub(crate) configuration: &'a str,
     /// What the event says about the base.
     pub(crate) hint: &'a Hint,
+    /// The artifacts of workflow runs; none where there is no GitHub to ask.
+    pub(crate) artifacts: Option<&'a Artifacts<'a>>,
     /// Measures the base commit; none where that was not asked for.
     pub(crate) compute: Option<&'a Compute<'a>>,
 }
@@ -47,9 +49,21 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
     }
     let wanted = match search.settings.from {
         BaselineSource::Off => return Ok(Baseline::Off),
-        BaselineSource::Auto => vec![Source::Tree, Source::Branch, Source::Compute],
+        BaselineSource::Auto => {
+            let artifact = search.artifacts.map(|_| Source::Artifact);
+            [
+                Some(Source::Tree),
+                Some(Source::Branch),
+                artifact,
+                Some(Source::Compute),
+            ]
+            .into_iter()
+            .flatten()
+            .collect()
+        }
         BaselineSource::Tree => vec![Source::Tree],
         BaselineSource::Branch => vec![Source::Branch],
+        BaselineSource::Artifact => vec![Source::Artifact],
         BaselineSource::Compute => vec![Source::Compute],
     };
     let none = |why: String| {
@@ -77,6 +91,7 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
             let found = match source {
                 Source::Tree => place.tree(),
                 Source::Branch => place.branch(),
+                Source::Artifact => place.artifact(),
                 _ => place.compute(),
             };
             match found {
@@ -202,10 +217,7 @@ impl Place<'_> {
             (false, 1) => names.first().copied().unwrap_or(mine),
             (false, _) => bail!("the branch `{}` has no report of `{mine}`", settings.branch),
         };
-        // A commit that is not to be had, and so has no known ancestors, may have a report.
-        let ancestors = self
-            .ancestors()
-            .unwrap_or_else(|_| vec![(self.base.commit, 0)]);
+        let ancestors = self.ancestors();
         let mut unusable = Vec::new();
         for (commit, behind) in ancestors {
             let Some(found) = kept
@@ -244,8 +256,9 @@ impl Place<'_> {
         )
     }
 
-    /// The base and what was before it, as far back as a report may be.
-    fn ancestors(&self) -> anyhow::Result<commit::Distances> {
+    /// The base and the commits before it, nearest first, as far as a report may be. A commit that is
+    /// not to be had, and so has no known ancestors, may have a report all the same.
+    fn ancestors(&self) -> Distances {
         let (base, most) = (self.base.commit, self.search.settings.max_age_commits);
         let fetch = |depth| self.remote.fetch(&[&base.to_string()], Some(depth));
         let mut deepened = 0;
@@ -257,6 +270,24 @@ impl Place<'_> {
             fetch(1)?;
             commit::ancestors(self.repo, base, most, &mut |_| false)
         })
+        .unwrap_or_else(|_| vec![(base, 0)])
+    }
+
+    fn artifact(&self) -> anyhow::Result<(Report, Provenance)> {
+        let Some(artifacts) = self.search.artifacts else {
+            bail!("there is no GitHub to ask: this is read in a workflow, with a token");
+        };
+        let ancestors = self.ancestors();
+        let most = self.search.settings.max_age_days;
+        let kept = artifact::find(artifacts, &ancestors, &|commit| {
+            let provenance = self.provenance(Source::Artifact, String::new(), commit, 0);
+            match provenance.days {
+                Some(days) if days > most => Err(format!("it is over {most} days old")),
+                _ => Ok(()),
+            }
+        })?;
+        let provenance = self.provenance(Source::Artifact, kept.place, kept.commit, kept.behind);
+        Ok((kept.report, provenance))
     }
 
     fn compute(&self) -> anyhow::Result<(Report, Provenance)> {

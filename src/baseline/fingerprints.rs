@@ -104,6 +104,7 @@ mod tests {
 
     use super::*;
     use crate::digest::Digest;
+    use crate::probe::evidence::Basis;
     use crate::report::{Fingerprints, Session};
     use crate::run::Cost;
 
@@ -113,10 +114,12 @@ mod tests {
             ending: Ending::Complete,
             seed: 0,
             only: Vec::new(),
+            shard: None,
             decision_field: "decision".to_owned(),
             governing_types: vec!["gate_rule".to_owned()],
             scorer: "exact/1".to_owned(),
             repeats: 1,
+            basis: Basis::default(),
             fingerprints: Fingerprints {
                 cases: digest,
                 config: digest,

@@ -3,6 +3,8 @@
 //! The text itself is never rewritten: the parser sees a copy of the same length, with a probe
 //! heading after its end.
 
+use std::borrow::Cow;
+
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag};
 
 use crate::config;
@@ -112,6 +114,14 @@ pub(super) fn cut(text: &str) -> Cuts {
 /// markup. The line is read by itself, so the type never depends on what stands elsewhere in the
 /// document, e.g. on link definitions.
 pub(crate) fn type_of(heading: &str) -> String {
+    // Most headings are words, which no parser needs to look at.
+    if let Some(words) = heading.strip_prefix("## ")
+        && words
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b' ')
+    {
+        return config::unit_type(words);
+    }
     // Tabs may stand round the closing hashes, where the parser looks for spaces.
     let heading = heading.replace('\t', " ");
     let mut text = String::new();
@@ -138,7 +148,10 @@ pub(super) fn newline(text: &str) -> &'static str {
 }
 
 /// The same text with every line end as `newline`.
-pub(crate) fn with_newline(text: &str, newline: &str) -> String {
+pub(crate) fn with_newline<'a>(text: &'a str, newline: &str) -> Cow<'a, str> {
+    if newline == "\n" && !text.as_bytes().contains(&b'\r') {
+        return Cow::Borrowed(text);
+    }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['\n', '\r']) {
@@ -148,21 +161,28 @@ pub(crate) fn with_newline(text: &str, newline: &str) -> String {
         rest = &rest[at + end..];
     }
     out.push_str(rest);
-    out
+    Cow::Owned(out)
 }
 
 /// A text of the same length for the parser, which keeps to CommonMark in all but two points: it
 /// ends lines at a lone carriage return in some places only, and to it a fence with a tab after it
 /// is no end of a code block.
-pub(super) fn for_parser(text: &str) -> String {
+pub(super) fn for_parser(text: &str) -> Cow<'_, str> {
+    let (returns, tabs) = (
+        text.as_bytes().contains(&b'\r'),
+        text.as_bytes().contains(&b'\t'),
+    );
+    if !returns && !tabs {
+        return Cow::Borrowed(text);
+    }
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let lone = c == '\r' && chars.peek() != Some(&'\n');
         out.push(if lone { '\n' } else { c });
     }
-    if !out.contains('\t') {
-        return out;
+    if !tabs {
+        return Cow::Owned(out);
     }
     out.split_inclusive('\n')
         .flat_map(|line| {
@@ -170,7 +190,8 @@ pub(super) fn for_parser(text: &str) -> String {
             text.chars()
                 .chain(end.chars().map(|c| if c == '\t' { ' ' } else { c }))
         })
-        .collect()
+        .collect::<String>()
+        .into()
 }
 
 enum FrontMatter {

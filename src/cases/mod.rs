@@ -13,6 +13,7 @@ pub(crate) mod outline;
 pub(crate) mod prose;
 #[cfg(test)]
 mod prose_tests;
+mod shard;
 mod types;
 
 use std::collections::BTreeSet;
@@ -23,7 +24,9 @@ use crate::config::Config;
 use crate::digest::Digest;
 use crate::exit::Misuse;
 use crate::notice::{Code, Notice};
+use crate::threads;
 pub(crate) use markdown::{type_of, with_newline};
+pub(crate) use shard::Shard;
 
 /// All the cases of a run, sorted by name, with the unit types they hold.
 #[derive(Debug)]
@@ -165,10 +168,12 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<(Corpus, Vec<Notice>)> {
     let mut problems = found.problems;
     let mut cases = Vec::with_capacity(found.files.len());
     let mut types: BTreeSet<Arc<str>> = BTreeSet::new();
-    for entry in found.files {
-        let parsed = folder::read(&entry)
+    let parse = |entry: &folder::Entry| {
+        folder::read(entry)
             .map_err(|misuse| vec![misuse])
-            .and_then(|text| Case::parse(&entry.name, &entry.shown, text));
+            .and_then(|text| Case::parse(&entry.name, &entry.shown, text))
+    };
+    for parsed in threads::map(&found.files, parse) {
         match parsed {
             Ok(mut case) => {
                 for unit in &mut case.units {

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 
 use super::{Mode, Request, check};
 use crate::baseline::{self, Oid, Repository};
+use crate::cases::Shard;
 use crate::config::{Config, Overrides};
 use crate::report::Report;
 use crate::run::Observer;
@@ -20,7 +21,7 @@ pub(super) fn commit(
     config: &Config,
     repo: &Repository,
     commit: Oid,
-    only: &[String],
+    (only, shard): (&[String], Option<Shard>),
     repeats: NonZeroUsize,
     observer: &dyn Observer,
 ) -> anyhow::Result<Report> {
@@ -36,6 +37,7 @@ pub(super) fn commit(
             ..Overrides::default()
         },
         only: only.to_vec(),
+        shard,
         out: Some(folder.path().join("kelvin")),
         mode: Mode::Run,
     };

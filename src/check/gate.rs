@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::stage::Stage;
-use super::{Checked, Request, compute, stage, write};
+use super::{Checked, Request, compute, finished, stage, write};
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
 use crate::baseline::{self, Baseline, Hint, Search, Source};
@@ -29,6 +29,10 @@ pub(crate) struct GateRequest {
     pub(crate) hint: Hint,
     /// Whether doubtful cases may be run again.
     pub(crate) rerun: bool,
+    /// Whether the job passes whatever the verdict is.
+    pub(crate) advisory: bool,
+    /// A finished report that is judged as it is; nothing is run then.
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// A finished check with its verdict.
@@ -56,40 +60,93 @@ impl Judged {
 ///
 /// As [`super::check`]; and where a baseline that was named cannot be read.
 pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Result<Judged> {
+    if let Some(file) = &request.report {
+        return finished::gate(request, file, observer);
+    }
     stage::with(&request.check, observer, |stage| {
         stage.measure(&|_| true)?;
-        let judgement = judge(request, stage, observer)?;
-        let report = stage.report();
-        write::files(&report, stage.out, stage.measurement.inputs())?;
-        let text = serde_json::to_vec_pretty(&judgement)?;
-        file::write(&stage.out.join("gate.json"), &text)?;
-        file::write(
-            &stage.out.join("gate.md"),
-            judgement.markdown(&report).as_bytes(),
-        )?;
-        Ok(Judged {
-            checked: Checked {
-                report,
-                out: stage.out.to_path_buf(),
-            },
-            judgement,
-        })
+        let mut judgement = judge(request, stage.config, stage, observer)?;
+        if request.advisory {
+            judgement.verdict.let_pass();
+        }
+        let checked = Checked {
+            report: stage.report(),
+            out: stage.out.to_path_buf(),
+        };
+        write::files(&checked.report, &checked.out, &stage.texts())?;
+        written(checked, judgement)
     })
 }
 
-fn judge(
+/// Writes the verdict beside the report.
+pub(super) fn written(checked: Checked, judgement: Judgement) -> anyhow::Result<Judged> {
+    let text = serde_json::to_vec_pretty(&judgement)?;
+    file::write(&checked.out.join("gate.json"), &text)?;
+    file::write(
+        &checked.out.join("gate.md"),
+        judgement.markdown(&checked.report).as_bytes(),
+    )?;
+    Ok(Judged { checked, judgement })
+}
+
+/// What is judged: a measurement under way, or a finished report.
+pub(super) trait Head {
+    /// What has been measured so far.
+    fn report(&self) -> Report;
+
+    /// How many calls of the pipeline were made so far.
+    fn invocations(&self) -> usize;
+
+    /// Whether its cases, and those of the base beside it, can be run again.
+    fn can_be_run(&self) -> bool;
+
+    /// Runs cases again.
+    fn run_again(&mut self, rerun: &Rerun) -> anyhow::Result<()>;
+}
+
+impl Head for Stage<'_> {
+    fn report(&self) -> Report {
+        Stage::report(self)
+    }
+
+    fn invocations(&self) -> usize {
+        Stage::invocations(self)
+    }
+
+    fn can_be_run(&self) -> bool {
+        true
+    }
+
+    fn run_again(&mut self, rerun: &Rerun) -> anyhow::Result<()> {
+        for repeats in rerun.cases.values().copied().collect::<BTreeSet<_>>() {
+            let names = rerun.cases.iter().filter(|(_, wanted)| **wanted == repeats);
+            let places = self.places(names.map(|(name, _)| name.as_str()));
+            self.measurement.repeat(&places, repeats)?;
+        }
+        Ok(())
+    }
+}
+
+/// Finds the baseline, and asks the gate until there is a verdict.
+pub(super) fn judge(
     request: &GateRequest,
-    stage: &mut Stage<'_>,
+    config: &Config,
+    side: &mut dyn Head,
     observer: &dyn Observer,
 ) -> anyhow::Result<Judgement> {
-    let config = stage.config;
     let policy = Policy::of(&config.gate, config.baseline.require);
     let base_of = |repo: &_, commit, only: &[String], repeats| {
-        compute::commit(config, repo, commit, only, repeats, observer)
+        let which = (only, request.check.shard);
+        compute::commit(config, repo, commit, which, repeats, observer)
     };
-    let compute = |repo: &_, commit| base_of(repo, commit, &[], config.repeats);
+    let can_be_run = side.can_be_run();
+    let compute = |repo: &_, commit| {
+        anyhow::ensure!(can_be_run, "nothing is run to judge a finished report");
+        base_of(repo, commit, &[], config.repeats)
+    };
     let name = configuration(config);
     let found = baseline::find(&Search {
+        artifacts: None,
         settings: &config.baseline,
         root: &config.root,
         configuration: &name,
@@ -116,20 +173,24 @@ fn judge(
         }
     };
 
-    let mut head = stage.report();
-    let told = differences(&base, &head);
+    let mut head = side.report();
+    let mut told = differences(&base, &head);
+    if !can_be_run {
+        told.told.extend(finished::told(config, &head));
+    }
     // A base that was measured at another time may differ by the day alone; one that was just
     // measured may not.
-    let base_again = config.baseline.compute
+    let base_again = can_be_run
+        && config.baseline.compute
         && provenance.source != Source::Compute
         && provenance.commit.is_some();
     let mut gate = Gate::new(
         &policy,
-        request.rerun,
+        request.rerun && can_be_run,
         base_again,
         told.incomparable.clone(),
     );
-    let before = stage.invocations();
+    let before = side.invocations();
     let mut purse = Purse::of(&config.gate.budget);
     let verdict = loop {
         let (old, new) = (Measured::from(&base), Measured::from(&head));
@@ -143,12 +204,8 @@ fn judge(
         }
         match rerun.side {
             Side::Head => {
-                for repeats in rerun.cases.values().copied().collect::<BTreeSet<_>>() {
-                    let names = rerun.cases.iter().filter(|(_, wanted)| **wanted == repeats);
-                    let places = stage.places(names.map(|(name, _)| name.as_str()));
-                    stage.measurement.repeat(&places, repeats)?;
-                }
-                head = stage.report();
+                side.run_again(&rerun)?;
+                head = side.report();
             }
             Side::Base => {
                 let repo = baseline::open(&config.root)?;
@@ -172,7 +229,7 @@ fn judge(
     };
     Ok(Judgement {
         cases: comparison_of(&base, &head),
-        reruns: stage.invocations() - before,
+        reruns: side.invocations() - before,
         differences: told.told,
         ..Judgement::with_base(verdict, provenance)
     })

@@ -1,12 +1,18 @@
 //! The spine: every stage once, in order.
 
 mod compute;
+pub(crate) mod doctor;
+mod finished;
 mod gate;
+mod list;
+mod merge;
+mod save;
 mod stage;
 mod write;
 
 use std::path::PathBuf;
 
+use crate::cases::Shard;
 use crate::config::Overrides;
 use crate::exit::Exit;
 use crate::probe::Ending;
@@ -14,6 +20,9 @@ use crate::probe::evidence::Forecast;
 use crate::report::Report;
 use crate::run::Observer;
 pub(crate) use gate::{GateRequest, configuration, gate};
+pub(crate) use list::list;
+pub(crate) use merge::{MergeRequest, merge};
+pub(crate) use save::{finished, save};
 
 /// What a person asks of a check.
 #[derive(Debug, Default)]
@@ -22,6 +31,8 @@ pub(crate) struct Request {
     pub(crate) overrides: Overrides,
     /// The cases to measure; empty means all.
     pub(crate) only: Vec<String>,
+    /// The share of these to measure; all of them unless given.
+    pub(crate) shard: Option<Shard>,
     /// The output folder; `kelvin` beside the configuration unless given.
     pub(crate) out: Option<PathBuf>,
     /// What is done with the inputs.
@@ -76,7 +87,7 @@ pub(crate) fn check(
     stage::with(request, observer, |stage| {
         stage.measure(proceed)?;
         let report = stage.report();
-        write::files(&report, stage.out, stage.measurement.inputs())?;
+        write::files(&report, stage.out, &stage.texts())?;
         Ok(Checked {
             report,
             out: stage.out.to_path_buf(),

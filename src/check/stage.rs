@@ -1,17 +1,18 @@
 //! What a check works with: configuration, cases, variants, runner, all in place.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::{Mode, Request};
-use crate::cases::{self, Corpus};
+use crate::cases::{self, Corpus, Shard};
 use crate::config::Config;
 use crate::digest::pipeline::{self, Code};
 use crate::digest::{Digest, Fields};
 use crate::exit::Misuse;
 use crate::notice::{Code as NoticeCode, Notice};
-use crate::probe::evidence::{self, Evidence, Forecast, Measurement, Survey};
-use crate::report::{Fingerprints, Report, Run, Session};
+use crate::probe::evidence::{self, Basis, Evidence, Forecast, Measurement, Survey};
+use crate::report::{Fingerprints, Report, Run, Session, Share};
 use crate::run::{Clock, Observer, Runner, Settings, Start};
 use crate::score::{self, Scorer};
 
@@ -26,6 +27,8 @@ pub(super) struct Stage<'a> {
     /// The measurement.
     pub(super) measurement: Measurement<'a>,
     corpus: &'a Corpus,
+    /// How many cases were asked for, before they were shared out.
+    chosen: usize,
     scorer: &'a dyn Scorer,
     runner: &'a Runner<'a>,
     code: &'a Code,
@@ -46,7 +49,8 @@ pub(super) fn with<T>(
     let clock = Clock::start();
     let config = Config::load(&request.overrides)?;
     let (corpus, notices) = cases::load(&config)?;
-    let places = select(&corpus, &request.only)?;
+    let chosen = select(&corpus, &request.only)?;
+    let places = share(&corpus, &chosen, request.shard);
     let scorer = score::of(&config.scorer);
     let out = match &request.out {
         Some(out) => std::path::absolute(out)?,
@@ -58,6 +62,7 @@ pub(super) fn with<T>(
         config: &config,
         corpus: &corpus,
         places: &places,
+        begins: chosen.first() == places.first(),
         scorer: &*scorer,
     };
     let plans = evidence::plan(&survey);
@@ -79,6 +84,7 @@ pub(super) fn with<T>(
         out: &out,
         measurement: Measurement::new(&survey, &plans, &runner),
         corpus: &corpus,
+        chosen: chosen.len(),
         scorer: &*scorer,
         runner: &runner,
         code: &code,
@@ -101,6 +107,12 @@ impl Stage<'_> {
         self.runner.cost().invocations
     }
 
+    /// The texts of the inputs.
+    pub(super) fn texts(&self) -> impl Fn(&str, Option<&str>) -> Option<String> {
+        let inputs = self.measurement.inputs();
+        |case, variant| inputs.find(case, variant).map(Cow::into_owned)
+    }
+
     /// The places of cases by their names.
     pub(super) fn places<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<usize> {
         let place = |name| {
@@ -121,10 +133,16 @@ impl Stage<'_> {
             ending: evidence.ending,
             seed: self.config.seed,
             only: self.request.only.clone(),
+            shard: self.request.shard.map(|shard| Share {
+                index: shard.index,
+                count: shard.count,
+                cases: self.chosen,
+            }),
             decision_field: self.config.decision_field.as_str().to_owned(),
             governing_types: self.config.governing_types.clone(),
             scorer: self.scorer.id(),
             repeats: self.config.repeats.get(),
+            basis: Basis::of(self.config, self.corpus.cases.len()),
             fingerprints: Fingerprints {
                 cases: fingerprint(self.corpus),
                 config: self.config.measured(),
@@ -144,7 +162,7 @@ impl Stage<'_> {
 }
 
 /// The places of the cases that were asked for; all of them unless some were.
-fn select(corpus: &Corpus, only: &[String]) -> anyhow::Result<Vec<usize>> {
+pub(super) fn select(corpus: &Corpus, only: &[String]) -> anyhow::Result<Vec<usize>> {
     let names: BTreeMap<&str, usize> = corpus
         .cases
         .iter()
@@ -176,6 +194,15 @@ fn select(corpus: &Corpus, only: &[String]) -> anyhow::Result<Vec<usize>> {
     Ok(places)
 }
 
+/// The cases among the chosen ones that fall into a shard.
+pub(super) fn share(corpus: &Corpus, chosen: &[usize], shard: Option<Shard>) -> Vec<usize> {
+    let takes = |place: &usize| {
+        let name = &corpus.cases[*place].name;
+        shard.is_none_or(|shard| shard.takes(name))
+    };
+    chosen.iter().copied().filter(takes).collect()
+}
+
 /// What lies beside the pipeline and is none of its code: a change there changes no answer. The
 /// cases one by one, since their folder may be that of the pipeline.
 fn not_pipeline(config: &Config, corpus: &Corpus, out: &Path) -> Vec<PathBuf> {
@@ -203,7 +230,8 @@ fn fingerprint(corpus: &Corpus) -> Digest {
         .digest()
 }
 
-fn assemble(run: Run, evidence: Evidence, mut notices: Vec<Notice>) -> Report {
+/// Joins what was measured with what is told of it.
+pub(super) fn assemble(run: Run, evidence: Evidence, mut notices: Vec<Notice>) -> Report {
     notices.extend(evidence.notices);
     for (id, metric) in &evidence.metrics {
         if let (None, Some(reason), true) = (metric.value, &metric.reason, metric.gated) {

@@ -1,14 +1,12 @@
 //! Writes the files of a report.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use crate::file;
-use crate::probe::evidence::Inputs;
-use crate::report::{self, Report};
+use crate::report::{self, Report, html::Texts};
 
 /// Writes every file of the report; the run report last, so that it is there only when all are.
-pub(super) fn files(report: &Report, out: &Path, inputs: &Inputs<'_>) -> anyhow::Result<()> {
+pub(super) fn files(report: &Report, out: &Path, texts: &Texts<'_>) -> anyhow::Result<()> {
     for (name, case) in &report.cases {
         let folder = out.join(&case.folder);
         file::write_with(&folder.join("report.json"), |file| {
@@ -19,9 +17,8 @@ pub(super) fn files(report: &Report, out: &Path, inputs: &Inputs<'_>) -> anyhow:
             report::markdown::render_case(name, case).as_bytes(),
         )?;
     }
-    let texts = |case: &str, variant: Option<&str>| inputs.find(case, variant).map(Cow::into_owned);
     file::write_with(&out.join("report.html"), |file| {
-        report::html::write(file, report, &texts)
+        report::html::write(file, report, texts)
     })?;
     file::write(
         &out.join("report.md"),

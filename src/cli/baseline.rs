@@ -2,15 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
-use crate::baseline::{self, Branch, Remote};
+use crate::baseline;
 use crate::check;
 use crate::config::{Config, Overrides};
-use crate::exit::{Exit, Misuse};
-use crate::probe::Ending;
-use crate::report;
+use crate::exit::Exit;
 
 /// The arguments of `kelvin baseline`.
 #[derive(Debug, Args)]
@@ -51,56 +48,13 @@ fn save(args: &SaveArgs) -> anyhow::Result<Exit> {
         file: Some(args.config.clone()),
         ..Overrides::default()
     })?;
-    let path = args
-        .report
-        .clone()
-        .unwrap_or_else(|| config.root.join("kelvin/report.json"));
-    let bytes = std::fs::read(&path).with_context(|| {
-        format!(
-            "failed to read `{}`; run `kelvin check` first",
-            path.display()
-        )
-    })?;
-    let report = report::json::read(&bytes)
-        .with_context(|| format!("`{}` cannot be a baseline", path.display()))?;
-    let refuse = |what: &str, help: &str| Err(Misuse::new(what.to_owned()).help(help).into());
-    if report.run.ending != Ending::Complete || !report.run.only.is_empty() {
-        return refuse(
-            "the report is not of a whole check",
-            "run `kelvin check` to its end, without `--only`",
-        );
-    }
-    let repo = baseline::open(&config.root)?;
-    let head = repo
-        .head()
-        .and_then(|head| head.peel_to_commit())
-        .context("the repository has no commit to save a baseline for")?
-        .id();
-    if report.run.session.commit.as_deref() != Some(head.to_string().as_str()) {
-        return refuse(
-            "the report is of another commit than the one at hand",
-            "run `kelvin check` again, then save",
-        );
-    }
-    if report.run.session.dirty && !args.allow_dirty {
-        return refuse(
-            "the files differed from the commit when the report was made",
-            "commit them and run `kelvin check` again, or add `--allow-dirty`",
-        );
-    }
-    let name = check::configuration(&config);
-    let stored = serde_json::to_vec(&report).context("failed to write the report")?;
-    let remote = Remote::of(&repo);
-    Branch::new(&repo, &remote, &config.baseline.branch).save(
-        &name,
-        head,
-        &stored,
-        config.baseline.keep.get(),
-    )?;
+    let report = check::finished(&config, args.report.as_deref())?;
+    let saved = check::save(&config, &report, args.allow_dirty)?;
     super::say(&format!(
-        "saved the report of {} as `{name}` on `{}`\n",
-        baseline::short(head),
-        config.baseline.branch
+        "saved the report of {} as `{}` on `{}`\n",
+        baseline::short(saved.commit),
+        saved.configuration,
+        saved.branch
     ));
     Ok(Exit::Passed)
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::progress;
+use crate::cases::Shard;
 use crate::check::{self, Checked, Mode, Request};
 use crate::config::Overrides;
 use crate::exit::{Exit, Misuse};
@@ -23,6 +24,10 @@ pub(super) struct CheckArgs {
     /// Measures this case only; the other cases still lend their units. May be repeated.
     #[arg(long, value_name = "CASE")]
     only: Vec<String>,
+    /// Measures one share of the cases, e.g. `3/8` for the third of eight; `kelvin merge` joins the
+    /// reports of all. The other cases still lend their units.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
     /// Seeds the choice of perturbations, instead of `seed` in the configuration.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -41,6 +46,9 @@ pub(super) struct CheckArgs {
     /// Writes every input and runs nothing.
     #[arg(long)]
     dry_run: bool,
+    /// Lists every variant and how many invocations there are, writes nothing and runs nothing.
+    #[arg(long, conflicts_with_all = ["dry_run", "resume"])]
+    list: bool,
     /// After the baselines, shows what the rest will cost and asks.
     #[arg(long, conflicts_with = "dry_run")]
     confirm: bool,
@@ -54,7 +62,7 @@ pub(super) struct CheckArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// The report for a terminal.
     Text,
     /// The report as JSON, and nothing else.
@@ -76,12 +84,14 @@ impl From<&CheckArgs> for Request {
         let CheckArgs {
             config,
             only,
+            shard,
             seed,
             jobs,
             out,
             no_cache,
             resume,
             dry_run,
+            list: _,
             confirm: _,
             format: _,
             log_format: _,
@@ -95,6 +105,7 @@ impl From<&CheckArgs> for Request {
                 ..Overrides::default()
             },
             only: only.clone(),
+            shard: *shard,
             out: out.clone(),
             mode: match (resume, dry_run) {
                 (true, _) => Mode::Resume,
@@ -107,6 +118,9 @@ impl From<&CheckArgs> for Request {
 
 /// Runs `kelvin check`.
 pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
+    if args.list {
+        return list(args);
+    }
     let asks = args.confirm;
     if asks && !std::io::stdin().is_terminal() {
         return Err(Misuse::new(
@@ -123,6 +137,33 @@ pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
     let checked = checked?;
     print(args, &checked, None)?;
     Ok(checked.exit())
+}
+
+/// Prints what would be run.
+fn list(args: &CheckArgs) -> anyhow::Result<Exit> {
+    let listing = check::list(&args.into())?;
+    let mut page = String::new();
+    match args.format {
+        Format::Json => page = serde_json::to_string_pretty(&listing)? + "\n",
+        Format::Text | Format::Markdown => {
+            for variant in &listing.variants {
+                let case = report::safe::line(&variant.case);
+                page.extend([&*case, "\t", &variant.variant, "\n"]);
+            }
+            for notice in &listing.notices {
+                page.extend(["# ", &*report::safe::line(&notice.text), "\n"]);
+            }
+            let total: usize = listing.invocations.values().sum();
+            let kinds: Vec<String> = listing
+                .invocations
+                .iter()
+                .map(|(kind, count)| format!("{count} {kind}"))
+                .collect();
+            page.push_str(&format!("# {total} invocations: {}\n", kinds.join(", ")));
+        }
+    }
+    super::say(&page);
+    Ok(Exit::Passed)
 }
 
 /// Asks on the terminal; anything but a clear yes is a no.
@@ -149,7 +190,7 @@ impl CheckArgs {
 
     /// Whether nothing is to be run.
     pub(super) const fn is_dry_run(&self) -> bool {
-        self.dry_run
+        self.dry_run || self.list
     }
 }
 
@@ -159,7 +200,19 @@ pub(super) fn print(
     checked: &Checked,
     judgement: Option<&Judgement>,
 ) -> anyhow::Result<()> {
-    let text = match args.format {
+    if args.format == Format::Text && args.log_format == LogFormat::Json {
+        return Ok(());
+    }
+    show(args.format, checked, judgement)
+}
+
+/// Prints a report in a format, or the verdict on it.
+pub(super) fn show(
+    format: Format,
+    checked: &Checked,
+    judgement: Option<&Judgement>,
+) -> anyhow::Result<()> {
+    let text = match format {
         Format::Json => {
             if let Some(judgement) = judgement {
                 super::say(&(serde_json::to_string_pretty(judgement)? + "\n"));
@@ -173,7 +226,6 @@ pub(super) fn print(
             Some(judgement) => judgement.markdown(&checked.report).into_bytes(),
             None => report::markdown::render(&checked.report).into_bytes(),
         },
-        Format::Text if args.log_format == LogFormat::Json => return Ok(()),
         Format::Text => {
             let folder = shown(&checked.out);
             let mut page = report::terminal::render(&checked.report, &folder, style());

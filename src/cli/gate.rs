@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::check::{CheckArgs, print};
 use super::progress::Progress;
 use crate::baseline::{Hint, event};
 use crate::check::{self, GateRequest};
+use crate::config::{BaselineOverride, GateOverrides, OnSuspected};
 use crate::exit::{Exit, Misuse};
 
 /// The arguments of `kelvin gate`.
@@ -16,12 +17,23 @@ use crate::exit::{Exit, Misuse};
 pub(super) struct GateArgs {
     #[command(flatten)]
     check: CheckArgs,
+    #[command(flatten)]
+    options: GateOptions,
     /// The revision to compare with, instead of where the change begins.
     #[arg(long, value_name = "REV")]
     base: Option<String>,
     /// Runs doubtful cases again, within the budget of the configuration.
     #[arg(long)]
     rerun: bool,
+    /// Judges this report, such as one that `kelvin merge` has written, and runs nothing.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "rerun", "only", "shard", "seed", "jobs", "no_cache", "resume", "dry_run", "confirm",
+        ]
+    )]
+    report: Option<PathBuf>,
     /// The payload of a GitHub event, which says where the change begins [default: the one that
     /// `GITHUB_EVENT_PATH` names].
     #[arg(long, value_name = "FILE")]
@@ -31,15 +43,99 @@ pub(super) struct GateArgs {
     event_name: Option<String>,
 }
 
+/// What changes `gate` and `baseline` of the configuration.
+#[derive(Debug, Args)]
+pub(super) struct GateOptions {
+    /// Where the baseline comes from: `auto`, `tree`, `branch`, `compute`, `off`, or a file.
+    #[arg(long, value_name = "SOURCE", value_parser = baseline_of)]
+    baseline: Option<BaselineOverride>,
+    /// How far a metric may drop, instead of `gate.max_drop`.
+    #[arg(long, value_name = "X", value_parser = max_drop)]
+    max_drop: Option<f64>,
+    /// What fails: a `regression`, an `inconclusive` result too, or `never` anything.
+    #[arg(long, value_name = "WHAT", value_enum)]
+    fail_on: Option<FailOn>,
+    /// What running doubtful cases again may cost: a number of calls, minutes (`10m`), or both
+    /// (`200,10m`).
+    #[arg(long, value_name = "BUDGET", value_parser = budget)]
+    budget: Option<Spending>,
+}
+
+/// What fails the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum FailOn {
+    /// What the configuration says; by default a regression, and what may be one where nothing
+    /// could be run again.
+    Regression,
+    /// A drop that noise may explain as well.
+    Inconclusive,
+    /// Nothing: the verdict is shown and the job passes.
+    Never,
+}
+
+/// What re-runs may cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Spending {
+    calls: Option<usize>,
+    minutes: Option<f64>,
+}
+
+impl GateOptions {
+    /// Applies them to a request.
+    pub(super) fn apply(&self, request: &mut GateRequest) {
+        let spending = self.budget.unwrap_or_default();
+        request.check.overrides.gate = GateOverrides {
+            max_drop: self.max_drop,
+            baseline: self.baseline.clone(),
+            calls: spending.calls,
+            minutes: spending.minutes,
+            on_suspected: (self.fail_on == Some(FailOn::Inconclusive)).then_some(OnSuspected::Fail),
+        };
+        request.advisory = self.fail_on == Some(FailOn::Never);
+    }
+}
+
+fn baseline_of(text: &str) -> Result<BaselineOverride, String> {
+    match text.trim() {
+        "" => Err("the name of a source, or a file".to_owned()),
+        text => Ok(BaselineOverride::read(text)),
+    }
+}
+
+fn max_drop(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(drop) if (0.0..=2.0).contains(&drop) => Ok(drop),
+        _ => Err("a number from 0 to 2, for example 0.05".to_owned()),
+    }
+}
+
+fn budget(text: &str) -> Result<Spending, String> {
+    let mut spending = Spending::default();
+    for part in text.split(',').map(str::trim) {
+        let minutes = part.strip_suffix('m').map(|number| number.parse::<f64>());
+        match (minutes, part.parse()) {
+            (Some(Ok(minutes)), _) if minutes.is_finite() && minutes >= 0.0 => {
+                spending.minutes = Some(minutes);
+            }
+            (None, Ok(calls)) => spending.calls = Some(calls),
+            _ => return Err("a number of calls, minutes (`10m`), or both (`200,10m`)".to_owned()),
+        }
+    }
+    Ok(spending)
+}
+
 /// Runs `kelvin gate`.
 pub(super) fn main(args: &GateArgs) -> anyhow::Result<Exit> {
     let mut hint = event_hint(args)?;
     hint.asked.clone_from(&args.base);
-    let request = GateRequest {
+    let mut request = GateRequest {
         check: (&args.check).into(),
         hint,
         rerun: args.rerun,
+        report: args.report.clone(),
+        ..GateRequest::default()
     };
+    args.options.apply(&mut request);
     if args.check.is_dry_run() {
         return Err(Misuse::new("there is nothing to gate in a dry run").into());
     }

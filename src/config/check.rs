@@ -166,11 +166,13 @@ pub(super) fn settle(
     root: &Path,
     overrides: &Overrides,
 ) -> anyhow::Result<Config> {
+    let (mut baseline, mut gate) = (raw.baseline, raw.gate);
+    overrides.gate.apply(&mut baseline, &mut gate);
     let words = Words::load(root, &raw.packs, raw.filler.as_deref())?;
     let mut enable = raw.perturbations.enable;
     enable.sort_unstable();
     let dir = match raw.cache {
-        RawCache::Switch(false) => None,
+        RawCache::Switch(false) => overrides.cache.then(cache_dir),
         RawCache::Switch(true) => Some(cache_dir()),
         RawCache::Folder(folder) => Some(folder.dir),
     };
@@ -240,8 +242,8 @@ pub(super) fn settle(
             .then(|| NonZeroUsize::new(raw.noise_floor.replications))
             .flatten(),
         name: raw.name,
-        baseline: raw.baseline,
-        gate: raw.gate,
+        baseline,
+        gate,
         scorer: match raw.scorer {
             RawScorer::Exact => ScorerSettings::Exact,
             RawScorer::Set => ScorerSettings::Set,

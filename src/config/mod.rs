@@ -187,6 +187,63 @@ pub(crate) struct Overrides {
     pub(crate) no_cache: bool,
     /// The folder of the cache, where the file asks for one.
     pub(crate) cache_dir: Option<PathBuf>,
+    /// A cache although the file asks for none.
+    pub(crate) cache: bool,
+    /// Changes of `gate` and `baseline`.
+    pub(crate) gate: GateOverrides,
+}
+
+/// What the command line changes in `gate` and `baseline`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct GateOverrides {
+    /// Instead of `gate.max_drop`; at least 0, at most 2.
+    pub(crate) max_drop: Option<f64>,
+    /// Instead of `baseline.from` or `baseline.file`.
+    pub(crate) baseline: Option<BaselineOverride>,
+    /// Instead of `gate.budget.calls`.
+    pub(crate) calls: Option<usize>,
+    /// Instead of `gate.budget.minutes`.
+    pub(crate) minutes: Option<f64>,
+    /// Instead of `gate.on_suspected`.
+    pub(crate) on_suspected: Option<OnSuspected>,
+}
+
+/// Where the baseline comes from, as the command line says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BaselineOverride {
+    /// One of the sources.
+    From(BaselineSource),
+    /// A file, relative to the configuration.
+    File(String),
+}
+
+impl BaselineOverride {
+    /// A source by its name; anything else is a file.
+    pub(crate) fn read(text: &str) -> Self {
+        let name = serde_json::Value::String(text.to_owned());
+        match serde_json::from_value(name) {
+            Ok(source) => Self::From(source),
+            Err(_) => Self::File(text.to_owned()),
+        }
+    }
+}
+
+impl GateOverrides {
+    fn apply(&self, baseline: &mut BaselineSettings, gate: &mut GateSettings) {
+        match &self.baseline {
+            None => {}
+            Some(BaselineOverride::From(source)) => {
+                baseline.from = *source;
+                baseline.file = None;
+                baseline.compute |= *source == BaselineSource::Compute;
+            }
+            Some(BaselineOverride::File(file)) => baseline.file = Some(file.clone()),
+        }
+        gate.max_drop = self.max_drop.unwrap_or(gate.max_drop);
+        gate.budget.calls = self.calls.or(gate.budget.calls);
+        gate.budget.minutes = self.minutes.or(gate.budget.minutes);
+        gate.on_suspected = self.on_suspected.unwrap_or(gate.on_suspected);
+    }
 }
 
 impl Config {

@@ -75,12 +75,12 @@ pub(crate) fn find(name: &str) -> Option<&'static dyn Perturbation> {
 
 /// Whether variants of a kind are made.
 pub(crate) fn is_enabled(kind: &dyn Perturbation, config: &Config) -> bool {
-    kind.is_default()
-        || config
-            .perturbations
-            .enable
-            .iter()
-            .any(|name| name == kind.name())
+    is_among(kind, &config.perturbations.enable)
+}
+
+/// Whether a kind is made where these opt-in kinds are enabled.
+pub(crate) fn is_among(kind: &dyn Perturbation, enabled: &[String]) -> bool {
+    kind.is_default() || enabled.iter().any(|name| name == kind.name())
 }
 
 /// What the decision ought to do under a perturbation.

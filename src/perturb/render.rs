@@ -60,11 +60,11 @@ fn piece_text<'a>(
         Piece::Peer { case: from, unit } => {
             let from = &corpus.cases[*from];
             let body = from.body(&from.units[*unit]);
-            Cow::Owned(cases::with_newline(body, case.newline))
+            cases::with_newline(body, case.newline)
         }
         Piece::Filler(section) => {
             let text = section_text(&config.perturbations.words.filler[*section]);
-            Cow::Owned(cases::with_newline(&text, case.newline))
+            Cow::Owned(cases::with_newline(&text, case.newline).into_owned())
         }
     }
 }

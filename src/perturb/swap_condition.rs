@@ -251,7 +251,7 @@ fn draft(subject: &Subject<'_>, index: &Index, unit: usize, rule: Rule) -> Optio
         detail: vec![
             ("from", peer.name.to_string()),
             ("own_conditions", body[own.range.clone()].to_owned()),
-            ("peer_conditions", theirs),
+            ("peer_conditions", theirs.into_owned()),
         ],
     })
 }

@@ -3,6 +3,15 @@
 //! Renderers are pure: a [`Publication`] in, text out. Posting is best effort, in an order that never
 //! loses the verdict.
 
+pub(crate) mod annotations;
+pub(crate) mod commands;
+pub(crate) mod comment;
+pub(crate) mod event;
+pub(crate) mod mask;
+pub(crate) mod outputs;
+pub(crate) mod post;
+pub(crate) mod summary;
+
 use std::path::Path;
 
 use crate::gate::Judgement;
@@ -19,6 +28,25 @@ pub(crate) struct Publication<'a> {
     pub(crate) context: &'a Context,
     /// The folder of the reports.
     pub(crate) out: &'a Path,
+    /// The folder of the configuration within the repository; empty where it is the top.
+    pub(crate) folder: &'a str,
+    /// What changed in the variants that got worst, worst case first.
+    pub(crate) excerpts: &'a [Excerpt],
+    /// What could not be shown elsewhere, and what would help; one sentence each.
+    pub(crate) warnings: &'a [String],
+}
+
+/// A variant that got worse, with the texts it was made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Excerpt {
+    /// The case.
+    pub(crate) case: String,
+    /// The variant.
+    pub(crate) variant: String,
+    /// The text of the case.
+    pub(crate) before: String,
+    /// The text of the variant.
+    pub(crate) after: String,
 }
 
 /// Where a run happened, as far as a reader or the API needs to know. Empty on a laptop.
@@ -36,8 +64,14 @@ pub(crate) struct Context {
     pub(crate) head_sha: String,
     /// Whether the head is in another repository, or the actor may not write: nothing can be posted.
     pub(crate) read_only: bool,
+    /// Whether the head of the pull request is in another repository.
+    pub(crate) is_fork: bool,
+    /// The branch that is checked; none for a tag or where the event names none.
+    pub(crate) branch: Option<String>,
     /// The workflow, by name.
     pub(crate) workflow: String,
+    /// The file of the workflow and its ref: `owner/name/.github/workflows/x.yml@ref`.
+    pub(crate) workflow_ref: String,
     /// The job, by id.
     pub(crate) job: String,
     /// The run and its attempt.

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cases::Shard;
 use crate::digest::Digest;
 use crate::notice::Notice;
+use crate::probe::evidence::Basis;
 use crate::probe::{CaseRecord, Ending, Metric};
 use crate::run::Cost;
 
@@ -75,6 +77,9 @@ pub(crate) struct Run {
     /// The cases it was restricted to; empty means all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) only: Vec<String>,
+    /// Which share of these it was, where it was not all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) shard: Option<Share>,
     /// Where the decision stands in the output.
     pub(crate) decision_field: String,
     /// The unit types that should govern it.
@@ -83,10 +88,35 @@ pub(crate) struct Run {
     pub(crate) scorer: String,
     /// How often every invocation was made.
     pub(crate) repeats: usize,
+    /// What else turns the records into figures.
+    #[serde(default)]
+    pub(crate) basis: Basis,
     /// What the figures depend on.
     pub(crate) fingerprints: Fingerprints,
     /// What may differ between two runs on the same input.
     pub(crate) session: Session,
+}
+
+/// The share of the cases that a run measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Share {
+    /// Which one, from 1.
+    pub(crate) index: usize,
+    /// How many there are.
+    pub(crate) count: usize,
+    /// How many cases all the shares have together.
+    pub(crate) cases: usize,
+}
+
+impl Share {
+    /// Which one of how many.
+    pub(crate) const fn shard(self) -> Shard {
+        Shard {
+            index: self.index,
+            count: self.count,
+        }
+    }
 }
 
 /// Digests of what the figures depend on; two reports are comparable as far as these agree.

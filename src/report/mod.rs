@@ -10,8 +10,8 @@ mod summary;
 pub(crate) mod terminal;
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 #[cfg(test)]
 mod schema_tests;
 
-pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session};
+pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session, Share};

@@ -7,11 +7,13 @@ mod clock;
 mod command;
 mod journal;
 mod keys;
+mod lookup;
 mod open_files;
 mod pace;
 mod pool;
 mod retry;
 mod runner;
+mod setup;
 mod signal;
 mod tail;
 mod template;
@@ -27,7 +29,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use clock::Clock;
+pub(crate) use lookup::{free_bytes, look_up};
 pub(crate) use runner::{Runner, Settings, Start};
+pub(crate) use setup::setup;
 
 /// The system under test, invoked on one input.
 pub(crate) trait Pipeline: Sync {
@@ -219,6 +223,23 @@ pub(crate) struct Silent;
 
 impl Observer for Silent {
     fn event(&self, _: &Event<'_>) {}
+}
+
+/// Takes hold of an output folder and empties it; it is ours until the value is dropped.
+///
+/// # Errors
+///
+/// A [`Misuse`](crate::exit::Misuse) where the folder is not ours or a run holds it.
+pub(crate) fn claim(out: &Path) -> anyhow::Result<Claim> {
+    let tree = tree::Tree::lock(out)?;
+    tree.clear()?;
+    Ok(Claim { _tree: tree })
+}
+
+/// Holds an output folder.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    _tree: tree::Tree,
 }
 
 /// From here on a signal that asks to stop is noted, and ends whatever waits, rather than the

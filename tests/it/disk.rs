@@ -247,3 +247,32 @@ fn no_report_holds_the_path_of_the_machine() {
         assert!(!text.contains(&root), "{name} names the folder");
     }
 }
+
+#[test]
+fn a_list_names_what_a_dry_run_writes_and_writes_nothing() {
+    let project = Project::new(CONSTANT);
+    let said = project.kelvin(&["check", "--list"]).expect(0);
+    assert!(!project.path("kelvin").exists());
+    let listed: Vec<&str> = said
+        .stdout
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .collect();
+    project.kelvin(&["check", "--dry-run"]).expect(0);
+    for line in &listed {
+        let (case, variant) = line.split_once('\t').expect("a case and its variant");
+        let input = format!("kelvin/{case}/perturbations/{variant}/input.md");
+        assert!(project.path(&input).exists(), "{input}");
+    }
+    let written = project.files("kelvin");
+    let inputs = written.keys().filter(|path| path.ends_with("input.md"));
+    assert_eq!(inputs.count(), listed.len() + 4, "and four baselines");
+    let last = said.stdout.lines().last().expect("a line");
+    assert!(last.starts_with("# 52 invocations: 4 baseline, "), "{last}");
+    let json = project.kelvin(&["check", "--list", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json.expect(0).stdout).expect("JSON");
+    assert_eq!(
+        json["variants"].as_array().map(Vec::len),
+        Some(listed.len())
+    );
+}

@@ -6,6 +6,7 @@ mod pair;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::cases::Shard;
 use crate::digest::Digest;
 use crate::probe::{Direction, Metric};
 
@@ -23,6 +24,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) inputs: BTreeMap<&'a str, Digest>,
     /// The cases that the run was restricted to; empty means all.
     pub(crate) only: &'a [String],
+    /// The share of these that it measured; none means all of them.
+    pub(crate) shard: Option<Shard>,
 }
 
 /// Two sides, metric by metric.

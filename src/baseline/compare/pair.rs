@@ -64,7 +64,8 @@ fn cases<'a>(
 
 impl Measured<'_> {
     fn covers(&self, name: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|only| only == name)
+        let is_asked_for = self.only.is_empty() || self.only.iter().any(|only| only == name);
+        is_asked_for && self.shard.is_none_or(|shard| shard.takes(name))
     }
 }
 

@@ -60,6 +60,7 @@ fn side<'a>(metrics: &'a BTreeMap<String, Metric>, texts: &[(&'a str, &str)]) ->
             .map(|(name, text)| (*name, digest(text)))
             .collect(),
         only: &[],
+        shard: None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use git2::{
     Delta, DiffOptions, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryOpenFlags,

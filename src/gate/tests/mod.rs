@@ -66,6 +66,7 @@ impl Report {
                 .map(|(name, text)| (name.as_str(), Digest::of(text.as_bytes())))
                 .collect(),
             only: &[],
+            shard: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Survey;
+use super::recompute::Settings;
 use crate::digest::Fields;
 use crate::probe::{CaseRecord, CaseValue, Cell, Ending, Interval, Metric, VariantRecord};
 use crate::stats;
@@ -39,12 +39,10 @@ pub(super) enum Detail {
 
 /// The cases that figures are made from.
 pub(super) struct Figures<'a> {
-    /// What the measurement is about.
-    pub(super) survey: &'a Survey<'a>,
+    /// What they depend on beside the records.
+    pub(super) settings: &'a Settings<'a>,
     /// What was seen.
     pub(super) cases: &'a BTreeMap<String, CaseRecord>,
-    /// How it ended.
-    pub(super) ending: Ending,
 }
 
 impl Figures<'_> {
@@ -84,18 +82,20 @@ impl Figures<'_> {
 
     /// Why there is no sample.
     fn why_empty(&self, failed: usize, turn: Turn) -> String {
-        let config = self.survey.config;
-        if self.ending == Ending::DryRun {
+        let ending = self.settings.ending;
+        if ending == Ending::DryRun {
             "dry run: nothing was run".to_owned()
-        } else if self.ending == Ending::Failed {
+        } else if ending == Ending::Failed {
             "every baseline invocation failed".to_owned()
+        } else if self.cases.is_empty() {
+            "this shard has no cases".to_owned()
         } else if failed > 0 {
             format!("all {failed} invocations failed")
-        } else if turn == Turn::Distance && config.governing_types.is_empty() {
+        } else if turn == Turn::Distance && self.settings.governing_types.is_empty() {
             "no governing types are declared".to_owned()
-        } else if turn == Turn::Distance && self.survey.corpus.cases.len() < 2 {
+        } else if turn == Turn::Distance && self.settings.basis.cases < 2 {
             "there is only one case, and so no other to take evidence from".to_owned()
-        } else if self.ending == Ending::Interrupted {
+        } else if ending == Ending::Interrupted {
             "the run was stopped before any of these variants had finished".to_owned()
         } else {
             "no variant could be made; the notices say why".to_owned()

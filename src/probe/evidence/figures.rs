@@ -2,30 +2,29 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Survey;
 use super::aggregate::{Detail, Figures, Turn, ends, part_missing};
 use super::noise::corrected;
-use crate::config::Config;
-use crate::perturb::{self, Figure, Plan};
-use crate::probe::{CaseRecord, Ending, Metric, VariantRecord};
+use super::recompute::{Basis, Settings};
+use crate::perturb::{self, Figure};
+use crate::probe::{CaseRecord, Metric, VariantRecord};
 use crate::stats;
 
 /// The figure that the samples of a variant count into.
-fn figure(config: &Config, kind: &str) -> Option<Figure> {
+fn figure(basis: &Basis, kind: &str) -> Option<Figure> {
     let figure = perturb::find(kind)?.figure();
     Some(match figure {
-        Figure::Drop if config.perturbations.count_drop => Figure::Invariance,
+        Figure::Drop if basis.count_drop => Figure::Invariance,
         figure => figure,
     })
 }
 
 /// Fills in the scores of one case.
-pub(super) fn score_case(config: &Config, case: &mut CaseRecord) {
+pub(super) fn score_case(basis: &Basis, case: &mut CaseRecord) {
     let mean = |wanted: Figure| {
         let distances: Vec<f64> = case
             .variants
             .iter()
-            .filter(|variant| figure(config, &variant.kind) == Some(wanted))
+            .filter(|variant| figure(basis, &variant.kind) == Some(wanted))
             .flat_map(|variant| variant.samples.iter().filter_map(|sample| sample.distance))
             .collect();
         (stats::mean(&distances), distances.len())
@@ -40,19 +39,13 @@ pub(super) fn score_case(config: &Config, case: &mut CaseRecord) {
 
 /// Every figure of the probe.
 pub(super) fn metrics(
-    survey: &Survey<'_>,
-    plans: &BTreeMap<usize, Plan>,
+    settings: &Settings<'_>,
     cases: &BTreeMap<String, CaseRecord>,
-    ending: Ending,
 ) -> BTreeMap<String, Metric> {
-    let config = survey.config;
-    let figures = Figures {
-        survey,
-        cases,
-        ending,
-    };
+    let basis = settings.basis;
+    let figures = Figures { settings, cases };
     let is = |wanted: Figure| {
-        move |variant: &VariantRecord| figure(config, &variant.kind) == Some(wanted)
+        move |variant: &VariantRecord| figure(basis, &variant.kind) == Some(wanted)
     };
     let mut metrics = BTreeMap::new();
     let mut put = |name: String, metric: Metric| metrics.insert(format!("evidence.{name}"), metric);
@@ -65,7 +58,7 @@ pub(super) fn metrics(
     );
     put("invariance_case_mean".into(), case_mean(&invariance));
     put("sensitivity_case_mean".into(), case_mean(&sensitivity));
-    if config.noise_floor.is_some() {
+    if basis.noise_floor {
         let eta = figures.noise_floor();
         let (inv, sens) = (
             corrected(&invariance, &eta, Turn::Stability),
@@ -77,13 +70,13 @@ pub(super) fn metrics(
         put("noise_floor".into(), eta);
     }
 
-    let kinds: BTreeSet<&str> = plans
+    let kinds: BTreeSet<&str> = cases
         .values()
-        .flat_map(|plan| plan.variants.iter().map(|variant| variant.kind))
+        .flat_map(|case| case.variants.iter().map(|variant| variant.kind.as_str()))
         .collect();
     for kind in kinds {
         let of_kind = |variant: &VariantRecord| variant.kind == kind;
-        match figure(config, kind) {
+        match figure(basis, kind) {
             Some(Figure::Invariance) => {
                 let metric = figures.mean(&of_kind, Turn::Stability, Detail::None);
                 put(format!("invariance.{kind}"), metric);
@@ -100,7 +93,7 @@ pub(super) fn metrics(
         "invariance.pad".into(),
         figures.mean(&pads, Turn::Stability, Detail::None),
     );
-    for governing in &config.governing_types {
+    for governing in settings.governing_types {
         let of_type = |variant: &VariantRecord| {
             is(Figure::Sensitivity)(variant) && variant.unit_type.as_ref() == Some(governing)
         };
@@ -110,7 +103,7 @@ pub(super) fn metrics(
 
     let enabled = |wanted: Figure| {
         perturb::ALL.iter().any(|kind| {
-            figure(config, kind.name()) == Some(wanted) && perturb::is_enabled(*kind, config)
+            figure(basis, kind.name()) == Some(wanted) && perturb::is_among(*kind, &basis.enabled)
         })
     };
     if enabled(Figure::Condition) {
@@ -127,7 +120,7 @@ pub(super) fn metrics(
     }
     if perturb::ALL
         .iter()
-        .any(|kind| kind.figure() == Figure::Drop && perturb::is_enabled(*kind, config))
+        .any(|kind| kind.figure() == Figure::Drop && perturb::is_among(*kind, &basis.enabled))
     {
         let types: BTreeSet<&String> = cases
             .values()

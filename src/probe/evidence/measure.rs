@@ -9,11 +9,11 @@ use super::schedule::{self, Outcomes, Rounds};
 use super::{Evidence, records};
 use crate::cases::Corpus;
 use crate::config::Config;
-use crate::notice::{Code, Notice};
 use crate::perturb::{self, Peers, Plan, Subject};
 use crate::probe::Ending;
 use crate::run::{Failure, FailureKind, Runner, Task};
 use crate::score::Scorer;
+use crate::threads;
 
 /// What a measurement is about.
 pub(crate) struct Survey<'a> {
@@ -23,6 +23,9 @@ pub(crate) struct Survey<'a> {
     pub(crate) corpus: &'a Corpus,
     /// The places of the cases to measure, ascending.
     pub(crate) places: &'a [usize],
+    /// Whether the first of them is the first of all that were asked for; another shard may have
+    /// that one.
+    pub(crate) begins: bool,
     /// Compares decisions.
     pub(crate) scorer: &'a dyn Scorer,
 }
@@ -39,19 +42,16 @@ pub(crate) struct Forecast {
 /// Plans the variants of every case of the survey, by its place.
 pub(crate) fn plan(survey: &Survey<'_>) -> BTreeMap<usize, Plan> {
     let peers = Peers::of(survey.corpus, survey.config);
-    survey
-        .places
-        .iter()
-        .map(|&at| {
-            let subject = Subject {
-                corpus: survey.corpus,
-                at,
-                config: survey.config,
-                peers: &peers,
-            };
-            (at, perturb::plan(&subject))
-        })
-        .collect()
+    let of = |&at: &usize| {
+        let subject = Subject {
+            corpus: survey.corpus,
+            at,
+            config: survey.config,
+            peers: &peers,
+        };
+        (at, perturb::plan(&subject))
+    };
+    threads::map(survey.places, of).into_iter().collect()
 }
 
 /// A measurement under way: what was planned, and what has been run of it.
@@ -104,7 +104,8 @@ impl<'a> Measurement<'a> {
             return Ok(());
         }
         self.run_tasks("variants", tasks)?;
-        self.ending = match (self.runner.interrupted(), answered.is_empty()) {
+        let failed = answered.is_empty() && !self.survey.places.is_empty();
+        self.ending = match (self.runner.interrupted(), failed) {
             (true, _) => Ending::Interrupted,
             (false, true) => Ending::Failed,
             (false, false) => Ending::Complete,
@@ -150,21 +151,13 @@ impl<'a> Measurement<'a> {
 
     /// What has been measured so far.
     pub(crate) fn evidence(&self) -> Evidence {
-        let mut evidence = records::tell(
+        records::tell(
             self.survey,
             self.plans,
             &self.rounds,
             &self.outcomes,
             self.ending,
-        );
-        if self.ending == Ending::Interrupted {
-            evidence.notices.push(Notice::new(
-                Code::Interrupted,
-                "the run was stopped before its end; the figures cover what had finished, and \
-                 `--resume` goes on from there",
-            ));
-        }
-        evidence
+        )
     }
 
     /// The texts of the inputs.
@@ -210,9 +203,10 @@ impl<'a> Measurement<'a> {
     }
 
     /// A pipeline that answers without a usable decision is configured wrongly: every further
-    /// invocation would be paid for nothing.
+    /// invocation would be paid for nothing. Of several shards only the one with the first case
+    /// says so, because a run without shards would ask no other case.
     fn refuse_unusable_decision(&self, first: &[Task]) -> anyhow::Result<()> {
-        let Some(task) = first.first() else {
+        let Some(task) = first.first().filter(|_| self.survey.begins) else {
             return Ok(());
         };
         let outcome = self.outcomes.get(&task.case, None, 1);

@@ -8,6 +8,7 @@ mod figures;
 mod inputs;
 mod measure;
 mod noise;
+mod recompute;
 mod records;
 mod schedule;
 
@@ -16,8 +17,8 @@ use std::collections::BTreeMap;
 use crate::notice::Notice;
 use crate::probe::{CaseRecord, Ending, Metric};
 
-pub(crate) use inputs::Inputs;
 pub(crate) use measure::{Forecast, Measurement, Survey, plan, unusable_decision};
+pub(crate) use recompute::{Basis, Settings, recompute};
 
 /// What the evidence probe hands on.
 #[derive(Debug)]

@@ -1,14 +1,17 @@
 //! The noise floor: how far two runs of the same input are apart, and figures without that part.
 
-use super::Survey;
 use super::aggregate::{Figures, Turn, ends, part_missing};
+use super::recompute::Basis;
 use crate::probe::{CaseRecord, Interval, Metric};
+use crate::score::Scorer;
 use crate::stats;
 
 /// The mean distance over all pairs of baseline runs of a case; none below two answers, or where
 /// the configuration asks for no noise floor.
-pub(super) fn sigma(survey: &Survey<'_>, case: &CaseRecord) -> Option<f64> {
-    survey.config.noise_floor?;
+pub(super) fn sigma(basis: &Basis, scorer: &dyn Scorer, case: &CaseRecord) -> Option<f64> {
+    if !basis.noise_floor {
+        return None;
+    }
     let decisions: Vec<_> = case
         .baseline
         .iter()
@@ -20,7 +23,7 @@ pub(super) fn sigma(survey: &Survey<'_>, case: &CaseRecord) -> Option<f64> {
         distances.extend(
             decisions[at + 1..]
                 .iter()
-                .map(|other| survey.scorer.distance(one, other)),
+                .map(|other| scorer.distance(one, other)),
         );
     }
     stats::mean(&distances)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::schedule::{Outcomes, Rounds};
-use super::{Evidence, Survey, figures, noise};
+use super::{Basis, Evidence, Settings, Survey, recompute};
 use crate::notice::{Code, Notice};
 use crate::perturb::Plan;
 use crate::probe::{CaseRecord, Ending, Sample, UnitRecord, VariantRecord};
@@ -32,33 +32,14 @@ pub(super) fn tell(
             )
         })
         .collect();
-    let mut notices = Vec::new();
-    let failed: Vec<&str> = cases
-        .iter()
-        .filter(|(_, case)| case.baseline.first().is_some_and(|s| s.failure.is_some()))
-        .map(|(name, _)| name.as_str())
-        .collect();
-    if !failed.is_empty() {
-        notices.push(
-            Notice::new(
-                Code::BaselineFailed,
-                format!(
-                    "the baseline failed in {} of {} cases, which are in no score: {}",
-                    failed.len(),
-                    cases.len(),
-                    failed.join(", ")
-                ),
-            )
-            .counts(cases.len(), cases.len() - failed.len()),
-        );
-    }
-    let metrics = figures::metrics(survey, plans, &cases, ending);
-    Evidence {
-        metrics,
-        cases,
-        notices,
+    let basis = Basis::of(survey.config, survey.corpus.cases.len());
+    let settings = Settings {
+        governing_types: &survey.config.governing_types,
+        basis: &basis,
         ending,
-    }
+        scorer: Some(survey.scorer),
+    };
+    recompute(cases, &settings)
 }
 
 fn record(
@@ -88,15 +69,7 @@ fn record(
             input: variant.input,
             notes: variant.notes.clone(),
             samples: (1..=repeats)
-                .map_while(|repeat| {
-                    let mut sample = sample(of(Some(&variant.id), repeat)?);
-                    sample.distance = baseline
-                        .get(repeat - 1)
-                        .and_then(|baseline| baseline.decision.as_ref())
-                        .zip(sample.decision.as_ref())
-                        .map(|(before, after)| survey.scorer.distance(before, after));
-                    Some(sample)
-                })
+                .map_while(|repeat| of(Some(&variant.id), repeat).map(sample))
                 .collect(),
         })
         .collect();
@@ -116,7 +89,7 @@ fn record(
         failed,
         insufficient,
     ));
-    let mut record = CaseRecord {
+    CaseRecord {
         file: case.file.clone(),
         folder: case.name.to_string(),
         input: case.digest,
@@ -139,10 +112,7 @@ fn record(
         failed,
         insufficient,
         notices,
-    };
-    record.sigma = noise::sigma(survey, &record);
-    figures::score_case(survey.config, &mut record);
-    record
+    }
 }
 
 fn sample(outcome: &Outcome) -> Sample {

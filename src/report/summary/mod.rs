@@ -213,6 +213,9 @@ fn scope(report: &Report) -> Vec<String> {
         counted(report.cases.len(), "case"),
         counted(variants, "variant"),
     ];
+    if let Some(share) = report.run.shard {
+        scope.insert(0, format!("shard {}", share.shard()));
+    }
     if report.run.ending == Ending::DryRun {
         scope.push("nothing run".to_owned());
         return scope;

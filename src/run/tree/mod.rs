@@ -82,6 +82,17 @@ impl Tree {
             .with_context(|| format!("failed to tidy `{}`", self.out.display()))
     }
 
+    /// Empties the folder, the journal included.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn clear(&self) -> anyhow::Result<()> {
+        sweep::all_but(&self.out, &BTreeSet::new())
+            .and_then(|()| sweep::remove(&self.journal()))
+            .with_context(|| format!("failed to empty `{}`", self.out.display()))
+    }
+
     /// Where the journal is.
     pub(super) fn journal(&self) -> PathBuf {
         self.out.join(lock::JOURNAL)

@@ -1,0 +1,85 @@
+//! Judges a report that is finished, such as one that was joined from shards.
+
+use std::path::Path;
+
+use super::Checked;
+use super::gate::{GateRequest, Head, Judged, judge, written};
+use crate::config::Config;
+use crate::exit::Misuse;
+use crate::gate::looks::Rerun;
+use crate::report::{self, Report};
+use crate::run::Observer;
+
+/// Judges the report in a file; the verdict is written beside it, unless another folder was named.
+///
+/// # Errors
+///
+/// A [`Misuse`] where the file is no report, or that of a shard; as [`super::gate()`] otherwise.
+pub(super) fn gate(
+    request: &GateRequest,
+    file: &Path,
+    observer: &dyn Observer,
+) -> anyhow::Result<Judged> {
+    let config = Config::load(&request.check.overrides)?;
+    let shown = file.display();
+    let bytes = std::fs::read(file)
+        .map_err(|error| Misuse::new(format!("failed to read the report `{shown}`: {error}")))?;
+    let report = report::json::read(&bytes)
+        .map_err(|error| Misuse::new(format!("the report `{shown}` is unusable: {error:#}")))?;
+    if let Some(share) = report.run.shard {
+        return Err(Misuse::new(format!(
+            "the report `{shown}` is that of shard {}, not of a whole run",
+            share.shard()
+        ))
+        .help("join all shards with `kelvin merge`, and judge what it writes")
+        .into());
+    }
+    let out = match &request.check.out {
+        Some(out) => std::path::absolute(out)?,
+        None => {
+            let file = std::path::absolute(file)?;
+            file.parent().unwrap_or(Path::new("/")).to_path_buf()
+        }
+    };
+    let mut head = Finished(report);
+    let mut judgement = judge(request, &config, &mut head, observer)?;
+    if request.advisory {
+        judgement.verdict.let_pass();
+    }
+    let Finished(report) = head;
+    written(Checked { report, out }, judgement)
+}
+
+/// What a reader of the verdict must know of a report that was not measured for it.
+pub(super) fn told(config: &Config, head: &Report) -> Vec<String> {
+    let mut told =
+        vec!["the report was finished before the gate saw it: no case was run again".to_owned()];
+    if head.run.fingerprints.config != config.measured() {
+        told.push(format!(
+            "the report was measured with another configuration than `{}` has now",
+            config.file.display()
+        ));
+    }
+    told
+}
+
+/// A report that nothing can be added to.
+struct Finished(Report);
+
+impl Head for Finished {
+    fn report(&self) -> Report {
+        self.0.clone()
+    }
+
+    fn invocations(&self) -> usize {
+        0
+    }
+
+    fn can_be_run(&self) -> bool {
+        false
+    }
+
+    fn run_again(&mut self, _: &Rerun) -> anyhow::Result<()> {
+        Err(anyhow::anyhow!("a finished report cannot be run again"))
+    }
+}

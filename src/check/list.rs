@@ -1,0 +1,84 @@
+//! What a check would run: every variant by name, nothing written, nothing started.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Request, stage};
+use crate::cases;
+use crate::config::Config;
+use crate::digest::Digest;
+use crate::notice::Notice;
+use crate::perturb::Relation;
+use crate::probe::evidence::{self, Survey};
+use crate::score;
+
+/// The variants of a check.
+#[derive(Debug, Serialize)]
+pub(crate) struct Listing {
+    /// How many invocations they and the baselines are, by kind; `baseline` among them.
+    pub(crate) invocations: BTreeMap<&'static str, usize>,
+    /// Every variant, in the order of the cases and of the registry.
+    pub(crate) variants: Vec<Listed>,
+    /// The caps and skips.
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// One variant.
+#[derive(Debug, Serialize)]
+pub(crate) struct Listed {
+    /// The case it is made of.
+    pub(crate) case: String,
+    /// Its name within the case.
+    pub(crate) variant: String,
+    /// What the decision ought to do.
+    pub(crate) relation: Relation,
+    /// The digest of its input.
+    pub(crate) input: Digest,
+}
+
+/// Lists what [`super::check`] would run, repeats and replays counted.
+///
+/// # Errors
+///
+/// A [`Misuse`](crate::exit::Misuse) where the configuration, the cases or the request are wrong.
+pub(crate) fn list(request: &Request) -> anyhow::Result<Listing> {
+    let config = Config::load(&request.overrides)?;
+    let (corpus, mut notices) = cases::load(&config)?;
+    let chosen = stage::select(&corpus, &request.only)?;
+    let places = stage::share(&corpus, &chosen, request.shard);
+    let scorer = score::of(&config.scorer);
+    let plans = evidence::plan(&Survey {
+        config: &config,
+        corpus: &corpus,
+        places: &places,
+        begins: chosen.first() == places.first(),
+        scorer: &*scorer,
+    });
+    let repeats = config.repeats.get();
+    // The replays of the noise floor include the first invocation of the baseline.
+    let baselines = config
+        .noise_floor
+        .map_or(0, |floor| floor.get())
+        .max(repeats);
+    let mut invocations = BTreeMap::from([("baseline", places.len() * baselines)]);
+    let mut variants = Vec::new();
+    for (place, plan) in plans {
+        notices.extend(plan.notices);
+        for variant in plan.variants {
+            *invocations.entry(variant.kind).or_default() += repeats;
+            variants.push(Listed {
+                case: corpus.cases[place].name.to_string(),
+                variant: variant.id.to_string(),
+                relation: variant.figure.relation(),
+                input: variant.input,
+            });
+        }
+    }
+    notices.sort();
+    Ok(Listing {
+        invocations,
+        variants,
+        notices,
+    })
+}

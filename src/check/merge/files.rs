@@ -1,0 +1,67 @@
+//! The inputs and outputs of every case, from the shards to where the joined report is.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::gather::Found;
+use crate::digest::Digest;
+use crate::report::Report;
+
+/// What a case's folder holds beside its reports.
+const PARTS: [&str; 2] = ["baseline", "perturbations"];
+
+/// Copies the files of every case. A shard of which only the report is there has none.
+pub(super) fn copy(found: &[Found], out: &Path) -> anyhow::Result<()> {
+    for shard in found {
+        for case in shard.report.cases.values() {
+            for part in PARTS {
+                let from = shard.folder.join(&case.folder).join(part);
+                tree(&from, &out.join(&case.folder).join(part))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Copies a folder with all that is in it, but for links, which could lead anywhere.
+fn tree(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let is_folder = fs::symlink_metadata(from).is_ok_and(|data| data.is_dir());
+    if !is_folder {
+        return Ok(());
+    }
+    fs::create_dir_all(to).with_context(|| format!("failed to make `{}`", to.display()))?;
+    let failed = || format!("failed to copy `{}`", from.display());
+    for entry in fs::read_dir(from).with_context(failed)? {
+        let entry = entry.with_context(failed)?;
+        let kind = entry.file_type().with_context(failed)?;
+        let target = to.join(entry.file_name());
+        if kind.is_dir() {
+            tree(&entry.path(), &target)?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), target).with_context(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// The text of an input, where the file still is what the record says.
+pub(super) fn text(
+    report: &Report,
+    out: &Path,
+    case: &str,
+    variant: Option<&str>,
+) -> Option<String> {
+    let record = report.cases.get(case)?;
+    let folder = out.join(&record.folder);
+    let (path, digest) = match variant {
+        None => (folder.join("baseline"), record.input),
+        Some(id) => {
+            let variant = record.variants.iter().find(|variant| variant.id == id)?;
+            (folder.join("perturbations").join(id), variant.input)
+        }
+    };
+    let text = fs::read_to_string(path.join("input.md")).ok()?;
+    (Digest::of(text.as_bytes()) == digest).then_some(text)
+}

@@ -1,0 +1,57 @@
+//! Joins the reports of the shards of one run into the report that the run would have had without
+//! them. Nothing is run: figures are computed again from the records.
+
+mod agree;
+mod files;
+mod gather;
+mod join;
+
+use std::path::PathBuf;
+
+use super::{Checked, write};
+use crate::exit::Misuse;
+use crate::run;
+
+/// What a person asks of a merge.
+#[derive(Debug, Default)]
+pub(crate) struct MergeRequest {
+    /// Reports of shards, their folders, or folders of such folders.
+    pub(crate) shards: Vec<PathBuf>,
+    /// The output folder; `kelvin` in the working directory unless given.
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Joins shards, and writes the report with the files of every case.
+///
+/// # Errors
+///
+/// A [`Misuse`] that names the shards that are missing, that overlap or that do not belong
+/// together; any other error where a file cannot be read or written.
+pub(crate) fn merge(request: &MergeRequest) -> anyhow::Result<Checked> {
+    let out = request
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("kelvin"));
+    let out = std::path::absolute(out)?;
+    let found = gather::shards(&request.shards)?;
+    agree::check(&found)?;
+    for shard in &found {
+        // What is about to be emptied must not be what is about to be read.
+        let folder = std::path::absolute(&shard.folder)?;
+        if folder.starts_with(&out) {
+            return Err(Misuse::new(format!(
+                "the output folder `{}` holds {shard}, and its content is removed first",
+                out.display()
+            ))
+            .help("name another output folder with `--out`")
+            .into());
+        }
+    }
+    let report = join::reports(&found)?;
+    let _claim = run::claim(&out)?;
+    files::copy(&found, &out)?;
+    write::files(&report, &out, &|case, variant| {
+        files::text(&report, &out, case, variant)
+    })?;
+    Ok(Checked { report, out })
+}

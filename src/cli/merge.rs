@@ -1,0 +1,38 @@
+//! `kelvin merge`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::check::{Format, show};
+use crate::check::{self, MergeRequest};
+use crate::exit::Exit;
+
+/// The arguments of `kelvin merge`.
+#[derive(Debug, Args)]
+pub(super) struct MergeArgs {
+    /// The reports of the shards, their folders, or a folder that holds these.
+    #[arg(value_name = "SHARD", required = true)]
+    shards: Vec<PathBuf>,
+    /// The folder for the joined report, with the inputs and outputs of every case.
+    #[arg(long, value_name = "DIR", default_value = "kelvin")]
+    out: PathBuf,
+    /// What is printed on standard output.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// Runs `kelvin merge`.
+pub(super) fn main(args: MergeArgs) -> anyhow::Result<Exit> {
+    let MergeArgs {
+        shards,
+        out,
+        format,
+    } = args;
+    let merged = check::merge(&MergeRequest {
+        shards,
+        out: Some(out),
+    })?;
+    show(format, &merged, None)?;
+    Ok(merged.exit())
+}

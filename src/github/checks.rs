@@ -1,0 +1,106 @@
+//! Check runs.
+
+use http::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::client::{Call, Client};
+use super::error::{Error, Surface};
+use super::pulls::query;
+
+/// A check run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct CheckRun {
+    /// Its number.
+    pub(crate) id: u64,
+    /// Where people read it.
+    #[serde(default)]
+    pub(crate) html_url: Option<String>,
+    /// What its creator put there to know it again.
+    #[serde(default)]
+    pub(crate) external_id: Option<String>,
+}
+
+/// An annotation as the API takes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Remark {
+    /// Relative to the repository.
+    pub(crate) path: String,
+    /// From 1.
+    pub(crate) start_line: usize,
+    /// From 1.
+    pub(crate) end_line: usize,
+    /// `notice`, `warning` or `failure`.
+    pub(crate) annotation_level: &'static str,
+    /// At most 255 characters.
+    pub(crate) title: String,
+    /// At most 64 KB.
+    pub(crate) message: String,
+}
+
+impl Client {
+    /// Creates a check run that is in progress. It is sent once: after an error that
+    /// [is unsure](Error::is_unsure) it may be there, see [`Self::check_run_of`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub(crate) fn create_check_run(
+        &self,
+        name: &str,
+        head_sha: &str,
+        external_id: &str,
+    ) -> Result<CheckRun, Error> {
+        let body = json!({
+            "name": name,
+            "head_sha": head_sha,
+            "external_id": external_id,
+            "status": "in_progress",
+        });
+        self.json(&Call {
+            method: Method::POST,
+            body: Some(&body),
+            repeatable: false,
+            ..Call::get(Surface::CheckRun, self.path("/check-runs"))
+        })
+    }
+
+    /// The check run of this name and external id on a commit.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub(crate) fn check_run_of(
+        &self,
+        name: &str,
+        head_sha: &str,
+        external_id: &str,
+    ) -> Result<Option<CheckRun>, Error> {
+        #[derive(Deserialize)]
+        struct Page {
+            check_runs: Vec<CheckRun>,
+        }
+        let (sha, name) = (query(head_sha), query(name));
+        let path = self.path(&format!("/commits/{sha}/check-runs?check_name={name}"));
+        let found = self.pages(Surface::CheckRun, &path, 1, |page: Page| page.check_runs)?;
+        Ok(found
+            .into_iter()
+            .find(|run| run.external_id.as_deref() == Some(external_id)))
+    }
+
+    /// Changes a check run; annotations are appended to those it has.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub(crate) fn update_check_run(&self, id: u64, change: &Value) -> Result<CheckRun, Error> {
+        // A second copy of the same annotations would be appended: only what has none goes again.
+        let annotated = change.pointer("/output/annotations").is_some();
+        self.json(&Call {
+            method: Method::PATCH,
+            body: Some(change),
+            repeatable: !annotated,
+            ..Call::get(Surface::CheckRun, self.path(&format!("/check-runs/{id}")))
+        })
+    }
+}

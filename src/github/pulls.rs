@@ -1,0 +1,131 @@
+//! Pull requests, and the repository.
+
+use serde::Deserialize;
+
+use super::client::{Call, Client};
+use super::error::{Error, Surface};
+
+/// Somebody, or a bot.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Account {
+    /// The name.
+    pub(crate) login: String,
+    /// `User`, `Bot` or `Organization`.
+    #[serde(default, rename = "type")]
+    pub(crate) kind: String,
+}
+
+/// A pull request.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct PullRequest {
+    /// Its number.
+    pub(crate) number: u64,
+    /// `open` or `closed`.
+    pub(crate) state: String,
+    /// What is to be merged.
+    pub(crate) head: Tip,
+    /// What it is to be merged into.
+    pub(crate) base: Tip,
+}
+
+/// One end of a pull request.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Tip {
+    /// The commit.
+    pub(crate) sha: String,
+    /// The branch.
+    #[serde(rename = "ref")]
+    pub(crate) branch: String,
+    /// The repository; none where it is gone.
+    #[serde(default)]
+    pub(crate) repo: Option<Named>,
+}
+
+/// A repository by its number and name.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Named {
+    /// The number, which a renamed repository keeps.
+    pub(crate) id: u64,
+    /// `owner/name`.
+    pub(crate) full_name: String,
+}
+
+/// The repository of the client.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Repository {
+    /// The number, which a renamed repository keeps.
+    pub(crate) id: u64,
+    /// `owner/name`.
+    pub(crate) full_name: String,
+    /// The default branch.
+    pub(crate) default_branch: String,
+    /// What the token's account may do; GitHub tells it for people, not for the token of a workflow.
+    #[serde(default)]
+    pub(crate) permissions: Option<Permissions>,
+}
+
+/// What an account may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Permissions {
+    /// Read.
+    #[serde(default)]
+    pub(crate) pull: bool,
+    /// Write.
+    #[serde(default)]
+    pub(crate) push: bool,
+}
+
+impl Client {
+    /// A pull request by its number.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub(crate) fn pull_request(&self, number: u64) -> Result<PullRequest, Error> {
+        let path = self.path(&format!("/pulls/{number}"));
+        self.json(&Call::get(Surface::PullRequest, path))
+    }
+
+    /// The open pull requests of a branch, oldest first; the branch is in the repository of `owner`.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub(crate) fn pull_requests_of(
+        &self,
+        owner: &str,
+        branch: &str,
+    ) -> Result<Vec<PullRequest>, Error> {
+        let head = query(&format!("{owner}:{branch}"));
+        let path = self.path(&format!("/pulls?state=open&head={head}"));
+        let mut found = self.pages(Surface::PullRequest, &path, 1, |page: Vec<PullRequest>| {
+            page
+        })?;
+        // A filter that the server does not understand is one it ignores.
+        found.retain(|request| request.head.branch == branch && request.state == "open");
+        found.sort_by_key(|request| request.number);
+        Ok(found)
+    }
+
+    /// The repository itself.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub(crate) fn repository_facts(&self) -> Result<Repository, Error> {
+        self.json(&Call::get(Surface::Repository, self.path("")))
+    }
+}
+
+/// A text as the value of a query.
+pub(super) fn query(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}

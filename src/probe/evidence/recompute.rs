@@ -1,0 +1,120 @@
+//! From records back to figures: what a run computes at its end can be computed again from its
+//! report, or from the reports of its shards.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Evidence, figures, noise};
+use crate::config::Config;
+use crate::notice::{Code, Notice};
+use crate::probe::{CaseRecord, Ending};
+use crate::score::Scorer;
+
+/// What the figures depend on beside the records; a part of every report.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Basis {
+    /// How many cases there are in all: those that were not measured lend their units.
+    pub(crate) cases: usize,
+    /// The opt-in kinds of perturbation that were enabled, in the order of the registry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) enabled: Vec<String>,
+    /// Whether `drop` counts into invariance.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) count_drop: bool,
+    /// Whether the noise floor was measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) noise_floor: bool,
+}
+
+impl Basis {
+    /// Of a configuration and the number of its cases.
+    pub(crate) fn of(config: &Config, cases: usize) -> Self {
+        Self {
+            cases,
+            enabled: config.perturbations.enable.clone(),
+            count_drop: config.perturbations.count_drop,
+            noise_floor: config.noise_floor.is_some(),
+        }
+    }
+}
+
+/// Everything that turns records into figures.
+#[derive(Clone, Copy)]
+pub(crate) struct Settings<'a> {
+    /// The unit types that should govern the decision.
+    pub(crate) governing_types: &'a [String],
+    /// What else the figures depend on.
+    pub(crate) basis: &'a Basis,
+    /// How the run ended.
+    pub(crate) ending: Ending,
+    /// Compares decisions anew; without one the distances in the records stay.
+    pub(crate) scorer: Option<&'a dyn Scorer>,
+}
+
+/// Computes every figure, the scores of every case, and the notices about the run as a whole. The
+/// notices of the cases stay as they are.
+pub(crate) fn recompute(
+    mut cases: BTreeMap<String, CaseRecord>,
+    settings: &Settings<'_>,
+) -> Evidence {
+    for case in cases.values_mut() {
+        if let Some(scorer) = settings.scorer {
+            compare(case, scorer);
+            case.sigma = noise::sigma(settings.basis, scorer, case);
+        }
+        figures::score_case(settings.basis, case);
+    }
+    Evidence {
+        metrics: figures::metrics(settings, &cases),
+        notices: notices(&cases, settings.ending),
+        cases,
+        ending: settings.ending,
+    }
+}
+
+/// Fills in the distances of every variant to the baseline of the same repeat.
+fn compare(case: &mut CaseRecord, scorer: &dyn Scorer) {
+    for variant in &mut case.variants {
+        for (sample, before) in variant.samples.iter_mut().zip(&case.baseline) {
+            sample.distance = before
+                .decision
+                .as_ref()
+                .zip(sample.decision.as_ref())
+                .map(|(before, after)| scorer.distance(before, after));
+        }
+    }
+}
+
+fn notices(cases: &BTreeMap<String, CaseRecord>, ending: Ending) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let failed: Vec<&str> = cases
+        .iter()
+        .filter(|(_, case)| case.baseline.first().is_some_and(|s| s.failure.is_some()))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !failed.is_empty() {
+        notices.push(
+            Notice::new(
+                Code::BaselineFailed,
+                format!(
+                    "the baseline failed in {} of {} cases, which are in no score: {}",
+                    failed.len(),
+                    cases.len(),
+                    failed.join(", ")
+                ),
+            )
+            .counts(cases.len(), cases.len() - failed.len()),
+        );
+    }
+    if ending == Ending::Interrupted {
+        notices.push(Notice::new(
+            Code::Interrupted,
+            "the run was stopped before its end; the figures cover what had finished, and \
+             `--resume` goes on from there",
+        ));
+    }
+    notices
+}

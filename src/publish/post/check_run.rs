@@ -1,0 +1,203 @@
+//! A check run that is opened before the work and closed whatever happens.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::github::{CheckRun, Client, Error, Remark};
+use crate::publish::{Annotation, Level};
+
+/// Annotations of one request; the most that GitHub takes.
+const BATCH: usize = 50;
+/// Annotations in all; each batch is a request.
+const MOST: usize = 500;
+/// The longest text and the longest summary, in characters.
+const CHARACTERS: usize = 65_535;
+
+/// How a check run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Conclusion {
+    /// It passed.
+    Success,
+    /// It did not.
+    Failure,
+    /// It says something and stops nobody.
+    Neutral,
+}
+
+impl Conclusion {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failure => "failure",
+            Self::Neutral => "neutral",
+        }
+    }
+}
+
+/// What a check run shows at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    /// One line.
+    pub(crate) title: String,
+    /// Markdown; what is over GitHub's limit is cut at the end of a line.
+    pub(crate) summary: String,
+    /// More Markdown, shown below.
+    pub(crate) text: Option<String>,
+    /// Remarks at lines of files, the most important first.
+    pub(crate) annotations: Vec<Annotation>,
+}
+
+/// A check run in progress. Dropped unfinished, it is closed as failed: a check that stays open
+/// holds a merge for ever.
+#[must_use = "dropping it closes it as failed"]
+pub(crate) struct Check<'a> {
+    client: &'a Client,
+    run: CheckRun,
+    open: bool,
+}
+
+impl<'a> Check<'a> {
+    /// Opens a check run on a commit. `external_id` tells this run and attempt from others.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub(crate) fn open(
+        client: &'a Client,
+        name: &str,
+        head_sha: &str,
+        external_id: &str,
+    ) -> Result<Self, Error> {
+        let run = match client.create_check_run(name, head_sha, external_id) {
+            // It may be there: a second one of the same name would stay open beside it.
+            Err(error) if error.is_unsure() => {
+                client.pause_about(Duration::from_secs(1));
+                match client.check_run_of(name, head_sha, external_id)? {
+                    Some(run) => run,
+                    None => client.create_check_run(name, head_sha, external_id)?,
+                }
+            }
+            done => done?,
+        };
+        Ok(Self {
+            client,
+            run,
+            open: true,
+        })
+    }
+
+    /// Where people read it.
+    pub(crate) fn url(&self) -> Option<&str> {
+        self.run.html_url.as_deref()
+    }
+
+    /// Closes it. Annotations that GitHub does not take are left out; the conclusion is not.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`]; also where it is closed and annotations are missing.
+    pub(crate) fn finish(mut self, conclusion: Conclusion, shown: &Shown) -> Result<(), Error> {
+        let mut output = json!({
+            "title": cut(&shown.title, 255),
+            "summary": cut(&shown.summary, CHARACTERS),
+        });
+        if let Some(text) = &shown.text {
+            output["text"] = cut(text, CHARACTERS).into();
+        }
+        let remarks: Vec<Remark> = shown.annotations.iter().take(MOST).map(remark).collect();
+        let mut lost = None;
+        for batch in remarks.chunks(BATCH) {
+            let mut output = output.clone();
+            output["annotations"] = json!(batch);
+            let change = json!({ "output": output });
+            if let Err(error) = self.client.update_check_run(self.run.id, &change) {
+                lost = Some(error);
+                break;
+            }
+        }
+        self.close(conclusion, &output)?;
+        lost.map_or(Ok(()), Err)
+    }
+
+    fn close(&mut self, conclusion: Conclusion, output: &Value) -> Result<(), Error> {
+        let change = json!({
+            "status": "completed",
+            "conclusion": conclusion.name(),
+            "output": output,
+        });
+        self.client.update_check_run(self.run.id, &change)?;
+        self.open = false;
+        Ok(())
+    }
+}
+
+impl Drop for Check<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            self.client.hurry();
+            let output = json!({
+                "title": "Ended without a verdict",
+                "summary": "The run ended before it had a verdict: it failed, or it was stopped. \
+                            The log of the job says more.",
+            });
+            // There is nobody left to tell.
+            let _ = self.close(Conclusion::Failure, &output);
+        }
+    }
+}
+
+fn remark(annotation: &Annotation) -> Remark {
+    let line = annotation.line.max(1);
+    Remark {
+        path: annotation.path.clone(),
+        start_line: line,
+        end_line: line,
+        annotation_level: match annotation.level {
+            Level::Failure => "failure",
+            Level::Warning => "warning",
+            Level::Notice => "notice",
+        },
+        title: cut(&annotation.title, 255),
+        // GitHub counts bytes here, 64 KB of them.
+        message: cut(&annotation.message, 15_000),
+    }
+}
+
+/// At most so many characters, cut at the end of a line where there is one.
+fn cut(text: &str, most: usize) -> String {
+    const MARK: &str = "\n\n(cut here; the rest is in the report)";
+    let Some((end, _)) = text.char_indices().nth(most) else {
+        return text.to_owned();
+    };
+    let room = most.saturating_sub(MARK.len());
+    let (short, mark) = if most > 1_000 {
+        (
+            text.char_indices().nth(room).map_or(end, |(at, _)| at),
+            MARK,
+        )
+    } else {
+        (end, "")
+    };
+    let kept = &text[..short];
+    let kept = match kept.rfind('\n') {
+        Some(line) if !mark.is_empty() => &kept[..line],
+        _ => kept,
+    };
+    format!("{kept}{mark}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_at_a_line_and_says_so() {
+        let text = "ä line of text\n".repeat(10_000);
+        let short = cut(&text, CHARACTERS);
+        assert!(short.chars().count() <= CHARACTERS);
+        assert!(short.ends_with("ä line of text\n\n(cut here; the rest is in the report)"));
+        assert_eq!(cut("short", CHARACTERS), "short");
+        assert_eq!(cut(&"é".repeat(300), 255).chars().count(), 255);
+    }
+}

@@ -1,0 +1,13 @@
+//! Posts what the renderers made. Every surface is best effort: the caller turns an error into one
+//! warning, and the verdict stays what it is.
+
+mod check_run;
+mod comment;
+mod marker;
+
+pub(crate) use check_run::{Check, Conclusion, Shown};
+pub(crate) use comment::{Mode, Posted, Sticky, comment};
+pub(crate) use marker::Stamp;
+
+#[cfg(test)]
+mod tests;
