@@ -63,7 +63,16 @@ fn the_command_line_page_is_what_help_prints() {
     let mut page = String::from(
         "# Command line\n\nWhat `--help` prints, command by command; a test keeps it so.\n",
     );
-    for command in [&[][..], &["init"], &["check"]] {
+    for command in [
+        &[][..],
+        &["init"],
+        &["check"],
+        &["gate"],
+        &["compare"],
+        &["merge"],
+        &["doctor"],
+        &["baseline", "save"],
+    ] {
         let name = [&["kelvin"], command].concat().join(" ");
         page.push_str(&format!("\n## `{name}`\n\n```text\n{}```\n", help(command)));
     }

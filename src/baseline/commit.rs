@@ -244,7 +244,10 @@ fn merge_base(
             // The head's own history too; a server may refuse a commit that no branch holds.
             let _ = remote.fetch(&[&head.to_string()], *depth);
         }
-        if let Some(commit) = known(repo) {
+        // Opened anew: libgit2 remembers where the history ended before.
+        let deeper =
+            Repository::open(repo.path()).context("failed to open the repository again")?;
+        if let Some(commit) = known(&deeper) {
             return Ok(commit);
         }
     }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use git2::{Oid, Repository};
 
-use super::commit::{self, Base, Hint};
+use super::commit::{self, Base, Distances, Hint};
 use super::remote::Remote;
-use super::{Baseline, Branch, Provenance, Source, Tried, tree};
+use super::{Artifacts, Baseline, Branch, Provenance, Source, Tried, artifact, tree};
 use crate::config::{BaselineSettings, BaselineSource};
 use crate::report::{self, Report};
 
@@ -24,6 +24,8 @@ pub(crate) struct Search<'a> {
     pub(crate) configuration: &'a str,
     /// What the event says about the base.
     pub(crate) hint: &'a Hint,
+    /// The artifacts of workflow runs; none where there is no GitHub to ask.
+    pub(crate) artifacts: Option<&'a Artifacts<'a>>,
     /// Measures the base commit; none where that was not asked for.
     pub(crate) compute: Option<&'a Compute<'a>>,
 }
@@ -47,9 +49,21 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
     }
     let wanted = match search.settings.from {
         BaselineSource::Off => return Ok(Baseline::Off),
-        BaselineSource::Auto => vec![Source::Tree, Source::Branch, Source::Compute],
+        BaselineSource::Auto => {
+            let artifact = search.artifacts.map(|_| Source::Artifact);
+            [
+                Some(Source::Tree),
+                Some(Source::Branch),
+                artifact,
+                Some(Source::Compute),
+            ]
+            .into_iter()
+            .flatten()
+            .collect()
+        }
         BaselineSource::Tree => vec![Source::Tree],
         BaselineSource::Branch => vec![Source::Branch],
+        BaselineSource::Artifact => vec![Source::Artifact],
         BaselineSource::Compute => vec![Source::Compute],
     };
     let none = |why: String| {
@@ -76,6 +90,7 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
         let found = match source {
             Source::Tree => place.tree(),
             Source::Branch => place.branch(),
+            Source::Artifact => place.artifact(),
             _ => place.compute(),
         };
         match found {
@@ -200,31 +215,7 @@ impl Place<'_> {
             (false, 1) => names.first().copied().unwrap_or(mine),
             (false, _) => bail!("the branch `{}` has no report of `{mine}`", settings.branch),
         };
-        let mut deepened = 0;
-        let ancestors = commit::ancestors(
-            self.repo,
-            self.base.commit,
-            settings.max_age_commits,
-            &mut |reached| {
-                deepened += 1;
-                let depth = Some((reached + 2) * 4);
-                deepened <= 6
-                    && self
-                        .remote
-                        .fetch(&[&self.base.commit.to_string()], depth)
-                        .is_ok()
-            },
-        )
-        .or_else(|_| {
-            self.remote
-                .fetch(&[&self.base.commit.to_string()], Some(1))?;
-            commit::ancestors(
-                self.repo,
-                self.base.commit,
-                settings.max_age_commits,
-                &mut |_| false,
-            )
-        })?;
+        let ancestors = self.ancestors()?;
         let mut unusable = Vec::new();
         for (commit, behind) in ancestors {
             let Some(found) = kept
@@ -261,6 +252,43 @@ impl Place<'_> {
             settings.max_age_commits,
             settings.branch
         )
+    }
+
+    /// The base and the commits before it, nearest first, as far as a report may be.
+    fn ancestors(&self) -> anyhow::Result<Distances> {
+        let most = self.search.settings.max_age_commits;
+        let mut deepened = 0;
+        commit::ancestors(self.repo, self.base.commit, most, &mut |reached| {
+            deepened += 1;
+            let depth = Some((reached + 2) * 4);
+            deepened <= 6
+                && self
+                    .remote
+                    .fetch(&[&self.base.commit.to_string()], depth)
+                    .is_ok()
+        })
+        .or_else(|_| {
+            self.remote
+                .fetch(&[&self.base.commit.to_string()], Some(1))?;
+            commit::ancestors(self.repo, self.base.commit, most, &mut |_| false)
+        })
+    }
+
+    fn artifact(&self) -> anyhow::Result<(Report, Provenance)> {
+        let Some(artifacts) = self.search.artifacts else {
+            bail!("there is no GitHub to ask: this is read in a workflow, with a token");
+        };
+        let ancestors = self.ancestors()?;
+        let most = self.search.settings.max_age_days;
+        let kept = artifact::find(artifacts, &ancestors, &|commit| {
+            let provenance = self.provenance(Source::Artifact, String::new(), commit, 0);
+            match provenance.days {
+                Some(days) if days > most => Err(format!("it is over {most} days old")),
+                _ => Ok(()),
+            }
+        })?;
+        let provenance = self.provenance(Source::Artifact, kept.place, kept.commit, kept.behind);
+        Ok((kept.report, provenance))
     }
 
     fn compute(&self) -> anyhow::Result<(Report, Provenance)> {

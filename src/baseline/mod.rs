@@ -3,6 +3,7 @@
 //! Nothing is read from what the change itself can write: a report in the tree is taken from the
 //! tree of the base commit, never from the work tree.
 
+mod artifact;
 mod branch;
 mod checkout;
 mod commit;
@@ -13,9 +14,10 @@ pub(crate) mod fingerprints;
 mod remote;
 mod tree;
 
+pub(crate) use artifact::{Artifacts, FILE as ARTIFACT_FILE};
 pub(crate) use branch::Branch;
 pub(crate) use checkout::checkout;
-pub(crate) use commit::{Hint, PullRequest, short};
+pub(crate) use commit::{Hint, PullRequest, base, short};
 pub(crate) use find::{Search, find, open};
 pub(crate) use git2::{Oid, Repository};
 pub(crate) use remote::Remote;

@@ -146,6 +146,7 @@ pub(super) fn judge(
     };
     let name = configuration(config);
     let found = baseline::find(&Search {
+        artifacts: None,
         settings: &config.baseline,
         root: &config.root,
         configuration: &name,

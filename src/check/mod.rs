@@ -1,6 +1,7 @@
 //! The spine: every stage once, in order.
 
 mod compute;
+pub(crate) mod doctor;
 mod finished;
 mod gate;
 mod list;

@@ -3,6 +3,7 @@
 mod baseline;
 mod check;
 mod compare;
+mod doctor;
 mod gate;
 mod init;
 mod merge;
@@ -36,6 +37,8 @@ enum Command {
     Check(check::CheckArgs),
     /// Runs a check and says whether the change made anything worse than its baseline.
     Gate(gate::GateArgs),
+    /// Says what a run would lack, before anything is spent on one.
+    Doctor(doctor::DoctorArgs),
     /// Joins the reports of the shards of one run.
     Merge(merge::MergeArgs),
     /// Compares two reports.
@@ -64,6 +67,7 @@ pub fn main() -> ExitCode {
         Command::Init(args) => init::main(args),
         Command::Check(args) => check::main(&args),
         Command::Gate(args) => gate::main(&args),
+        Command::Doctor(args) => doctor::main(args),
         Command::Merge(args) => merge::main(args),
         Command::Compare(args) => compare::main(&args),
         Command::Baseline(args) => baseline::main(&args),

@@ -223,7 +223,8 @@ impl Judgement {
         }
     }
 
-    fn provenance(&self) -> String {
+    /// Where the baseline is from, in one line, with every source that did not serve.
+    pub(crate) fn provenance(&self) -> String {
         let tried = |tried: &[Tried]| -> Vec<String> {
             tried
                 .iter()
@@ -266,7 +267,7 @@ fn change(metric: &MetricVerdict) -> String {
 }
 
 /// A sentence whose parts between backticks are shown as code; all of it harmless.
-fn prose(text: &str) -> String {
+pub(crate) fn prose(text: &str) -> String {
     let space = |there: bool| if there { " " } else { "" };
     text.split('`')
         .enumerate()

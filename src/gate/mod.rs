@@ -4,7 +4,7 @@
 
 mod assemble;
 pub(crate) mod broken;
-mod judgement;
+pub(crate) mod judgement;
 pub(crate) mod look;
 pub(crate) mod looks;
 pub(crate) mod policy;

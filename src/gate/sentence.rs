@@ -125,10 +125,19 @@ impl Subject<'_> {
     }
 
     fn wide(&self) -> String {
+        let limit = display(self.verdict.max_drop);
         let why = self.look.map_or_else(String::new, |(look, ending)| {
+            let repeated = matches!(look.basis, Basis::Still | Basis::Repeats);
+            let bounded = look
+                .upper
+                .is_some_and(|upper| upper <= self.verdict.max_drop);
+            if repeated && bounded {
+                return ": other cases gained as much, but against one run of the base, which may \
+                        have been a bad one; `repeats: 5` on the base would decide"
+                    .to_owned();
+            }
             format!("{}{}", range(look), after(ending, look, self.verdict))
         });
-        let limit = display(self.verdict.max_drop);
         format!(
             "{}; a drop of more than {limit} is not ruled out{why}",
             self.movement()

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use super::error::{Error, Refusal, Surface};
-use super::wire::{self, Answer};
+use super::wire::{self, Answer, Broken};
 use crate::report::safe;
 
 /// The most requests of one run, retries included.
@@ -22,7 +22,7 @@ pub(crate) const MOST_REQUESTS: usize = 60;
 /// How often one request is sent.
 const ATTEMPTS: u32 = 4;
 /// The longest wait that a limit may ask for; GitHub's own advice for a secondary limit is a minute.
-const LONGEST_WAIT: u64 = 90;
+pub(super) const LONGEST_WAIT: u64 = 90;
 /// What is waited where a limit was reached and GitHub does not say how long.
 const UNSAID_WAIT: u64 = 60;
 /// The longest answer in JSON: a page of a hundred full comments fits twice.
@@ -206,9 +206,12 @@ impl Client {
                     let wait = refusal.wait.map(Duration::from_secs);
                     (Error::Refused(refusal), again.then_some(wait))
                 }
-                Err(why) => {
-                    let why = self.without_token(&why);
+                Err(broken) => {
+                    let why = self.without_token(&broken.why);
                     let surface = call.surface;
+                    if broken.lasting {
+                        return Err(Error::Unreadable { surface, why });
+                    }
                     let error = Error::Unreachable { surface, why };
                     (error, call.repeatable.then_some(None))
                 }
@@ -227,7 +230,7 @@ impl Client {
     }
 
     /// Sends a request once; the outer error is the limit of the run.
-    fn once(&self, call: &Call<'_>) -> Result<Result<Answer, String>, Error> {
+    fn once(&self, call: &Call<'_>) -> Result<Result<Answer, Broken>, Error> {
         if self.sent.fetch_add(1, Ordering::Relaxed) >= MOST_REQUESTS {
             self.sent.fetch_sub(1, Ordering::Relaxed);
             return Err(Error::Spent(call.surface));
@@ -320,7 +323,7 @@ fn has_next(answer: &Answer) -> bool {
 }
 
 /// A number from 0 to 1. It decides how long is waited and nothing else, so that it may differ.
-fn chance() -> f64 {
+pub(super) fn chance() -> f64 {
     let word = RandomState::new().hash_one(0_u8);
     f64::from((word >> 40) as u32) / f64::from(1 << 24)
 }

@@ -71,6 +71,16 @@ impl Refusal {
         if let Some(wait) = self.wait {
             return format!("GitHub asks to wait {wait} s; run the job again later");
         }
+        if self.surface == Surface::Upload {
+            return match self.status {
+                409 => {
+                    "this run has an artifact of this name; give each job or configuration a name \
+                        of its own"
+                        .to_owned()
+                }
+                _ => "add a step with `uses: actions/upload-artifact@v4`".to_owned(),
+            };
+        }
         match (self.status, self.surface.permission()) {
             (401, _) => {
                 "the token is not valid (any more): pass `token: ${{ github.token }}`, and \

@@ -3,17 +3,29 @@
 //! Everything that talks to it is best effort for its caller: a refusal says which permission or
 //! mode would help, and never becomes a verdict.
 
+mod archive;
 mod artifacts;
 mod checks;
 mod client;
 mod comments;
 mod error;
 mod pulls;
+mod upload;
 mod wire;
 
+pub(crate) use archive::{Archive, MOST_BYTES, pack};
 pub(crate) use artifacts::{Artifact, Origin, Run};
 pub(crate) use checks::{CheckRun, Remark};
 pub(crate) use client::{Access, Client, MOST_REQUESTS};
 pub(crate) use comments::Comment;
 pub(crate) use error::{Error, Refusal, Surface};
 pub(crate) use pulls::{Account, PullRequest, Repository};
+pub(crate) use upload::{artifact_name, artifact_upload};
+
+/// A GitHub on loopback, which the tests of other modules use too.
+#[cfg(test)]
+#[path = "../../tests/it/github/mod.rs"]
+pub(crate) mod fake;
+
+#[cfg(test)]
+pub(crate) mod tests;

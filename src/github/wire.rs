@@ -20,6 +20,20 @@ pub(super) struct Answer {
     pub(super) body: Vec<u8>,
 }
 
+/// Why there is no whole answer.
+pub(super) struct Broken {
+    pub(super) why: String,
+    /// Whether the same request would break again.
+    pub(super) lasting: bool,
+}
+
+impl Broken {
+    const fn passing(why: String) -> Self {
+        let lasting = false;
+        Self { why, lasting }
+    }
+}
+
 /// A client for one server; without a token it sends none. Must be called inside of a runtime.
 pub(super) fn octocrab(base: &str, token: Option<&str>) -> anyhow::Result<Octocrab> {
     let mut builder = Octocrab::builder()
@@ -37,10 +51,6 @@ pub(super) fn octocrab(base: &str, token: Option<&str>) -> anyhow::Result<Octocr
 }
 
 /// Sends one request and reads the answer, at most `most` bytes of it.
-///
-/// # Errors
-///
-/// Why there is no whole answer, in one line.
 pub(super) async fn exchange(
     octocrab: &Octocrab,
     method: &Method,
@@ -48,7 +58,7 @@ pub(super) async fn exchange(
     headers: &[(&str, &str)],
     body: Vec<u8>,
     most: usize,
-) -> Result<Answer, String> {
+) -> Result<Answer, Broken> {
     let mut request = Request::builder()
         .method(method)
         .uri(address)
@@ -61,19 +71,25 @@ pub(super) async fn exchange(
     } else {
         OctoBody::from(body)
     };
-    let request = request.body(body).map_err(|error| error.to_string())?;
+    let request = request
+        .body(body)
+        .map_err(|error| Broken::passing(error.to_string()))?;
     let exchange = async {
         let response = octocrab
             .send(request)
             .await
-            .map_err(|error| reason(&error))?;
+            .map_err(|error| Broken::passing(reason(&error)))?;
         let (parts, mut stream) = response.into_parts();
+        // Why something is refused may be longer than what was asked for.
+        let refused = parts.status.as_u16() >= 400;
+        let most = if refused { most.max(64 * 1024) } else { most };
         let mut body = Vec::new();
         while let Some(frame) = stream.frame().await {
-            let frame = frame.map_err(|error| reason(&error))?;
+            let frame = frame.map_err(|error| Broken::passing(reason(&error)))?;
             if let Some(piece) = frame.data_ref() {
                 if body.len() + piece.len() > most {
-                    return Err(format!("the answer is longer than {most} bytes"));
+                    let why = format!("it is longer than {most} bytes");
+                    return Err(Broken { why, lasting: true });
                 }
                 body.extend_from_slice(piece);
             }
@@ -86,7 +102,10 @@ pub(super) async fn exchange(
     };
     match tokio::time::timeout(WHOLE, exchange).await {
         Ok(answer) => answer,
-        Err(_) => Err(format!("no whole answer within {} s", WHOLE.as_secs())),
+        Err(_) => {
+            let why = format!("no whole answer within {} s", WHOLE.as_secs());
+            Err(Broken::passing(why))
+        }
     }
 }
 

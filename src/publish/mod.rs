@@ -3,8 +3,14 @@
 //! Renderers are pure: a [`Publication`] in, text out. Posting is best effort, in an order that never
 //! loses the verdict.
 
+pub(crate) mod annotations;
+pub(crate) mod commands;
+pub(crate) mod comment;
 pub(crate) mod event;
+pub(crate) mod mask;
+pub(crate) mod outputs;
 pub(crate) mod post;
+pub(crate) mod summary;
 
 use std::path::Path;
 
@@ -22,6 +28,25 @@ pub(crate) struct Publication<'a> {
     pub(crate) context: &'a Context,
     /// The folder of the reports.
     pub(crate) out: &'a Path,
+    /// The folder of the configuration within the repository; empty where it is the top.
+    pub(crate) folder: &'a str,
+    /// What changed in the variants that got worst, worst case first.
+    pub(crate) excerpts: &'a [Excerpt],
+    /// What could not be shown elsewhere, and what would help; one sentence each.
+    pub(crate) warnings: &'a [String],
+}
+
+/// A variant that got worse, with the texts it was made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Excerpt {
+    /// The case.
+    pub(crate) case: String,
+    /// The variant.
+    pub(crate) variant: String,
+    /// The text of the case.
+    pub(crate) before: String,
+    /// The text of the variant.
+    pub(crate) after: String,
 }
 
 /// Where a run happened, as far as a reader or the API needs to know. Empty on a laptop.

@@ -10,7 +10,7 @@ mod summary;
 pub(crate) mod terminal;
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 #[cfg(test)]
 mod schema_tests;
 

@@ -147,7 +147,7 @@ fn ended(status: ExitStatus, captured: Captured) -> Ended {
 
 /// Where a program is, so that not every invocation has to look for it: relative to the root where
 /// it has a slash, otherwise in the search path. As it is where it is not found.
-fn find_program(name: &str, root: &Path) -> PathBuf {
+pub(super) fn find_program(name: &str, root: &Path) -> PathBuf {
     if name.contains('/') {
         return root.join(name);
     }

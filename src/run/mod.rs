@@ -7,6 +7,7 @@ mod clock;
 mod command;
 mod journal;
 mod keys;
+mod lookup;
 mod open_files;
 mod pace;
 mod pool;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use clock::Clock;
+pub(crate) use lookup::{free_bytes, look_up};
 pub(crate) use runner::{Runner, Settings, Start};
 pub(crate) use setup::setup;
 

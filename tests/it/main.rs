@@ -12,6 +12,9 @@ mod disk;
 /// Failures, signals and runs that were cut off.
 mod stopped;
 
+/// A GitHub on loopback.
+mod github;
+
 /// A git server on loopback.
 mod server;
 
@@ -26,6 +29,9 @@ mod workspace;
 
 /// Defects of the peer that no other file shows absent.
 mod peer;
+
+/// What a run would lack.
+mod doctor;
 
 /// Runs that are spread over several machines, and joined again.
 mod shards;

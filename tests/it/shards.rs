@@ -514,3 +514,86 @@ fn a_gate_on_a_shard_compares_its_share_alone() {
         "{cases:?}"
     );
 }
+
+/// The fenced blocks of the page about shards that are marked with a language.
+fn blocks(language: &str) -> Vec<String> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/shards.md");
+    let page = fs::read_to_string(page).expect("read");
+    page.split("\n```")
+        .filter_map(|block| block.strip_prefix(&format!("{language}\n")))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_commands_of_the_page_lead_to_a_verdict() {
+    let (_remote, url) = repository::bare();
+    let project = changed(&url, CONSTANT);
+    let commands = blocks("sh");
+    let lines: Vec<&str> = commands.iter().flat_map(|block| block.lines()).collect();
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    for line in lines {
+        let mut words = line.split(' ');
+        assert_eq!(words.next(), Some("kelvin"));
+        let arguments: Vec<&str> = words.collect();
+        let is_gate = arguments[0] == "gate";
+        let said = project.kelvin(&arguments);
+        assert_eq!(
+            said.code,
+            Some(if is_gate { 3 } else { 0 }),
+            "{line}: {}",
+            said.stderr
+        );
+    }
+    // Nothing can be run again, and four cases are too few to be sure.
+    let judgement = project.json("kelvin/gate.json");
+    assert_eq!(judgement["verdict"], "inconclusive");
+    assert_eq!(judgement["passed"], false);
+}
+
+#[test]
+fn the_workflow_of_the_page_has_every_shard_and_joins_them_in_a_job_of_its_own() {
+    let blocks = blocks("yaml");
+    let [workflow] = blocks.as_slice() else {
+        panic!("one workflow is expected: {blocks:?}");
+    };
+    let workflow: Value = serde_yaml::from_str(workflow).expect("it is YAML");
+    let job = &workflow["jobs"]["shard"];
+    let step = |job: &Value, uses: &str| {
+        let steps = job["steps"].as_array().expect("steps").clone();
+        steps
+            .into_iter()
+            .find(|step| {
+                step["uses"]
+                    .as_str()
+                    .is_some_and(|text| text.contains(uses))
+            })
+            .unwrap_or_else(|| panic!("no step uses {uses}"))
+    };
+    let shards = job["strategy"]["matrix"]["shard"]
+        .as_array()
+        .expect("a list");
+    let pattern = step(job, "kelvin-action")["with"]["shard"].clone();
+    let pattern = pattern.as_str().expect("text");
+    let project = Project::new(CONSTANT);
+    for shard in shards {
+        let shard = pattern.replace("${{ matrix.shard }}", &shard.to_string());
+        assert!(shard.ends_with(&format!("/{}", shards.len())), "{shard}");
+        let out = format!("shards/kelvin-shard-{}", shard.replace('/', "-of-"));
+        project
+            .kelvin(&["check", "--shard", &shard, "--out", &out])
+            .expect(0);
+    }
+    assert_eq!(job["strategy"]["fail-fast"], false);
+    let last = &workflow["jobs"]["kelvin"];
+    assert_eq!(last["needs"], "shard");
+    let folder = step(last, "download-artifact")["with"]["path"].clone();
+    assert_eq!(step(last, "kelvin-action")["with"]["merge"], folder);
+    // Nothing but the last job may write.
+    assert_eq!(
+        workflow["permissions"],
+        serde_json::json!({ "contents": "read" })
+    );
+    let folder = folder.as_str().expect("text");
+    project.kelvin(&["merge", folder]).expect(0);
+}

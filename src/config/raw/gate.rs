@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RawBaseline {
-    /// The source; `auto` tries `tree`, `branch`, and `compute` where it is allowed.
+    /// The source; `auto` tries `tree`, `branch`, `artifact` in a workflow, and `compute` where it is
+    /// allowed.
     pub(crate) from: RawSource,
     /// A report to compare with, whatever `from` says; for a laptop, not for pull requests.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,6 +62,7 @@ pub(crate) enum RawSource {
     Auto,
     Tree,
     Branch,
+    Artifact,
     Compute,
     Off,
 }

@@ -214,7 +214,8 @@ pub(crate) fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasur
     let enough = spread.basis != Basis::Cases || moved == 0 || paired.len() >= noise::FEW_CASES;
     let bounded = bounds
         .upper
-        .is_some_and(|upper| upper <= question.max_drop + GUARD);
+        .is_some_and(|upper| upper <= question.max_drop + GUARD)
+        && drop + spread.gained_on_single_runs(&paired, total) <= question.max_drop + GUARD;
     let (outcome, reason) = match () {
         () if regressed => (Outcome::Regression, Reason::Drop),
         () if bounded && enough => (Outcome::Pass, Reason::Bounded),

@@ -152,6 +152,19 @@ impl Spread {
             .sum()
     }
 
+    /// What cases gained, as a positive number, against one run of the base alone: by chance that run
+    /// may have been worse than the base is. No pass may rest on it.
+    pub(super) fn gained_on_single_runs(&self, cases: &[Paired], total: f64) -> f64 {
+        if !matches!(self.basis, Basis::Still | Basis::Repeats) {
+            return 0.0;
+        }
+        cases
+            .iter()
+            .filter(|case| case.sides().0.runs() < 2.0)
+            .map(|case| (-case.samples() / total * case.difference()).max(0.0))
+            .sum()
+    }
+
     /// How far off the drop may be on one side, with probability `1 - alpha`.
     fn off(&self, alpha: f64) -> f64 {
         if self.error == 0.0 {

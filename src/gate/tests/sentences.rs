@@ -40,6 +40,27 @@ fn an_open_verdict_says_what_would_decide_it() {
 }
 
 #[test]
+fn what_was_gained_against_one_run_of_the_base_is_told_as_the_reason() {
+    let bad = |case: usize| {
+        let case_of = |at| if at == case { 9 } else { 0 };
+        let names: Vec<String> = (0..12).map(|at| format!("case-{at:02}")).collect();
+        let cases = |repeats| -> Vec<(&str, Vec<Vec<Option<f64>>>)> {
+            let all = names.iter().enumerate();
+            all.map(|(at, name)| (name.as_str(), nine(case_of(at), repeats)))
+                .collect()
+        };
+        [1, 3].map(|repeats| Report::default().with("m", &cases(repeats)))
+    };
+    let policy = Policy {
+        on_broken_case: Effect::Warn,
+        ..Policy::default()
+    };
+    let verdict = stored(&policy, &bad(0)[0], &bad(1)[1]);
+    assert_eq!(verdict.verdict, Word::Inconclusive);
+    insta::assert_snapshot!(text(&verdict).lines().next().unwrap_or_default(), @"`m` stayed at 0.9167 over 12 cases; a drop of more than 0.0500 is not ruled out: other cases gained as much, but against one run of the base, which may have been a bad one; `repeats: 5` on the base would decide");
+}
+
+#[test]
 fn a_loss_and_a_broken_case_are_named() {
     let base = suite(20, 0, 0, 3);
     let verdict = stored(&Policy::default(), &base, &base.clone().without("case-03"));

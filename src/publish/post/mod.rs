@@ -8,3 +8,6 @@ mod marker;
 pub(crate) use check_run::{Check, Conclusion, Shown};
 pub(crate) use comment::{Mode, Posted, Sticky, comment};
 pub(crate) use marker::Stamp;
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ const INPUT_VARIABLE: &str = "KELVIN_INPUT";
 const OUTPUT_VARIABLE: &str = "KELVIN_OUTPUT";
 
 /// Words that mean something to a shell and are no program, or not the same one.
-const SHELL_WORDS: &[&str] = &[
+pub(super) const SHELL_WORDS: &[&str] = &[
     "!", ".", ":", "[[", "alias", "bg", "break", "case", "cd", "command", "continue", "declare",
     "do", "done", "elif", "else", "esac", "eval", "exec", "exit", "export", "fc", "fg", "fi",
     "for", "function", "getopts", "hash", "if", "in", "jobs", "let", "local", "pushd", "read",

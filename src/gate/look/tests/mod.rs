@@ -226,6 +226,24 @@ fn four_cases_that_moved_in_one_run_are_too_few_to_pass_and_five_are_not() {
 }
 
 #[test]
+fn no_pass_rests_on_what_was_gained_against_one_run_of_the_base() {
+    let head = ["000/000/000", "111/111/111"];
+    for (base, outcome) in [
+        (["111", "000"], Outcome::Inconclusive),
+        (["111/111/111", "000/000/000"], Outcome::Pass),
+    ] {
+        // One case gained what the other lost: the mean stayed.
+        let mut cases = vec![case("000", "000"); 10];
+        cases.extend([case(base[0], head[0]), case(base[1], head[1])]);
+        let look = look(&cases, &question(0.02)).unwrap();
+        assert_eq!((look.outcome, look.drop), (outcome, 0.0));
+    }
+    // What only gained did not lose.
+    let look = look(&[case("111", head[0])], &question(0.02)).unwrap();
+    assert_eq!(look.outcome, Outcome::Pass);
+}
+
+#[test]
 fn a_drop_of_exactly_the_limit_passes_wherever_it_starts() {
     for (base, head) in [(0.80, 0.75), (0.85, 0.80), (1.0, 0.95), (0.05, 0.0)] {
         let look = declared(&values(&[(base, head); 3]));

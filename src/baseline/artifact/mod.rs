@@ -1,0 +1,188 @@
+//! Reports kept as artifacts of workflow runs.
+//!
+//! Forks share the names of artifacts with the repository, and a branch of a fork may be called
+//! `main`: what counts is which repository the commit of the run came from, what started the run,
+//! and which workflow it was.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, bail, ensure};
+use git2::Oid;
+
+use super::commit::{self, Distances};
+use super::tree::MAX_BYTES;
+use crate::github::{self, Archive, Artifact, Client};
+use crate::report::{self, Report};
+
+/// The report in the archive.
+pub(crate) const FILE: &str = "report.json";
+/// How many artifacts are looked into before giving up.
+const MOST: usize = 5;
+
+/// Where artifacts are, and which of them may be believed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Artifacts<'a> {
+    /// The client of the repository.
+    pub(crate) client: &'a Client,
+    /// The name of the artifact, one of each configuration.
+    pub(crate) name: &'a str,
+    /// The branch whose pushes save reports, without `refs/heads/`.
+    pub(crate) branch: &'a str,
+    /// The file of the workflow, e.g. `.github/workflows/kelvin.yml`; none where it is not known, so
+    /// that any workflow of the repository counts.
+    pub(crate) workflow: Option<&'a str>,
+}
+
+/// A report, and what it is of.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) report: Report,
+    pub(super) commit: Oid,
+    pub(super) behind: usize,
+    /// The artifact and its run, for people.
+    pub(super) place: String,
+}
+
+/// Finds the report of the nearest of these commits, or says why none serves.
+pub(super) fn find(
+    artifacts: &Artifacts<'_>,
+    ancestors: &Distances,
+    fresh: &dyn Fn(Oid) -> Result<(), String>,
+) -> anyhow::Result<Kept> {
+    let all = artifacts
+        .client
+        .artifacts(artifacts.name)
+        .map_err(|error| anyhow::anyhow!("{error}"))?;
+    ensure!(!all.is_empty(), "there is no artifact `{}`", artifacts.name);
+    let distances: BTreeMap<Oid, usize> = ancestors.iter().copied().collect();
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    let mut usable = Vec::new();
+    // The newest of a commit first: a run that was made again replaces what it had saved.
+    for artifact in &all {
+        match check(artifacts, artifact, &distances) {
+            Ok((commit, behind)) => usable.push((behind, commit, artifact)),
+            Err(why) => *reasons.entry(why).or_default() += 1,
+        }
+    }
+    usable.sort_by_key(|(behind, commit, artifact)| {
+        (*behind, *commit, std::cmp::Reverse(artifact.id))
+    });
+    let mut tried = 0;
+    for (behind, commit, artifact) in usable {
+        if let Err(why) = fresh(commit) {
+            *reasons.entry(why).or_default() += 1;
+            continue;
+        }
+        if tried == MOST {
+            break;
+        }
+        tried += 1;
+        match read(artifacts, artifact) {
+            Ok((report, run)) => {
+                return Ok(Kept {
+                    report,
+                    commit,
+                    behind,
+                    place: format!("{} of run {run}", artifacts.name),
+                });
+            }
+            Err(error) => {
+                *reasons
+                    .entry(format!("{}: {error:#}", commit::short(commit)))
+                    .or_default() += 1;
+            }
+        }
+    }
+    let reasons: Vec<String> = reasons
+        .into_iter()
+        .map(|(why, count)| {
+            if count > 1 {
+                format!("{why} ({count} times)")
+            } else {
+                why
+            }
+        })
+        .collect();
+    bail!(
+        "none of the {} artifacts `{}` serves: {}",
+        all.len(),
+        artifacts.name,
+        reasons.join("; ")
+    )
+}
+
+/// What the list itself tells of an artifact: its commit and how far that is, or why it is passed
+/// over.
+fn check(
+    artifacts: &Artifacts<'_>,
+    artifact: &Artifact,
+    distances: &BTreeMap<Oid, usize>,
+) -> Result<(Oid, usize), String> {
+    let origin = artifact.workflow_run.as_ref();
+    let origin = origin.ok_or("it does not say which run made it")?;
+    let known = origin.repository_id.is_some() && origin.head_repository_id == origin.repository_id;
+    if !known {
+        return Err("it comes from a fork".to_owned());
+    }
+    if origin.head_branch.as_deref() != Some(artifacts.branch) {
+        return Err(format!("it is not of the branch `{}`", artifacts.branch));
+    }
+    if artifact.expired {
+        return Err("it has expired".to_owned());
+    }
+    if usize::try_from(artifact.size_in_bytes).map_or(true, |size| size > github::MOST_BYTES) {
+        return Err(format!("it is larger than {} bytes", github::MOST_BYTES));
+    }
+    let commit = origin
+        .head_sha
+        .as_deref()
+        .and_then(|sha| Oid::from_str(sha).ok());
+    let commit = commit.ok_or("it does not say which commit it is of")?;
+    let behind = distances.get(&commit);
+    let behind =
+        behind.ok_or("it is of a commit that is not before the base, or too long before")?;
+    Ok((commit, *behind))
+}
+
+/// Asks for the run and reads the report out of the archive.
+fn read(artifacts: &Artifacts<'_>, artifact: &Artifact) -> anyhow::Result<(Report, u64)> {
+    let client = artifacts.client;
+    let origin = artifact.workflow_run.as_ref().context("it has no run")?;
+    let id = origin.id.context("its run has no number")?;
+    let run = client.run(id).map_err(|error| anyhow::anyhow!("{error}"))?;
+    ensure!(run.event == "push", "its run was not started by a push");
+    if let Some(workflow) = artifacts.workflow {
+        ensure!(
+            run.workflow() == workflow,
+            "its run is of another workflow than `{workflow}`"
+        );
+    }
+    let home = run.head_repository.as_ref();
+    ensure!(
+        home.is_some_and(|home| home.id == run.repository.id)
+            && Some(run.repository.id) == origin.repository_id,
+        "its run is of a fork"
+    );
+    ensure!(
+        Some(&run.head_sha) == origin.head_sha.as_ref()
+            && run.head_branch.as_deref() == Some(artifacts.branch),
+        "its run is not of the commit and branch that it says"
+    );
+    let bytes = client
+        .download(artifact.id, github::MOST_BYTES)
+        .map_err(|error| anyhow::anyhow!("{error}"))?;
+    let report = Archive::open(&bytes)?
+        .read(FILE, MAX_BYTES)?
+        .with_context(|| format!("it has no `{FILE}`"))?;
+    let report = report::json::read(&report).with_context(|| format!("its `{FILE}`"))?;
+    if let Some(commit) = &report.run.session.commit {
+        ensure!(
+            *commit == run.head_sha,
+            "its report is of another commit than its run"
+        );
+    }
+    Ok((report, id))
+}
+
+#[cfg(test)]
+mod tests;

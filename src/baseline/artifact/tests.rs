@@ -1,0 +1,255 @@
+//! Which artifacts are believed, against a stateful GitHub on loopback.
+
+use super::*;
+use crate::github::fake::{Fault, Server, TOKEN, archive};
+use crate::github::tests::client;
+use crate::report::fixture;
+
+const NAME: &str = "kelvin-report-rag";
+const WORKFLOW: &str = ".github/workflows/kelvin.yml";
+
+fn oid(digit: u8) -> Oid {
+    let sha = char::from(digit).to_string().repeat(40);
+    Oid::from_str(&sha).expect("a commit")
+}
+
+/// A report of a commit, packed as an artifact; the seed tells it apart.
+fn packed(commit: Oid, seed: u64) -> Vec<u8> {
+    let mut report = fixture::good();
+    report.run.session.commit = Some(commit.to_string());
+    report.run.seed = seed;
+    let mut text = Vec::new();
+    report::json::write(&mut text, &report).expect("written");
+    archive::zip(&[("report.html", b"<p>"), (FILE, &text)])
+}
+
+/// Adds a run of a push and its artifact; gives both numbers.
+fn saved(server: &Server, digit: u8, seed: u64) -> (u64, u64) {
+    let commit = oid(digit);
+    let run = server.state().add_run(&commit.to_string());
+    let zip = packed(commit, seed);
+    let artifact = server.state().add_artifact(NAME, run, zip);
+    (run, artifact)
+}
+
+/// Looks for a report of `a` (the base), `b` or `c`, in this order.
+fn look(server: &Server) -> anyhow::Result<Kept> {
+    let (client, _) = client(server, TOKEN);
+    let artifacts = Artifacts {
+        client: &client,
+        name: NAME,
+        branch: "main",
+        workflow: Some(WORKFLOW),
+    };
+    let ancestors = vec![(oid(b'a'), 0), (oid(b'b'), 1), (oid(b'c'), 2)];
+    find(&artifacts, &ancestors, &|_| Ok(()))
+}
+
+fn why(server: &Server) -> String {
+    format!("{:#}", look(server).expect_err("none serves"))
+}
+
+#[test]
+fn the_nearest_ancestor_serves_and_of_one_commit_the_newest_run() {
+    let server = Server::start();
+    saved(&server, b'c', 1);
+    saved(&server, b'b', 2);
+    saved(&server, b'b', 3);
+    saved(&server, b'd', 4);
+    let kept = look(&server).expect("there is one");
+    assert_eq!((kept.report.run.seed, kept.behind), (3, 1));
+    assert_eq!(kept.commit, oid(b'b'));
+    assert!(kept.place.starts_with("kelvin-report-rag of run "));
+    saved(&server, b'a', 5);
+    assert_eq!(look(&server).expect("there is one").report.run.seed, 5);
+}
+
+#[test]
+fn an_expired_artifact_is_passed_over_for_a_live_one() {
+    let server = Server::start();
+    let (_, gone) = saved(&server, b'a', 1);
+    server
+        .state()
+        .artifacts
+        .get_mut(&gone)
+        .expect("there")
+        .expired = true;
+    assert!(why(&server).contains("it has expired"));
+    saved(&server, b'c', 2);
+    assert_eq!(look(&server).expect("there is one").behind, 2);
+}
+
+#[test]
+fn an_artifact_that_expires_between_list_and_download_is_no_failure() {
+    let server = Server::start();
+    saved(&server, b'a', 1);
+    saved(&server, b'b', 2);
+    let fault = Fault::status("GET", "/zip", 1, 410);
+    server.state().faults.push_back(fault);
+    assert_eq!(look(&server).expect("the next one").report.run.seed, 2);
+}
+
+#[test]
+fn the_main_branch_of_a_fork_is_not_ours() {
+    let server = Server::start();
+    let (run, _) = saved(&server, b'a', 1);
+    let fork = (6666, "stranger/widgets".to_owned());
+    server
+        .state()
+        .runs
+        .get_mut(&run)
+        .expect("there")
+        .head_repository = fork;
+    let why = why(&server);
+    assert!(why.contains("it comes from a fork"), "{why}");
+    assert_eq!(
+        server.state().count("GET", "/zip"),
+        0,
+        "it is not even downloaded"
+    );
+}
+
+#[test]
+fn an_artifact_that_does_not_say_where_it_is_from_is_not_ours() {
+    let server = Server::start();
+    let (run, _) = saved(&server, b'a', 1);
+    server.state().runs.remove(&run);
+    assert!(why(&server).contains("which run made it"));
+}
+
+#[test]
+fn only_a_push_of_this_workflow_to_the_base_branch_counts() {
+    let changes: [(fn(&mut crate::github::fake::Run), &str); 4] = [
+        (|run| run.event = "pull_request", "not started by a push"),
+        (
+            |run| run.event = "pull_request_target",
+            "not started by a push",
+        ),
+        (
+            |run| run.path = ".github/workflows/other.yml".to_owned(),
+            "another workflow",
+        ),
+        (
+            |run| run.head_branch = "feature".to_owned(),
+            "not of the branch `main`",
+        ),
+    ];
+    for (change, expected) in changes {
+        let server = Server::start();
+        let (run, _) = saved(&server, b'a', 1);
+        change(server.state().runs.get_mut(&run).expect("there"));
+        let why = why(&server);
+        assert!(why.contains(expected), "{why}");
+        assert_eq!(server.state().count("GET", "/zip"), 0);
+    }
+    let server = Server::start();
+    let (run, _) = saved(&server, b'a', 1);
+    server.state().runs.get_mut(&run).expect("there").path = format!("{WORKFLOW}@refs/heads/main");
+    assert!(
+        look(&server).is_ok(),
+        "a path with a ref is the same workflow"
+    );
+}
+
+#[test]
+fn an_artifact_of_a_commit_that_is_not_before_the_base_is_passed_over() {
+    let server = Server::start();
+    let (_, artifact) = saved(&server, b'a', 1);
+    let run = server.state().add_run(&oid(b'a').to_string());
+    {
+        let mut state = server.state();
+        state.runs.get_mut(&run).expect("there").head_sha = oid(b'e').to_string();
+        state.artifacts.get_mut(&artifact).expect("there").run = run;
+    }
+    assert!(why(&server).contains("not before the base"));
+}
+
+#[test]
+fn poisoned_archives_are_refused_and_the_next_report_serves() {
+    let report = packed(oid(b'a'), 1);
+    let poisons: Vec<(Vec<u8>, &str)> = vec![
+        (b"<html>not a zip".to_vec(), "no zip archive"),
+        (
+            archive::zip(&[("other.json", b"{}")]),
+            "it has no `report.json`",
+        ),
+        (archive::zip(&[(FILE, b"[]")]), "report.json"),
+        (archive::zip(&[(FILE, b"\xff\xfe")]), "report.json"),
+        (
+            archive::zip(&[(FILE, b"{}"), ("../../x", b"x")]),
+            "leads out of it",
+        ),
+        (
+            archive::bomb(FILE, 100 * 1024 * 1024),
+            "times larger than packed",
+        ),
+        (packed(oid(b'd'), 1), "of another commit than its run"),
+        (report[..report.len() / 2].to_vec(), "no zip archive"),
+    ];
+    for (poison, expected) in poisons {
+        let server = Server::start();
+        let (_, artifact) = saved(&server, b'a', 1);
+        server
+            .state()
+            .artifacts
+            .get_mut(&artifact)
+            .expect("there")
+            .zip = poison;
+        let why = why(&server);
+        assert!(why.contains(expected) && !why.contains('\n'), "{why}");
+        saved(&server, b'c', 7);
+        assert_eq!(
+            look(&server).expect("the next one").report.run.seed,
+            7,
+            "{expected}"
+        );
+    }
+}
+
+#[test]
+fn a_token_that_may_not_read_actions_is_told_what_to_add() {
+    let server = Server::start();
+    saved(&server, b'a', 1);
+    server.state().denied.insert("actions");
+    let why = why(&server);
+    assert!(why.contains("actions: read"), "{why}");
+}
+
+#[test]
+fn a_repository_without_an_artifact_says_so() {
+    let server = Server::start();
+    assert_eq!(why(&server), "there is no artifact `kelvin-report-rag`");
+}
+
+#[test]
+fn a_report_that_is_too_old_does_not_serve() {
+    let server = Server::start();
+    saved(&server, b'a', 1);
+    let (client, _) = client(&server, TOKEN);
+    let artifacts = Artifacts {
+        client: &client,
+        name: NAME,
+        branch: "main",
+        workflow: None,
+    };
+    let old = |_| Err("it is over 90 days old".to_owned());
+    let error = find(&artifacts, &vec![(oid(b'a'), 0)], &old).expect_err("too old");
+    assert!(error.to_string().contains("over 90 days old"));
+}
+
+#[test]
+fn a_hundred_useless_artifacts_cost_few_requests() {
+    let server = Server::start();
+    for seed in 0..120 {
+        let (_, artifact) = saved(&server, b'a', seed);
+        server
+            .state()
+            .artifacts
+            .get_mut(&artifact)
+            .expect("there")
+            .zip = Vec::new();
+    }
+    let why = why(&server);
+    assert!(why.contains("none of the 120 artifacts"), "{why}");
+    assert!(server.state().log.len() <= 2 + 2 * MOST);
+}

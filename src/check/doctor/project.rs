@@ -1,0 +1,186 @@
+//! What the configuration names: the cases, the command, the environment, the output folder.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{DoctorRequest, Finding, JOB};
+use crate::cases;
+use crate::config::Config;
+use crate::run;
+
+/// Below this much free space a run may not end: every variant is written to the disk.
+const LITTLE: u64 = 256 << 20;
+/// Parts of the names of variables that hold secrets.
+const SECRET: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
+
+/// Looks at all of them.
+pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut Vec<Finding>) {
+    findings.push(match cases::load(config) {
+        Ok((corpus, _)) => {
+            let units = corpus
+                .cases
+                .iter()
+                .map(|case| case.units.len())
+                .sum::<usize>();
+            let text = format!("{} cases with {units} units", corpus.cases.len());
+            match corpus.cases.len() {
+                1 => Finding::warn(
+                    "cases",
+                    "one case only: there is no other to take evidence from",
+                ),
+                _ => Finding::ok("cases", text),
+            }
+        }
+        Err(error) => Finding::missing("cases", format!("{error:#}")),
+    });
+    findings.push(command(config, request.surroundings.in_container));
+    if !config.env.is_empty() {
+        findings.push(variables(config));
+    }
+    let out = request.out.clone();
+    findings.push(folder(&out.unwrap_or_else(|| config.root.join("kelvin"))));
+}
+
+fn command(config: &Config, in_container: bool) -> Finding {
+    let start = match run::look_up(config) {
+        Ok(start) => start,
+        Err(misuse) => return Finding::missing("command", misuse.to_string()),
+    };
+    let Some(program) = start.program else {
+        return Finding::ok(
+            "command",
+            "a script for `sh`, which finds its programs when it runs",
+        );
+    };
+    if let Some(file) = start.absent {
+        return Finding::missing(
+            "command",
+            format!(
+                "`{program}` is to run `{file}`, which is not in `{}`",
+                config.root.display()
+            ),
+        )
+        .add(
+            "`kelvin.yaml`, with the path from its own folder",
+            format!(
+                "run: {program} PATH/TO/{} {{input}} {{output}}",
+                base(&file)
+            ),
+        );
+    }
+    if let Some(found) = start.found {
+        return Finding::ok("command", format!("`{program}` is `{}`", found.display()));
+    }
+    if program.contains('/') {
+        return Finding::missing(
+            "command",
+            format!(
+                "there is no program `{program}` in `{}`; the path counts from the folder of the \
+                 configuration",
+                config.root.display()
+            ),
+        )
+        .add(
+            "the shell, where it is there and not executable",
+            format!("chmod +x {program}"),
+        );
+    }
+    if in_container {
+        return Finding::missing(
+            "command",
+            format!(
+                "`{program}` was not found inside the container: a container action cannot see \
+                 what `setup-python` and its kin installed in the job"
+            ),
+        )
+        .add(
+            "the workflow, in place of the action; or install it with the input `setup`",
+            "- uses: org/kelvin-action/host@v1",
+        );
+    }
+    Finding::missing(
+        "command",
+        format!("`{program}` was not found in any folder of `PATH`"),
+    )
+    .add(
+        "the workflow, as a step before; or name the program by its path in `run`",
+        match program.as_str() {
+            "python" | "python3" | "pip" => "- uses: actions/setup-python@v6",
+            "node" | "npx" => "- uses: actions/setup-node@v5",
+            "uv" | "uvx" => "- uses: astral-sh/setup-uv@v7",
+            _ => "- run: echo \"/path/to/its/folder\" >> \"$GITHUB_PATH\"",
+        },
+    )
+}
+
+fn base(file: &str) -> &str {
+    file.rsplit('/').next().unwrap_or(file)
+}
+
+/// The declared environment. A variable may be unset on purpose; a key or a token never is.
+fn variables(config: &Config) -> Finding {
+    let is_secret = |name: &str| {
+        let name = name.to_uppercase();
+        SECRET.iter().any(|part| name.contains(part))
+    };
+    let absent: Vec<&str> = config
+        .env
+        .iter()
+        .map(String::as_str)
+        .filter(|name| env::var_os(name).is_none_or(|value| is_secret(name) && value.is_empty()))
+        .collect();
+    if absent.is_empty() {
+        return Finding::ok("env", format!("{} is set", config.env.join(", ")));
+    }
+    let lines: Vec<String> = absent
+        .iter()
+        .map(|name| match is_secret(name) {
+            true => format!("  {name}: ${{{{ secrets.{name} }}}}"),
+            false => format!("  {name}: ${{{{ vars.{name} }}}}"),
+        })
+        .collect();
+    let text = format!("`env` declares {}, not set here", absent.join(", "));
+    let finding = match absent.iter().any(|name| is_secret(name)) {
+        true => Finding::missing("env", text),
+        false => Finding::warn("env", text),
+    };
+    finding.add(JOB, format!("env:\n{}", lines.join("\n")))
+}
+
+/// Whether a file can be written where the output goes. What is made for that is removed.
+fn folder(out: &Path) -> Finding {
+    let shown = out.display();
+    let data = fs::symlink_metadata(out);
+    if data.as_ref().is_ok_and(|data| !data.is_dir()) {
+        return Finding::missing("out", format!("`{shown}` is not a folder"))
+            .add("the command line", "--out ANOTHER_FOLDER");
+    }
+    let Some(there) = nearest(out) else {
+        return Finding::missing("out", format!("no folder above `{shown}` exists"));
+    };
+    if let Err(error) = tempfile::tempfile_in(&there) {
+        return Finding::missing(
+            "out",
+            format!("nothing can be written to `{shown}`: {error}"),
+        )
+        .add("the shell", format!("chmod u+w '{}'", there.display()));
+    }
+    match run::free_bytes(&there) {
+        Some(free) if free < LITTLE => Finding::warn(
+            "out",
+            format!(
+                "`{shown}` can be written, but only {} MiB are free",
+                free >> 20
+            ),
+        ),
+        _ => Finding::ok("out", format!("`{shown}` can be written")),
+    }
+}
+
+/// The folder itself, or the nearest one above that is there.
+fn nearest(out: &Path) -> Option<PathBuf> {
+    let out = std::path::absolute(out).ok()?;
+    let there = out.ancestors().find(|folder| folder.is_dir())?;
+    Some(there.to_path_buf())
+}

@@ -1,0 +1,123 @@
+//! The checkout, the base of the change, and its baseline.
+
+use std::path::Path;
+
+use super::{CHECKOUT, Finding};
+use crate::baseline::{self, Baseline, Hint, Remote, Repository, Search};
+use crate::check::configuration;
+use crate::config::{BaselineSource, Config};
+
+const DEEP: &str = "- uses: actions/checkout@v5\n  with: { fetch-depth: 0 }";
+
+/// Looks at all three; without a configuration at the first two.
+pub(super) fn look(root: &Path, config: Option<&Config>, hint: &Hint, findings: &mut Vec<Finding>) {
+    let repo = match baseline::open(root) {
+        Ok(repo) => repo,
+        Err(error) => {
+            let text = format!("{error:#}");
+            findings.push(if text.contains("safe.directory") {
+                Finding::missing("checkout", text).add(
+                    "the workflow, as a step before",
+                    "- run: git config --global --add safe.directory \"$GITHUB_WORKSPACE\"",
+                )
+            } else {
+                Finding::missing(
+                    "checkout",
+                    format!("{text}; without one there is no base to compare with"),
+                )
+                .add(
+                    "the workflow, as the first step",
+                    "- uses: actions/checkout@v5",
+                )
+            });
+            return;
+        }
+    };
+    findings.push(checkout(&repo));
+    let is_off = config.is_some_and(|config| config.baseline.from == BaselineSource::Off);
+    if is_off {
+        findings.push(Finding::ok("baseline", "turned off in the configuration"));
+        return;
+    }
+    if !base(&repo, hint, findings) {
+        return;
+    }
+    if let Some(config) = config {
+        findings.push(report(config, hint));
+    }
+}
+
+fn checkout(repo: &Repository) -> Finding {
+    let commit = repo
+        .head()
+        .and_then(|head| head.peel_to_commit())
+        .map(|commit| baseline::short(commit.id()));
+    let Ok(commit) = commit else {
+        return Finding::missing("checkout", "the repository has no commit yet").add(
+            "the shell",
+            "git add --all && git commit --message \"Begin\"",
+        );
+    };
+    match repo.is_shallow() {
+        true => Finding::ok(
+            "checkout",
+            format!("{commit}, shallow; what finding the base takes is fetched"),
+        ),
+        false => Finding::ok("checkout", format!("{commit}, with its whole history")),
+    }
+}
+
+/// Whether the base was found.
+fn base(repo: &Repository, hint: &Hint, findings: &mut Vec<Finding>) -> bool {
+    let remote = Remote::of(repo);
+    let found = baseline::base(repo, &remote, hint);
+    let is_found = found.is_ok();
+    findings.push(match found {
+        Ok(base) => Finding::ok(
+            "base",
+            format!("{}: {}", baseline::short(base.commit), base.why),
+        ),
+        Err(error) => {
+            Finding::missing("base", format!("it cannot be reached: {error:#}")).add(CHECKOUT, DEEP)
+        }
+    });
+    is_found
+}
+
+/// The baseline, from every source that measures nothing.
+fn report(config: &Config, hint: &Hint) -> Finding {
+    let name = configuration(config);
+    let found = baseline::find(&Search {
+        settings: &config.baseline,
+        root: &config.root,
+        configuration: &name,
+        hint,
+        artifacts: None,
+        compute: None,
+    });
+    match found {
+        Ok(Baseline::Found(_, provenance)) => Finding::ok("baseline", provenance.to_string()),
+        Ok(Baseline::Off) => Finding::ok("baseline", "turned off in the configuration"),
+        Ok(Baseline::None(_)) if config.baseline.compute => {
+            Finding::ok("baseline", "none is kept, so the base commit is measured")
+        }
+        Ok(Baseline::None(tried)) => {
+            let tried: Vec<String> = tried
+                .iter()
+                .map(|tried| format!("{}: {}", tried.source, tried.why))
+                .collect();
+            let text = format!("none was found ({})", tried.join("; "));
+            let finding = match config.baseline.require {
+                true => Finding::missing("baseline", text),
+                false => Finding::warn("baseline", text),
+            };
+            finding.add(
+                "the workflow, so that a push to the base branch keeps one; or run \
+                 `kelvin check && kelvin baseline save` there once",
+                "on: { pull_request: {}, push: { branches: [main] } }\npermissions: { contents: \
+                 write, pull-requests: write }",
+            )
+        }
+        Err(error) => Finding::missing("baseline", format!("{error:#}")),
+    }
+}

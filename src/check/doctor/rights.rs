@@ -1,0 +1,28 @@
+//! Asks GitHub what the token may do, with requests that change nothing.
+
+use super::{Answer, Right};
+use crate::github::{Client, Error};
+
+/// Asks a client. Whether a token may write shows only where it does: of a permission to write it
+/// is asked whether it can at least read.
+pub(crate) fn of(client: &Client, pull_request: Option<u64>) -> impl Fn(Right) -> Answer {
+    move |right| {
+        let asked = match (right.name, pull_request) {
+            ("contents", _) => client.repository_facts().map(|_| ()),
+            ("actions", _) => client.artifacts("kelvin-doctor").map(|_| ()),
+            ("pull-requests", Some(number)) => client.pull_request(number).map(|_| ()),
+            _ => return Answer::Unknown,
+        };
+        match asked {
+            Ok(()) if right.write => Answer::Unknown,
+            Ok(()) => Answer::Granted,
+            Err(Error::Refused(refusal)) if matches!(refusal.status, 401 | 403 | 404) => {
+                Answer::Refused(match refusal.message.as_str() {
+                    "" => refusal.status.to_string(),
+                    message => format!("{} {message}", refusal.status),
+                })
+            }
+            Err(_) => Answer::Unknown,
+        }
+    }
+}

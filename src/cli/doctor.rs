@@ -1,0 +1,141 @@
+//! `kelvin doctor`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use crate::check::doctor::{self, Diagnosis, DoctorRequest, Status, Surroundings};
+use crate::config::Overrides;
+use crate::exit::Exit;
+use crate::github::{Access, Client};
+use crate::report::safe;
+
+/// The arguments of `kelvin doctor`.
+#[derive(Debug, Args)]
+pub(super) struct DoctorArgs {
+    /// The configuration that a run would use.
+    #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
+    config: PathBuf,
+    /// The output folder of such a run [default: `kelvin` beside the configuration].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The payload of a GitHub event [default: the one that `GITHUB_EVENT_PATH` names].
+    #[arg(long, value_name = "FILE", requires = "event_name")]
+    event: Option<PathBuf>,
+    /// The name of that event [default: the one in `GITHUB_EVENT_NAME`].
+    #[arg(long, value_name = "NAME")]
+    event_name: Option<String>,
+    /// What is printed on standard output.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A line for everything that was looked at, and the lines to add.
+    Text,
+    /// The same as JSON, and nothing else.
+    Json,
+}
+
+/// Runs `kelvin doctor`.
+pub(super) fn main(args: DoctorArgs) -> anyhow::Result<Exit> {
+    let DoctorArgs {
+        config,
+        out,
+        event,
+        event_name,
+        format,
+    } = args;
+    let client = client();
+    let diagnosis = doctor::doctor(&DoctorRequest {
+        overrides: Overrides {
+            file: Some(config),
+            ..Overrides::default()
+        },
+        out,
+        surroundings: surroundings(event, event_name),
+        client: client.as_ref(),
+    });
+    super::say(&match format {
+        Format::Json => serde_json::to_string_pretty(&diagnosis)? + "\n",
+        Format::Text => text(&diagnosis),
+    });
+    Ok(diagnosis.exit())
+}
+
+/// What the environment says; an argument says it better.
+fn surroundings(event: Option<PathBuf>, event_name: Option<String>) -> Surroundings {
+    let on_github = variable("GITHUB_ACTIONS").is_some();
+    // Docker and Podman leave a mark; the image of the action says so itself.
+    let marked = ["/.dockerenv", "/run/.containerenv"]
+        .iter()
+        .any(|mark| Path::new(mark).exists());
+    Surroundings {
+        on_github,
+        event: event_name.or_else(|| variable("GITHUB_EVENT_NAME")),
+        payload: event.or_else(|| variable("GITHUB_EVENT_PATH").map(PathBuf::from)),
+        token: token().is_some(),
+        in_container: variable("KELVIN_IN_CONTAINER").is_some() || (on_github && marked),
+    }
+}
+
+/// A variable that is set to something.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// What a run would post with.
+fn token() -> Option<String> {
+    ["INPUT_TOKEN", "GITHUB_TOKEN"]
+        .iter()
+        .find_map(|name| variable(name))
+}
+
+/// A client, where the environment says whom to ask about what.
+fn client() -> Option<Client> {
+    let api_url = variable("GITHUB_API_URL")?;
+    let access = Access {
+        api_url: &api_url,
+        repository: &variable("GITHUB_REPOSITORY")?,
+        token: &token()?,
+    };
+    Client::new(&access).ok()
+}
+
+/// A line for each finding, with what to add below it.
+fn text(diagnosis: &Diagnosis) -> String {
+    let mut page = String::new();
+    for finding in &diagnosis.findings {
+        let word = match finding.status {
+            Status::Ok => "ok",
+            Status::Warn => "warn",
+            Status::Missing => "missing",
+        };
+        let told = safe::lines(&finding.text);
+        let mut lines = told.lines();
+        let first = lines.next().unwrap_or_default();
+        let _ = writeln!(page, "{word:<7}  {:<11}  {first}", finding.subject);
+        for line in lines {
+            let _ = writeln!(page, "{:22}{line}", "");
+        }
+        if let Some(add) = &finding.add {
+            let _ = writeln!(page, "{:22}add to {}:", "", add.to);
+            for line in safe::lines(&add.lines).lines() {
+                let _ = writeln!(page, "{:26}{line}", "");
+            }
+        }
+    }
+    let missing = diagnosis
+        .findings
+        .iter()
+        .filter(|finding| finding.status == Status::Missing)
+        .count();
+    let _ = match missing {
+        0 => writeln!(page, "\nNothing is missing."),
+        1 => writeln!(page, "\n1 thing is missing."),
+        more => writeln!(page, "\n{more} things are missing."),
+    };
+    page
+}
