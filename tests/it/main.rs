@@ -38,3 +38,6 @@ mod shards;
 
 /// The command line: exit codes, formats, messages.
 mod command_line;
+
+/// The sample workflow under `act`.
+mod act;
