@@ -41,3 +41,6 @@ mod command_line;
 
 /// The sample workflow under `act`.
 mod act;
+
+/// The image of the container action.
+mod container;
