@@ -41,3 +41,9 @@ mod shards;
 
 /// The command line: exit codes, formats, messages.
 mod command_line;
+
+/// The sample workflow under `act`.
+mod act;
+
+/// The image of the container action.
+mod container;
