@@ -136,7 +136,6 @@ impl Rig {
             .arg(&self.act)
             .arg(event)
             .args([
-                "-b",
                 "-W",
                 ".github/workflows/kelvin.yml",
                 "-P",
@@ -226,7 +225,7 @@ fn the_sample_workflow_saves_a_baseline_passes_what_is_harmless_and_stops_what_h
     assert!(rig.comments().is_empty());
 
     // A harmless change.
-    rig.git(&["checkout", "--quiet", "-b", "feature"]);
+    rig.git(&["checkout", "--quiet", "feature"]);
     rig.write("README.md", "Words.\n");
     let head = rig.push("words");
     let ran = rig.request(&head, &base);
