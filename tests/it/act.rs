@@ -225,7 +225,7 @@ fn the_sample_workflow_saves_a_baseline_passes_what_is_harmless_and_stops_what_h
     assert!(rig.comments().is_empty());
 
     // A harmless change.
-    rig.git(&["checkout", "--quiet", "feature"]);
+    rig.git(&["checkout", "--quiet", "-b", "feature"]);
     rig.write("README.md", "Words.\n");
     let head = rig.push("words");
     let ran = rig.request(&head, &base);
