@@ -16,7 +16,7 @@ use crate::run::Observer;
 ///
 /// A [`Misuse`] where the file is no report, or that of a shard; as [`super::gate()`] otherwise.
 pub(super) fn gate(
-    request: &GateRequest,
+    request: &GateRequest<'_>,
     file: &Path,
     observer: &dyn Observer,
 ) -> anyhow::Result<Judged> {

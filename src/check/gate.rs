@@ -7,9 +7,12 @@ use std::time::Instant;
 
 use super::stage::Stage;
 use super::{Checked, Request, compute, finished, stage, write};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
-use crate::baseline::{self, Baseline, Hint, Search, Source};
+use crate::baseline::{self, Artifacts, Baseline, Hint, Search, Source};
 use crate::config::{Budget, Config};
 use crate::exit::Exit;
 use crate::file;
@@ -17,22 +20,29 @@ use crate::gate::looks::{Rerun, Side};
 use crate::gate::policy::{Effect, Policy};
 use crate::gate::verdict::Verdict;
 use crate::gate::{Gate, Judgement, Next};
+use crate::publish::mask::Masker;
 use crate::report::Report;
 use crate::run::Observer;
 
 /// What a person asks of the gate.
 #[derive(Debug, Default)]
-pub(crate) struct GateRequest {
+pub(crate) struct GateRequest<'a> {
     /// The check of the head.
     pub(crate) check: Request,
     /// What is known of where the change begins.
     pub(crate) hint: Hint,
+    /// The artifacts of earlier workflow runs, where there is a GitHub to ask.
+    pub(crate) artifacts: Option<Artifacts>,
     /// Whether doubtful cases may be run again.
     pub(crate) rerun: bool,
     /// Whether the job passes whatever the verdict is.
     pub(crate) advisory: bool,
     /// A finished report that is judged as it is; nothing is run then.
     pub(crate) report: Option<PathBuf>,
+    /// Where artifacts with reports are; none without GitHub.
+    pub(crate) artifacts: Option<Artifacts<'a>>,
+    /// Takes secrets out of what is written; none where nothing is known of any.
+    pub(crate) masker: Option<&'a Masker>,
 }
 
 /// A finished check with its verdict.
@@ -59,7 +69,7 @@ impl Judged {
 /// # Errors
 ///
 /// As [`super::check`]; and where a baseline that was named cannot be read.
-pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Result<Judged> {
+pub(crate) fn gate(request: &GateRequest<'_>, observer: &dyn Observer) -> anyhow::Result<Judged> {
     if let Some(file) = &request.report {
         return finished::gate(request, file, observer);
     }
@@ -70,12 +80,24 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
             judgement.verdict.let_pass();
         }
         let checked = Checked {
-            report: stage.report(),
+            report: masked(request, stage.report())?,
             out: stage.out.to_path_buf(),
         };
+        let judgement = masked(request, judgement)?;
         write::files(&checked.report, &checked.out, &stage.texts())?;
         written(checked, judgement)
     })
+}
+
+/// A value without the secrets that are known.
+fn masked<T: Serialize + DeserializeOwned>(
+    request: &GateRequest<'_>,
+    value: T,
+) -> anyhow::Result<T> {
+    match request.masker {
+        Some(masker) => masker.value(&value),
+        None => Ok(value),
+    }
 }
 
 /// Writes the verdict beside the report.
@@ -129,7 +151,7 @@ impl Head for Stage<'_> {
 
 /// Finds the baseline, and asks the gate until there is a verdict.
 pub(super) fn judge(
-    request: &GateRequest,
+    request: &GateRequest<'_>,
     config: &Config,
     side: &mut dyn Head,
     observer: &dyn Observer,
@@ -146,7 +168,7 @@ pub(super) fn judge(
     };
     let name = configuration(config);
     let found = baseline::find(&Search {
-        artifacts: None,
+        artifacts: request.artifacts.as_ref(),
         settings: &config.baseline,
         root: &config.root,
         configuration: &name,

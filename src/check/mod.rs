@@ -1,5 +1,6 @@
 //! The spine: every stage once, in order.
 
+pub(crate) mod ci;
 mod compute;
 pub(crate) mod doctor;
 mod finished;
@@ -25,7 +26,7 @@ pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use save::{finished, save};
 
 /// What a person asks of a check.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
     /// What the command line changes in the configuration.
     pub(crate) overrides: Overrides,

@@ -2,6 +2,7 @@
 
 mod baseline;
 mod check;
+mod ci;
 mod compare;
 mod doctor;
 mod gate;
@@ -41,6 +42,10 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Joins the reports of the shards of one run.
     Merge(merge::MergeArgs),
+    /// Does everything in a workflow: reads the event, runs the gate, publishes what it found.
+    Ci(ci::CiArgs),
+    /// Publishes what a run that may not write has left, on `workflow_run`.
+    Post(ci::PostArgs),
     /// Compares two reports.
     Compare(compare::CompareArgs),
     /// Keeps reports to compare with.
@@ -49,7 +54,10 @@ enum Command {
 
 /// Runs the program. Returning, rather than exiting, lets every destructor run.
 pub fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = match Args::try_parse_from(ci::with_inputs(
+        std::env::args_os().collect(),
+        &ci::variable,
+    )) {
         Ok(args) => args,
         Err(error) => {
             // Help and version are answers; everything else is a misuse, which is 1 here and 2 in
@@ -69,6 +77,8 @@ pub fn main() -> ExitCode {
         Command::Gate(args) => gate::main(&args),
         Command::Doctor(args) => doctor::main(args),
         Command::Merge(args) => merge::main(args),
+        Command::Ci(args) => ci::main(args),
+        Command::Post(args) => ci::post(args),
         Command::Compare(args) => compare::main(&args),
         Command::Baseline(args) => baseline::main(&args),
     };

@@ -151,8 +151,8 @@ fn head(publication: &Publication<'_>) -> String {
         name => format!(" ({})", safe::markdown(name, 40)),
     };
     let reason = match verdict.reasons.first() {
-        Some(reason) => prose(&reason.text),
-        None => calm(judgement),
+        Some(reason) if reason.effect.is_some() => prose(&reason.text),
+        _ => calm(judgement),
     };
     format!(
         "### {mark} Kelvin{name}: {word}\n\n**{reason}**\n\n{}\n",
@@ -380,7 +380,10 @@ fn html(text: &str) -> String {
 
 fn reasons(judgement: &Judgement) -> String {
     let mut page = String::new();
-    for reason in judgement.verdict.reasons.iter().skip(1).take(20) {
+    // The first one stands above, unless it does nothing.
+    let first = judgement.verdict.reasons.first();
+    let shown = usize::from(first.is_some_and(|reason| reason.effect.is_some()));
+    for reason in judgement.verdict.reasons.iter().skip(shown).take(20) {
         let mark = match reason.effect {
             Some(Effect::Fail) => "❌",
             Some(Effect::Warn) => "⚠️",

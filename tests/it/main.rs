@@ -27,6 +27,9 @@ mod gate;
 /// Owners, work trees and environments that a repository may have.
 mod workspace;
 
+/// Transports, partial clones and history that was rewritten.
+mod transport;
+
 /// Defects of the peer that no other file shows absent.
 mod peer;
 
