@@ -12,12 +12,17 @@ mod stage;
 mod write;
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::cases::Shard;
 use crate::config::Overrides;
 use crate::exit::Exit;
 use crate::probe::Ending;
 use crate::probe::evidence::Forecast;
+use crate::publish::mask::Masker;
 use crate::report::Report;
 use crate::run::Observer;
 pub(crate) use gate::{GateRequest, configuration, gate};
@@ -38,6 +43,18 @@ pub(crate) struct Request {
     pub(crate) out: Option<PathBuf>,
     /// What is done with the inputs.
     pub(crate) mode: Mode,
+    /// Takes secrets out of what is written; none where nothing is known of any.
+    pub(crate) masker: Option<Arc<Masker>>,
+}
+
+impl Request {
+    /// A value without the secrets that are known.
+    fn masked<T: Serialize + DeserializeOwned>(&self, value: T) -> anyhow::Result<T> {
+        match &self.masker {
+            Some(masker) => masker.value(&value),
+            None => Ok(value),
+        }
+    }
 }
 
 /// What is done with the inputs.
@@ -87,7 +104,7 @@ pub(crate) fn check(
 ) -> anyhow::Result<Checked> {
     stage::with(request, observer, |stage| {
         stage.measure(proceed)?;
-        let report = stage.report();
+        let report = request.masked(stage.report())?;
         write::files(&report, stage.out, &stage.texts())?;
         Ok(Checked {
             report,
