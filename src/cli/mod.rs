@@ -4,6 +4,7 @@ mod baseline;
 mod check;
 mod compare;
 mod doctor;
+mod eval;
 mod gate;
 mod init;
 mod merge;
@@ -43,6 +44,8 @@ enum Command {
     Merge(merge::MergeArgs),
     /// Compares two reports.
     Compare(compare::CompareArgs),
+    /// Measures a retrieval run that was made elsewhere against relevance judgements.
+    Eval(eval::EvalArgs),
     /// Keeps reports to compare with.
     Baseline(baseline::BaselineArgs),
 }
@@ -70,6 +73,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::main(args),
         Command::Merge(args) => merge::main(args),
         Command::Compare(args) => compare::main(&args),
+        Command::Eval(args) => eval::main(&args),
         Command::Baseline(args) => baseline::main(&args),
     };
     ended
