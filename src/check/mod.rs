@@ -3,6 +3,7 @@
 pub(crate) mod ci;
 mod compute;
 pub(crate) mod doctor;
+mod eval;
 mod finished;
 mod gate;
 mod list;
@@ -25,10 +26,12 @@ use crate::probe::evidence::Forecast;
 use crate::publish::mask::Masker;
 use crate::report::Report;
 use crate::run::Observer;
+pub(crate) use eval::{EvalRequest, eval};
 pub(crate) use gate::{GateRequest, configuration, gate};
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use save::{finished, save};
+pub(crate) use write::report as write_report;
 
 /// What a person asks of a check.
 #[derive(Clone, Debug, Default)]
