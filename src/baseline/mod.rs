@@ -9,9 +9,11 @@ mod checkout;
 mod commit;
 pub(crate) mod compare;
 pub(crate) mod event;
+pub(crate) mod file;
 mod find;
 pub(crate) mod fingerprints;
 mod remote;
+mod revision;
 mod tree;
 
 pub(crate) use artifact::{Artifacts, FILE as ARTIFACT_FILE};
@@ -21,6 +23,7 @@ pub(crate) use commit::{Hint, PullRequest, base, short};
 pub(crate) use find::{Search, find, open};
 pub(crate) use git2::{Oid, Repository};
 pub(crate) use remote::Remote;
+pub(crate) use revision::{base_file, branch, of_commit, resolve};
 
 use std::fmt;
 
@@ -55,6 +58,8 @@ pub(crate) enum Source {
     Compute,
     /// A file that was named.
     File,
+    /// A run of the local history.
+    History,
 }
 
 impl fmt::Display for Source {
@@ -65,6 +70,7 @@ impl fmt::Display for Source {
             Self::Artifact => "artifact",
             Self::Compute => "compute",
             Self::File => "file",
+            Self::History => "history",
         })
     }
 }

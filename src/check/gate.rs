@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::stage::Stage;
-use super::{Checked, Request, compute, finished, stage, write};
+use super::{Checked, Request, compute, edits, finished, stage, write};
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
 use crate::baseline::{self, Baseline, Hint, Search, Source};
@@ -127,8 +127,21 @@ impl Head for Stage<'_> {
     }
 }
 
-/// Finds the baseline, and asks the gate until there is a verdict.
+/// Judges, and tells before anything else where the change edits the rules it is judged by.
 pub(super) fn judge(
+    request: &GateRequest,
+    config: &Config,
+    side: &mut dyn Head,
+    observer: &dyn Observer,
+) -> anyhow::Result<Judgement> {
+    let mut judgement = settle(request, config, side, observer)?;
+    let edits = edits::told(config, &request.hint);
+    judgement.verdict.reasons.splice(0..0, edits);
+    Ok(judgement)
+}
+
+/// Finds the baseline, and asks the gate until there is a verdict.
+fn settle(
     request: &GateRequest,
     config: &Config,
     side: &mut dyn Head,

@@ -2,11 +2,14 @@
 
 mod compute;
 pub(crate) mod doctor;
+mod edits;
 mod finished;
 mod gate;
 mod list;
 mod merge;
+mod record;
 mod save;
+mod side;
 mod stage;
 mod write;
 
@@ -22,7 +25,9 @@ use crate::run::Observer;
 pub(crate) use gate::{GateRequest, configuration, gate};
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
+pub(crate) use record::{Recomputed, recompute, record};
 pub(crate) use save::{finished, save};
+pub(crate) use side::{folder, recorded, run, side};
 
 /// What a person asks of a check.
 #[derive(Debug, Default)]

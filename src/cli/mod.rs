@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod doctor;
 mod gate;
+mod history;
 mod init;
 mod merge;
 mod progress;
@@ -43,6 +44,10 @@ enum Command {
     Merge(merge::MergeArgs),
     /// Compares two reports.
     Compare(compare::CompareArgs),
+    /// Lists the runs of this machine, and the course of each metric.
+    History(history::HistoryArgs),
+    /// Makes the figures of a recorded run again, with the formulas of this version.
+    Recompute(history::RecomputeArgs),
     /// Keeps reports to compare with.
     Baseline(baseline::BaselineArgs),
 }
@@ -70,6 +75,8 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::main(args),
         Command::Merge(args) => merge::main(args),
         Command::Compare(args) => compare::main(&args),
+        Command::History(args) => history::list(&args),
+        Command::Recompute(args) => history::recompute(&args),
         Command::Baseline(args) => baseline::main(&args),
     };
     ended
