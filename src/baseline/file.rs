@@ -1,10 +1,12 @@
-//! A report in a file: read within limits.
+//! A report in a file, of this program or of the peer that its users may come from: read within
+//! limits.
 
 use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context as _;
 
+use super::peer;
 use super::tree::MAX_BYTES;
 use crate::exit::Misuse;
 use crate::report::{self, Report};
@@ -18,13 +20,16 @@ pub(crate) struct Read {
     pub(crate) notices: Vec<String>,
 }
 
-/// Reads a report of this program.
+/// Reads a report of this program, or one of `kelvin-eval` with those of its cases beside it.
 ///
 /// # Errors
 ///
 /// A [`Misuse`] where there is no such file; any other error where it is no usable report.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Read> {
     let bytes = bytes(path)?;
+    if peer::is_one(&bytes) {
+        return peer::read(path, &bytes);
+    }
     Ok(Read {
         report: report::json::read(&bytes)?,
         notices: Vec::new(),

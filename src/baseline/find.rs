@@ -158,7 +158,7 @@ fn file(root: &Path, path: &Path) -> anyhow::Result<Baseline> {
         source: Source::File,
         place: path.display().to_string(),
         commit: report.run.session.commit.clone(),
-        why: None,
+        why: (!read.notices.is_empty()).then(|| read.notices.join("; ")),
         behind: 0,
         days: None,
         tried: Vec::new(),

@@ -12,6 +12,7 @@ pub(crate) mod event;
 pub(crate) mod file;
 mod find;
 pub(crate) mod fingerprints;
+mod peer;
 mod remote;
 mod revision;
 mod tree;
@@ -95,7 +96,7 @@ pub(crate) struct Provenance {
     pub(crate) place: String,
     /// The commit whose report it is; none for a file.
     pub(crate) commit: Option<String>,
-    /// Why that commit is the base.
+    /// Why that commit is the base; of a file, what could not be read of it.
     pub(crate) why: Option<String>,
     /// How many commits it is behind the base; 0 is the base itself.
     pub(crate) behind: usize,

@@ -188,6 +188,9 @@ fn settle(
 
     let mut head = side.report();
     let mut told = differences(&base, &head);
+    if provenance.source == Source::File {
+        told.told.splice(0..0, provenance.why.clone());
+    }
     if !can_be_run {
         told.told.extend(finished::told(config, &head));
     }

@@ -28,7 +28,7 @@ pub(super) const STEPS: &[&str] = &[
         name TEXT NOT NULL,
         record BLOB NOT NULL,
         PRIMARY KEY (run, list, name)
-    ) STRICT, WITHOUT ROWID;",
+    ) STRICT;",
 ];
 
 /// The version that this program writes.

@@ -85,6 +85,8 @@ impl History {
         let open = || -> anyhow::Result<Connection> {
             let mut connection = Connection::open_with_flags(&file, flags)?;
             connection.busy_timeout(PATIENCE)?;
+            // Of a new file only: several items share a page.
+            connection.pragma_update(None, "page_size", 16384)?;
             migrate::run(&mut connection, migrate::STEPS)?;
             write::ahead(&connection)?;
             connection.pragma_update(None, "synchronous", "NORMAL")?;

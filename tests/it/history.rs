@@ -1,4 +1,5 @@
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -47,7 +48,9 @@ fn every_check_is_recorded_and_listed_and_two_runs_need_no_files_to_be_compared(
     ] {
         let said = project.kelvin(&["compare", &base, &head, "--format", "json"]);
         let judgement: Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
-        assert_eq!(judgement["verdict"], "regression", "{base} {head}");
+        let sensitivity = &judgement["metrics"]["evidence.sensitivity"];
+        assert_eq!(sensitivity["base"], 1.0, "{base} {head}");
+        assert_eq!(sensitivity["head"], 0.0, "{base} {head}");
         assert_eq!(judgement["base"]["source"], "history");
     }
 }
@@ -198,7 +201,11 @@ fn revisions_are_compared_by_the_report_in_their_tree_or_on_the_branch() {
     for (base, head) in [("main", "worse"), ("rev:main", &*tip), ("main", "HEAD")] {
         let said = project.kelvin(&["compare", base, head, "--format", "json"]);
         let judgement: Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
-        assert_eq!(judgement["verdict"], "regression");
+        let sensitivity = &judgement["metrics"]["evidence.sensitivity"];
+        assert_eq!(
+            (&sensitivity["base"], &sensitivity["head"]),
+            (&1.0.into(), &0.0.into())
+        );
         assert_eq!(judgement["base"]["source"], "branch");
     }
     let said = project.kelvin(&["compare", "HEAD", "worse", "--format", "json"]);
@@ -251,7 +258,8 @@ fn an_argument_of_several_meanings_or_none_says_how_to_name_it() {
 fn what_is_no_report_is_refused_quickly_whatever_it_is() {
     let project = Project::new(GROUNDED);
     project.check();
-    let good = "kelvin/report.json";
+    let good = "good.json";
+    project.write(good, &project.read("kelvin/report.json"));
     let large = fs::File::create(project.path("large.json")).expect("made");
     large.set_len(200 * 1024 * 1024).expect("grown");
     let made = std::process::Command::new("mkfifo")
@@ -294,5 +302,33 @@ fn what_is_no_report_is_refused_quickly_whatever_it_is() {
             );
             assert!(said.stderr.contains(words), "{file}: {}", said.stderr);
         }
+    }
+}
+
+#[test]
+fn a_report_of_kelvin_eval_is_compared_case_by_case_and_says_what_is_not_known() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/kelvin-eval");
+    let project = Project::new(CONSTANT);
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    for case in ["alder", "birch"] {
+        let text = fs::read_to_string(fixture.join(format!("cases/{case}.md"))).expect("read");
+        project.write(&format!("cases/{case}.md"), &text);
+    }
+    let theirs = fixture.join("kelvin/report.json").display().to_string();
+    let said = project.kelvin(&["gate", "--baseline", &theirs]);
+    assert!(matches!(said.code, Some(0 | 3)), "{}", said.stderr);
+    let gate = project.json("kelvin/gate.json");
+    let said = project.kelvin(&["compare", &theirs, "kelvin/report.json", "--format", "json"]);
+    let compared: Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
+    for judgement in [&gate, &compared] {
+        let sensitivity = &judgement["metrics"]["evidence.sensitivity"];
+        assert_eq!(sensitivity["base"], 1.0, "{sensitivity}");
+        assert_eq!(sensitivity["head"], 0.0, "{sensitivity}");
+        let told = judgement["differences"].to_string();
+        assert!(
+            told.contains("a report of kelvin-eval") && told.contains("not known"),
+            "{told}"
+        );
+        assert!(!told.contains("the configuration changed"), "{told}");
     }
 }
