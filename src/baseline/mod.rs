@@ -17,7 +17,7 @@ mod remote;
 mod revision;
 mod tree;
 
-pub(crate) use artifact::{Artifacts, FILE as ARTIFACT_FILE};
+pub(crate) use artifact::Artifacts;
 pub(crate) use branch::Branch;
 pub(crate) use checkout::checkout;
 pub(crate) use commit::{Hint, PullRequest, base, short};

@@ -9,7 +9,7 @@ use super::stage::Stage;
 use super::{Checked, Request, compute, edits, finished, stage, write};
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
-use crate::baseline::{self, Baseline, Hint, Search, Source};
+use crate::baseline::{self, Artifacts, Baseline, Hint, Search, Source};
 use crate::config::{Budget, Config};
 use crate::exit::Exit;
 use crate::file;
@@ -27,6 +27,8 @@ pub(crate) struct GateRequest {
     pub(crate) check: Request,
     /// What is known of where the change begins.
     pub(crate) hint: Hint,
+    /// The artifacts of earlier workflow runs, where there is a GitHub to ask.
+    pub(crate) artifacts: Option<Artifacts>,
     /// Whether doubtful cases may be run again.
     pub(crate) rerun: bool,
     /// Whether the job passes whatever the verdict is.
@@ -70,9 +72,10 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
             judgement.verdict.let_pass();
         }
         let checked = Checked {
-            report: stage.report(),
+            report: request.check.masked(stage.report())?,
             out: stage.out.to_path_buf(),
         };
+        let judgement = request.check.masked(judgement)?;
         write::files(&checked.report, &checked.out, &stage.texts())?;
         written(checked, judgement)
     })
@@ -159,7 +162,7 @@ fn settle(
     };
     let name = configuration(config);
     let found = baseline::find(&Search {
-        artifacts: None,
+        artifacts: request.artifacts.as_ref(),
         settings: &config.baseline,
         root: &config.root,
         configuration: &name,

@@ -20,7 +20,7 @@ pub(crate) use client::{Access, Client, MOST_REQUESTS};
 pub(crate) use comments::Comment;
 pub(crate) use error::{Error, Refusal, Surface};
 pub(crate) use pulls::{Account, PullRequest, Repository};
-pub(crate) use upload::{artifact_name, artifact_upload};
+pub(crate) use upload::{REPORT_FILE, artifact_name, artifact_upload};
 
 /// A GitHub on loopback, which the tests of other modules use too.
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! Pull requests, and the repository.
 
+use http::Method;
 use serde::Deserialize;
+use serde_json::json;
 
+use super::artifacts::Run;
 use super::client::{Call, Client};
 use super::error::{Error, Surface};
 
@@ -105,6 +108,69 @@ impl Client {
         found.retain(|request| request.head.branch == branch && request.state == "open");
         found.sort_by_key(|request| request.number);
         Ok(found)
+    }
+
+    /// The open pull request whose tip is this commit of this branch, in the repository of `owner`.
+    /// Neither a bundle nor an event has a say in it: a fork could write what it likes there.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub(crate) fn pull_request_at(
+        &self,
+        owner: &str,
+        branch: &str,
+        sha: &str,
+    ) -> Result<Option<PullRequest>, Error> {
+        let found = self.pull_requests_of(owner, branch)?;
+        Ok(found.into_iter().find(|request| request.head.sha == sha))
+    }
+
+    /// The open pull request that a workflow run was for; also one of a fork, which the run itself
+    /// does not name.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub(crate) fn pull_request_of(&self, run: &Run) -> Result<Option<PullRequest>, Error> {
+        let (Some(home), Some(branch)) = (&run.head_repository, &run.head_branch) else {
+            return Ok(None);
+        };
+        let owner = home.full_name.split('/').next().unwrap_or_default();
+        let found = self.pull_request_at(owner, branch, &run.head_sha)?;
+        Ok(found.filter(|request| {
+            request
+                .head
+                .repo
+                .as_ref()
+                .is_some_and(|repo| repo.id == home.id)
+        }))
+    }
+
+    /// Whether the token may write comments or check runs, found without writing any: GitHub looks
+    /// at the permission before it finds that there is no comment and no check run 0.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`]; where the answer is neither yes nor no.
+    pub(crate) fn may_write(&self, surface: Surface) -> Result<bool, Error> {
+        let (path, body) = match surface {
+            Surface::CheckRun => ("/check-runs/0", json!({ "name": "kelvin" })),
+            _ => ("/issues/comments/0", json!({ "body": "kelvin" })),
+        };
+        let call = Call {
+            method: Method::PATCH,
+            body: Some(&body),
+            ..Call::get(surface, self.path(path))
+        };
+        match self.send(&call) {
+            Ok(_) => Ok(true),
+            Err(error) => match error.status() {
+                Some(404 | 422) => Ok(true),
+                Some(403) => Ok(false),
+                _ => Err(error),
+            },
+        }
     }
 
     /// The repository itself.

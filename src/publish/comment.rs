@@ -104,6 +104,7 @@ pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Secti
             "the metrics",
             metrics(publication, judgement, lists.metrics),
         ));
+        sections.push(section(4, "further reasons", reasons(judgement)));
         sections.push(section(7, "the cases", cases(judgement, lists.cases)));
         for excerpt in publication.excerpts.iter().take(lists.excerpts) {
             sections.push(section(
@@ -112,7 +113,6 @@ pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Secti
                 difference(publication, excerpt),
             ));
         }
-        sections.push(section(4, "further reasons", reasons(judgement)));
         sections.push(section(5, "what else differs", differences(judgement)));
     } else {
         sections.push(section(
@@ -151,12 +151,12 @@ fn head(publication: &Publication<'_>) -> String {
         name => format!(" ({})", safe::markdown(name, 40)),
     };
     let reason = match verdict.reasons.first() {
-        Some(reason) => prose(&reason.text),
-        None => calm(judgement),
+        Some(reason) if reason.effect.is_some() => prose(&reason.text),
+        _ => calm(judgement),
     };
     format!(
         "### {mark} Kelvin{name}: {word}\n\n**{reason}**\n\n{}\n",
-        advice(judgement)
+        advice(publication, judgement)
     )
 }
 
@@ -175,13 +175,18 @@ fn calm(judgement: &Judgement) -> String {
 }
 
 /// What a reader does next.
-fn advice(judgement: &Judgement) -> String {
+fn advice(publication: &Publication<'_>, judgement: &Judgement) -> String {
     let worst = judgement
         .cases
         .iter()
         .find(|case| matches!(case.change, Change::Regression | Change::Loss));
     let look = |case: &CaseChange| {
-        let variant = case.flipped.first().and_then(|text| text.split(' ').next());
+        let shown = publication
+            .excerpts
+            .iter()
+            .find(|shown| shown.case == case.case);
+        let first = || case.flipped.first().and_then(|text| text.split(' ').next());
+        let variant = shown.map(|shown| shown.variant.as_str()).or_else(first);
         let variant = variant.map_or_else(String::new, |variant| {
             format!(", variant {}", safe::code(variant, 60))
         });
@@ -373,6 +378,15 @@ fn difference(publication: &Publication<'_>, excerpt: &Excerpt) -> String {
     )
 }
 
+/// How many lines a reader of the difference between two texts has to look at.
+pub(crate) fn changed_lines(before: &str, after: &str) -> usize {
+    let changed = |change: &similar::Change<&str>| change.tag() != similar::ChangeTag::Equal;
+    TextDiff::from_lines(before, after)
+        .iter_all_changes()
+        .filter(changed)
+        .count()
+}
+
 /// A name within HTML.
 fn html(text: &str) -> String {
     safe::markdown(text, 60)
@@ -380,7 +394,10 @@ fn html(text: &str) -> String {
 
 fn reasons(judgement: &Judgement) -> String {
     let mut page = String::new();
-    for reason in judgement.verdict.reasons.iter().skip(1).take(20) {
+    // The first one stands above, unless it does nothing.
+    let first = judgement.verdict.reasons.first();
+    let shown = usize::from(first.is_some_and(|reason| reason.effect.is_some()));
+    for reason in judgement.verdict.reasons.iter().skip(shown).take(20) {
         let mark = match reason.effect {
             Some(Effect::Fail) => "❌",
             Some(Effect::Warn) => "⚠️",

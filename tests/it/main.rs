@@ -30,6 +30,9 @@ mod history;
 /// Owners, work trees and environments that a repository may have.
 mod workspace;
 
+/// Transports, partial clones and history that was rewritten.
+mod transport;
+
 /// Defects of the peer that no other file shows absent.
 mod peer;
 
@@ -41,3 +44,9 @@ mod shards;
 
 /// The command line: exit codes, formats, messages.
 mod command_line;
+
+/// The sample workflow under `act`.
+mod act;
+
+/// The image of the container action.
+mod container;

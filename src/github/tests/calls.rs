@@ -3,7 +3,7 @@
 use super::super::fake::{
     APP, HEAD, PERSON, PULL, REPOSITORY, REPOSITORY_ID, Server, TOKEN, archive,
 };
-use super::super::{Error, Remark};
+use super::super::{Error, Remark, Surface};
 use super::client;
 
 #[test]
@@ -164,4 +164,50 @@ fn github_enterprise_server_has_its_api_below_a_prefix() {
             .iter()
             .all(|request| request.path.starts_with("/api/v3/"))
     );
+}
+
+#[test]
+fn the_pull_request_of_a_run_is_found_by_branch_repository_and_commit() {
+    let server = Server::start();
+    let run = server.state().add_run(HEAD);
+    let fork = "stranger/widgets".to_owned();
+    {
+        let mut state = server.state();
+        let found = state.runs.get_mut(&run).expect("there");
+        found.event = "pull_request";
+        found.head_branch = "feature".to_owned();
+        found.head_repository = (2002, fork.clone());
+        let mut theirs = state.pulls[&PULL].clone();
+        theirs.head_repository = fork;
+        state.pulls.insert(8, theirs);
+    }
+    let (client, _) = client(&server, TOKEN);
+    let of = |run: u64| {
+        let run = client.run(run).expect("there");
+        let found = client.pull_request_of(&run).expect("asked");
+        found.map(|request| request.number)
+    };
+    assert_eq!(of(run), Some(8), "not 7, whose branch has the same name");
+    server.state().pulls.get_mut(&8).expect("there").head_sha = "b".repeat(40);
+    assert_eq!(of(run), None, "the pull request has moved on");
+    let at = client
+        .pull_request_at("acme", "feature", HEAD)
+        .expect("asked");
+    assert_eq!(at.expect("there").number, PULL);
+}
+
+#[test]
+fn whether_a_token_may_write_is_found_without_writing() {
+    let server = Server::start();
+    let (client, _) = client(&server, TOKEN);
+    for (surface, name) in [
+        (Surface::Comment, "comments"),
+        (Surface::CheckRun, "checks"),
+    ] {
+        assert!(client.may_write(surface).expect("asked"));
+        server.state().denied.insert(name);
+        assert!(!client.may_write(surface).expect("asked"));
+    }
+    let state = server.state();
+    assert!(state.comments.is_empty() && state.check_runs.is_empty());
 }
