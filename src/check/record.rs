@@ -10,7 +10,7 @@ use crate::baseline;
 use crate::config::{Config, Overrides};
 use crate::history::{History, Scene};
 use crate::probe::evidence::{self, Settings};
-use crate::probe::{Ending, Metric};
+use crate::probe::{Ending, Metric, retrieval};
 use crate::report::Report;
 use crate::score;
 
@@ -93,12 +93,19 @@ pub(crate) fn recompute(id: &str, config: &Path, stored: Report) -> Recomputed {
             scorer: scorer.as_deref(),
         },
     );
+    if !stored.metrics.keys().any(|id| id.starts_with("evidence.")) {
+        evidence.metrics.clear();
+    }
+    if let Some(record) = &stored.retrieval {
+        evidence.metrics.extend(retrieval::figures(record));
+    }
     let figures = evidence.metrics.len();
-    // What is not of the evidence probe has no records here to be made from.
+    // What no probe below makes again stays as it is.
+    let made = |id: &str| {
+        id.starts_with("evidence.") || (stored.retrieval.is_some() && id.starts_with("retrieval."))
+    };
     let others = stored.metrics.iter();
-    let others: Vec<_> = others
-        .filter(|(id, _)| !id.starts_with("evidence."))
-        .collect();
+    let others: Vec<_> = others.filter(|(id, _)| !made(id)).collect();
     let kept = others.iter().map(|(id, _)| (*id).clone()).collect();
     for (id, metric) in others {
         evidence.metrics.insert(id.clone(), metric.clone());
@@ -108,7 +115,8 @@ pub(crate) fn recompute(id: &str, config: &Path, stored: Report) -> Recomputed {
     let notices = notices
         .filter(|notice| !again.contains(notice) && !stage::is_assembled(notice))
         .collect();
-    let report = stage::assemble(run, evidence, notices);
+    let mut report = stage::assemble(run, evidence, notices);
+    report.retrieval.clone_from(&stored.retrieval);
     let ids: BTreeSet<&String> = stored.metrics.keys().chain(report.metrics.keys()).collect();
     let changed = ids
         .into_iter()

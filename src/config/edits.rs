@@ -88,7 +88,8 @@ fn flat(value: &Value) -> BTreeMap<String, String> {
 mod tests {
     use super::*;
 
-    const RUN: &str = "run: ./run.sh {input} {output}\ncases: cases\ndecision_field: decision\n";
+    const RUN: &str = "run: ./run.sh {input} {output}\ncases: cases\ndecision_field: decision\n\
+                       governing_types: [rule]\n";
 
     fn told(base: &str, head: &str) -> BTreeMap<&'static str, Vec<String>> {
         let text = |more: &str| format!("{RUN}{more}\n");

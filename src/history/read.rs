@@ -88,7 +88,7 @@ impl History {
             while let Some(row) = rows.next()? {
                 let (list, name): (String, String) = (row.get(0)?, row.get(1)?);
                 let record: Vec<u8> = row.get(2)?;
-                if let Some(Value::Object(map)) = frame.get_mut(&list) {
+                if let Some(Value::Object(map)) = frame.pointer_mut(&list) {
                     map.insert(name, pack::unpack(&record)?);
                 }
             }

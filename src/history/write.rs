@@ -10,9 +10,9 @@ use super::{History, KEPT, PATIENCE, list, pack};
 use crate::digest::Fields;
 use crate::report::Report;
 
-/// The maps of a report that hold one record for each item; what else a report has is stored with
+/// The maps of a report (as JSON pointers) that hold one record for each item; what else a report has is stored with
 /// the run. A probe with items of its own adds its map here.
-pub(super) const LISTS: &[&str] = &["cases"];
+pub(super) const LISTS: &[&str] = &["/cases", "/retrieval/queries"];
 
 /// Where a run took place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -142,7 +142,7 @@ fn split(report: &Report) -> anyhow::Result<(Value, Vec<Item>)> {
     let mut frame = serde_json::to_value(report).context("the report is no JSON")?;
     let mut items = Vec::new();
     for list in LISTS.iter().copied() {
-        let Some(Value::Object(map)) = frame.get_mut(list) else {
+        let Some(Value::Object(map)) = frame.pointer_mut(list) else {
             continue;
         };
         for (name, record) in std::mem::replace(map, Map::new()) {
