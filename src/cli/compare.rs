@@ -11,6 +11,7 @@ use crate::baseline::{Provenance, Source};
 use crate::exit::{Exit, Misuse};
 use crate::gate::policy::Policy;
 use crate::gate::{Gate, Judgement, Next};
+use crate::publish::comment;
 use crate::report::{self, Report};
 
 /// The arguments of `kelvin compare`.
@@ -80,7 +81,7 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
     };
     let text = match args.format {
         Format::Text => judgement.terminal(),
-        Format::Markdown => judgement.markdown(&head),
+        Format::Markdown => comment::alone(&head, &judgement, Path::new("kelvin")),
         Format::Json => serde_json::to_string_pretty(&judgement)? + "\n",
     };
     super::say(&text);
