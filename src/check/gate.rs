@@ -17,6 +17,7 @@ use crate::gate::looks::{Rerun, Side};
 use crate::gate::policy::{Effect, Policy};
 use crate::gate::verdict::Verdict;
 use crate::gate::{Gate, Judgement, Next};
+use crate::publish::comment;
 use crate::report::Report;
 use crate::run::Observer;
 
@@ -87,7 +88,7 @@ pub(super) fn written(checked: Checked, judgement: Judgement) -> anyhow::Result<
     file::write(&checked.out.join("gate.json"), &text)?;
     file::write(
         &checked.out.join("gate.md"),
-        judgement.markdown(&checked.report).as_bytes(),
+        comment::alone(&checked.report, &judgement, &checked.out).as_bytes(),
     )?;
     Ok(Judged { checked, judgement })
 }
@@ -249,6 +250,7 @@ fn settle(
     Ok(Judgement {
         cases: comparison_of(&base, &head),
         reruns: side.invocations() - before,
+        base_invocations: Some(base.run.session.cost.invocations),
         differences: told.told,
         ..Judgement::with_base(verdict, provenance)
     })

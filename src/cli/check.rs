@@ -13,6 +13,7 @@ use crate::config::Overrides;
 use crate::exit::{Exit, Misuse};
 use crate::gate::Judgement;
 use crate::probe::evidence::Forecast;
+use crate::publish::comment;
 use crate::report::{self, terminal::Style};
 
 /// The arguments of `kelvin check`.
@@ -234,7 +235,9 @@ pub(super) fn show(
             text
         }
         Format::Markdown => match judgement {
-            Some(judgement) => judgement.markdown(&checked.report).into_bytes(),
+            Some(judgement) => {
+                comment::alone(&checked.report, judgement, &checked.out).into_bytes()
+            }
             None => report::markdown::render(&checked.report).into_bytes(),
         },
         Format::Text => {

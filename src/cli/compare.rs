@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use std::path::Path;
+
 use clap::{Args, ValueEnum};
 
 use crate::baseline::compare::{Measured, compare};
@@ -10,6 +12,7 @@ use crate::check;
 use crate::exit::{Exit, Misuse};
 use crate::gate::policy::Policy;
 use crate::gate::{Gate, Judgement, Next};
+use crate::publish::comment;
 
 /// The arguments of `kelvin compare`.
 #[derive(Debug, Args)]
@@ -77,7 +80,7 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
     };
     let text = match args.format {
         Format::Text => judgement.terminal(),
-        Format::Markdown => judgement.markdown(&head),
+        Format::Markdown => comment::alone(&head, &judgement, Path::new("kelvin")),
         Format::Json => serde_json::to_string_pretty(&judgement)? + "\n",
     };
     super::say(&text);

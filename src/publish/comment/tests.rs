@@ -1,13 +1,10 @@
-use std::path::Path;
-
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::*;
 use crate::baseline::compare::{Measured, compare};
 use crate::gate::policy::Policy;
 use crate::gate::{Gate, Next};
-use crate::publish::Context;
-use crate::report::{Report, fixture};
+use crate::report::fixture;
 
 fn judged(base: &Report, head: &Report) -> Judgement {
     let (old, new) = (Measured::from(base), Measured::from(head));
@@ -216,4 +213,53 @@ fn act_11_nothing_that_others_wrote_can_act() {
             assert!(!mention, "a mention of {text}: {page}");
         }
     }
+}
+
+#[test]
+fn act_10_any_report_fits_any_budget() {
+    use proptest::prelude::*;
+
+    let corpus = fixture::hostile::corpus();
+    let stacked = format!("e{}", "\u{301}".repeat(900)).repeat(9);
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: 48,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let input = (
+        2_000_usize..70_000,
+        1_usize..12,
+        0..=corpus.len(),
+        1_usize..40,
+    );
+    runner
+        .run(&input, |(budget, cases, at, times)| {
+            let base = fixture::report(cases, |_, kind, _| {
+                Some(f64::from(u8::from(kind == "swap")))
+            });
+            let head =
+                fixture::report(cases, |case, _, _| Some(f64::from(u8::from(case % 2 == 1))));
+            let mut judgement = judged(&base, &head);
+            let text = corpus.get(at).unwrap_or(&stacked).repeat(times);
+            for case in &mut judgement.cases {
+                case.flipped.push(text.clone());
+            }
+            if let Some(case) = judgement.cases.first_mut() {
+                case.case.clone_from(&text);
+            }
+            for reason in &mut judgement.verdict.reasons {
+                reason.text = format!("`{text}` and {text}");
+            }
+            let excerpts: Vec<Excerpt> = judgement
+                .cases
+                .first()
+                .map(|_| excerpt(&judgement, &text))
+                .into_iter()
+                .collect();
+            let page = page(&head, &judgement, &excerpts, budget);
+            prop_assert!(page.len() <= budget, "{} of {budget}", page.len());
+            is_whole(&page);
+            Ok(())
+        })
+        .expect("every page fits");
 }
