@@ -16,7 +16,7 @@ use crate::run::Observer;
 ///
 /// A [`Misuse`] where the file is no report, or that of a shard; as [`super::gate()`] otherwise.
 pub(super) fn gate(
-    request: &GateRequest<'_>,
+    request: &GateRequest,
     file: &Path,
     observer: &dyn Observer,
 ) -> anyhow::Result<Judged> {
@@ -47,6 +47,7 @@ pub(super) fn gate(
         judgement.verdict.let_pass();
     }
     let Finished(report) = head;
+    let judgement = request.check.masked(judgement)?;
     written(Checked { report, out }, judgement)
 }
 

@@ -7,9 +7,6 @@ use std::time::Instant;
 
 use super::stage::Stage;
 use super::{Checked, Request, compute, finished, stage, write};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
 use crate::baseline::{self, Artifacts, Baseline, Hint, Search, Source};
@@ -20,13 +17,12 @@ use crate::gate::looks::{Rerun, Side};
 use crate::gate::policy::{Effect, Policy};
 use crate::gate::verdict::Verdict;
 use crate::gate::{Gate, Judgement, Next};
-use crate::publish::mask::Masker;
 use crate::report::Report;
 use crate::run::Observer;
 
 /// What a person asks of the gate.
 #[derive(Debug, Default)]
-pub(crate) struct GateRequest<'a> {
+pub(crate) struct GateRequest {
     /// The check of the head.
     pub(crate) check: Request,
     /// What is known of where the change begins.
@@ -39,10 +35,6 @@ pub(crate) struct GateRequest<'a> {
     pub(crate) advisory: bool,
     /// A finished report that is judged as it is; nothing is run then.
     pub(crate) report: Option<PathBuf>,
-    /// Where artifacts with reports are; none without GitHub.
-    pub(crate) artifacts: Option<Artifacts<'a>>,
-    /// Takes secrets out of what is written; none where nothing is known of any.
-    pub(crate) masker: Option<&'a Masker>,
 }
 
 /// A finished check with its verdict.
@@ -69,7 +61,7 @@ impl Judged {
 /// # Errors
 ///
 /// As [`super::check`]; and where a baseline that was named cannot be read.
-pub(crate) fn gate(request: &GateRequest<'_>, observer: &dyn Observer) -> anyhow::Result<Judged> {
+pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Result<Judged> {
     if let Some(file) = &request.report {
         return finished::gate(request, file, observer);
     }
@@ -80,24 +72,13 @@ pub(crate) fn gate(request: &GateRequest<'_>, observer: &dyn Observer) -> anyhow
             judgement.verdict.let_pass();
         }
         let checked = Checked {
-            report: masked(request, stage.report())?,
+            report: request.check.masked(stage.report())?,
             out: stage.out.to_path_buf(),
         };
-        let judgement = masked(request, judgement)?;
+        let judgement = request.check.masked(judgement)?;
         write::files(&checked.report, &checked.out, &stage.texts())?;
         written(checked, judgement)
     })
-}
-
-/// A value without the secrets that are known.
-fn masked<T: Serialize + DeserializeOwned>(
-    request: &GateRequest<'_>,
-    value: T,
-) -> anyhow::Result<T> {
-    match request.masker {
-        Some(masker) => masker.value(&value),
-        None => Ok(value),
-    }
 }
 
 /// Writes the verdict beside the report.
@@ -151,7 +132,7 @@ impl Head for Stage<'_> {
 
 /// Finds the baseline, and asks the gate until there is a verdict.
 pub(super) fn judge(
-    request: &GateRequest<'_>,
+    request: &GateRequest,
     config: &Config,
     side: &mut dyn Head,
     observer: &dyn Observer,

@@ -106,6 +106,7 @@ impl From<&CheckArgs> for Request {
             },
             only: only.clone(),
             shard: *shard,
+            masker: None,
             out: out.clone(),
             mode: match (resume, dry_run) {
                 (true, _) => Mode::Resume,

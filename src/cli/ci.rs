@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::{ArgAction, Args, ValueEnum};
@@ -213,7 +214,7 @@ pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
         })?;
     }
     let token = args.token.clone().or_else(|| variable("GITHUB_TOKEN"));
-    let masker = Masker::new(std::env::vars(), token.clone());
+    let masker = Arc::new(Masker::new(std::env::vars(), token.clone()));
     let (event, payload) = payload(args.event.as_ref(), args.event_name.as_ref())?;
     let mut gate = GateRequest {
         check: Request {
@@ -249,20 +250,16 @@ pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
             upload: args.upload,
             dry_run: args.dry_run,
             token,
-            masker: &masker,
+            masker,
             guard: guard(),
             say: &super::say,
         },
         &progress,
     );
-    progress.finish(ran.as_ref().ok().map(|ran| &ran.judged.checked.report));
+    progress.finish(ran.as_ref().ok().map(|ran| &ran.checked.report));
     let ran = ran?;
     if !args.dry_run {
-        show(
-            Format::Text,
-            &ran.judged.checked,
-            Some(&ran.judged.judgement),
-        )?;
+        show(Format::Text, &ran.checked, ran.judgement.as_ref())?;
     }
     if let Some(url) = &ran.comment {
         super::say(&format!("comment: {}\n", crate::report::safe::line(url)));

@@ -84,7 +84,7 @@ pub(super) struct Spending {
 
 impl GateOptions {
     /// Applies them to a request.
-    pub(super) fn apply(&self, request: &mut GateRequest<'_>) {
+    pub(super) fn apply(&self, request: &mut GateRequest) {
         let spending = self.budget.unwrap_or_default();
         request.check.overrides.gate = GateOverrides {
             max_drop: self.max_drop,

@@ -5,6 +5,7 @@ mod check;
 mod ci;
 mod compare;
 mod doctor;
+mod eval;
 mod gate;
 mod init;
 mod merge;
@@ -48,6 +49,8 @@ enum Command {
     Post(ci::PostArgs),
     /// Compares two reports.
     Compare(compare::CompareArgs),
+    /// Measures a retrieval run that was made elsewhere against relevance judgements.
+    Eval(eval::EvalArgs),
     /// Keeps reports to compare with.
     Baseline(baseline::BaselineArgs),
 }
@@ -80,6 +83,7 @@ pub fn main() -> ExitCode {
         Command::Ci(args) => ci::main(args),
         Command::Post(args) => ci::post(args),
         Command::Compare(args) => compare::main(&args),
+        Command::Eval(args) => eval::main(&args),
         Command::Baseline(args) => baseline::main(&args),
     };
     ended

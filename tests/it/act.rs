@@ -136,7 +136,6 @@ impl Rig {
             .arg(&self.act)
             .arg(event)
             .args([
-                "-b",
                 "-W",
                 ".github/workflows/kelvin.yml",
                 "-P",

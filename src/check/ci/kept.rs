@@ -1,5 +1,7 @@
 //! What outlives the run: the report of a push, the artifact, the bundle of a run that may not write.
 
+use std::path::Path;
+
 use super::CiRequest;
 use crate::baseline;
 use crate::check::save::save;
@@ -18,11 +20,12 @@ pub(super) fn keep(
     request: &CiRequest<'_>,
     config: &Config,
     publication: &Publication<'_>,
+    out: &Path,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     let context = publication.context;
     if context.read_only
-        && let Err(error) = leave(publication)
+        && let Err(error) = leave(publication, out)
     {
         warnings.push(format!(
             "the bundle for `post/` could not be written: {error:#}"
@@ -46,7 +49,7 @@ pub(super) fn keep(
     }
     if request.upload && (request.variables)("ACTIONS_RUNTIME_TOKEN").is_some() {
         let name = name(publication);
-        if let Err(error) = upload(request, publication, &name) {
+        if let Err(error) = upload(request, out, &name) {
             warnings.push(format!("{error:#}"));
         }
     }
@@ -65,16 +68,12 @@ fn name(publication: &Publication<'_>) -> String {
     }
 }
 
-fn leave(publication: &Publication<'_>) -> anyhow::Result<()> {
+fn leave(publication: &Publication<'_>, out: &Path) -> anyhow::Result<()> {
     let text = serde_json::to_vec(&Bundle::of(publication))?;
-    file::write(&publication.out.join(bundle::FILE), &text)
+    file::write(&out.join(bundle::FILE), &text)
 }
 
-fn upload(
-    request: &CiRequest<'_>,
-    publication: &Publication<'_>,
-    name: &str,
-) -> anyhow::Result<()> {
+fn upload(request: &CiRequest<'_>, out: &Path, name: &str) -> anyhow::Result<()> {
     let mut files: Vec<(&str, Vec<u8>)> = Vec::new();
     for file in [
         "report.json",
@@ -84,7 +83,7 @@ fn upload(
         "gate.md",
         bundle::FILE,
     ] {
-        if let Ok(bytes) = std::fs::read(publication.out.join(file)) {
+        if let Ok(bytes) = std::fs::read(out.join(file)) {
             files.push((file, bytes));
         }
     }

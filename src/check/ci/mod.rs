@@ -6,29 +6,30 @@ mod place;
 mod post;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::gate::Judged;
-use super::{GateRequest, MergeRequest, gate, merge};
+use super::{Checked, GateRequest, MergeRequest, check, gate, merge};
 use crate::baseline::compare::Change;
 use crate::baseline::{Artifacts, event};
 use crate::config::Config;
 use crate::exit::{Exit, Misuse};
-use crate::github::{Access, Client, artifact_name};
+use crate::gate::Judgement;
+use crate::github::{Access, Client};
 use crate::publish::deliver::{Surfaces, deliver};
 use crate::publish::event::Variables;
 use crate::publish::mask::Masker;
 use crate::publish::post::{Check, Mode};
 use crate::publish::{Context, Excerpt, Publication, commands, comment};
-use crate::report::Report;
 use crate::run::{self, Observer};
 pub(crate) use post::{PostRequest, post};
 
 /// What is asked of a run in a workflow.
 pub(crate) struct CiRequest<'a> {
     /// The gate; its hint and its artifacts come from the event.
-    pub(crate) gate: GateRequest<'static>,
+    pub(crate) gate: GateRequest,
     /// Reports of shards, to be joined instead of running anything.
     pub(crate) merge: Option<PathBuf>,
     /// The name of the event; empty on a laptop.
@@ -53,7 +54,7 @@ pub(crate) struct CiRequest<'a> {
     /// The token.
     pub(crate) token: Option<String>,
     /// Knows the secrets.
-    pub(crate) masker: &'a Masker,
+    pub(crate) masker: Arc<Masker>,
     /// A word that nobody can guess; between two of it nothing in the log is a command.
     pub(crate) guard: String,
     /// Prints.
@@ -63,8 +64,10 @@ pub(crate) struct CiRequest<'a> {
 /// How a run in a workflow ended.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    /// What was measured, and what the gate says.
-    pub(crate) judged: Judged,
+    /// What was measured.
+    pub(crate) checked: Checked,
+    /// What the gate says; none for a share of the cases, which is judged with the others.
+    pub(crate) judgement: Option<Judgement>,
     /// Where the comment is.
     pub(crate) comment: Option<String>,
 }
@@ -91,52 +94,67 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
         outputs: (request.variables)("GITHUB_OUTPUT").map(PathBuf::from),
         summary: (request.variables)("GITHUB_STEP_SUMMARY").map(PathBuf::from),
         check: None,
-        client: client.as_ref(),
+        client: client.as_deref(),
         comment: request.comment,
         on_github,
         say: request.say,
     };
     let mut hint = event::hint(&request.event, &request.payload);
     hint.asked.clone_from(&request.gate.hint.asked);
-    if let Err(why) = place::find_pull_request(client.as_ref(), &mut context, &mut hint) {
+    if let Err(why) = place::find_pull_request(client.as_deref(), &mut context, &mut hint) {
         surfaces.warn(&why);
     }
     if let Some(script) = &request.setup {
         setup(request, script, &config.root, on_github)?;
     }
     if request.check_run && !context.read_only && !request.dry_run {
-        surfaces.check = open(client.as_ref(), &context, &surfaces);
+        surfaces.check = open(client.as_deref(), &context, &surfaces);
     }
-    let name = artifact_name(&context.configuration);
-    let branch = place::base_branch(&hint, &context);
-    let workflow = place::workflow(&context);
     let asked = GateRequest {
-        check: request.gate.check.clone(),
-        hint,
+        check: super::Request {
+            masker: Some(Arc::clone(&request.masker)),
+            ..request.gate.check.clone()
+        },
         rerun: request.gate.rerun,
         advisory: request.gate.advisory,
         report: None,
         artifacts: client.as_ref().map(|client| Artifacts {
-            client,
-            name: &name,
-            branch: &branch,
-            workflow: workflow.as_deref(),
+            client: Arc::clone(client),
+            branch: place::base_branch(&hint, &context),
+            workflow: place::workflow(&context),
         }),
-        masker: Some(request.masker),
+        hint,
     };
-    let judged = quietly(request, on_github, || match &request.merge {
-        None => gate(&asked, observer),
-        Some(folder) => joined(asked, folder, observer),
+    let ran = quietly(request, on_github, || {
+        let judged = match (&request.merge, asked.check.shard) {
+            (Some(folder), _) => joined(asked, folder, observer)?,
+            (None, None) => gate(&asked, observer)?,
+            (None, Some(_)) => {
+                // A share is judged with the others.
+                return check(&asked.check, observer, &|_| true).map(|checked| (checked, None));
+            }
+        };
+        Ok((judged.checked, Some(judged.judgement)))
     });
-    let judged = match judged {
-        Ok(judged) => judged,
+    let (checked, judgement) = match ran {
+        Ok(ran) => ran,
         Err(error) => {
             kept::tell_error(&surfaces, &error);
             return Err(error);
         }
     };
-    let comment = publish(request, &config, &context, &judged, surfaces)?;
-    Ok(Ran { judged, comment })
+    let comment = publish(
+        request,
+        &config,
+        &context,
+        (&checked, judgement.as_ref()),
+        surfaces,
+    )?;
+    Ok(Ran {
+        checked,
+        judgement,
+        comment,
+    })
 }
 
 /// Publishes what was found, and keeps what is to be kept.
@@ -144,21 +162,23 @@ fn publish(
     request: &CiRequest<'_>,
     config: &Config,
     context: &Context,
-    judged: &Judged,
+    (checked, judgement): (&Checked, Option<&Judgement>),
     surfaces: Surfaces<'_>,
 ) -> anyhow::Result<Option<String>> {
-    let report = &judged.checked.report;
-    let out = &judged.checked.out;
-    let excerpts: Vec<Excerpt> = excerpts(judged)
+    let Checked { report, out } = checked;
+    let excerpts: Vec<Excerpt> = judgement
+        .map(|judgement| excerpts(checked, judgement))
+        .unwrap_or_default()
         .into_iter()
         .map(|excerpt| request.masker.value(&excerpt))
         .collect::<Result<_, _>>()?;
     let folder = place::folder(config);
+    let seen = place::seen(out, request.variables);
     let publication = |warnings| Publication {
         report,
-        judgement: Some(&judged.judgement),
+        judgement,
         context,
-        out,
+        out: &seen,
         folder: &folder,
         excerpts: &excerpts,
         warnings,
@@ -167,7 +187,7 @@ fn publish(
         (request.say)(&comment::render(&publication(&[]), 60_000));
         return Ok(None);
     }
-    let warnings = kept::keep(request, config, &publication(&[]));
+    let warnings = kept::keep(request, config, &publication(&[]), out);
     for warning in &warnings {
         surfaces.warn(warning);
     }
@@ -204,11 +224,7 @@ fn quietly<T>(request: &CiRequest<'_>, on_github: bool, work: impl FnOnce() -> T
 }
 
 /// Joins the shards, and judges what they make together.
-fn joined(
-    asked: GateRequest<'_>,
-    folder: &Path,
-    observer: &dyn Observer,
-) -> anyhow::Result<Judged> {
+fn joined(asked: GateRequest, folder: &Path, observer: &dyn Observer) -> anyhow::Result<Judged> {
     let merged = merge(&MergeRequest {
         shards: vec![folder.to_path_buf()],
         out: asked.check.out.clone(),
@@ -221,7 +237,7 @@ fn joined(
     gate(&joined, observer)
 }
 
-fn client(request: &CiRequest<'_>) -> Option<Client> {
+fn client(request: &CiRequest<'_>) -> Option<Arc<Client>> {
     let api_url = (request.variables)("GITHUB_API_URL")
         .unwrap_or_else(|| "https://api.github.com".to_owned());
     let repository = (request.variables)("GITHUB_REPOSITORY")?;
@@ -231,7 +247,7 @@ fn client(request: &CiRequest<'_>) -> Option<Client> {
         token: request.token.as_deref().filter(|token| !token.is_empty())?,
     };
     match Client::new(&access) {
-        Ok(client) => Some(client),
+        Ok(client) => Some(Arc::new(client)),
         Err(error) => {
             (request.say)(&commands::warning(&format!("{error:#}")));
             None
@@ -264,20 +280,19 @@ fn open<'a>(
 
 /// The texts of the worst cases' variants: of those that got worse the one that is closest to its
 /// case, since there is least to read.
-fn excerpts(judged: &Judged) -> Vec<Excerpt> {
+fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt> {
     const CASES: usize = 5;
-    const VARIANTS: usize = 5;
-    let report: &Report = &judged.checked.report;
+    const VARIANTS: usize = 20;
+    let Checked { report, out } = checked;
     let read = |path: PathBuf| std::fs::read_to_string(path).ok();
-    judged
-        .judgement
+    judgement
         .cases
         .iter()
         .filter(|case| matches!(case.change, Change::Regression | Change::Loss))
         .take(CASES)
         .filter_map(|change| {
             let case = report.cases.get(&change.case)?;
-            let folder = judged.checked.out.join(&case.folder);
+            let folder = out.join(&case.folder);
             let before = read(folder.join("baseline/input.md"))?;
             let of = |flipped: &String| {
                 let variant = flipped.split(' ').next()?;
@@ -295,7 +310,7 @@ fn excerpts(judged: &Judged) -> Vec<Excerpt> {
                 .iter()
                 .take(VARIANTS)
                 .filter_map(of)
-                .min_by_key(|(_, after)| after.len().abs_diff(before.len()))?;
+                .min_by_key(|(_, after)| comment::changed_lines(&before, after))?;
             Some(Excerpt {
                 case: change.case.clone(),
                 variant,
@@ -307,8 +322,11 @@ fn excerpts(judged: &Judged) -> Vec<Excerpt> {
 }
 
 impl Ran {
-    /// How the process ends.
-    pub(crate) const fn exit(&self) -> Exit {
-        self.judged.exit()
+    /// How the process ends: a measurement that failed outranks a gate that did not pass.
+    pub(crate) fn exit(&self) -> Exit {
+        match (self.checked.exit(), &self.judgement) {
+            (Exit::Passed, Some(judgement)) => judgement.verdict.exit(),
+            (exit, _) => exit,
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Where a run happens: its pull request, its base branch, its workflow.
 
+use std::path::{Path, PathBuf};
+
 use super::CiRequest;
 use crate::baseline::{self, Hint, PullRequest};
 use crate::check::configuration;
@@ -80,4 +82,13 @@ pub(super) fn folder(config: &Config) -> String {
         Some(root.strip_prefix(top).ok()?.to_str()?.to_owned())
     };
     inside().unwrap_or_default()
+}
+
+/// A folder as the other steps of the job see it: relative to the workspace, which a container has
+/// in another place.
+pub(super) fn seen(folder: &Path, variables: &event::Variables<'_>) -> PathBuf {
+    let workspace = variables("GITHUB_WORKSPACE").map(PathBuf::from);
+    workspace
+        .and_then(|workspace| folder.strip_prefix(workspace).ok().map(Path::to_path_buf))
+        .unwrap_or_else(|| folder.to_path_buf())
 }

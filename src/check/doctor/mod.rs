@@ -175,6 +175,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
         .map_or_else(Hint::default, |(payload, context)| {
             event::hint(&context.event, payload)
         });
+    let place = (&hint, around.on_github);
     match Config::load(&request.overrides) {
         Ok(config) => {
             findings.push(Finding::ok(
@@ -182,7 +183,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
                 format!("`{}` is valid", config.file.display()),
             ));
             project::look(&config, request, &mut findings);
-            repository::look(&config.root, Some(&config), &hint, &mut findings);
+            repository::look(&config.root, Some(&config), place, &mut findings);
         }
         Err(error) => {
             findings.push(Finding::missing("config", format!("{error:#}")));
@@ -197,7 +198,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
             repository::look(
                 root.unwrap_or(std::path::Path::new(".")),
                 None,
-                &hint,
+                place,
                 &mut findings,
             );
         }

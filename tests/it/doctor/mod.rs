@@ -164,7 +164,13 @@ fn without_a_repository_or_a_commit_the_checkout_is_missing() {
     expect(
         &finding(&said, "checkout"),
         "missing",
-        &["no git repository", "actions/checkout"],
+        &["no git repository", "git init"],
+    );
+    let said = asked(&project, &[("GITHUB_ACTIONS", "true")]);
+    expect(
+        &finding(&said, "checkout"),
+        "missing",
+        &["actions/checkout"],
     );
     repository::git(
         project.root(),
