@@ -7,6 +7,7 @@ mod compare;
 mod doctor;
 mod eval;
 mod gate;
+mod history;
 mod init;
 mod merge;
 mod progress;
@@ -51,6 +52,10 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Measures a retrieval run that was made elsewhere against relevance judgements.
     Eval(eval::EvalArgs),
+    /// Lists the runs of this machine, and the course of each metric.
+    History(history::HistoryArgs),
+    /// Makes the figures of a recorded run again, with the formulas of this version.
+    Recompute(history::RecomputeArgs),
     /// Keeps reports to compare with.
     Baseline(baseline::BaselineArgs),
 }
@@ -84,6 +89,8 @@ pub fn main() -> ExitCode {
         Command::Post(args) => ci::post(args),
         Command::Compare(args) => compare::main(&args),
         Command::Eval(args) => eval::main(&args),
+        Command::History(args) => history::list(&args),
+        Command::Recompute(args) => history::recompute(&args),
         Command::Baseline(args) => baseline::main(&args),
     };
     ended
