@@ -158,6 +158,7 @@ impl Client {
     }
 
     /// How many requests were made so far.
+    #[cfg(test)]
     pub(crate) fn requests(&self) -> usize {
         self.sent.load(Ordering::Relaxed)
     }

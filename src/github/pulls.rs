@@ -1,8 +1,6 @@
 //! Pull requests, and the repository.
 
-use http::Method;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::artifacts::Run;
 use super::client::{Call, Client};
@@ -145,32 +143,6 @@ impl Client {
                 .as_ref()
                 .is_some_and(|repo| repo.id == home.id)
         }))
-    }
-
-    /// Whether the token may write comments or check runs, found without writing any: GitHub looks
-    /// at the permission before it finds that there is no comment and no check run 0.
-    ///
-    /// # Errors
-    ///
-    /// See [`Error`]; where the answer is neither yes nor no.
-    pub(crate) fn may_write(&self, surface: Surface) -> Result<bool, Error> {
-        let (path, body) = match surface {
-            Surface::CheckRun => ("/check-runs/0", json!({ "name": "kelvin" })),
-            _ => ("/issues/comments/0", json!({ "body": "kelvin" })),
-        };
-        let call = Call {
-            method: Method::PATCH,
-            body: Some(&body),
-            ..Call::get(surface, self.path(path))
-        };
-        match self.send(&call) {
-            Ok(_) => Ok(true),
-            Err(error) => match error.status() {
-                Some(404 | 422) => Ok(true),
-                Some(403) => Ok(false),
-                _ => Err(error),
-            },
-        }
     }
 
     /// The repository itself.

@@ -314,6 +314,7 @@ mod tests {
 
     /// Against a service that is not ours, where there is one: inside of a job of `act`, say.
     #[test]
+    #[expect(clippy::print_stdout, reason = "a skipped test says so")]
     fn files_are_uploaded_to_the_service_of_a_runner() {
         if std::env::var_os("KELVIN_TEST_UPLOAD").is_none() {
             return println!("skipped: KELVIN_TEST_UPLOAD is not set, there is no runner to ask");

@@ -59,13 +59,17 @@ pub(crate) fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>)
     let check = surfaces.check.take();
     match check {
         Some(check) => {
+            let judgement = publication.judgement;
+            let conclusion = judgement.map_or(Conclusion::Neutral, |judgement| {
+                Conclusion::of(&judgement.verdict)
+            });
             let shown = Shown {
                 title: title(publication.judgement),
                 summary: super::comment::render(publication, 60_000),
                 text: None,
                 annotations: remarks,
             };
-            if let Err(error) = check.finish(conclusion(publication), &shown) {
+            if let Err(error) = check.finish(conclusion, &shown) {
                 surfaces.warn(&error.to_string());
             }
         }
@@ -118,14 +122,6 @@ fn is_quiet(judgement: &Judgement) -> bool {
     judgement.verdict.passed
         && judgement.verdict.verdict == Word::Pass
         && !judgement.cases.iter().any(|case| changed(case.change))
-}
-
-fn conclusion(publication: &Publication<'_>) -> Conclusion {
-    match publication.judgement {
-        Some(judgement) if !judgement.verdict.passed => Conclusion::Failure,
-        Some(judgement) if judgement.verdict.verdict != Word::NoBaseline => Conclusion::Success,
-        _ => Conclusion::Neutral,
-    }
 }
 
 fn title(judgement: Option<&Judgement>) -> String {

@@ -12,6 +12,9 @@ mod disk;
 /// Failures, signals and runs that were cut off.
 mod stopped;
 
+/// `kelvin ci` on recorded events.
+mod ci;
+
 /// A GitHub on loopback.
 mod github;
 

@@ -1,9 +1,9 @@
 //! Publishes what a run that may not write has left: the second half of the pair that is safe for
 //! forks. Nothing of the fork is run, and nothing that the bundle says of itself is believed.
 
-use anyhow::{Context as _, anyhow, bail, ensure};
+use anyhow::{anyhow, ensure};
 
-use crate::github::{Archive, Artifact, Client, Run, artifact_name};
+use crate::github::{Archive, Artifact, Client, artifact_name};
 use crate::publish::bundle::{self, Bundle};
 use crate::publish::deliver::{Surfaces, deliver};
 use crate::publish::{Context, Publication};
@@ -45,7 +45,9 @@ pub(crate) fn post(
         "run {} is of another repository",
         request.run
     );
-    let pull_request = pull_request(client, &run)?;
+    // From GitHub and not from the bundle.
+    let pull_request = client.pull_request_of(&run).map_err(told)?;
+    let pull_request = pull_request.map(|request| request.number);
     let context = Context {
         event: "workflow_run".to_owned(),
         repository: client.repository().to_owned(),
@@ -95,30 +97,6 @@ pub(crate) fn post(
         warnings: &warnings,
     };
     Ok(deliver(&publication, surfaces))
-}
-
-/// The pull request of a run, from GitHub and not from the bundle: the open one of the branch whose
-/// tip is the commit of the run.
-fn pull_request(client: &Client, run: &Run) -> anyhow::Result<Option<u64>> {
-    let Some(head) = &run.head_repository else {
-        bail!("the repository that the run's commit comes from is gone");
-    };
-    let branch = run
-        .head_branch
-        .as_deref()
-        .context("the run names no branch")?;
-    let (owner, _) = head.full_name.split_once('/').unwrap_or_default();
-    let found = client
-        .pull_requests_of(owner, branch)
-        .map_err(|error| anyhow!("{error}"))?;
-    Ok(found
-        .iter()
-        .find(|request| {
-            request.state == "open"
-                && request.head.sha == run.head_sha
-                && request.head.repo.as_ref().map(|repo| repo.id) == Some(head.id)
-        })
-        .map(|request| request.number))
 }
 
 fn read(client: &Client, artifact: &Artifact, of: &Context) -> anyhow::Result<Option<Bundle>> {

@@ -3,7 +3,7 @@
 use super::super::fake::{
     APP, HEAD, PERSON, PULL, REPOSITORY, REPOSITORY_ID, Server, TOKEN, archive,
 };
-use super::super::{Error, Remark, Surface};
+use super::super::{Error, Remark};
 use super::client;
 
 #[test]
@@ -194,20 +194,4 @@ fn the_pull_request_of_a_run_is_found_by_branch_repository_and_commit() {
         .pull_request_at("acme", "feature", HEAD)
         .expect("asked");
     assert_eq!(at.expect("there").number, PULL);
-}
-
-#[test]
-fn whether_a_token_may_write_is_found_without_writing() {
-    let server = Server::start();
-    let (client, _) = client(&server, TOKEN);
-    for (surface, name) in [
-        (Surface::Comment, "comments"),
-        (Surface::CheckRun, "checks"),
-    ] {
-        assert!(client.may_write(surface).expect("asked"));
-        server.state().denied.insert(name);
-        assert!(!client.may_write(surface).expect("asked"));
-    }
-    let state = server.state();
-    assert!(state.comments.is_empty() && state.check_runs.is_empty());
 }

@@ -99,6 +99,7 @@ impl<'a> Check<'a> {
     }
 
     /// Where people read it.
+    #[cfg(test)]
     pub(crate) fn url(&self) -> Option<&str> {
         self.run.html_url.as_deref()
     }
