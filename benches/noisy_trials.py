@@ -1,12 +1,13 @@
 """The gate on the shipped cases: what it must fail, and how often it may cry wolf.
 
-usage: noisy_trials.py [--kelvin PATH] [--trials 100] [--base-repeats 5] [--flip 0.1]
+usage: noisy_trials.py [--kelvin PATH] [--trials 100] [--base-repeats 5] [--flip 0.1] [--jobs 1]
 
 The grounded example is replaced by the position-biased one, which has to fail for invariance; by the
 constant one, which has to fail for sensitivity; and by itself with its code said otherwise, which has
 to pass. Then the noisy example is gated against itself, with a seed for each trial: at least 95 of
 100 have to pass. Every run is a whole process of the real binary. In the trials the decisions of the
 grounded example come from a table that its own answers were written to, and the chance has a seed.
+With one job at a time a seed decides everything; with more, which repeat gets which answer is open.
 """
 
 import argparse
@@ -43,6 +44,8 @@ with open(f"{table}/{mark:016x}", "w") as file:
     file.write(json.load(open(target))["decision"])
 """
 LEAST_SHARE = 0.95
+# Nothing that says where this runs.
+ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("GITHUB_")}
 
 
 class Project:
@@ -50,14 +53,14 @@ class Project:
         self.folder, self.kelvin = folder, kelvin
         shutil.copytree(ROOT / "cases", folder / "cases")
 
-    def run(self, command, pipeline, repeats=1, env=None):
+    def run(self, command, pipeline, repeats=1, env=None, jobs=None):
         """Runs the binary; gives its exit code."""
-        config = CONFIG.format(run=pipeline, jobs=os.cpu_count() or 2, repeats=repeats)
+        config = CONFIG.format(run=pipeline, jobs=jobs or os.cpu_count() or 2, repeats=repeats)
         (self.folder / "kelvin.yaml").write_text(config)
         done = subprocess.run(
             [self.kelvin, *command],
             cwd=self.folder,
-            env={**{k: v for k, v in os.environ.items() if not k.startswith("GITHUB_")}, **(env or {})},
+            env={**ENVIRONMENT, **(env or {})},
             capture_output=True,
             text=True,
             check=False,
@@ -75,7 +78,8 @@ def pair(project):
     examples = project.folder / "examples"
     shutil.copytree(ROOT / "examples", examples)
     code = (examples / "grounded/pipeline.py").read_text()
-    (examples / "grounded/said_otherwise.py").write_text("# The same.\n" + code.replace("\n\n\n", "\n\n\n\n"))
+    otherwise = "# The same.\n" + code.replace("\n\n\n", "\n\n\n\n")
+    (examples / "grounded/said_otherwise.py").write_text(otherwise)
     grounded = "python3 examples/grounded/pipeline.py {input} {output}"
     assert project.run(["check", "--out", "base"], grounded) == 0
     wanted = [
@@ -109,14 +113,14 @@ def record(project):
 
 
 def trial(project, program, table, seed, options):
-    """One trial; gives the word of the verdict, whether it passed, and what was run again."""
+    """One trial; gives its judgement."""
     runs = project.folder / "runs"
     shutil.rmtree(runs, ignore_errors=True)
     runs.mkdir()
     run = f"{program} {table} {runs} {{input}} {{output}}"
     env = {"TRIAL": str(seed), "FLIP_PROBABILITY": str(options.flip)}
-    assert project.run(["check", "--out", "base"], run, options.base_repeats, env) == 0
-    code = project.run(["gate", "--rerun"], run, 1, env)
+    assert project.run(["check", "--out", "base"], run, options.base_repeats, env, options.jobs) == 0
+    code = project.run(["gate", "--rerun"], run, 1, env, options.jobs)
     judged = project.judgement()
     assert judged["passed"] == (code == 0), judged
     return judged
@@ -128,6 +132,7 @@ def main():
     parser.add_argument("--trials", default=100, type=int)
     parser.add_argument("--base-repeats", default=5, type=int)
     parser.add_argument("--flip", default=0.1, type=float)
+    parser.add_argument("--jobs", default=1, type=int)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         project = Project(Path(folder), options.kelvin.resolve())

@@ -33,6 +33,12 @@ pub(crate) enum Code {
     NoUnits,
     /// Unit types that look alike but are not the same.
     LookAlikeTypes,
+    /// Queries of the golden set that the run has nothing for; they count 0.
+    MissingQueries,
+    /// Queries of the run that the golden set does not have; they are in no figure.
+    UnknownQueries,
+    /// Queries whose invocation failed; they count 0.
+    QueriesFailed,
     /// A file in the folder of the cases that is not a case.
     IgnoredFile,
 }

@@ -154,15 +154,14 @@ fn owned_by_another(root: &Path, workspace: Option<&Path>) -> anyhow::Result<Rep
 }
 
 fn file(root: &Path, path: &Path) -> anyhow::Result<Baseline> {
-    let bytes = std::fs::read(root.join(path))
-        .with_context(|| format!("failed to read the baseline `{}`", path.display()))?;
-    let report = report::json::read(&bytes)
+    let read = super::file::read(&root.join(path))
         .with_context(|| format!("the baseline `{}` is unusable", path.display()))?;
+    let report = read.report;
     let provenance = Provenance {
         source: Source::File,
         place: path.display().to_string(),
         commit: report.run.session.commit.clone(),
-        why: None,
+        why: (!read.notices.is_empty()).then(|| read.notices.join("; ")),
         behind: 0,
         days: None,
         tried: Vec::new(),
@@ -179,7 +178,11 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn tree(&self) -> anyhow::Result<(Report, Provenance)> {
-        let path = self.in_repository(Path::new(&self.search.settings.path))?;
+        let path = in_repository(
+            self.repo,
+            self.search.root,
+            Path::new(&self.search.settings.path),
+        )?;
         let commit = self.base.commit;
         let Some(bytes) = tree::read(self.repo, self.remote, commit, &path)? else {
             bail!(
@@ -323,24 +326,28 @@ impl Place<'_> {
             tried: Vec::new(),
         }
     }
+}
 
-    /// A path below the configuration's folder, as the repository names it.
-    fn in_repository(&self, path: &Path) -> anyhow::Result<PathBuf> {
-        let top = self
-            .repo
-            .workdir()
-            .context("the repository has no work tree")?;
-        let top = top
-            .canonicalize()
-            .context("failed to resolve the repository")?;
-        let root = self
-            .search
-            .root
-            .canonicalize()
-            .context("failed to resolve the folder")?;
-        let below = root
-            .strip_prefix(&top)
-            .context("the configuration is outside the repository")?;
-        Ok(below.join(path))
-    }
+/// A path below the configuration's folder, as the repository names it.
+///
+/// # Errors
+///
+/// Where there is no work tree, or the folder is outside of it.
+pub(super) fn in_repository(
+    repo: &Repository,
+    root: &Path,
+    path: &Path,
+) -> anyhow::Result<PathBuf> {
+    let top = repo
+        .workdir()
+        .context("the repository has no work tree")?
+        .canonicalize()
+        .context("failed to resolve the repository")?;
+    let root = root
+        .canonicalize()
+        .context("failed to resolve the folder")?;
+    let below = root
+        .strip_prefix(&top)
+        .context("the configuration is outside the repository")?;
+    Ok(below.join(path))
 }

@@ -14,6 +14,7 @@ pub(crate) mod prose;
 #[cfg(test)]
 mod prose_tests;
 mod shard;
+pub(crate) mod trec;
 mod types;
 
 use std::collections::BTreeSet;

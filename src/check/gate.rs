@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::stage::Stage;
-use super::{Checked, Request, compute, finished, stage, write};
+use super::{Checked, Request, compute, edits, finished, stage, write};
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
 use crate::baseline::{self, Artifacts, Baseline, Hint, Search, Source};
@@ -130,8 +130,21 @@ impl Head for Stage<'_> {
     }
 }
 
-/// Finds the baseline, and asks the gate until there is a verdict.
+/// Judges, and tells before anything else where the change edits the rules it is judged by.
 pub(super) fn judge(
+    request: &GateRequest,
+    config: &Config,
+    side: &mut dyn Head,
+    observer: &dyn Observer,
+) -> anyhow::Result<Judgement> {
+    let mut judgement = settle(request, config, side, observer)?;
+    let edits = edits::told(config, &request.hint);
+    judgement.verdict.reasons.splice(0..0, edits);
+    Ok(judgement)
+}
+
+/// Finds the baseline, and asks the gate until there is a verdict.
+fn settle(
     request: &GateRequest,
     config: &Config,
     side: &mut dyn Head,
@@ -178,6 +191,9 @@ pub(super) fn judge(
 
     let mut head = side.report();
     let mut told = differences(&base, &head);
+    if provenance.source == Source::File {
+        told.told.splice(0..0, provenance.why.clone());
+    }
     if !can_be_run {
         told.told.extend(finished::told(config, &head));
     }

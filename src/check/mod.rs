@@ -3,11 +3,15 @@
 pub(crate) mod ci;
 mod compute;
 pub(crate) mod doctor;
+mod edits;
+mod eval;
 mod finished;
 mod gate;
 mod list;
 mod merge;
+mod record;
 mod save;
+mod side;
 mod stage;
 mod write;
 
@@ -25,10 +29,14 @@ use crate::probe::evidence::Forecast;
 use crate::publish::mask::Masker;
 use crate::report::Report;
 use crate::run::Observer;
+pub(crate) use eval::{EvalRequest, eval};
 pub(crate) use gate::{GateRequest, configuration, gate};
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
+pub(crate) use record::{Recomputed, recompute, record};
 pub(crate) use save::{finished, save};
+pub(crate) use side::{folder, recorded, run, side};
+pub(crate) use write::report as write_report;
 
 /// What a person asks of a check.
 #[derive(Clone, Debug, Default)]

@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::digest::pipeline::{self, Code};
 use crate::digest::{Digest, Fields};
 use crate::exit::Misuse;
+use crate::history;
 use crate::notice::{Code as NoticeCode, Notice};
 use crate::probe::evidence::{self, Basis, Evidence, Forecast, Measurement, Survey};
 use crate::report::{Fingerprints, Report, Run, Session, Share};
@@ -213,6 +214,7 @@ fn not_pipeline(config: &Config, corpus: &Corpus, out: &Path) -> Vec<PathBuf> {
         .collect();
     paths.push(out.to_path_buf());
     paths.push(config.root.join(&config.file));
+    paths.extend(history::files(&config.root));
     paths.extend(config.cache.as_ref().map(|cache| cache.dir.clone()));
     paths
 }
@@ -228,6 +230,11 @@ fn fingerprint(corpus: &Corpus) -> Digest {
                 .field("content", case.digest.bytes())
         })
         .digest()
+}
+
+/// Whether a notice is one that [`assemble`] adds.
+pub(super) fn is_assembled(notice: &Notice) -> bool {
+    notice.code == NoticeCode::Unmeasured
 }
 
 /// Joins what was measured with what is told of it.

@@ -17,6 +17,19 @@ pub(super) fn files(report: &Report, out: &Path, texts: &Texts<'_>) -> anyhow::R
             report::markdown::render_case(name, case).as_bytes(),
         )?;
     }
+    run_files(report, out, texts)
+}
+
+/// Writes a report that no pipeline was run for.
+///
+/// # Errors
+///
+/// Where a file cannot be written.
+pub(crate) fn report(report: &Report, out: &Path) -> anyhow::Result<()> {
+    run_files(report, out, &|_, _| None)
+}
+
+fn run_files(report: &Report, out: &Path, texts: &Texts<'_>) -> anyhow::Result<()> {
     file::write_with(&out.join("report.html"), |file| {
         report::html::write(file, report, texts)
     })?;

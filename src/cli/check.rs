@@ -52,6 +52,9 @@ pub(super) struct CheckArgs {
     /// After the baselines, shows what the rest will cost and asks.
     #[arg(long, conflicts_with = "dry_run")]
     confirm: bool,
+    /// Leaves the run out of the local history.
+    #[arg(long)]
+    no_history: bool,
     /// What is printed on standard output.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -93,6 +96,7 @@ impl From<&CheckArgs> for Request {
             dry_run,
             list: _,
             confirm: _,
+            no_history: _,
             format: _,
             log_format: _,
         } = args;
@@ -136,6 +140,7 @@ pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
     });
     progress.finish(checked.as_ref().ok().map(|checked| &checked.report));
     let checked = checked?;
+    args.record(&checked);
     print(args, &checked, None)?;
     Ok(checked.exit())
 }
@@ -187,6 +192,11 @@ impl CheckArgs {
     /// How progress is told.
     pub(super) const fn log_format(&self) -> LogFormat {
         self.log_format
+    }
+
+    /// Records a finished check in the history, unless that was turned off.
+    pub(super) fn record(&self, checked: &Checked) {
+        super::history::record(&self.config, &checked.report, self.no_history);
     }
 
     /// Whether nothing is to be run.

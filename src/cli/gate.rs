@@ -146,6 +146,10 @@ pub(super) fn main(args: &GateArgs) -> anyhow::Result<Exit> {
     let judged = check::gate(&request, &progress);
     progress.finish(judged.as_ref().ok().map(|judged| &judged.checked.report));
     let judged = judged?;
+    // A report that was only judged is no run.
+    if args.report.is_none() {
+        args.check.record(&judged.checked);
+    }
     print(&args.check, &judged.checked, Some(&judged.judgement))?;
     Ok(judged.exit())
 }

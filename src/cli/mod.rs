@@ -5,7 +5,9 @@ mod check;
 mod ci;
 mod compare;
 mod doctor;
+mod eval;
 mod gate;
+mod history;
 mod init;
 mod merge;
 mod progress;
@@ -48,6 +50,12 @@ enum Command {
     Post(ci::PostArgs),
     /// Compares two reports.
     Compare(compare::CompareArgs),
+    /// Measures a retrieval run that was made elsewhere against relevance judgements.
+    Eval(eval::EvalArgs),
+    /// Lists the runs of this machine, and the course of each metric.
+    History(history::HistoryArgs),
+    /// Makes the figures of a recorded run again, with the formulas of this version.
+    Recompute(history::RecomputeArgs),
     /// Keeps reports to compare with.
     Baseline(baseline::BaselineArgs),
 }
@@ -80,6 +88,9 @@ pub fn main() -> ExitCode {
         Command::Ci(args) => ci::main(args),
         Command::Post(args) => ci::post(args),
         Command::Compare(args) => compare::main(&args),
+        Command::Eval(args) => eval::main(&args),
+        Command::History(args) => history::list(&args),
+        Command::Recompute(args) => history::recompute(&args),
         Command::Baseline(args) => baseline::main(&args),
     };
     ended

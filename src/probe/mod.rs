@@ -4,6 +4,7 @@
 pub(crate) mod evidence;
 mod metric;
 mod record;
+pub(crate) mod retrieval;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -104,6 +104,7 @@ pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Secti
             "the metrics",
             metrics(publication, judgement, lists.metrics),
         ));
+        sections.push(section(4, "further reasons", reasons(judgement)));
         sections.push(section(7, "the cases", cases(judgement, lists.cases)));
         for excerpt in publication.excerpts.iter().take(lists.excerpts) {
             sections.push(section(
@@ -112,7 +113,6 @@ pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Secti
                 difference(publication, excerpt),
             ));
         }
-        sections.push(section(4, "further reasons", reasons(judgement)));
         sections.push(section(5, "what else differs", differences(judgement)));
     } else {
         sections.push(section(
@@ -156,7 +156,7 @@ fn head(publication: &Publication<'_>) -> String {
     };
     format!(
         "### {mark} Kelvin{name}: {word}\n\n**{reason}**\n\n{}\n",
-        advice(judgement)
+        advice(publication, judgement)
     )
 }
 
@@ -175,13 +175,18 @@ fn calm(judgement: &Judgement) -> String {
 }
 
 /// What a reader does next.
-fn advice(judgement: &Judgement) -> String {
+fn advice(publication: &Publication<'_>, judgement: &Judgement) -> String {
     let worst = judgement
         .cases
         .iter()
         .find(|case| matches!(case.change, Change::Regression | Change::Loss));
     let look = |case: &CaseChange| {
-        let variant = case.flipped.first().and_then(|text| text.split(' ').next());
+        let shown = publication
+            .excerpts
+            .iter()
+            .find(|shown| shown.case == case.case);
+        let first = || case.flipped.first().and_then(|text| text.split(' ').next());
+        let variant = shown.map(|shown| shown.variant.as_str()).or_else(first);
         let variant = variant.map_or_else(String::new, |variant| {
             format!(", variant {}", safe::code(variant, 60))
         });
@@ -371,6 +376,15 @@ fn difference(publication: &Publication<'_>, excerpt: &Excerpt) -> String {
         html(&excerpt.variant),
         safe::fenced(&text, DIFF + 10)
     )
+}
+
+/// How many lines a reader of the difference between two texts has to look at.
+pub(crate) fn changed_lines(before: &str, after: &str) -> usize {
+    let changed = |change: &similar::Change<&str>| change.tag() != similar::ChangeTag::Equal;
+    TextDiff::from_lines(before, after)
+        .iter_all_changes()
+        .filter(changed)
+        .count()
 }
 
 /// A name within HTML.

@@ -9,6 +9,7 @@ use crate::cases::Shard;
 use crate::digest::Digest;
 use crate::notice::Notice;
 use crate::probe::evidence::Basis;
+use crate::probe::retrieval::RetrievalRecord;
 use crate::probe::{CaseRecord, Ending, Metric};
 use crate::run::Cost;
 
@@ -30,6 +31,9 @@ pub(crate) struct Report {
     pub(crate) metrics: BTreeMap<String, Metric>,
     /// Every case, by name.
     pub(crate) cases: BTreeMap<String, CaseRecord>,
+    /// What the retrieval probe saw, where it was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) retrieval: Option<RetrievalRecord>,
     /// Every cap, skip and warning that is not about one case.
     pub(crate) notices: Vec<Notice>,
 }
@@ -51,6 +55,7 @@ impl Report {
             run,
             metrics,
             cases,
+            retrieval: None,
             notices,
         }
     }
@@ -80,11 +85,14 @@ pub(crate) struct Run {
     /// Which share of these it was, where it was not all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shard: Option<Share>,
-    /// Where the decision stands in the output.
+    /// Where the decision stands in the output; empty where the evidence probe was not run.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) decision_field: String,
     /// The unit types that should govern it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) governing_types: Vec<String>,
     /// How decisions were compared.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) scorer: String,
     /// How often every invocation was made.
     pub(crate) repeats: usize,

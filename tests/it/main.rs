@@ -24,6 +24,9 @@ mod repository;
 /// The gate on real repositories.
 mod gate;
 
+/// The local history, and what can be compared.
+mod history;
+
 /// Owners, work trees and environments that a repository may have.
 mod workspace;
 

@@ -282,7 +282,7 @@ fn open<'a>(
 /// case, since there is least to read.
 fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt> {
     const CASES: usize = 5;
-    const VARIANTS: usize = 5;
+    const VARIANTS: usize = 20;
     let Checked { report, out } = checked;
     let read = |path: PathBuf| std::fs::read_to_string(path).ok();
     judgement
@@ -310,7 +310,7 @@ fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt> {
                 .iter()
                 .take(VARIANTS)
                 .filter_map(of)
-                .min_by_key(|(_, after)| after.len().abs_diff(before.len()))?;
+                .min_by_key(|(_, after)| comment::changed_lines(&before, after))?;
             Some(Excerpt {
                 case: change.case.clone(),
                 variant,

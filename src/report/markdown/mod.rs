@@ -7,6 +7,7 @@ use super::document::Report;
 use super::summary::{self, Outcome};
 use super::summary::{
     DISCLAIMER, Failed, Figure, Ranked, Summary, Table, Tone, counted, decision, label, outcome,
+    retrieval_rows,
 };
 use super::{SCHEMA_VERSION, safe};
 use crate::notice::Notice;
@@ -75,7 +76,10 @@ fn page(summary: &Summary<'_>, listed: &Listed) -> String {
         page.line(&format!("- {mark} {}", phrase(&diagnosis.text)));
     }
     page.gap();
-    headline(&mut page, summary);
+    if summary.has_evidence() {
+        headline(&mut page, summary);
+    }
+    retrieval(&mut page, summary);
     worst(&mut page, summary, listed);
     failures(&mut page, &summary.failed, listed);
     for table in &summary.tables {
@@ -92,11 +96,17 @@ fn page(summary: &Summary<'_>, listed: &Listed) -> String {
         };
         page.line(&format!("Restricted to {}{more}.", only.join(", ")));
     }
+    let version = quote(&summary.report.tool.version);
+    let measured = match summary.has_evidence() {
+        true => format!(
+            "Decision {}, seed {}, ",
+            name(&run.decision_field),
+            run.seed
+        ),
+        false => String::new(),
+    };
     page.line(&format!(
-        "Decision {}, seed {}, kelvin {}, schema {SCHEMA_VERSION}.",
-        name(&run.decision_field),
-        run.seed,
-        quote(&summary.report.tool.version)
+        "{measured}kelvin {version}, schema {SCHEMA_VERSION}."
     ));
     page.gap();
     page.line(&format!("_{DISCLAIMER}_"));
@@ -107,6 +117,7 @@ fn title(summary: &Summary<'_>) -> &'static str {
     match summary.quadrant {
         Some(quadrant) => quadrant.name(),
         None if summary.report.run.ending == crate::probe::Ending::DryRun => "dry run",
+        None if !summary.has_evidence() => "retrieval",
         None => "not measured in full",
     }
 }
@@ -157,6 +168,20 @@ fn headline(page: &mut Page, summary: &Summary<'_>) {
     for (name, figure, word) in rows {
         let word = figure.reason.map_or(word, quote);
         page.line(&format!("| {name} | {} | {word} |", cells(figure)));
+    }
+    page.gap();
+}
+
+fn retrieval(page: &mut Page, summary: &Summary<'_>) {
+    let rows = retrieval_rows(summary.report);
+    if rows.is_empty() {
+        return;
+    }
+    page.line("| retrieval | value | 95 % interval | sample | |");
+    page.line("| --- | ---: | --- | --- | --- |");
+    for (label, figure) in &rows {
+        let reason = figure.reason.map(quote).unwrap_or_default();
+        page.line(&format!("| {label} | {} | {reason} |", cells(figure)));
     }
     page.gap();
 }

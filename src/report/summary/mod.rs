@@ -3,6 +3,7 @@
 mod cases;
 mod diagnosis;
 mod notices;
+mod retrieval;
 mod tables;
 mod words;
 
@@ -13,6 +14,7 @@ use crate::report::Report;
 pub(crate) use cases::{Outcome, Ranked, decision, done, outcome};
 pub(crate) use diagnosis::{Diagnosis, Tone};
 pub(crate) use notices::{Failed, Tally};
+pub(crate) use retrieval::rows as retrieval_rows;
 pub(crate) use tables::{Table, order};
 pub(crate) use words::{BANDS, Part, Phrase, QUADRANT, Quadrant, Signal, band, counted, duration};
 
@@ -71,7 +73,10 @@ impl<'a> Summary<'a> {
                 sensitivity: figure("evidence.sensitivity_corrected").word(Signal::Sensitivity),
                 kelvin: figure("evidence.kelvin_score_corrected"),
             }),
-            diagnoses: diagnosis::of(report),
+            diagnoses: match has_evidence(report) {
+                true => diagnosis::of(report),
+                false => Vec::new(),
+            },
             tables: tables::of(report),
             failed: notices::failed(report),
             tallies: notices::tallies(report),
@@ -79,6 +84,11 @@ impl<'a> Summary<'a> {
             sensitivity,
             kelvin,
         }
+    }
+
+    /// Whether the evidence probe was run.
+    pub(crate) fn has_evidence(&self) -> bool {
+        has_evidence(self.report)
     }
 
     /// What is said where a value has no interval.
@@ -94,6 +104,10 @@ impl<'a> Summary<'a> {
         let part = |figure: &Figure<'_>| figure.value.map(|value| display(1.0 - value));
         Some([part(&self.invariance)?, part(&self.sensitivity)?])
     }
+}
+
+fn has_evidence(report: &Report) -> bool {
+    report.retrieval.is_none() || report.metrics.contains_key("evidence.invariance")
 }
 
 /// What noise does to the signals.
@@ -209,10 +223,14 @@ pub(crate) fn sample(metric: &Metric) -> String {
 fn scope(report: &Report) -> Vec<String> {
     let cost = report.run.session.cost;
     let variants = report.cases.values().map(|case| case.variants.len()).sum();
-    let mut scope = vec![
-        counted(report.cases.len(), "case"),
-        counted(variants, "variant"),
-    ];
+    let mut scope = Vec::new();
+    if report.retrieval.is_none() || !report.cases.is_empty() {
+        scope.push(counted(report.cases.len(), "case"));
+        scope.push(counted(variants, "variant"));
+    }
+    if let Some(retrieval) = &report.retrieval {
+        scope.push(retrieval::counted(retrieval.queries.len()));
+    }
     if let Some(share) = report.run.shard {
         scope.insert(0, format!("shard {}", share.shard()));
     }
@@ -259,6 +277,9 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::NoUnits => "no units",
         Code::LookAlikeTypes => "look-alike types",
         Code::IgnoredFile => "ignored file",
+        Code::MissingQueries => "missing queries",
+        Code::UnknownQueries => "unknown queries",
+        Code::QueriesFailed => "failed queries",
     }
 }
 

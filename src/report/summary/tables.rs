@@ -137,6 +137,7 @@ pub(crate) fn order(kind: &str) -> usize {
 
 fn is_named(id: &str) -> bool {
     HEADLINE.contains(&id)
+        || id.starts_with("retrieval.")
         || FURTHER.iter().any(|(known, _)| *known == id)
         || FAMILIES.iter().any(|(_, _, prefix, _)| {
             id.strip_prefix(prefix)

@@ -1,6 +1,7 @@
 //! The report for a terminal: one screen of 80 by 24.
 
 mod page;
+mod retrieval;
 
 use super::document::Report;
 use super::safe;
@@ -57,7 +58,13 @@ fn laid_out(summary: &Summary<'_>, folder: &str, room: &Room) -> Page {
     let heading = format!("kelvin check: {}", summary.scope.join(", "));
     page.wrapped(Ink::Bold, "", &heading, 2);
     page.gap();
-    signals(&mut page, summary);
+    if summary.report.retrieval.is_some() {
+        retrieval::figures(&mut page, summary.report);
+        page.gap();
+    }
+    if summary.has_evidence() {
+        signals(&mut page, summary);
+    }
     page.gap();
     for (label, signal, id) in [
         ("by kind", Signal::Invariance, "evidence.invariance"),

@@ -1,0 +1,199 @@
+//! A run that was made elsewhere, against judgements: no pipeline, the same report.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::baseline;
+use crate::cases::trec::{self, Judgements, Qrels, Ranked};
+use crate::digest::{Digest, Fields};
+use crate::notice::{Code, Notice};
+use crate::probe::Ending;
+use crate::probe::evidence::Basis;
+use crate::probe::retrieval::{
+    self, Hit, Labels, QueryRecord, Ranking, RetrievalBasis, RetrievalRecord, Retrieved,
+};
+use crate::report::{Fingerprints, Report, Run, Session};
+use crate::run::{Clock, Cost};
+
+/// What a person asks of an evaluation.
+#[derive(Clone, Debug)]
+pub(crate) struct EvalRequest {
+    /// The judgements.
+    pub(crate) qrels: PathBuf,
+    /// The run.
+    pub(crate) run: PathBuf,
+    /// How the figures are made.
+    pub(crate) basis: RetrievalBasis,
+}
+
+/// Evaluates a run.
+///
+/// # Errors
+///
+/// A [`Misuse`](crate::exit::Misuse) with file and line where one of the files is wrong.
+pub(crate) fn eval(request: &EvalRequest) -> anyhow::Result<Report> {
+    let clock = Clock::start();
+    let mut qrels = Qrels::load(&request.qrels)?;
+    let basis = &request.basis;
+    let judge = |query: &str, ranked: &Ranked<'_>| {
+        let judgements = qrels.queries.get(query)?;
+        Some(retrieved(basis, judgements, ranked))
+    };
+    let mut found = trec::scan(&request.run, &judge)?;
+    let unknown: Vec<String> = found
+        .iter()
+        .filter(|(_, retrieved)| retrieved.is_none())
+        .map(|(query, _)| query.clone())
+        .collect();
+    let mut golden = Fields::of("kelvin/qrels/v1");
+    let mut queries = BTreeMap::new();
+    for (query, judgements) in std::mem::take(&mut qrels.queries) {
+        let input = judgements.digest(&query);
+        golden = golden.field("query", input.bytes());
+        let found = found.remove(&query).flatten();
+        let run = found.unwrap_or_else(|| Retrieved {
+            missing: true,
+            judged: unranked(basis, &judgements),
+            docs: unranked(basis, &judgements),
+            ..Retrieved::default()
+        });
+        let relevant = run.judged.relevant() > 0;
+        let record = QueryRecord {
+            input,
+            query: String::new(),
+            folder: None,
+            labels: Labels {
+                chunks: relevant,
+                docs: relevant,
+                judged: true,
+                ..Labels::default()
+            },
+            runs: vec![run],
+        };
+        queries.insert(query, record);
+    }
+    let record = RetrievalRecord {
+        basis: basis.clone(),
+        golden: golden.digest(),
+        chunker_versions: Vec::new(),
+        queries,
+        unknown,
+    };
+    Ok(report(record, &clock))
+}
+
+fn report(record: RetrievalRecord, clock: &Clock) -> Report {
+    let notices = notices(&record);
+    let metrics = retrieval::figures(&record);
+    let run = Run {
+        ending: Ending::Complete,
+        seed: 0,
+        only: Vec::new(),
+        shard: None,
+        decision_field: String::new(),
+        governing_types: Vec::new(),
+        scorer: String::new(),
+        repeats: 1,
+        basis: Basis::default(),
+        fingerprints: Fingerprints {
+            cases: record.golden,
+            config: configuration(&record.basis),
+            pipeline: None,
+            command: Digest::of(b"kelvin eval"),
+        },
+        session: Session {
+            started_at: clock.started_at(),
+            seconds: clock.seconds(),
+            commit: commit(),
+            dirty: false,
+            cost: Cost::default(),
+        },
+    };
+    let mut report = Report::new(run, metrics, BTreeMap::new(), notices);
+    report.retrieval = Some(record);
+    report
+}
+
+/// The commit of the working directory, where it lies in a repository.
+fn commit() -> Option<String> {
+    let repo = baseline::open(Path::new(".")).ok()?;
+    let head = repo.head().ok()?.peel_to_commit().ok()?;
+    Some(head.id().to_string())
+}
+
+fn configuration(basis: &RetrievalBasis) -> Digest {
+    let fields = Fields::of("kelvin/eval/v1")
+        .field("cut-off", (basis.cut_off as u64).to_be_bytes())
+        .field("level", basis.relevance_level.to_be_bytes());
+    let each = |fields: Fields, k: &usize| fields.field("k", (*k as u64).to_be_bytes());
+    basis.k.iter().fold(fields, each).digest()
+}
+
+fn retrieved(basis: &RetrievalBasis, judgements: &Judgements, ranked: &Ranked<'_>) -> Retrieved {
+    let found = judgements
+        .iter()
+        .filter(|(_, grade)| *grade > 0)
+        .filter_map(|(document, grade)| Some((ranked.rank(document)?, grade)));
+    let grades = judgements.iter().map(|(_, grade)| grade);
+    let judged = Ranking::new(found, grades, basis.relevance_level);
+    let hits = ranked.top(basis.k.iter().copied().max().unwrap_or(0));
+    Retrieved {
+        count: ranked.len(),
+        hits: hits
+            .map(|(document, score)| Hit {
+                chunk_id: None,
+                doc_id: String::from_utf8_lossy(document).into_owned(),
+                score: Some(f64::from(score)).filter(|score| score.is_finite()),
+                spans: Vec::new(),
+            })
+            .collect(),
+        rank: judged.first(),
+        docs: judged.clone(),
+        judged,
+        ..Retrieved::default()
+    }
+}
+
+fn unranked(basis: &RetrievalBasis, judgements: &Judgements) -> Ranking {
+    let grades = judgements.iter().map(|(_, grade)| grade);
+    Ranking::new([], grades, basis.relevance_level)
+}
+
+fn notices(record: &RetrievalRecord) -> Vec<Notice> {
+    const MOST: usize = 20;
+    let list = |ids: &[&str]| {
+        let more = ids.len().saturating_sub(MOST);
+        let shown = ids[..ids.len() - more].join(", ");
+        match more {
+            0 => shown,
+            more => format!("{shown} and {more} more"),
+        }
+    };
+    let missing: Vec<&str> = record
+        .queries
+        .iter()
+        .filter(|(_, query)| query.runs.iter().any(|run| run.missing))
+        .map(|(id, _)| id.as_str())
+        .collect();
+    let unknown: Vec<&str> = record.unknown.iter().map(String::as_str).collect();
+    let mut notices = Vec::new();
+    if !missing.is_empty() {
+        let text = format!(
+            "the run has nothing for {} of {} queries, which count 0: {}",
+            missing.len(),
+            record.queries.len(),
+            list(&missing)
+        );
+        let total = record.queries.len();
+        notices.push(Notice::new(Code::MissingQueries, text).counts(total, total - missing.len()));
+    }
+    if !unknown.is_empty() {
+        let text = format!(
+            "the run has {} queries that are not judged and in no figure: {}",
+            unknown.len(),
+            list(&unknown)
+        );
+        notices.push(Notice::new(Code::UnknownQueries, text));
+    }
+    notices
+}

@@ -1,0 +1,66 @@
+//! `kelvin eval`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::check::{Format, show};
+use crate::check::{self, Checked, EvalRequest};
+use crate::exit::Exit;
+use crate::probe::retrieval::{Citations, RetrievalBasis};
+
+/// The arguments of `kelvin eval`.
+#[derive(Debug, Args)]
+pub(super) struct EvalArgs {
+    /// The judgements: TREC columns (query, iteration, document, grade), `.json` or `.jsonl`.
+    #[arg(long, value_name = "FILE")]
+    qrels: PathBuf,
+    /// The run: TREC columns (query, Q0, document, rank, score, run), `.json` or `.jsonl`.
+    #[arg(long, value_name = "FILE")]
+    run: PathBuf,
+    /// How many hits the measures look at.
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        default_value = "1,3,5,10"
+    )]
+    k: Vec<NonZeroUsize>,
+    /// A first relevant hit behind this rank has a reciprocal rank of 0.
+    #[arg(long, value_name = "N", default_value = "10")]
+    cut_off: NonZeroUsize,
+    /// From which grade on a document is relevant.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i64).range(1..))]
+    relevance_level: i64,
+    /// The folder for the report.
+    #[arg(long, value_name = "DIR", default_value = "kelvin")]
+    out: PathBuf,
+    /// What is printed on standard output.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// Runs `kelvin eval`.
+pub(super) fn main(args: &EvalArgs) -> anyhow::Result<Exit> {
+    let mut k: Vec<usize> = args.k.iter().map(|k| k.get()).collect();
+    k.sort_unstable();
+    k.dedup();
+    let report = check::eval(&EvalRequest {
+        qrels: args.qrels.clone(),
+        run: args.run.clone(),
+        basis: RetrievalBasis {
+            k,
+            cut_off: args.cut_off.get(),
+            relevance_level: args.relevance_level,
+            citations: Citations::Hits,
+        },
+    })?;
+    let checked = Checked {
+        report,
+        out: std::path::absolute(&args.out)?,
+    };
+    check::write_report(&checked.report, &checked.out)?;
+    show(args.format, &checked, None)?;
+    Ok(Exit::Passed)
+}

@@ -1,0 +1,77 @@
+//! From records to figures: the mean over the queries that count, with its interval and with the
+//! value of every query.
+
+use std::collections::BTreeMap;
+
+use super::measures::{self, Measure};
+use super::record::{QueryRecord, RetrievalRecord};
+use crate::probe::{CaseValue, Direction, Interval, Metric};
+use crate::stats;
+
+/// Every figure of a run, by id.
+pub(crate) fn figures(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
+    let mut metrics: BTreeMap<String, Metric> = measures::all(&record.basis)
+        .iter()
+        .map(|measure| {
+            let id = format!("retrieval.{}", measure.name);
+            (id, figure(measure, &record.queries))
+        })
+        .collect();
+    // A run in which no headline could be measured must not pass for want of a figure.
+    if !metrics.values().any(|metric| metric.gated)
+        && let Some(metric) = metrics.get_mut("retrieval.mrr")
+    {
+        metric.gated = true;
+    }
+    let failed = |query: &&QueryRecord| query.runs.iter().any(|run| !run.ran());
+    let failed = record.queries.values().filter(failed).count();
+    let total = record.queries.len();
+    let count = |value: usize| Metric::new(Ok(value as f64), total, failed);
+    metrics.insert("retrieval.total_queries".to_owned(), count(total));
+    let lower = count(failed).lower_is_better();
+    metrics.insert("retrieval.failed_queries".to_owned(), lower);
+    metrics
+}
+
+fn figure(measure: &Measure, queries: &BTreeMap<String, QueryRecord>) -> Metric {
+    let (mut sum, mut n, mut n_failed) = (0.0, 0, 0);
+    let mut clusters = Vec::new();
+    let mut per_case = BTreeMap::new();
+    for (id, query) in queries {
+        let repeats = measure.of(query);
+        let here: Vec<f64> = repeats.iter().copied().flatten().collect();
+        let Some(mean) = stats::mean(&here) else {
+            continue;
+        };
+        n_failed += query.runs.iter().filter(|run| !run.ran()).count();
+        let total: f64 = here.iter().sum();
+        sum += total;
+        n += here.len();
+        clusters.push((total, here.len()));
+        let value = CaseValue {
+            value: Some(mean),
+            n: here.len(),
+            repeats: if repeats.len() > 1 {
+                repeats
+            } else {
+                Vec::new()
+            },
+            cells: BTreeMap::new(),
+        };
+        per_case.insert(id.clone(), value);
+    }
+    let value = if n == 0 {
+        Err(measure.reason.to_owned())
+    } else {
+        Ok(sum / n as f64)
+    };
+    let interval = stats::clustered_interval(&clusters);
+    let mut metric = Metric::new(value, n, n_failed)
+        .interval(interval.map(|(low, high)| Interval { low, high }));
+    if measure.direction == Direction::Lower {
+        metric = metric.lower_is_better();
+    }
+    metric.gated = measure.headline && metric.value.is_some();
+    metric.per_case = per_case;
+    metric
+}

@@ -1,0 +1,16 @@
+//! The retrieval probe: does a system find what a golden set says there is to find, and does it
+//! say so where there is nothing?
+//!
+//! Makes the metrics `retrieval.*`; docs/retrieval.md defines them.
+
+mod figures;
+mod measures;
+mod ranking;
+mod record;
+
+pub(crate) use figures::figures;
+pub(crate) use ranking::Ranking;
+pub(crate) use record::{
+    AnswerRecord, Citations, Hit, Labels, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved,
+    Span,
+};

@@ -1,0 +1,185 @@
+//! What the retrieval probe saw of one query: enough to compute every figure again.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Ranking;
+use crate::digest::Digest;
+use crate::run::Failure;
+
+/// What the retrieval probe saw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RetrievalRecord {
+    /// How the figures are made.
+    pub(crate) basis: RetrievalBasis,
+    /// The digest of what is known to be relevant: the golden set or the judgements.
+    pub(crate) golden: Digest,
+    /// The distinct versions of the chunker that the answers told, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) chunker_versions: Vec<String>,
+    /// Every query of the golden set, by id.
+    pub(crate) queries: BTreeMap<String, QueryRecord>,
+    /// Queries of the run that the golden set does not have; in no figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unknown: Vec<String>,
+}
+
+/// How the figures are made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RetrievalBasis {
+    /// How many hits the measures look at; ascending and distinct.
+    pub(crate) k: Vec<usize>,
+    /// A first relevant hit behind this rank has a reciprocal rank of 0.
+    pub(crate) cut_off: usize,
+    /// From which grade on a document is relevant; at least 1.
+    pub(crate) relevance_level: i64,
+    /// What citations must lead to.
+    pub(crate) citations: Citations,
+}
+
+/// What citations must lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Citations {
+    /// A document or chunk of the corpus.
+    Corpus,
+    /// One of the hits of the same query.
+    Hits,
+}
+
+/// One query.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QueryRecord {
+    /// The digest of the golden entry: a different one on the other side means that it was edited.
+    pub(crate) input: Digest,
+    /// The question; empty where the run was made elsewhere.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) query: String,
+    /// The folder of its inputs and outputs, relative to the report; none where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) folder: Option<String>,
+    /// What is known of it.
+    pub(crate) labels: Labels,
+    /// What came back; one a repeat.
+    pub(crate) runs: Vec<Retrieved>,
+}
+
+/// What is known of a query.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Labels {
+    /// Whether chunks are expected: counts in `success` and `mrr`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) chunks: bool,
+    /// Whether documents are expected: counts in `recall_doc`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) docs: bool,
+    /// Whether relevance is judged: counts in `precision`, `ndcg` and `map`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) judged: bool,
+    /// Whether nothing is expected, and the system should say so: counts in `refusal_correctness`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) refuse: bool,
+    /// Whether the text of an answer is judged: counts in `groundedness`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) content: bool,
+    /// The expected documents; empty where the run was made elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) expected_docs: Vec<String>,
+    /// The expected spans of documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) expected_spans: Vec<Span>,
+}
+
+/// A part of a document.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Span {
+    /// The document; in a hit, where it is missing, that of the hit.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) doc_id: String,
+    /// Where it begins.
+    pub(crate) start: u64,
+    /// Where it ends; not less than `start`.
+    pub(crate) end: u64,
+}
+
+/// What came back for a query.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Retrieved {
+    /// The run has nothing for this query.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) missing: bool,
+    /// Why there is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) failure: Option<Failure>,
+    /// How many hits there were.
+    pub(crate) count: usize,
+    /// The first of them, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) hits: Vec<Hit>,
+    /// The rank of the first expected chunk, or relevant document, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rank: Option<u32>,
+    /// The judged chunks or documents, each counted once.
+    #[serde(default, skip_serializing_if = "Ranking::is_empty")]
+    pub(crate) judged: Ranking,
+    /// The expected documents, by the first hit of each.
+    #[serde(default, skip_serializing_if = "Ranking::is_empty")]
+    pub(crate) docs: Ranking,
+    /// The answer, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) answer: Option<AnswerRecord>,
+    /// The version of the chunker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) chunker_version: Option<String>,
+}
+
+impl Retrieved {
+    /// Whether the query got an answer from the pipeline.
+    pub(crate) const fn ran(&self) -> bool {
+        !self.missing && self.failure.is_none()
+    }
+}
+
+/// One hit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Hit {
+    /// The chunk; none where the run knows documents only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) chunk_id: Option<String>,
+    /// The document.
+    pub(crate) doc_id: String,
+    /// The score, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) score: Option<f64>,
+    /// The parts of the document that it covers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) spans: Vec<Span>,
+}
+
+/// What there is to judge of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AnswerRecord {
+    /// Whether it claims to rest on what was found; false is a refusal.
+    pub(crate) grounded: bool,
+    /// How many citations it has.
+    pub(crate) citations: usize,
+    /// Those that lead nowhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) broken: Vec<String>,
+    /// What it must contain and does not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) lacks: Vec<String>,
+    /// What it must not contain and does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) forbidden: Vec<String>,
+}
