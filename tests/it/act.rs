@@ -75,7 +75,8 @@ impl Rig {
         rig.write(
             "kelvin.yaml",
             "run: python3 pipeline.py {input} {output}\ncases: cases\ndecision_field: decision\n\
-             governing_types: [Release Rule, Verification Record]\njobs: 2\n",
+             governing_types: [Release Rule, Verification Record]\njobs: 2\n\
+             gate: {deterministic: true}\n",
         );
         rig.write(".gitignore", "/kelvin/\n/.kelvin-cache/\n");
         let workflow = fs::read_to_string(source.join("docs/workflows/host.yml")).expect("read");
