@@ -399,3 +399,39 @@ fn a_release_pins_the_image_and_the_archives() {
         "it is committed"
     );
 }
+
+/// The flags that `--help` of a command names.
+fn flags(command: &str) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO_BIN_EXE_kelvin"))
+        .args([command, "--help"])
+        .output()
+        .expect("the binary starts");
+    assert!(output.status.success());
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| {
+            line.trim_start()
+                .trim_start_matches("-h, ")
+                .trim_start_matches("-V, ")
+                .strip_prefix("--")
+        })
+        .map(|line| {
+            line.split([' ', '=', '['])
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        })
+        .collect()
+}
+
+#[test]
+fn the_inputs_are_the_flags_of_the_command() {
+    // What only a person at a terminal needs.
+    let of_people = ["dry-run", "event", "event-name", "help", "version"];
+    for (action, command) in [("action.yml", "ci"), ("post/action.yml", "post")] {
+        let inputs: BTreeSet<String> = names(action, "inputs").into_iter().collect();
+        let mut flags = flags(command);
+        flags.retain(|flag| !of_people.contains(&flag.as_str()));
+        assert_eq!(inputs, flags, "{command}");
+    }
+}

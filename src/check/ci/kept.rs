@@ -1,6 +1,9 @@
 //! What outlives the run: the report of a push, the artifact, the bundle of a run that may not write.
 
+use std::io::Write as _;
 use std::path::Path;
+
+use anyhow::Context as _;
 
 use super::CiRequest;
 use crate::baseline;
@@ -13,7 +16,18 @@ use crate::publish::Publication;
 use crate::publish::bundle::{self, Bundle};
 use crate::publish::commands;
 use crate::publish::deliver::Surfaces;
+use crate::publish::outputs;
 use crate::report::safe;
+
+/// The files of the artifact, where they are there.
+const KEPT: [&str; 6] = [
+    "report.json",
+    "report.html",
+    "report.md",
+    "gate.json",
+    "gate.md",
+    bundle::FILE,
+];
 
 /// Keeps what is to be kept; what could not be, in sentences.
 pub(super) fn keep(
@@ -47,13 +61,41 @@ pub(super) fn keep(
             )),
         }
     }
-    if request.upload && (request.variables)("ACTIONS_RUNTIME_TOKEN").is_some() {
+    if request.upload {
         let name = name(publication);
-        if let Err(error) = upload(request, out, &name) {
+        let kept = match (request.variables)("ACTIONS_RUNTIME_TOKEN") {
+            Some(_) => upload(request, out, &name),
+            None => hand_on(request, out, &name),
+        };
+        if let Err(error) = kept {
             warnings.push(format!("{error:#}"));
         }
     }
     warnings
+}
+
+/// Leaves the upload to the step that follows in `host/action.yml`: only a container action has the
+/// token for it. The two outputs are between these steps and no outputs of the action.
+fn hand_on(request: &CiRequest<'_>, out: &Path, name: &str) -> anyhow::Result<()> {
+    let Some(path) = (request.variables)("GITHUB_OUTPUT") else {
+        return Ok(());
+    };
+    let files: Vec<String> = KEPT
+        .iter()
+        .map(|file| out.join(file))
+        .filter(|file| file.exists())
+        .map(|file| file.display().to_string())
+        .collect();
+    let handed = [
+        ("artifact-name", name.to_owned()),
+        ("artifact-path", files.join("\n")),
+    ];
+    std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&path)
+        .and_then(|mut file| file.write_all(outputs::file(&handed).as_bytes()))
+        .with_context(|| format!("failed to write the outputs to `{path}`"))
 }
 
 /// The name of the artifact; a share has a name of its own, so that it is never a baseline.
@@ -75,14 +117,7 @@ fn leave(publication: &Publication<'_>, out: &Path) -> anyhow::Result<()> {
 
 fn upload(request: &CiRequest<'_>, out: &Path, name: &str) -> anyhow::Result<()> {
     let mut files: Vec<(&str, Vec<u8>)> = Vec::new();
-    for file in [
-        "report.json",
-        "report.html",
-        "report.md",
-        "gate.json",
-        "gate.md",
-        bundle::FILE,
-    ] {
+    for file in KEPT {
         if let Ok(bytes) = std::fs::read(out.join(file)) {
             files.push((file, bytes));
         }

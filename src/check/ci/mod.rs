@@ -107,6 +107,9 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
     if let Some(script) = &request.setup {
         setup(request, script, &config.root, on_github)?;
     }
+    if (request.variables)("KELVIN_IN_CONTAINER").is_some() && request.merge.is_none() {
+        place::demand_command(&config).inspect_err(|error| kept::tell_error(&surfaces, error))?;
+    }
     if request.check_run && !context.read_only && !request.dry_run {
         surfaces.check = open(client.as_deref(), &context, &surfaces);
     }

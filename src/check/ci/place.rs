@@ -6,8 +6,10 @@ use super::CiRequest;
 use crate::baseline::{self, Hint, PullRequest};
 use crate::check::configuration;
 use crate::config::Config;
+use crate::exit::Misuse;
 use crate::github::Client;
 use crate::publish::{Context, event};
+use crate::run;
 
 /// The context of a run.
 pub(super) fn of(request: &CiRequest<'_>, config: &Config) -> Context {
@@ -19,6 +21,27 @@ pub(super) fn of(request: &CiRequest<'_>, config: &Config) -> Context {
             .join("/")
     });
     context
+}
+
+/// Sees to it that the container has the program of the pipeline, before every call of it fails.
+///
+/// # Errors
+///
+/// A [`Misuse`] that names the other action.
+pub(super) fn demand_command(config: &Config) -> anyhow::Result<()> {
+    let start = run::look_up(config)?;
+    let Some(program) = start.program.filter(|program| !program.contains('/')) else {
+        return Ok(());
+    };
+    if start.found.is_some() {
+        return Ok(());
+    }
+    Err(Misuse::new(format!(
+        "`run`: `{program}` was not found inside the container: a container action cannot see what \
+         `setup-python` and its kin installed in the job"
+    ))
+    .help("install it with the input `setup`, or use `org/kelvin-action/host@v1`")
+    .into())
 }
 
 /// Finds the open pull request of a branch that was started by hand or by the clock.
