@@ -46,10 +46,8 @@ const EVIDENCE: [&str; 4] = ["run", "cases", "decision_field", "governing_types"
 /// file that only says how a finished report is judged configures no probe.
 fn has_evidence(file: &Node) -> bool {
     let has = |key: &&str| file.get(&[*key]).is_some();
-    EVIDENCE.iter().any(|key| has(&key))
-        || !["retrieval", "gate", "baseline"]
-            .iter()
-            .any(|key| has(&key))
+    EVIDENCE.iter().any(|key| has(key))
+        || !["retrieval", "gate", "baseline"].iter().any(|key| has(key))
 }
 
 /// The keys that the evidence probe lacks, where it is configured.

@@ -13,11 +13,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "kelvin.yaml")]
-// Either probe is a reason for a configuration; each needs its own keys.
-#[schemars(extend("anyOf" = [
-    { "required": ["run", "cases", "decision_field", "governing_types"] },
-    { "required": ["retrieval"] },
-]))]
 pub(crate) struct RawConfig {
     /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
