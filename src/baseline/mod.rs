@@ -12,6 +12,7 @@ pub(crate) mod event;
 mod find;
 pub(crate) mod fingerprints;
 mod remote;
+pub(crate) mod retrieval;
 mod tree;
 
 pub(crate) use artifact::{Artifacts, FILE as ARTIFACT_FILE};

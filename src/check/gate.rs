@@ -8,7 +8,7 @@ use super::stage::Stage;
 use super::{Checked, Request, compute, finished, stage, write};
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
-use crate::baseline::{self, Baseline, Hint, Search, Source};
+use crate::baseline::{self, Baseline, Hint, Search, Source, retrieval};
 use crate::config::{Budget, Config};
 use crate::exit::Exit;
 use crate::file;
@@ -187,7 +187,8 @@ pub(super) fn judge(
     let before = side.invocations();
     let mut purse = Purse::of(&config.gate.budget);
     let verdict = loop {
-        let (old, new) = (Measured::from(&base), Measured::from(&head));
+        let (aligned_base, aligned_head) = retrieval::aligned(&base, &head);
+        let (old, new) = (Measured::from(&aligned_base), Measured::from(&aligned_head));
         let comparison = compare(&old, &new);
         let rerun = match gate.next(&comparison) {
             Next::Verdict(verdict) => break *verdict,
@@ -218,6 +219,8 @@ pub(super) fn judge(
         }
     };
     let comparison_of = |base: &Report, head: &Report| {
+        let (base, head) = retrieval::aligned(base, head);
+        let (base, head) = (&base, &head);
         let (old, new) = (Measured::from(base), Measured::from(head));
         Judgement::cases(&compare(&old, &new))
     };
@@ -225,6 +228,7 @@ pub(super) fn judge(
         cases: comparison_of(&base, &head),
         reruns: side.invocations() - before,
         differences: told.told,
+        retrieval: retrieval::change(&base, &head),
         ..Judgement::with_base(verdict, provenance)
     })
 }

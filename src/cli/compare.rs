@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
+use crate::baseline::retrieval::{self, RetrievalChange};
 use crate::baseline::{Provenance, Source};
 use crate::exit::{Exit, Misuse};
 use crate::gate::policy::Policy;
@@ -23,6 +24,9 @@ pub(super) struct CompareArgs {
     /// Refuses reports that differ in anything but the pipeline and its figures.
     #[arg(long)]
     strict: bool,
+    /// Refuses retrieval runs whose chunker versions differ or are not known.
+    #[arg(long)]
+    strict_chunker_version: bool,
     /// What is printed.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -56,6 +60,15 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
                 .into(),
         );
     }
+    let retrieval = retrieval::change(&base, &head);
+    if args.strict_chunker_version
+        && let Some(Err(what)) = retrieval.as_ref().map(RetrievalChange::strict)
+    {
+        return Err(Misuse::new(what)
+            .help("leave `--strict-chunker-version` out to compare them by document")
+            .into());
+    }
+    let (base, head) = retrieval::aligned(&base, &head);
     let (old, new) = (Measured::from(&base), Measured::from(&head));
     let comparison = compare(&old, &new);
     let policy = Policy::default();
@@ -76,6 +89,7 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
     let judgement = Judgement {
         cases: Judgement::cases(&comparison),
         differences: told.told,
+        retrieval,
         ..Judgement::with_base(verdict, provenance)
     };
     let text = match args.format {

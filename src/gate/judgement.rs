@@ -6,8 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::policy::Effect;
+use super::queries;
 use super::verdict::{MetricVerdict, Verdict, Word};
 use crate::baseline::compare::{Change, Comparison};
+use crate::baseline::retrieval::RetrievalChange;
 use crate::baseline::{Provenance, Tried};
 use crate::report::{Report, safe};
 
@@ -35,6 +37,9 @@ pub(crate) struct Judgement {
     pub(crate) cases: Vec<CaseChange>,
     /// How many invocations the re-runs of the head took.
     pub(crate) reruns: usize,
+    /// The queries of the retrieval probe, where both sides have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) retrieval: Option<RetrievalChange>,
 }
 
 /// What became of one case in one metric.
@@ -68,6 +73,7 @@ impl Judgement {
             differences: Vec::new(),
             cases: Vec::new(),
             reruns: 0,
+            retrieval: None,
         }
     }
 
@@ -81,6 +87,7 @@ impl Judgement {
             differences: Vec::new(),
             cases: Vec::new(),
             reruns: 0,
+            retrieval: None,
         }
     }
 
@@ -145,6 +152,9 @@ impl Judgement {
                 metric.verdict.as_str().replace('_', " ")
             );
         }
+        if let Some(retrieval) = &self.retrieval {
+            page.push_str(&queries::terminal(retrieval));
+        }
         indented(&mut page, " ", &self.provenance());
         for difference in &self.differences {
             indented(&mut page, "-", difference);
@@ -203,6 +213,9 @@ impl Judgement {
                 );
             }
             page.push_str("\n</details>\n\n");
+        }
+        if let Some(retrieval) = &self.retrieval {
+            page.push_str(&queries::markdown(retrieval));
         }
         let _ = writeln!(page, "{}\n", prose(&self.provenance()));
         for difference in &self.differences {
