@@ -31,6 +31,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("http_body_util", &["github"]),
     ("zip", &["github"]),
     ("rusqlite", &["history"]),
+    ("flate2", &["history"]),
     ("rustix", &["run"]),
     ("signal_hook", &["run"]),
     ("jiff", &["run"]),

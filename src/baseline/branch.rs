@@ -4,9 +4,10 @@
 //! where the branch still is what we read, so two writers at once both end up in it.
 
 use anyhow::Context as _;
-use git2::{ErrorCode, FileMode, Oid, Repository, Signature, Tree};
+use git2::{ErrorCode, FileMode, ObjectType, Oid, Repository, Signature, Tree};
 
 use super::remote::{Moved, Remote};
+use super::tree;
 
 /// How often a write is tried again after another writer was first.
 const ATTEMPTS: usize = 20;
@@ -57,14 +58,10 @@ impl<'a> Branch<'a> {
         };
         let mut kept = Vec::new();
         for folder in &tree {
-            let (Ok(configuration), Ok(inner)) = (folder.name(), folder.to_object(self.repo))
-            else {
+            let (Ok(configuration), Some(ObjectType::Tree)) = (folder.name(), folder.kind()) else {
                 continue;
             };
-            let Some(inner) = inner.as_tree() else {
-                continue;
-            };
-            for entry in inner {
+            for entry in &tree::find(self.repo, self.remote, folder.id())? {
                 let commit = entry
                     .name()
                     .ok()
@@ -136,8 +133,9 @@ impl<'a> Branch<'a> {
         let inner = root
             .as_ref()
             .and_then(|tree| tree.get_name(configuration))
-            .and_then(|entry| entry.to_object(self.repo).ok())
-            .and_then(|object| object.into_tree().ok());
+            .filter(|entry| entry.kind() == Some(ObjectType::Tree))
+            .map(|entry| tree::find(self.repo, self.remote, entry.id()))
+            .transpose()?;
         let mut reports = self.repo.treebuilder(inner.as_ref())?;
         let mode = i32::from(FileMode::Blob);
         reports.insert(format!("{commit}.json"), blob, mode)?;
@@ -184,8 +182,8 @@ impl<'a> Branch<'a> {
         let Some(tip) = self.seen() else {
             return Ok(None);
         };
-        let tree = self.repo.find_commit(tip).and_then(|commit| commit.tree());
-        tree.map(Some)
+        tree::of(self.repo, self.remote, tip)
+            .map(Some)
             .with_context(|| format!("failed to read the branch `{}`", self.name))
     }
 

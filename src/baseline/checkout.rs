@@ -6,6 +6,8 @@ use anyhow::Context as _;
 use git2::build::CheckoutBuilder;
 use git2::{Oid, Repository};
 
+use super::{Remote, tree};
+
 /// Writes the files of a commit into an empty folder. Returns what `root`, a folder in the work
 /// tree, is called there. Neither the index nor the work tree is touched.
 ///
@@ -25,10 +27,10 @@ pub(crate) fn checkout(
         .zip(top.canonicalize().ok())
         .and_then(|(root, top)| root.strip_prefix(&top).ok().map(Path::to_path_buf))
         .context("the configuration is outside the repository")?;
-    let tree = repo
-        .find_commit(commit)
-        .and_then(|commit| commit.tree())
-        .with_context(|| format!("commit {} is not in this clone", super::short(commit)))?;
+    let remote = Remote::of(repo);
+    let tree = tree::of(repo, &remote, commit)?;
+    tree::complete(repo, &remote, &tree)
+        .with_context(|| format!("failed to fetch the files of {}", super::short(commit)))?;
     let files = into.join("files");
     std::fs::create_dir(&files).context("failed to make a temporary folder")?;
     let mut how = CheckoutBuilder::new();

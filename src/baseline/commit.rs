@@ -22,6 +22,13 @@ pub(crate) struct Hint {
     pub(crate) default_branch: Option<String>,
 }
 
+impl Hint {
+    /// Whether nothing but the push says where the change begins.
+    const fn is_push(&self) -> bool {
+        self.asked.is_none() && self.merge_group_base.is_none() && self.pull_request.is_none()
+    }
+}
+
 /// A pull request, as far as the history is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PullRequest {
@@ -40,12 +47,56 @@ pub(crate) struct Base {
     pub(crate) why: String,
 }
 
-/// Finds the base; fetches what is needed for that and no more.
+/// Finds the base; fetches what is needed for that and no more. There is a second one, for want of a
+/// report of the first, where the tip before a push by force is no longer to be had.
 ///
 /// # Errors
 ///
 /// In words for the notice that explains why there is no baseline: what is missing and what to do.
+pub(crate) fn bases(
+    repo: &Repository,
+    remote: &Remote<'_>,
+    hint: &Hint,
+) -> anyhow::Result<Vec<Base>> {
+    match &hint.before {
+        Some(before) if hint.is_push() => before_push(repo, remote, before),
+        _ => first(repo, remote, hint).map(|base| vec![base]),
+    }
+}
+
+/// The tip before a push. One that was replaced by force may be gone from the remote and have a
+/// report all the same.
+fn before_push(repo: &Repository, remote: &Remote<'_>, before: &str) -> anyhow::Result<Vec<Base>> {
+    let of = |commit: Oid, why: String| Base { commit, why };
+    let error = match named(repo, remote, before) {
+        Ok(commit) => return Ok(vec![of(commit, "the tip before the push".to_owned())]),
+        Err(error) => error,
+    };
+    let Ok(gone) = Oid::from_str(before) else {
+        return Err(error);
+    };
+    let why = "the tip before the push, which could not be fetched".to_owned();
+    let mut bases = vec![of(gone, why)];
+    if let Some(parent) = parents(repo, head(repo)?)?.first() {
+        let why = format!(
+            "the parent of the new tip, since {}, the tip before the push, could not be fetched",
+            short(gone)
+        );
+        bases.push(of(*parent, why));
+    }
+    Ok(bases)
+}
+
+/// The first of [`bases`].
+///
+/// # Errors
+///
+/// As there.
 pub(crate) fn base(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Base> {
+    bases(repo, remote, hint).map(|mut bases| bases.swap_remove(0))
+}
+
+fn first(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Base> {
     let of = |commit: Oid, why: &str| Base {
         commit,
         why: why.to_owned(),
@@ -69,9 +120,6 @@ pub(crate) fn base(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyho
             let why = format!("the merge base with `{}`", request.base_ref);
             of(commit, &why)
         });
-    }
-    if let Some(before) = &hint.before {
-        return named(repo, remote, before).map(|commit| of(commit, "the tip before the push"));
     }
     let branch = default_branch(repo, remote, hint).context(
         "failed to find the default branch: there is no remote with a HEAD, and neither `main` nor \
@@ -201,6 +249,7 @@ fn default_branch(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> Option
         .into_iter()
         .find(|name| tip(repo, remote, name).is_some())
         .map(str::to_owned)
+        .or_else(|| remote.default_branch())
 }
 
 /// The tip of a branch: what the remote had, else the local one.
@@ -221,11 +270,13 @@ fn merge_base(
     head: Oid,
     branch: &str,
 ) -> anyhow::Result<Oid> {
-    let known = |repo: &Repository| {
-        let tip = tip(repo, remote, branch)?;
+    let known = || {
+        // An open repository goes on to see the shallow boundary that a fetch has moved.
+        let repo = Repository::open_bare(repo.path()).ok()?;
+        let tip = tip(&repo, remote, branch)?;
         repo.merge_base(head, tip).ok()
     };
-    if let Some(commit) = known(repo) {
+    if let Some(commit) = known() {
         return Ok(commit);
     }
     let shallow = repo.is_shallow();
@@ -244,10 +295,7 @@ fn merge_base(
             // The head's own history too; a server may refuse a commit that no branch holds.
             let _ = remote.fetch(&[&head.to_string()], *depth);
         }
-        // Opened anew: libgit2 remembers where the history ended before.
-        let deeper =
-            Repository::open(repo.path()).context("failed to open the repository again")?;
-        if let Some(commit) = known(&deeper) {
+        if let Some(commit) = known() {
             return Ok(commit);
         }
     }

@@ -9,6 +9,7 @@ use super::commit::{self, Base, Distances, Hint};
 use super::remote::Remote;
 use super::{Artifacts, Baseline, Branch, Provenance, Source, Tried, artifact, tree};
 use crate::config::{BaselineSettings, BaselineSource};
+use crate::github;
 use crate::report::{self, Report};
 
 /// Measures a commit.
@@ -25,7 +26,7 @@ pub(crate) struct Search<'a> {
     /// What the event says about the base.
     pub(crate) hint: &'a Hint,
     /// The artifacts of workflow runs; none where there is no GitHub to ask.
-    pub(crate) artifacts: Option<&'a Artifacts<'a>>,
+    pub(crate) artifacts: Option<&'a Artifacts>,
     /// Measures the base commit; none where that was not asked for.
     pub(crate) compute: Option<&'a Compute<'a>>,
 }
@@ -75,33 +76,35 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
         Err(error) => return none(format!("{error:#}")),
     };
     let remote = Remote::of(&repo);
-    let base = match commit::base(&repo, &remote, search.hint) {
-        Ok(base) => base,
+    let bases = match commit::bases(&repo, &remote, search.hint) {
+        Ok(bases) => bases,
         Err(error) => return none(format!("{error:#}")),
     };
-    let place = Place {
-        search,
-        repo: &repo,
-        remote: &remote,
-        base: &base,
-    };
     let mut tried = Vec::new();
-    for source in wanted {
-        let found = match source {
-            Source::Tree => place.tree(),
-            Source::Branch => place.branch(),
-            Source::Artifact => place.artifact(),
-            _ => place.compute(),
+    for base in &bases {
+        let place = Place {
+            search,
+            repo: &repo,
+            remote: &remote,
+            base,
         };
-        match found {
-            Ok((report, mut provenance)) => {
-                provenance.tried = tried;
-                return Ok(Baseline::Found(Box::new(report), provenance));
+        for source in &wanted {
+            let found = match source {
+                Source::Tree => place.tree(),
+                Source::Branch => place.branch(),
+                Source::Artifact => place.artifact(),
+                _ => place.compute(),
+            };
+            match found {
+                Ok((report, mut provenance)) => {
+                    provenance.tried = tried;
+                    return Ok(Baseline::Found(Box::new(report), provenance));
+                }
+                Err(error) => tried.push(Tried {
+                    source: *source,
+                    why: format!("{error:#}"),
+                }),
             }
-            Err(error) => tried.push(Tried {
-                source,
-                why: format!("{error:#}"),
-            }),
         }
     }
     Ok(Baseline::None(tried))
@@ -151,15 +154,14 @@ fn owned_by_another(root: &Path, workspace: Option<&Path>) -> anyhow::Result<Rep
 }
 
 fn file(root: &Path, path: &Path) -> anyhow::Result<Baseline> {
-    let bytes = std::fs::read(root.join(path))
-        .with_context(|| format!("failed to read the baseline `{}`", path.display()))?;
-    let report = report::json::read(&bytes)
+    let read = super::file::read(&root.join(path))
         .with_context(|| format!("the baseline `{}` is unusable", path.display()))?;
+    let report = read.report;
     let provenance = Provenance {
         source: Source::File,
         place: path.display().to_string(),
         commit: report.run.session.commit.clone(),
-        why: None,
+        why: (!read.notices.is_empty()).then(|| read.notices.join("; ")),
         behind: 0,
         days: None,
         tried: Vec::new(),
@@ -176,7 +178,11 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn tree(&self) -> anyhow::Result<(Report, Provenance)> {
-        let path = self.in_repository(Path::new(&self.search.settings.path))?;
+        let path = in_repository(
+            self.repo,
+            self.search.root,
+            Path::new(&self.search.settings.path),
+        )?;
         let commit = self.base.commit;
         let Some(bytes) = tree::read(self.repo, self.remote, commit, &path)? else {
             bail!(
@@ -215,7 +221,7 @@ impl Place<'_> {
             (false, 1) => names.first().copied().unwrap_or(mine),
             (false, _) => bail!("the branch `{}` has no report of `{mine}`", settings.branch),
         };
-        let ancestors = self.ancestors()?;
+        let ancestors = self.ancestors();
         let mut unusable = Vec::new();
         for (commit, behind) in ancestors {
             let Some(found) = kept
@@ -254,33 +260,31 @@ impl Place<'_> {
         )
     }
 
-    /// The base and the commits before it, nearest first, as far as a report may be.
-    fn ancestors(&self) -> anyhow::Result<Distances> {
-        let most = self.search.settings.max_age_commits;
+    /// The base and the commits before it, nearest first, as far as a report may be. A commit that is
+    /// not to be had, and so has no known ancestors, may have a report all the same.
+    fn ancestors(&self) -> Distances {
+        let (base, most) = (self.base.commit, self.search.settings.max_age_commits);
+        let fetch = |depth| self.remote.fetch(&[&base.to_string()], Some(depth));
         let mut deepened = 0;
-        commit::ancestors(self.repo, self.base.commit, most, &mut |reached| {
+        commit::ancestors(self.repo, base, most, &mut |reached| {
             deepened += 1;
-            let depth = Some((reached + 2) * 4);
-            deepened <= 6
-                && self
-                    .remote
-                    .fetch(&[&self.base.commit.to_string()], depth)
-                    .is_ok()
+            deepened <= 6 && fetch((reached + 2) * 4).is_ok()
         })
         .or_else(|_| {
-            self.remote
-                .fetch(&[&self.base.commit.to_string()], Some(1))?;
-            commit::ancestors(self.repo, self.base.commit, most, &mut |_| false)
+            fetch(1)?;
+            commit::ancestors(self.repo, base, most, &mut |_| false)
         })
+        .unwrap_or_else(|_| vec![(base, 0)])
     }
 
     fn artifact(&self) -> anyhow::Result<(Report, Provenance)> {
         let Some(artifacts) = self.search.artifacts else {
             bail!("there is no GitHub to ask: this is read in a workflow, with a token");
         };
-        let ancestors = self.ancestors()?;
+        let name = github::artifact_name(self.search.configuration);
+        let ancestors = self.ancestors();
         let most = self.search.settings.max_age_days;
-        let kept = artifact::find(artifacts, &ancestors, &|commit| {
+        let kept = artifact::find(artifacts, &name, &ancestors, &|commit| {
             let provenance = self.provenance(Source::Artifact, String::new(), commit, 0);
             match provenance.days {
                 Some(days) if days > most => Err(format!("it is over {most} days old")),
@@ -322,24 +326,28 @@ impl Place<'_> {
             tried: Vec::new(),
         }
     }
+}
 
-    /// A path below the configuration's folder, as the repository names it.
-    fn in_repository(&self, path: &Path) -> anyhow::Result<PathBuf> {
-        let top = self
-            .repo
-            .workdir()
-            .context("the repository has no work tree")?;
-        let top = top
-            .canonicalize()
-            .context("failed to resolve the repository")?;
-        let root = self
-            .search
-            .root
-            .canonicalize()
-            .context("failed to resolve the folder")?;
-        let below = root
-            .strip_prefix(&top)
-            .context("the configuration is outside the repository")?;
-        Ok(below.join(path))
-    }
+/// A path below the configuration's folder, as the repository names it.
+///
+/// # Errors
+///
+/// Where there is no work tree, or the folder is outside of it.
+pub(super) fn in_repository(
+    repo: &Repository,
+    root: &Path,
+    path: &Path,
+) -> anyhow::Result<PathBuf> {
+    let top = repo
+        .workdir()
+        .context("the repository has no work tree")?
+        .canonicalize()
+        .context("failed to resolve the repository")?;
+    let root = root
+        .canonicalize()
+        .context("failed to resolve the folder")?;
+    let below = root
+        .strip_prefix(&top)
+        .context("the configuration is outside the repository")?;
+    Ok(below.join(path))
 }

@@ -18,6 +18,8 @@ pub(crate) fn differences(base: &Report, head: &Report) -> Differences {
     let (before, after) = (&base.run, &head.run);
     let pipeline = |run: &Run| run.fingerprints.pipeline;
     let mut told = Vec::new();
+    // A report of another tool has no fingerprints that could be the same.
+    let known = base.tool.name == head.tool.name;
     for (what, differs) in [
         (
             "the cases",
@@ -32,7 +34,7 @@ pub(crate) fn differences(base: &Report, head: &Report) -> Differences {
             before.fingerprints.command != after.fingerprints.command,
         ),
     ] {
-        if differs {
+        if differs && known {
             told.push(format!("{what} changed"));
         }
     }
@@ -57,7 +59,8 @@ pub(crate) fn differences(base: &Report, head: &Report) -> Differences {
     if base.tool.version != head.tool.version {
         let (old, new) = (&base.tool.version, &head.tool.version);
         told.push(format!(
-            "the base was measured by kelvin {old}, the head by {new}"
+            "the base was measured by {} {old}, the head by {} {new}",
+            base.tool.name, head.tool.name
         ));
     }
     Differences {

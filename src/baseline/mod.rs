@@ -9,19 +9,23 @@ mod checkout;
 mod commit;
 pub(crate) mod compare;
 pub(crate) mod event;
+pub(crate) mod file;
 mod find;
 pub(crate) mod fingerprints;
+mod peer;
 mod remote;
 pub(crate) mod retrieval;
+mod revision;
 mod tree;
 
-pub(crate) use artifact::{Artifacts, FILE as ARTIFACT_FILE};
+pub(crate) use artifact::Artifacts;
 pub(crate) use branch::Branch;
 pub(crate) use checkout::checkout;
 pub(crate) use commit::{Hint, PullRequest, base, short};
 pub(crate) use find::{Search, find, open};
 pub(crate) use git2::{Oid, Repository};
 pub(crate) use remote::Remote;
+pub(crate) use revision::{base_file, branch, of_commit, resolve};
 
 use std::fmt;
 
@@ -56,6 +60,8 @@ pub(crate) enum Source {
     Compute,
     /// A file that was named.
     File,
+    /// A run of the local history.
+    History,
 }
 
 impl fmt::Display for Source {
@@ -66,6 +72,7 @@ impl fmt::Display for Source {
             Self::Artifact => "artifact",
             Self::Compute => "compute",
             Self::File => "file",
+            Self::History => "history",
         })
     }
 }
@@ -90,7 +97,7 @@ pub(crate) struct Provenance {
     pub(crate) place: String,
     /// The commit whose report it is; none for a file.
     pub(crate) commit: Option<String>,
-    /// Why that commit is the base.
+    /// Why that commit is the base; of a file, what could not be read of it.
     pub(crate) why: Option<String>,
     /// How many commits it is behind the base; 0 is the base itself.
     pub(crate) behind: usize,

@@ -1,10 +1,13 @@
 //! What crosses the network goes through the system's `git`: it has the credentials that a checkout
 //! left, every transport and every proxy setting, and libgit2 has none of them here.
 
+use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
+use git2::Oid;
 
 /// What a hook of git sets, and what would make git work on another repository than the one at hand.
 const OF_ANOTHER: [&str; 10] = [
@@ -56,7 +59,8 @@ impl<'a> Remote<'a> {
         &self.name
     }
 
-    /// Fetches commits, branches or refspecs; with a depth no more than that of each.
+    /// Fetches commits, branches or refspecs; in a shallow clone, with a depth no more than that of
+    /// each.
     ///
     /// # Errors
     ///
@@ -64,10 +68,9 @@ impl<'a> Remote<'a> {
     pub(crate) fn fetch(&self, what: &[&str], depth: Option<usize>) -> anyhow::Result<()> {
         self.demand()?;
         let mut arguments = vec!["fetch".to_owned(), "--no-tags".into(), "--quiet".into()];
-        match depth {
-            Some(depth) => arguments.push(format!("--depth={depth}")),
-            None if self.is_shallow() => arguments.push("--unshallow".into()),
-            None => {}
+        // A whole clone stays whole.
+        if self.is_shallow() {
+            arguments.push(depth.map_or("--unshallow".into(), |depth| format!("--depth={depth}")));
         }
         arguments.push(self.name.clone());
         arguments.extend(what.iter().map(|what| (*what).to_owned()));
@@ -79,12 +82,7 @@ impl<'a> Remote<'a> {
     /// # Errors
     ///
     /// [`Moved`] in the chain where somebody else was there first; else what git said.
-    pub(crate) fn push(
-        &self,
-        commit: git2::Oid,
-        branch: &str,
-        seen: Option<git2::Oid>,
-    ) -> anyhow::Result<()> {
+    pub(crate) fn push(&self, commit: Oid, branch: &str, seen: Option<Oid>) -> anyhow::Result<()> {
         self.demand()?;
         let seen = seen.map(|commit| commit.to_string()).unwrap_or_default();
         let pushed = self.git(&[
@@ -111,9 +109,65 @@ impl<'a> Remote<'a> {
         })
     }
 
-    /// Reads an object that a partial clone has left out; git fetches it.
-    pub(crate) fn read_blob(&self, blob: git2::Oid) -> anyhow::Result<Vec<u8>> {
-        self.git(&["cat-file".into(), "blob".into(), blob.to_string()])
+    /// Makes sure that an object is here; git fetches what a partial clone has left out.
+    ///
+    /// # Errors
+    ///
+    /// What git said, and what to do in a partial clone.
+    pub(crate) fn want(&self, object: Oid) -> anyhow::Result<()> {
+        let asked = self.git(&["cat-file".into(), "-e".into(), object.to_string()]);
+        self.left_out(asked)
+    }
+
+    /// The same for many, at one go.
+    ///
+    /// # Errors
+    ///
+    /// What git said, and what to do in a partial clone.
+    pub(crate) fn want_all(&self, objects: &BTreeSet<Oid>) -> anyhow::Result<()> {
+        if objects.is_empty() {
+            return Ok(());
+        }
+        self.demand()?;
+        // As git itself fetches what it finds missing.
+        let arguments = [
+            "-c",
+            "fetch.negotiationAlgorithm=noop",
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--recurse-submodules=no",
+            "--filter=blob:none",
+            "--stdin",
+            &self.name,
+        ];
+        let list: String = objects.iter().map(|object| format!("{object}\n")).collect();
+        self.left_out(self.told(&arguments.map(str::to_owned), list.as_bytes()))
+    }
+
+    fn left_out(&self, asked: anyhow::Result<Vec<u8>>) -> anyhow::Result<()> {
+        let partial = git2::Repository::open(self.folder)
+            .and_then(|repo| repo.config())
+            .and_then(|config| config.get_bool(&format!("remote.{}.promisor", self.name)))
+            .unwrap_or(false);
+        asked.map(|_| ()).map_err(|error| match partial {
+            true => error.context(format!(
+                "this is a partial clone, and what it has left out could not be fetched; \
+                 `git fetch --refetch --no-filter {}` completes it",
+                self.name
+            )),
+            false => error,
+        })
+    }
+
+    /// The branch that the remote's HEAD names; none where it cannot be asked.
+    pub(crate) fn default_branch(&self) -> Option<String> {
+        self.demand().ok()?;
+        let asked = ["ls-remote", "--symref", &self.name, "HEAD"].map(str::to_owned);
+        let said = String::from_utf8(self.git(&asked).ok()?).ok()?;
+        let branch = said.strip_prefix("ref: refs/heads/")?.split('\t').next()?;
+        Some(branch.to_owned())
     }
 
     fn demand(&self) -> anyhow::Result<()> {
@@ -138,6 +192,11 @@ impl<'a> Remote<'a> {
     }
 
     fn git(&self, arguments: &[String]) -> anyhow::Result<Vec<u8>> {
+        self.told(arguments, b"")
+    }
+
+    /// Runs git with something to read.
+    fn told(&self, arguments: &[String], input: &[u8]) -> anyhow::Result<Vec<u8>> {
         let mut command = Command::new("git");
         command
             .arg("-C")
@@ -150,13 +209,22 @@ impl<'a> Remote<'a> {
             // A dead connection ends after half a minute instead of never.
             .env("GIT_HTTP_LOW_SPEED_LIMIT", "1")
             .env("GIT_HTTP_LOW_SPEED_TIME", "30")
-            .stdin(Stdio::null());
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         for name in OF_ANOTHER {
             command.env_remove(name);
         }
-        let output = command
-            .output()
+        let mut child = command
+            .spawn()
             .context("failed to start `git`, which fetches and pushes; install it")?;
+        if let Some(mut pipe) = child.stdin.take() {
+            // A git that ends before it has read everything says why by itself.
+            let _ = pipe.write_all(input);
+        }
+        let output = child
+            .wait_with_output()
+            .context("failed to wait for `git`")?;
         if output.status.success() {
             return Ok(output.stdout);
         }

@@ -1,9 +1,10 @@
 //! A committed report, read from the tree of a commit without touching the work tree.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Context as _;
-use git2::{Oid, Repository};
+use git2::{ObjectType, Oid, Repository, Tree};
 
 use super::remote::Remote;
 
@@ -21,21 +22,61 @@ pub(crate) fn read(
     commit: Oid,
     path: &Path,
 ) -> anyhow::Result<Option<Vec<u8>>> {
-    let tree = repo
-        .find_commit(commit)
-        .and_then(|commit| commit.tree())
-        .or_else(|_| {
+    let mut tree = of(repo, remote, commit)?;
+    let mut names = path.components().peekable();
+    while let Some(name) = names.next() {
+        let name = name.as_os_str().as_encoded_bytes();
+        let Some((id, kind)) = tree.get_name_bytes(name).map(|at| (at.id(), at.kind())) else {
+            return Ok(None);
+        };
+        match (names.peek(), kind) {
+            (None, Some(ObjectType::Blob)) => return blob(repo, remote, id).map(Some),
+            (Some(_), Some(ObjectType::Tree)) => tree = find(repo, remote, id)?,
+            _ => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+/// The tree of a commit, fetched where this clone has left it out.
+///
+/// # Errors
+///
+/// Where it cannot be had.
+pub(crate) fn of<'r>(
+    repo: &'r Repository,
+    remote: &Remote<'_>,
+    commit: Oid,
+) -> anyhow::Result<Tree<'r>> {
+    let cannot = || format!("commit {} cannot be had", super::short(commit));
+    let found = match repo.find_commit(commit) {
+        Ok(found) => found,
+        Err(_) => {
             // A shallow clone knows the base by name only.
             remote
                 .fetch(&[&commit.to_string()], Some(1))
-                .map_err(|error| git2::Error::from_str(&format!("{error:#}")))?;
-            repo.find_commit(commit)?.tree()
-        })
-        .with_context(|| format!("commit {} cannot be had", super::short(commit)))?;
-    let Ok(entry) = tree.get_path(path) else {
-        return Ok(None);
+                .with_context(cannot)?;
+            repo.find_commit(commit).with_context(cannot)?
+        }
     };
-    blob(repo, remote, entry.id()).map(Some)
+    find(repo, remote, found.tree_id()).with_context(cannot)
+}
+
+/// A tree, fetched where a partial clone has left it out.
+///
+/// # Errors
+///
+/// Where it cannot be had.
+pub(crate) fn find<'r>(
+    repo: &'r Repository,
+    remote: &Remote<'_>,
+    id: Oid,
+) -> anyhow::Result<Tree<'r>> {
+    repo.find_tree(id).or_else(|_| {
+        remote.want(id)?;
+        repo.find_tree(id)
+            .with_context(|| format!("failed to read the tree {id}"))
+    })
 }
 
 /// The bytes of a blob, also where a partial clone has left it out.
@@ -44,14 +85,43 @@ pub(crate) fn read(
 ///
 /// Where it cannot be had, or is too large.
 pub(crate) fn blob(repo: &Repository, remote: &Remote<'_>, id: Oid) -> anyhow::Result<Vec<u8>> {
-    let bytes = match repo.find_blob(id) {
-        Ok(blob) => blob.content().to_vec(),
-        Err(_) => remote.read_blob(id)?,
-    };
+    let blob = repo.find_blob(id).or_else(|_| {
+        remote.want(id)?;
+        repo.find_blob(id)
+            .with_context(|| format!("failed to read the object {id}"))
+    })?;
+    let bytes = blob.content();
     anyhow::ensure!(
         bytes.len() <= MAX_BYTES,
         "the report has {} bytes, over the limit of {MAX_BYTES}",
         bytes.len()
     );
-    Ok(bytes)
+    Ok(bytes.to_vec())
+}
+
+/// Fetches, at one go, every file below a tree that a partial clone has left out.
+///
+/// # Errors
+///
+/// What git said.
+pub(crate) fn complete(
+    repo: &Repository,
+    remote: &Remote<'_>,
+    tree: &Tree<'_>,
+) -> anyhow::Result<()> {
+    let odb = repo.odb().context("failed to open the object database")?;
+    let mut missing = BTreeSet::new();
+    let mut folders = vec![tree.id()];
+    while let Some(id) = folders.pop() {
+        for entry in &find(repo, remote, id)? {
+            match entry.kind() {
+                Some(ObjectType::Tree) => folders.push(entry.id()),
+                Some(ObjectType::Blob) if !odb.exists(entry.id()) => {
+                    missing.insert(entry.id());
+                }
+                _ => {}
+            }
+        }
+    }
+    remote.want_all(&missing)
 }

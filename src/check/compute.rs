@@ -29,6 +29,7 @@ pub(super) fn commit(
     let root = baseline::checkout(repo, commit, &config.root, folder.path())?;
     let name = config.file.file_name().unwrap_or_default();
     let request = Request {
+        masker: None,
         overrides: Overrides {
             file: Some(root.join(Path::new(name))),
             jobs: Some(config.jobs),

@@ -47,6 +47,7 @@ pub(super) fn gate(
         judgement.verdict.let_pass();
     }
     let Finished(report) = head;
+    let judgement = request.check.masked(judgement)?;
     written(Checked { report, out }, judgement)
 }
 

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::stage::Stage;
-use super::{Checked, Request, compute, finished, stage, write};
+use super::{Checked, Request, compute, edits, finished, stage, write};
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
-use crate::baseline::{self, Baseline, Hint, Search, Source, retrieval};
+use crate::baseline::{self, Artifacts, Baseline, Hint, Search, Source, retrieval};
 use crate::config::{Budget, Config};
 use crate::exit::Exit;
 use crate::file;
@@ -16,6 +16,7 @@ use crate::gate::looks::{Rerun, Side};
 use crate::gate::policy::{Effect, Policy};
 use crate::gate::verdict::Verdict;
 use crate::gate::{Gate, Judgement, Next};
+use crate::publish::comment;
 use crate::report::Report;
 use crate::run::Observer;
 
@@ -26,6 +27,8 @@ pub(crate) struct GateRequest {
     pub(crate) check: Request,
     /// What is known of where the change begins.
     pub(crate) hint: Hint,
+    /// The artifacts of earlier workflow runs, where there is a GitHub to ask.
+    pub(crate) artifacts: Option<Artifacts>,
     /// Whether doubtful cases may be run again.
     pub(crate) rerun: bool,
     /// Whether the job passes whatever the verdict is.
@@ -69,9 +72,10 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
             judgement.verdict.let_pass();
         }
         let checked = Checked {
-            report: stage.report(),
+            report: request.check.masked(stage.report())?,
             out: stage.out.to_path_buf(),
         };
+        let judgement = request.check.masked(judgement)?;
         write::files(&checked.report, &checked.out, &stage.texts())?;
         written(checked, judgement)
     })
@@ -83,7 +87,7 @@ pub(super) fn written(checked: Checked, judgement: Judgement) -> anyhow::Result<
     file::write(&checked.out.join("gate.json"), &text)?;
     file::write(
         &checked.out.join("gate.md"),
-        judgement.markdown(&checked.report).as_bytes(),
+        comment::alone(&checked.report, &judgement, &checked.out).as_bytes(),
     )?;
     Ok(Judged { checked, judgement })
 }
@@ -121,8 +125,21 @@ impl Head for Stage<'_> {
     }
 }
 
-/// Finds the baseline, and asks the gate until there is a verdict.
+/// Judges, and tells before anything else where the change edits the rules it is judged by.
 pub(super) fn judge(
+    request: &GateRequest,
+    config: &Config,
+    side: &mut dyn Head,
+    observer: &dyn Observer,
+) -> anyhow::Result<Judgement> {
+    let mut judgement = settle(request, config, side, observer)?;
+    let edits = edits::told(config, &request.hint);
+    judgement.verdict.reasons.splice(0..0, edits);
+    Ok(judgement)
+}
+
+/// Finds the baseline, and asks the gate until there is a verdict.
+fn settle(
     request: &GateRequest,
     config: &Config,
     side: &mut dyn Head,
@@ -140,7 +157,7 @@ pub(super) fn judge(
     };
     let name = configuration(config);
     let found = baseline::find(&Search {
-        artifacts: None,
+        artifacts: request.artifacts.as_ref(),
         settings: &config.baseline,
         root: &config.root,
         configuration: &name,
@@ -169,6 +186,9 @@ pub(super) fn judge(
 
     let mut head = side.report();
     let mut told = differences(&base, &head);
+    if provenance.source == Source::File {
+        told.told.splice(0..0, provenance.why.clone());
+    }
     if !can_be_run {
         told.told.extend(finished::told(config, &head));
     }
@@ -227,6 +247,7 @@ pub(super) fn judge(
     Ok(Judgement {
         cases: comparison_of(&base, &head),
         reruns: side.invocations() - before,
+        base_invocations: Some(base.run.session.cost.invocations),
         differences: told.told,
         retrieval: retrieval::change(&base, &head),
         ..Judgement::with_base(verdict, provenance)

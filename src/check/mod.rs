@@ -1,7 +1,9 @@
 //! The spine: every stage once, in order.
 
+pub(crate) mod ci;
 mod compute;
 pub(crate) mod doctor;
+mod edits;
 mod eval;
 mod finished;
 mod gate;
@@ -9,17 +11,24 @@ mod list;
 mod merge;
 mod probes;
 mod questions;
+mod record;
 mod save;
+mod side;
 mod stage;
 mod write;
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::cases::Shard;
 use crate::config::Overrides;
 use crate::exit::Exit;
 use crate::probe::Ending;
 use crate::probe::evidence::Forecast;
+use crate::publish::mask::Masker;
 use crate::report::Report;
 use crate::run::Observer;
 pub(crate) use eval::{EvalRequest, eval};
@@ -27,11 +36,13 @@ pub(crate) use gate::{GateRequest, configuration, gate};
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use probes::Probe;
+pub(crate) use record::{Recomputed, recompute, record};
 pub(crate) use save::{finished, save};
+pub(crate) use side::{folder, recorded, run, side};
 pub(crate) use write::report as write_report;
 
 /// What a person asks of a check.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
     /// What the command line changes in the configuration.
     pub(crate) overrides: Overrides,
@@ -45,6 +56,18 @@ pub(crate) struct Request {
     pub(crate) out: Option<PathBuf>,
     /// What is done with the inputs.
     pub(crate) mode: Mode,
+    /// Takes secrets out of what is written; none where nothing is known of any.
+    pub(crate) masker: Option<Arc<Masker>>,
+}
+
+impl Request {
+    /// A value without the secrets that are known.
+    fn masked<T: Serialize + DeserializeOwned>(&self, value: T) -> anyhow::Result<T> {
+        match &self.masker {
+            Some(masker) => masker.value(&value),
+            None => Ok(value),
+        }
+    }
 }
 
 /// What is done with the inputs.
@@ -94,7 +117,7 @@ pub(crate) fn check(
 ) -> anyhow::Result<Checked> {
     stage::with(request, observer, |stage| {
         stage.measure(proceed)?;
-        let report = stage.report();
+        let report = request.masked(stage.report())?;
         write::files(&report, stage.out, &stage.texts())?;
         Ok(Checked {
             report,

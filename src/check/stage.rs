@@ -11,6 +11,7 @@ use crate::cases::{self, Corpus, Shard};
 use crate::config::Config;
 use crate::digest::pipeline::{self, Code};
 use crate::digest::{Digest, Fields};
+use crate::history;
 use crate::notice::{Code as NoticeCode, Notice};
 use crate::probe::Ending;
 use crate::probe::evidence::{self, Basis, Evidence, Forecast, Measurement, Survey};
@@ -335,6 +336,7 @@ fn not_pipeline(config: &Config, corpus: &Corpus, out: &Path) -> Vec<PathBuf> {
         .collect();
     paths.push(out.to_path_buf());
     paths.push(config.root.join(&config.file));
+    paths.extend(history::files(&config.root));
     if let Some(retrieval) = &config.retrieval {
         paths.push(config.root.join(&retrieval.golden));
     }
@@ -353,6 +355,11 @@ fn fingerprint(corpus: &Corpus) -> Digest {
                 .field("content", case.digest.bytes())
         })
         .digest()
+}
+
+/// Whether a notice is one that [`assemble`] adds.
+pub(super) fn is_assembled(notice: &Notice) -> bool {
+    notice.code == NoticeCode::Unmeasured
 }
 
 /// Joins what was measured with what is told of it.

@@ -13,6 +13,7 @@ use crate::config::Overrides;
 use crate::exit::{Exit, Misuse};
 use crate::gate::Judgement;
 use crate::probe::evidence::Forecast;
+use crate::publish::comment;
 use crate::report::{self, terminal::Style};
 
 /// The arguments of `kelvin check`.
@@ -55,6 +56,9 @@ pub(super) struct CheckArgs {
     /// After the baselines, shows what the rest will cost and asks.
     #[arg(long, conflicts_with = "dry_run")]
     confirm: bool,
+    /// Leaves the run out of the local history.
+    #[arg(long)]
+    no_history: bool,
     /// What is printed on standard output.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -105,6 +109,7 @@ impl From<&CheckArgs> for Request {
             dry_run,
             list: _,
             confirm: _,
+            no_history: _,
             format: _,
             log_format: _,
         } = args;
@@ -122,6 +127,7 @@ impl From<&CheckArgs> for Request {
             }),
             only: only.clone(),
             shard: *shard,
+            masker: None,
             out: out.clone(),
             mode: match (resume, dry_run) {
                 (true, _) => Mode::Resume,
@@ -151,6 +157,7 @@ pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
     });
     progress.finish(checked.as_ref().ok().map(|checked| &checked.report));
     let checked = checked?;
+    args.record(&checked);
     print(args, &checked, None)?;
     Ok(checked.exit())
 }
@@ -204,6 +211,11 @@ impl CheckArgs {
         self.log_format
     }
 
+    /// Records a finished check in the history, unless that was turned off.
+    pub(super) fn record(&self, checked: &Checked) {
+        super::history::record(&self.config, &checked.report, self.no_history);
+    }
+
     /// Whether nothing is to be run.
     pub(super) const fn is_dry_run(&self) -> bool {
         self.dry_run || self.list
@@ -239,7 +251,9 @@ pub(super) fn show(
             text
         }
         Format::Markdown => match judgement {
-            Some(judgement) => judgement.markdown(&checked.report).into_bytes(),
+            Some(judgement) => {
+                comment::alone(&checked.report, judgement, &checked.out).into_bytes()
+            }
             None => report::markdown::render(&checked.report).into_bytes(),
         },
         Format::Text => {

@@ -1,26 +1,31 @@
 //! `kelvin compare`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
+use std::path::Path;
+
 use clap::{Args, ValueEnum};
 
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
 use crate::baseline::retrieval::{self, RetrievalChange};
-use crate::baseline::{Provenance, Source};
+use crate::check;
 use crate::exit::{Exit, Misuse};
 use crate::gate::policy::Policy;
 use crate::gate::{Gate, Judgement, Next};
-use crate::report::{self, Report};
+use crate::publish::comment;
 
 /// The arguments of `kelvin compare`.
 #[derive(Debug, Args)]
 pub(super) struct CompareArgs {
-    /// The report to compare with.
-    base: PathBuf,
-    /// The report that is compared.
-    head: PathBuf,
+    /// What is compared with: a report file, a run of the history, or a git revision. `file:`,
+    /// `run:` or `rev:` before it says which, where it could be several.
+    base: String,
+    /// What is compared: the same.
+    head: String,
+    /// The configuration beside which the history lies, and whose reports a revision has.
+    #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
+    config: PathBuf,
     /// Refuses reports that differ in anything but the pipeline and its figures.
     #[arg(long)]
     strict: bool,
@@ -44,7 +49,11 @@ enum Format {
 
 /// Runs `kelvin compare`; what it finds never makes it fail.
 pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
-    let (base, head) = (load(&args.base)?, load(&args.head)?);
+    let base = check::side(&args.base, &args.config)?;
+    let head = check::side(&args.head, &args.config)?;
+    let (provenance, mut notices) = (base.provenance, base.notices);
+    notices.extend(head.notices);
+    let (base, head) = (base.report, head.report);
     let told = differences(&base, &head);
     let differing: Vec<&String> = told
         .told
@@ -77,32 +86,17 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
         Next::Verdict(verdict) => *verdict,
         Next::Rerun(_) => gate.give_up(&comparison),
     };
-    let provenance = Provenance {
-        source: Source::File,
-        place: args.base.display().to_string(),
-        commit: base.run.session.commit.clone(),
-        why: None,
-        behind: 0,
-        days: None,
-        tried: Vec::new(),
-    };
     let judgement = Judgement {
         cases: Judgement::cases(&comparison),
-        differences: told.told,
+        differences: notices.into_iter().chain(told.told).collect(),
         retrieval,
         ..Judgement::with_base(verdict, provenance)
     };
     let text = match args.format {
         Format::Text => judgement.terminal(),
-        Format::Markdown => judgement.markdown(&head),
+        Format::Markdown => comment::alone(&head, &judgement, Path::new("kelvin")),
         Format::Json => serde_json::to_string_pretty(&judgement)? + "\n",
     };
     super::say(&text);
     Ok(Exit::Passed)
-}
-
-fn load(path: &Path) -> anyhow::Result<Report> {
-    let bytes = std::fs::read(path)
-        .map_err(|error| Misuse::new(format!("failed to read `{}`: {error}", path.display())))?;
-    report::json::read(&bytes).with_context(|| format!("`{}` cannot be compared", path.display()))
 }

@@ -56,6 +56,7 @@ pub(super) fn main(args: DoctorArgs) -> anyhow::Result<Exit> {
         },
         out,
         surroundings: surroundings(event, event_name),
+        variables: &variable,
         client: client.as_ref(),
     });
     super::say(&match format {

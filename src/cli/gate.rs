@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use serde_json::Value;
 
 use super::check::{CheckArgs, print};
+use super::ci::variable;
 use super::progress::Progress;
-use crate::baseline::{Hint, event};
+use crate::baseline::event;
 use crate::check::{self, GateRequest};
 use crate::config::{BaselineOverride, GateOverrides, OnSuspected};
 use crate::exit::{Exit, Misuse};
@@ -126,7 +128,8 @@ fn budget(text: &str) -> Result<Spending, String> {
 
 /// Runs `kelvin gate`.
 pub(super) fn main(args: &GateArgs) -> anyhow::Result<Exit> {
-    let mut hint = event_hint(args)?;
+    let (name, payload) = payload(args.event.as_ref(), args.event_name.as_ref())?;
+    let mut hint = event::hint(&name, &payload);
     hint.asked.clone_from(&args.base);
     let mut request = GateRequest {
         check: (&args.check).into(),
@@ -143,31 +146,37 @@ pub(super) fn main(args: &GateArgs) -> anyhow::Result<Exit> {
     let judged = check::gate(&request, &progress);
     progress.finish(judged.as_ref().ok().map(|judged| &judged.checked.report));
     let judged = judged?;
+    // A report that was only judged is no run.
+    if args.report.is_none() {
+        args.check.record(&judged.checked);
+    }
     print(&args.check, &judged.checked, Some(&judged.judgement))?;
     Ok(judged.exit())
 }
 
-/// What the event says; nothing on a laptop.
-fn event_hint(args: &GateArgs) -> anyhow::Result<Hint> {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let path = args
-        .event
-        .clone()
+/// The name of the event and its payload; an empty name on a laptop.
+///
+/// # Errors
+///
+/// Where the payload cannot be read, or its name is missing.
+pub(super) fn payload(
+    file: Option<&PathBuf>,
+    name: Option<&String>,
+) -> anyhow::Result<(String, Value)> {
+    let path = file
+        .cloned()
         .or_else(|| variable("GITHUB_EVENT_PATH").map(PathBuf::from));
-    let name = args
-        .event_name
-        .clone()
-        .or_else(|| variable("GITHUB_EVENT_NAME"));
+    let name = name.cloned().or_else(|| variable("GITHUB_EVENT_NAME"));
     let (Some(path), Some(name)) = (path, name) else {
-        if args.event.is_some() {
+        if file.is_some() {
             return Err(Misuse::new("`--event` needs the name of the event")
                 .help("add `--event-name pull_request`, or whichever it is")
                 .into());
         }
-        return Ok(Hint::default());
+        return Ok((String::new(), Value::Null));
     };
     let text = crate::file::read(&path)?;
     let payload = serde_json::from_str(&text)
         .with_context(|| format!("the event `{}` is not JSON", path.display()))?;
-    Ok(event::hint(&name, &payload))
+    Ok((name, payload))
 }

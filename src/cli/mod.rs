@@ -2,10 +2,12 @@
 
 mod baseline;
 mod check;
+mod ci;
 mod compare;
 mod doctor;
 mod eval;
 mod gate;
+mod history;
 mod init;
 mod merge;
 mod progress;
@@ -42,17 +44,28 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Joins the reports of the shards of one run.
     Merge(merge::MergeArgs),
+    /// Does everything in a workflow: reads the event, runs the gate, publishes what it found.
+    Ci(ci::CiArgs),
+    /// Publishes what a run that may not write has left, on `workflow_run`.
+    Post(ci::PostArgs),
     /// Compares two reports.
     Compare(compare::CompareArgs),
     /// Measures a retrieval run that was made elsewhere against relevance judgements.
     Eval(eval::EvalArgs),
+    /// Lists the runs of this machine, and the course of each metric.
+    History(history::HistoryArgs),
+    /// Makes the figures of a recorded run again, with the formulas of this version.
+    Recompute(history::RecomputeArgs),
     /// Keeps reports to compare with.
     Baseline(baseline::BaselineArgs),
 }
 
 /// Runs the program. Returning, rather than exiting, lets every destructor run.
 pub fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = match Args::try_parse_from(ci::with_inputs(
+        std::env::args_os().collect(),
+        &ci::variable,
+    )) {
         Ok(args) => args,
         Err(error) => {
             // Help and version are answers; everything else is a misuse, which is 1 here and 2 in
@@ -72,8 +85,12 @@ pub fn main() -> ExitCode {
         Command::Gate(args) => gate::main(&args),
         Command::Doctor(args) => doctor::main(args),
         Command::Merge(args) => merge::main(args),
+        Command::Ci(args) => ci::main(args),
+        Command::Post(args) => ci::post(args),
         Command::Compare(args) => compare::main(&args),
         Command::Eval(args) => eval::main(&args),
+        Command::History(args) => history::list(&args),
+        Command::Recompute(args) => history::recompute(&args),
         Command::Baseline(args) => baseline::main(&args),
     };
     ended

@@ -3,6 +3,7 @@
 
 mod check;
 mod diagnostic;
+mod edits;
 pub(crate) mod golden;
 mod hints;
 mod identity;
@@ -19,6 +20,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub(crate) use edits::edits;
 pub(crate) use quote::quote;
 pub(crate) use raw::gate::{
     RawBaseline as BaselineSettings, RawBudget as Budget, RawFailOrWarn as FailOrWarn,

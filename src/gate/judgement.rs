@@ -11,12 +11,10 @@ use super::verdict::{MetricVerdict, Verdict, Word};
 use crate::baseline::compare::{Change, Comparison};
 use crate::baseline::retrieval::RetrievalChange;
 use crate::baseline::{Provenance, Tried};
-use crate::report::{Report, safe};
+use crate::report::safe;
 
 /// The version of `gate.json`.
 const SCHEMA_VERSION: u32 = 1;
-/// How many rows a table has.
-const LISTED: usize = 20;
 
 /// `kelvin/gate.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +38,9 @@ pub(crate) struct Judgement {
     /// The queries of the retrieval probe, where both sides have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) retrieval: Option<RetrievalChange>,
+    /// How many invocations measuring the base took; null where there is none.
+    #[serde(default)]
+    pub(crate) base_invocations: Option<usize>,
 }
 
 /// What became of one case in one metric.
@@ -74,6 +75,7 @@ impl Judgement {
             cases: Vec::new(),
             reruns: 0,
             retrieval: None,
+            base_invocations: None,
         }
     }
 
@@ -88,6 +90,7 @@ impl Judgement {
             cases: Vec::new(),
             reruns: 0,
             retrieval: None,
+            base_invocations: None,
         }
     }
 
@@ -162,71 +165,6 @@ impl Judgement {
         page
     }
 
-    /// The verdict as Markdown: what a pull request shows.
-    pub(crate) fn markdown(&self, report: &Report) -> String {
-        let mut page = format!("# Kelvin: {}\n\n", self.headline());
-        for reason in &self.verdict.reasons {
-            let _ = writeln!(page, "- {} {}", mark(reason.effect), prose(&reason.text));
-        }
-        page.push_str("\n| metric | base | head | change | allowed | n | verdict |\n");
-        page.push_str("| --- | ---: | ---: | ---: | ---: | ---: | --- |\n");
-        for (id, metric) in self.shown() {
-            let n = report.metrics.get(id).map_or(0, |metric| metric.n);
-            let _ = writeln!(
-                page,
-                "| {} | {} | {} | {} | {:.2} | {n} | {} |",
-                safe::markdown(id, 80),
-                value(metric.base),
-                value(metric.head),
-                change(metric),
-                metric.max_drop,
-                metric.verdict.as_str().replace('_', " ")
-            );
-        }
-        page.push('\n');
-        if !self.cases.is_empty() {
-            let _ = writeln!(
-                page,
-                "<details><summary>{} changes by case, worst first</summary>\n",
-                self.cases.len()
-            );
-            page.push_str("| case | metric | what | base | head | variants that changed |\n");
-            page.push_str("| --- | --- | --- | ---: | ---: | --- |\n");
-            for case in self.cases.iter().take(LISTED) {
-                let word = serde_json::to_value(case.change).unwrap_or_default();
-                let _ = writeln!(
-                    page,
-                    "| {} | {} | {} | {} | {} | {} |",
-                    safe::markdown(&case.case, 60),
-                    safe::markdown(&case.metric, 60),
-                    safe::markdown(word.as_str().unwrap_or("-"), 30),
-                    value(case.base),
-                    value(case.head),
-                    prose(&flipped(&case.flipped))
-                );
-            }
-            if self.cases.len() > LISTED {
-                let _ = writeln!(
-                    page,
-                    "\nAnd {} more, in `gate.json`.",
-                    self.cases.len() - LISTED
-                );
-            }
-            page.push_str("\n</details>\n\n");
-        }
-        if let Some(retrieval) = &self.retrieval {
-            page.push_str(&queries::markdown(retrieval));
-        }
-        let _ = writeln!(page, "{}\n", prose(&self.provenance()));
-        for difference in &self.differences {
-            let _ = writeln!(page, "- {}", prose(difference));
-        }
-        if self.reruns > 0 {
-            let _ = writeln!(page, "\nThe gate ran {} invocations again.", self.reruns);
-        }
-        page
-    }
-
     fn headline(&self) -> String {
         let word = self.verdict.verdict.as_str().replace('_', " ");
         match (self.verdict.passed, self.verdict.verdict) {
@@ -294,16 +232,6 @@ pub(crate) fn prose(text: &str) -> String {
             }
         })
         .collect()
-}
-
-/// The first few variants that changed, and how many more there are.
-fn flipped(variants: &[String]) -> String {
-    const SHOWN: usize = 2;
-    let first = variants.iter().take(SHOWN).cloned().collect::<Vec<_>>();
-    match variants.len().saturating_sub(SHOWN) {
-        0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
-    }
 }
 
 /// A sentence behind a mark, in lines of 80 columns.

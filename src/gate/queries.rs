@@ -10,7 +10,7 @@ const LISTED: usize = 50;
 
 /// As Markdown: the mode, every figure with its change, and the queries that changed, longest hurt
 /// first.
-pub(super) fn markdown(change: &RetrievalChange) -> String {
+pub(crate) fn markdown(change: &RetrievalChange) -> String {
     let mut page = String::from("## Retrieval\n\n");
     let versions = |versions: &[String]| match versions {
         [] => "unknown".to_owned(),

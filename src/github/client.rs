@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -16,6 +17,7 @@ use tokio::runtime::Runtime;
 use super::error::{Error, Refusal, Surface};
 use super::wire::{self, Answer, Broken};
 use crate::report::safe;
+use crate::run;
 
 /// The most requests of one run, retries included.
 pub(crate) const MOST_REQUESTS: usize = 60;
@@ -51,7 +53,7 @@ pub(crate) struct Client {
     repository: String,
     token: String,
     sent: AtomicUsize,
-    hurry: AtomicBool,
+    hurry: Arc<AtomicBool>,
     pause: Pause,
 }
 
@@ -123,14 +125,23 @@ impl Client {
             let _inside = runtime.enter();
             wire::octocrab(base, Some(token))?
         };
+        let hurry = Arc::new(AtomicBool::new(false));
         Ok(Self {
             octocrab,
             runtime,
             repository: access.repository.to_owned(),
             token: token.to_owned(),
             sent: AtomicUsize::new(0),
-            hurry: AtomicBool::new(false),
-            pause: Box::new(std::thread::sleep),
+            pause: {
+                let hurry = Arc::clone(&hurry);
+                // A job that was cancelled has seconds to end.
+                Box::new(move |wait| {
+                    if !run::rest(wait) {
+                        hurry.store(true, Ordering::Relaxed);
+                    }
+                })
+            },
+            hurry,
         })
     }
 
@@ -147,6 +158,7 @@ impl Client {
     }
 
     /// How many requests were made so far.
+    #[cfg(test)]
     pub(crate) fn requests(&self) -> usize {
         self.sent.load(Ordering::Relaxed)
     }

@@ -13,14 +13,14 @@ mod pulls;
 mod upload;
 mod wire;
 
-pub(crate) use archive::{Archive, MOST_BYTES, pack};
-pub(crate) use artifacts::{Artifact, Origin, Run};
+pub(crate) use archive::{Archive, MOST_BYTES};
+pub(crate) use artifacts::Artifact;
 pub(crate) use checks::{CheckRun, Remark};
 pub(crate) use client::{Access, Client, MOST_REQUESTS};
 pub(crate) use comments::Comment;
-pub(crate) use error::{Error, Refusal, Surface};
-pub(crate) use pulls::{Account, PullRequest, Repository};
-pub(crate) use upload::{artifact_name, artifact_upload};
+pub(crate) use error::Error;
+pub(crate) use pulls::PullRequest;
+pub(crate) use upload::{REPORT_FILE, artifact_name, artifact_upload};
 
 /// A GitHub on loopback, which the tests of other modules use too.
 #[cfg(test)]

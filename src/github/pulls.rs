@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::artifacts::Run;
 use super::client::{Call, Client};
 use super::error::{Error, Surface};
 
@@ -105,6 +106,43 @@ impl Client {
         found.retain(|request| request.head.branch == branch && request.state == "open");
         found.sort_by_key(|request| request.number);
         Ok(found)
+    }
+
+    /// The open pull request whose tip is this commit of this branch, in the repository of `owner`.
+    /// Neither a bundle nor an event has a say in it: a fork could write what it likes there.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub(crate) fn pull_request_at(
+        &self,
+        owner: &str,
+        branch: &str,
+        sha: &str,
+    ) -> Result<Option<PullRequest>, Error> {
+        let found = self.pull_requests_of(owner, branch)?;
+        Ok(found.into_iter().find(|request| request.head.sha == sha))
+    }
+
+    /// The open pull request that a workflow run was for; also one of a fork, which the run itself
+    /// does not name.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub(crate) fn pull_request_of(&self, run: &Run) -> Result<Option<PullRequest>, Error> {
+        let (Some(home), Some(branch)) = (&run.head_repository, &run.head_branch) else {
+            return Ok(None);
+        };
+        let owner = home.full_name.split('/').next().unwrap_or_default();
+        let found = self.pull_request_at(owner, branch, &run.head_sha)?;
+        Ok(found.filter(|request| {
+            request
+                .head
+                .repo
+                .as_ref()
+                .is_some_and(|repo| repo.id == home.id)
+        }))
     }
 
     /// The repository itself.

@@ -1,1 +1,148 @@
 //! The local history: every run and its items in an embedded database beside the configuration.
+//!
+//! A run is stored as its report without the items, and each item (a case, later a query) by
+//! itself, both compressed: everything that a metric is made from, so that it can be made again.
+
+mod list;
+mod migrate;
+mod pack;
+mod read;
+mod write;
+
+pub(crate) use list::{Figure, Listed, sparkline};
+pub(crate) use read::Wanted;
+pub(crate) use write::Scene;
+
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use rusqlite::{Connection, OpenFlags};
+
+use crate::exit::Misuse;
+
+/// Where the database lies, relative to the folder of the configuration.
+const FILE: &str = ".kelvin/history.db";
+/// How long a writer waits for another one.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How many runs are kept; older ones go when a new one is recorded.
+pub(crate) const KEPT: usize = 200;
+
+/// What the database consists of on disk, beside the configuration; the pipeline reads none of it.
+pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
+    ["", "-wal", "-shm", "-journal"]
+        .iter()
+        .map(|end| root.join(format!("{FILE}{end}")))
+        .chain([root.join(FILE).with_file_name(".gitignore")])
+        .collect()
+}
+
+/// An open history.
+pub(crate) struct History {
+    connection: Connection,
+    file: PathBuf,
+}
+
+impl History {
+    /// Opens the history beside a configuration, and makes it where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk does not let it, the file is no database of kelvin, or a newer version has
+    /// written it; such a file is left as it is.
+    pub(crate) fn create(root: &Path) -> anyhow::Result<Self> {
+        let file = root.join(FILE);
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("failed to make `{}`", folder.display()))?;
+            // A history is of this machine; a report beside it may well be committed.
+            let ignore = folder.join(".gitignore");
+            if !ignore.exists() {
+                crate::file::write(&ignore, b"/history.db*\n/.gitignore\n")?;
+            }
+        }
+        Self::at(file, OpenFlags::SQLITE_OPEN_CREATE)
+    }
+
+    /// Opens the history beside a configuration; none where nothing was recorded yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`History::create`].
+    pub(crate) fn open(root: &Path) -> anyhow::Result<Option<Self>> {
+        let file = root.join(FILE);
+        match std::fs::symlink_metadata(&file) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            _ => Self::at(file, OpenFlags::empty()).map(Some),
+        }
+    }
+
+    fn at(file: PathBuf, flags: OpenFlags) -> anyhow::Result<Self> {
+        let shown = file.display().to_string();
+        refuse(&file, migrate::version())?;
+        let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let open = || -> anyhow::Result<Connection> {
+            let mut connection = Connection::open_with_flags(&file, flags)?;
+            connection.busy_timeout(PATIENCE)?;
+            // Of a new file only: several items share a page.
+            connection.pragma_update(None, "page_size", 16384)?;
+            migrate::run(&mut connection, migrate::STEPS)?;
+            write::ahead(&connection)?;
+            connection.pragma_update(None, "synchronous", "NORMAL")?;
+            connection.pragma_update(None, "foreign_keys", true)?;
+            Ok(connection)
+        };
+        let connection = open().with_context(|| format!("failed to open the history `{shown}`"))?;
+        Ok(Self { connection, file })
+    }
+
+    /// The database, for messages.
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+}
+
+/// Refuses what is no database, and one from a newer version, from the first bytes of the file:
+/// opening it would already write beside it.
+fn refuse(file: &Path, known: u32) -> anyhow::Result<()> {
+    let shown = file.display();
+    match std::fs::metadata(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Ok(data) if data.is_file() => {}
+        Ok(_) => return Err(Misuse::new(format!("the history `{shown}` is no file")).into()),
+        Err(error) => {
+            return Err(anyhow!(error).context(format!("failed to read the history `{shown}`")));
+        }
+    }
+    let mut head = Vec::new();
+    std::fs::File::open(file)
+        .and_then(|file| file.take(100).read_to_end(&mut head))
+        .with_context(|| format!("failed to read the history `{shown}`"))?;
+    if head.is_empty() {
+        return Ok(());
+    }
+    // https://www.sqlite.org/fileformat.html, section 1.3: the user version is at byte 60.
+    let version = head.get(60..64).and_then(|bytes| bytes.try_into().ok());
+    let (true, Some(version)) = (head.starts_with(b"SQLite format 3\0"), version) else {
+        return Err(Misuse::new(format!("`{shown}` is no history of kelvin"))
+            .help("move it away; the next check makes a new one")
+            .into());
+    };
+    match u32::from_be_bytes(version) {
+        version if version > known => Err(newer(version, known, &shown.to_string())),
+        _ => Ok(()),
+    }
+}
+
+fn newer(version: u32, known: u32, shown: &str) -> anyhow::Error {
+    Misuse::new(format!(
+        "the history `{shown}` was written by a newer kelvin (version {version}, this one knows up \
+         to {known}) and is left as it is"
+    ))
+    .help("update kelvin, or move the file away to begin a new history")
+    .into()
+}
+
+#[cfg(test)]
+mod tests;

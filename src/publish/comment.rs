@@ -6,16 +6,18 @@
 //! first lines always stay, and a line says what is left out and where it is.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use similar::TextDiff;
 
-use super::{Excerpt, Publication};
+use super::{Context, Excerpt, Publication};
 use crate::baseline::compare::Change;
 use crate::gate::Judgement;
 use crate::gate::judgement::{CaseChange, prose};
 use crate::gate::policy::{Attention, Effect};
+use crate::gate::queries;
 use crate::gate::verdict::{MetricVerdict, Word};
-use crate::report::safe;
+use crate::report::{Report, safe};
 
 /// How long lists may be.
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +46,28 @@ pub(super) struct Section {
     text: String,
 }
 
+/// The longest comment, in bytes: GitHub refuses 65,536 characters.
+const BYTES: usize = 60_000;
+/// The first lines are at most so many bytes long, whatever others wrote into them.
+const HEAD: usize = 1_650;
+
 /// The comment, at most so many bytes long; below 2,000 it may be longer.
 pub(crate) fn render(publication: &Publication<'_>, budget: usize) -> String {
     fit(sections(publication, OF_A_COMMENT), budget)
+}
+
+/// The same page where there is no workflow to speak of: `gate.md`, `kelvin compare`.
+pub(crate) fn alone(report: &Report, judgement: &Judgement, out: &Path) -> String {
+    let publication = Publication {
+        report,
+        judgement: Some(judgement),
+        context: &Context::default(),
+        out,
+        folder: "",
+        excerpts: &[],
+        warnings: &[],
+    };
+    render(&publication, BYTES)
 }
 
 /// Joins sections, leaving out as many as it takes.
@@ -55,7 +76,7 @@ pub(super) fn fit(mut sections: Vec<Section>, budget: usize) -> String {
     let length = |sections: &[Section]| {
         sections
             .iter()
-            .map(|section| section.text.len() + 1)
+            .map(|section| section.text.trim_end().len() + 2)
             .sum::<usize>()
     };
     let mut left_out = Vec::new();
@@ -104,6 +125,9 @@ pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Secti
             "the metrics",
             metrics(publication, judgement, lists.metrics),
         ));
+        sections.push(section(4, "further reasons", reasons(judgement)));
+        let queries = judgement.retrieval.as_ref().map(queries::markdown);
+        sections.push(section(7, "the queries", queries.unwrap_or_default()));
         sections.push(section(7, "the cases", cases(judgement, lists.cases)));
         for excerpt in publication.excerpts.iter().take(lists.excerpts) {
             sections.push(section(
@@ -112,7 +136,6 @@ pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Secti
                 difference(publication, excerpt),
             ));
         }
-        sections.push(section(4, "further reasons", reasons(judgement)));
         sections.push(section(5, "what else differs", differences(judgement)));
     } else {
         sections.push(section(
@@ -121,6 +144,7 @@ pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Secti
             figures(publication, lists.metrics),
         ));
     }
+    sections.push(section(1, "who may post", unposted(publication)));
     sections.push(section(6, "notices", notices(publication, lists.notices)));
     sections.push(section(2, "how to reproduce it", reproduce(publication)));
     sections.push(section(3, "the baseline and the cost", foot(publication)));
@@ -128,8 +152,18 @@ pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Secti
     sections
 }
 
-/// The verdict with its reason in one line, and what to do in the next.
+/// The first lines, with names and the reason cut as far as it takes.
 fn head(publication: &Publication<'_>) -> String {
+    const COLUMNS: [usize; 4] = [400, 120, 60, 20];
+    COLUMNS
+        .iter()
+        .map(|columns| verdict(publication, *columns))
+        .find(|head| head.len() <= HEAD)
+        .unwrap_or_else(|| verdict(publication, 10))
+}
+
+/// The verdict with its reason in one line, and what to do in the next.
+fn verdict(publication: &Publication<'_>, columns: usize) -> String {
     let Some(judgement) = publication.judgement else {
         return "### Kelvin: measured\n\nNothing was compared in this run.\n".to_owned();
     };
@@ -148,15 +182,15 @@ fn head(publication: &Publication<'_>) -> String {
     };
     let name = match publication.context.configuration.as_str() {
         "" | "kelvin" => String::new(),
-        name => format!(" ({})", safe::markdown(name, 40)),
+        name => format!(" ({})", safe::markdown(name, columns.min(40))),
     };
     let reason = match verdict.reasons.first() {
-        Some(reason) => prose(&reason.text),
-        None => calm(judgement),
+        Some(reason) if reason.effect.is_some() => prose(&safe::cut(&reason.text, columns)),
+        _ => calm(judgement),
     };
     format!(
         "### {mark} Kelvin{name}: {word}\n\n**{reason}**\n\n{}\n",
-        advice(judgement)
+        advice(publication, judgement, columns.min(60))
     )
 }
 
@@ -175,19 +209,24 @@ fn calm(judgement: &Judgement) -> String {
 }
 
 /// What a reader does next.
-fn advice(judgement: &Judgement) -> String {
+fn advice(publication: &Publication<'_>, judgement: &Judgement, columns: usize) -> String {
     let worst = judgement
         .cases
         .iter()
         .find(|case| matches!(case.change, Change::Regression | Change::Loss));
     let look = |case: &CaseChange| {
-        let variant = case.flipped.first().and_then(|text| text.split(' ').next());
+        let shown = publication
+            .excerpts
+            .iter()
+            .find(|shown| shown.case == case.case);
+        let first = || case.flipped.first().and_then(|text| text.split(' ').next());
+        let variant = shown.map(|shown| shown.variant.as_str()).or_else(first);
         let variant = variant.map_or_else(String::new, |variant| {
-            format!(", variant {}", safe::code(variant, 60))
+            format!(", variant {}", safe::code(variant, columns))
         });
         format!(
             "Look first at case {}{variant}.",
-            safe::code(&case.case, 60)
+            safe::code(&case.case, columns)
         )
     };
     match (judgement.verdict.verdict, worst) {
@@ -373,14 +412,38 @@ fn difference(publication: &Publication<'_>, excerpt: &Excerpt) -> String {
     )
 }
 
-/// A name within HTML.
+/// How many lines a reader of the difference between two texts has to look at.
+pub(crate) fn changed_lines(before: &str, after: &str) -> usize {
+    let changed = |change: &similar::Change<&str>| change.tag() != similar::ChangeTag::Equal;
+    TextDiff::from_lines(before, after)
+        .iter_all_changes()
+        .filter(changed)
+        .count()
+}
+
+/// A name within HTML, where a backslash would be shown: entities instead.
 fn html(text: &str) -> String {
-    safe::markdown(text, 60)
+    let escaped = safe::markdown(text, 60);
+    let mut shown = String::with_capacity(escaped.len());
+    let mut rest = escaped.chars();
+    while let Some(c) = rest.next() {
+        match (c, rest.as_str().chars().next()) {
+            ('\\', Some(next)) => {
+                let _ = write!(shown, "&#{};", u32::from(next));
+                rest.next();
+            }
+            _ => shown.push(c),
+        }
+    }
+    shown
 }
 
 fn reasons(judgement: &Judgement) -> String {
     let mut page = String::new();
-    for reason in judgement.verdict.reasons.iter().skip(1).take(20) {
+    // The first one stands above, unless it does nothing.
+    let first = judgement.verdict.reasons.first();
+    let shown = usize::from(first.is_some_and(|reason| reason.effect.is_some()));
+    for reason in judgement.verdict.reasons.iter().skip(shown).take(20) {
         let mark = match reason.effect {
             Some(Effect::Fail) => "❌",
             Some(Effect::Warn) => "⚠️",
@@ -433,6 +496,22 @@ fn notices(publication: &Publication<'_>, most: usize) -> String {
     page
 }
 
+/// Why there is no comment, where the run may not write one.
+fn unposted(publication: &Publication<'_>) -> String {
+    let context = publication.context;
+    if !context.read_only || context.pull_request.is_none() {
+        return String::new();
+    }
+    let who = match context.is_fork {
+        true => "a run of a fork",
+        false => "a run with this token",
+    };
+    format!(
+        "> GitHub does not let {who} comment. The verdict counts all the same; a workflow with \
+         `org/kelvin-action/post@v1` posts this page.\n"
+    )
+}
+
 fn reproduce(publication: &Publication<'_>) -> String {
     let Some(judgement) = publication.judgement else {
         return String::new();
@@ -483,6 +562,12 @@ fn foot(publication: &Publication<'_>) -> String {
             ", {} of them to look again at doubtful cases",
             judgement.reruns
         );
+    }
+    let of_the_base = publication
+        .judgement
+        .and_then(|judgement| judgement.base_invocations);
+    if let Some(base) = of_the_base {
+        let _ = write!(calls, "; the base took {base} invocations");
     }
     parts.push(calls);
     if let Some(url) = publication.context.run_url() {

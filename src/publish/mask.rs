@@ -72,6 +72,7 @@ impl Masker {
                     .map(str::to_owned),
             );
             secrets.push(secret.to_owned());
+            secrets.extend(quoted(secret));
             secrets.push(base64(secret.as_bytes()));
             secrets.push(base64(format!("x-access-token:{secret}").as_bytes()));
         }
@@ -85,18 +86,31 @@ impl Masker {
         self.secrets.iter().map(String::as_str)
     }
 
-    /// A text without its secrets.
+    /// A text without its secrets. Secrets that overlap go together, so that no end of one is left.
     pub(crate) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut text = Cow::Borrowed(text);
-        for secret in &self.secrets {
-            if text.contains(secret.as_str()) {
-                text = Cow::Owned(text.replace(secret.as_str(), HIDDEN));
+        let known = self.secrets.iter().flat_map(|secret| {
+            text.match_indices(secret.as_str())
+                .map(|(at, found)| (at, at + found.len()))
+        });
+        let told = PATTERNS
+            .find_iter(text)
+            .map(|found| (found.start(), found.end()));
+        let mut spans: Vec<(usize, usize)> = known.chain(told).collect();
+        if spans.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        spans.sort_unstable();
+        let mut masked = String::with_capacity(text.len());
+        let mut done = 0;
+        for (start, end) in spans {
+            if start >= done {
+                masked.push_str(&text[done..start]);
+                masked.push_str(HIDDEN);
             }
+            done = done.max(end);
         }
-        if PATTERNS.is_match(&text) {
-            text = Cow::Owned(PATTERNS.replace_all(&text, HIDDEN).into_owned());
-        }
-        text
+        masked.push_str(&text[done..]);
+        Cow::Owned(masked)
     }
 
     /// A value without secrets in any of its texts. Names of fields stay: they are ours, or those of
@@ -123,6 +137,23 @@ impl Masker {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
+}
+
+/// A secret as it stands within a text of JSON, in both usual ways to write one, where that differs.
+fn quoted(secret: &str) -> Vec<String> {
+    let json = Value::from(secret).to_string();
+    let json = json[1..json.len() - 1].to_owned();
+    let ascii = json
+        .encode_utf16()
+        .map(|unit| match u8::try_from(unit) {
+            Ok(byte) if byte.is_ascii() => char::from(byte).to_string(),
+            _ => format!("\\u{unit:04x}"),
+        })
+        .collect();
+    let mut forms = vec![json, ascii];
+    forms.dedup();
+    forms.retain(|form| form != secret);
+    forms
 }
 
 /// Standard base64 (RFC 4648), without the padding: a secret may stand inside a longer text.
@@ -172,6 +203,27 @@ mod tests {
     fn a_secret_within_a_longer_one_leaves_nothing_of_it() {
         let masker = masker(&[("A_TOKEN", "abcdefgh"), ("B_TOKEN", "abcdefgh-ijklmnop")]);
         assert_eq!(masker.text("x abcdefgh-ijklmnop abcdefgh y"), "x *** *** y");
+    }
+
+    #[test]
+    fn of_secrets_that_overlap_neither_end_is_left() {
+        let masker = masker(&[("A_TOKEN", "abcd-efgh-ijkl"), ("B_TOKEN", "ijkl-mnop-qrst")]);
+        assert_eq!(masker.text("x abcd-efgh-ijkl-mnop-qrst y"), "x *** y");
+        assert_eq!(masker.text("Bearer ijkl-mnop-qrst-uvwx y"), "*** y");
+    }
+
+    #[test]
+    fn a_secret_is_hidden_where_a_text_holds_it_as_json() {
+        let secret = "pass\"wörd\\42";
+        let masker = masker(&[("DB_PASSWORD", secret)]);
+        for shown in ["pass\\\"wörd\\\\42", "pass\\\"w\\u00f6rd\\\\42", secret] {
+            assert_eq!(
+                masker.text(&format!("{{\"p\":\"{shown}\"}}")),
+                "{\"p\":\"***\"}"
+            );
+        }
+        let key = self::masker(&[("APP_KEY", "line one\nline two")]);
+        assert_eq!(key.text("k: line one\\nline two"), "k: ***");
     }
 
     #[test]

@@ -4,8 +4,10 @@
 //! loses the verdict.
 
 pub(crate) mod annotations;
+pub(crate) mod bundle;
 pub(crate) mod commands;
 pub(crate) mod comment;
+pub(crate) mod deliver;
 pub(crate) mod event;
 pub(crate) mod mask;
 pub(crate) mod outputs;
@@ -13,6 +15,9 @@ pub(crate) mod post;
 pub(crate) mod summary;
 
 use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::gate::Judgement;
 use crate::report::Report;
@@ -37,7 +42,8 @@ pub(crate) struct Publication<'a> {
 }
 
 /// A variant that got worse, with the texts it was made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Excerpt {
     /// The case.
     pub(crate) case: String,

@@ -265,3 +265,14 @@ pub(crate) struct Claim {
 pub(crate) fn heed_signals() -> anyhow::Result<()> {
     signal::Interrupt::of_process().map(|_| ())
 }
+
+/// Sleeps, but not past a signal that asks to stop. Whether it slept to the end.
+pub(crate) fn rest(time: std::time::Duration) -> bool {
+    match signal::Interrupt::of_process() {
+        Ok(interrupt) => interrupt.sleep(time),
+        Err(_) => {
+            std::thread::sleep(time);
+            true
+        }
+    }
+}

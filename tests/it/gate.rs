@@ -392,3 +392,54 @@ fn an_unreachable_remote_is_a_reason_and_no_failure() {
             .contains("no git repository")
     );
 }
+
+#[test]
+fn a_change_that_edits_its_own_gate_is_told_so_first_and_judged_by_its_own_rules() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    let said = project.kelvin(&["gate"]).expect(0);
+    assert!(
+        !said.stdout.contains("this change edits"),
+        "{}",
+        said.stdout
+    );
+    branch(&project, "lenient", CONSTANT);
+    project.config("gate: {max_drop: 1.5}\nbaseline: {max_age_days: 30}\n");
+    commit(&project, "lenient");
+    let said = project.kelvin(&["gate"]).expect(0);
+    let judgement = verdict(&project, &said);
+    let reasons: Vec<&str> = judgement["reasons"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|reason| reason["text"].as_str())
+        .collect();
+    assert_eq!(
+        reasons[..2],
+        [
+            "this change edits the baseline: max_age_days 90 → 30",
+            "this change edits the gate: max_drop 0.05 → 1.5"
+        ]
+    );
+    let page = project.read("kelvin/gate.md");
+    let second = page.lines().nth(2).expect("the line below the headline");
+    assert!(second.contains("this change edits the baseline"), "{page}");
+    assert!(
+        said.stdout.contains("max_drop 0.05 → 1.5"),
+        "{}",
+        said.stdout
+    );
+    // Options of the command line are no edits of the change.
+    project.config("");
+    let said = project.kelvin(&["gate", "--max-drop", "1.5"]).expect(0);
+    assert!(
+        !said.stdout.contains("this change edits"),
+        "{}",
+        said.stdout
+    );
+    // Turning the baseline off is an edit like any other.
+    project.config("baseline: {from: 'off'}\n");
+    let said = project.kelvin(&["gate"]).expect(0);
+    assert!(said.stdout.contains("from auto → off"), "{}", said.stdout);
+}

@@ -12,6 +12,9 @@ mod disk;
 /// Failures, signals and runs that were cut off.
 mod stopped;
 
+/// `kelvin ci` on recorded events.
+mod ci;
+
 /// A GitHub on loopback.
 mod github;
 
@@ -24,8 +27,14 @@ mod repository;
 /// The gate on real repositories.
 mod gate;
 
+/// The local history, and what can be compared.
+mod history;
+
 /// Owners, work trees and environments that a repository may have.
 mod workspace;
+
+/// Transports, partial clones and history that was rewritten.
+mod transport;
 
 /// Defects of the peer that no other file shows absent.
 mod peer;
@@ -41,3 +50,9 @@ mod shards;
 
 /// The command line: exit codes, formats, messages.
 mod command_line;
+
+/// The sample workflow under `act`.
+mod act;
+
+/// The image of the container action.
+mod container;

@@ -10,7 +10,7 @@ use crate::repository::{bare, branch, checkout, commit, git, pushed, save, serve
 
 /// Gives a folder and all in it to the user that GitHub's runner is. False where this test may not.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn give_away(folder: &Path) -> bool {
+pub(crate) fn give_away(folder: &Path) -> bool {
     fn all(path: &Path) -> std::io::Result<()> {
         std::os::unix::fs::lchown(path, Some(1001), Some(127))?;
         if path.is_dir() && !path.is_symlink() {

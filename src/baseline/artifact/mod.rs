@@ -5,32 +5,29 @@
 //! and which workflow it was.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
 use git2::Oid;
 
 use super::commit::{self, Distances};
 use super::tree::MAX_BYTES;
-use crate::github::{self, Archive, Artifact, Client};
+use crate::github::{self, Archive, Artifact, Client, REPORT_FILE};
 use crate::report::{self, Report};
 
-/// The report in the archive.
-pub(crate) const FILE: &str = "report.json";
 /// How many artifacts are looked into before giving up.
 const MOST: usize = 5;
 
 /// Where artifacts are, and which of them may be believed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Artifacts<'a> {
+#[derive(Clone, Debug)]
+pub(crate) struct Artifacts {
     /// The client of the repository.
-    pub(crate) client: &'a Client,
-    /// The name of the artifact, one of each configuration.
-    pub(crate) name: &'a str,
+    pub(crate) client: Arc<Client>,
     /// The branch whose pushes save reports, without `refs/heads/`.
-    pub(crate) branch: &'a str,
+    pub(crate) branch: String,
     /// The file of the workflow, e.g. `.github/workflows/kelvin.yml`; none where it is not known, so
     /// that any workflow of the repository counts.
-    pub(crate) workflow: Option<&'a str>,
+    pub(crate) workflow: Option<String>,
 }
 
 /// A report, and what it is of.
@@ -45,15 +42,16 @@ pub(super) struct Kept {
 
 /// Finds the report of the nearest of these commits, or says why none serves.
 pub(super) fn find(
-    artifacts: &Artifacts<'_>,
+    artifacts: &Artifacts,
+    name: &str,
     ancestors: &Distances,
     fresh: &dyn Fn(Oid) -> Result<(), String>,
 ) -> anyhow::Result<Kept> {
     let all = artifacts
         .client
-        .artifacts(artifacts.name)
+        .artifacts(name)
         .map_err(|error| anyhow::anyhow!("{error}"))?;
-    ensure!(!all.is_empty(), "there is no artifact `{}`", artifacts.name);
+    ensure!(!all.is_empty(), "there is no artifact `{name}`");
     let distances: BTreeMap<Oid, usize> = ancestors.iter().copied().collect();
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let mut usable = Vec::new();
@@ -83,7 +81,7 @@ pub(super) fn find(
                     report,
                     commit,
                     behind,
-                    place: format!("{} of run {run}", artifacts.name),
+                    place: format!("{name} of run {run}"),
                 });
             }
             Err(error) => {
@@ -104,9 +102,8 @@ pub(super) fn find(
         })
         .collect();
     bail!(
-        "none of the {} artifacts `{}` serves: {}",
+        "none of the {} artifacts `{name}` serves: {}",
         all.len(),
-        artifacts.name,
         reasons.join("; ")
     )
 }
@@ -114,7 +111,7 @@ pub(super) fn find(
 /// What the list itself tells of an artifact: its commit and how far that is, or why it is passed
 /// over.
 fn check(
-    artifacts: &Artifacts<'_>,
+    artifacts: &Artifacts,
     artifact: &Artifact,
     distances: &BTreeMap<Oid, usize>,
 ) -> Result<(Oid, usize), String> {
@@ -124,7 +121,7 @@ fn check(
     if !known {
         return Err("it comes from a fork".to_owned());
     }
-    if origin.head_branch.as_deref() != Some(artifacts.branch) {
+    if origin.head_branch.as_deref() != Some(&*artifacts.branch) {
         return Err(format!("it is not of the branch `{}`", artifacts.branch));
     }
     if artifact.expired {
@@ -145,13 +142,13 @@ fn check(
 }
 
 /// Asks for the run and reads the report out of the archive.
-fn read(artifacts: &Artifacts<'_>, artifact: &Artifact) -> anyhow::Result<(Report, u64)> {
-    let client = artifacts.client;
+fn read(artifacts: &Artifacts, artifact: &Artifact) -> anyhow::Result<(Report, u64)> {
+    let client = &artifacts.client;
     let origin = artifact.workflow_run.as_ref().context("it has no run")?;
     let id = origin.id.context("its run has no number")?;
     let run = client.run(id).map_err(|error| anyhow::anyhow!("{error}"))?;
     ensure!(run.event == "push", "its run was not started by a push");
-    if let Some(workflow) = artifacts.workflow {
+    if let Some(workflow) = &artifacts.workflow {
         ensure!(
             run.workflow() == workflow,
             "its run is of another workflow than `{workflow}`"
@@ -165,16 +162,16 @@ fn read(artifacts: &Artifacts<'_>, artifact: &Artifact) -> anyhow::Result<(Repor
     );
     ensure!(
         Some(&run.head_sha) == origin.head_sha.as_ref()
-            && run.head_branch.as_deref() == Some(artifacts.branch),
+            && run.head_branch.as_deref() == Some(&*artifacts.branch),
         "its run is not of the commit and branch that it says"
     );
     let bytes = client
         .download(artifact.id, github::MOST_BYTES)
         .map_err(|error| anyhow::anyhow!("{error}"))?;
     let report = Archive::open(&bytes)?
-        .read(FILE, MAX_BYTES)?
-        .with_context(|| format!("it has no `{FILE}`"))?;
-    let report = report::json::read(&report).with_context(|| format!("its `{FILE}`"))?;
+        .read(REPORT_FILE, MAX_BYTES)?
+        .with_context(|| format!("it has no `{REPORT_FILE}`"))?;
+    let report = report::json::read(&report).with_context(|| format!("its `{REPORT_FILE}`"))?;
     if let Some(commit) = &report.run.session.commit {
         ensure!(
             *commit == run.head_sha,
@@ -186,3 +183,6 @@ fn read(artifacts: &Artifacts<'_>, artifact: &Artifact) -> anyhow::Result<(Repor
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod search_tests;

@@ -20,7 +20,7 @@ fn packed(commit: Oid, seed: u64) -> Vec<u8> {
     report.run.seed = seed;
     let mut text = Vec::new();
     report::json::write(&mut text, &report).expect("written");
-    archive::zip(&[("report.html", b"<p>"), (FILE, &text)])
+    archive::zip(&[("report.html", b"<p>"), (REPORT_FILE, &text)])
 }
 
 /// Adds a run of a push and its artifact; gives both numbers.
@@ -36,13 +36,12 @@ fn saved(server: &Server, digit: u8, seed: u64) -> (u64, u64) {
 fn look(server: &Server) -> anyhow::Result<Kept> {
     let (client, _) = client(server, TOKEN);
     let artifacts = Artifacts {
-        client: &client,
-        name: NAME,
-        branch: "main",
-        workflow: Some(WORKFLOW),
+        client: Arc::new(client),
+        branch: "main".to_owned(),
+        workflow: Some(WORKFLOW.to_owned()),
     };
     let ancestors = vec![(oid(b'a'), 0), (oid(b'b'), 1), (oid(b'c'), 2)];
-    find(&artifacts, &ancestors, &|_| Ok(()))
+    find(&artifacts, NAME, &ancestors, &|_| Ok(()))
 }
 
 fn why(server: &Server) -> String {
@@ -119,7 +118,8 @@ fn an_artifact_that_does_not_say_where_it_is_from_is_not_ours() {
 
 #[test]
 fn only_a_push_of_this_workflow_to_the_base_branch_counts() {
-    let changes: [(fn(&mut crate::github::fake::Run), &str); 4] = [
+    type Change = fn(&mut crate::github::fake::Run);
+    let changes: [(Change, &str); 4] = [
         (|run| run.event = "pull_request", "not started by a push"),
         (
             |run| run.event = "pull_request_target",
@@ -173,14 +173,14 @@ fn poisoned_archives_are_refused_and_the_next_report_serves() {
             archive::zip(&[("other.json", b"{}")]),
             "it has no `report.json`",
         ),
-        (archive::zip(&[(FILE, b"[]")]), "report.json"),
-        (archive::zip(&[(FILE, b"\xff\xfe")]), "report.json"),
+        (archive::zip(&[(REPORT_FILE, b"[]")]), "report.json"),
+        (archive::zip(&[(REPORT_FILE, b"\xff\xfe")]), "report.json"),
         (
-            archive::zip(&[(FILE, b"{}"), ("../../x", b"x")]),
+            archive::zip(&[(REPORT_FILE, b"{}"), ("../../x", b"x")]),
             "leads out of it",
         ),
         (
-            archive::bomb(FILE, 100 * 1024 * 1024),
+            archive::bomb(REPORT_FILE, 100 * 1024 * 1024),
             "times larger than packed",
         ),
         (packed(oid(b'd'), 1), "of another commit than its run"),
@@ -227,13 +227,12 @@ fn a_report_that_is_too_old_does_not_serve() {
     saved(&server, b'a', 1);
     let (client, _) = client(&server, TOKEN);
     let artifacts = Artifacts {
-        client: &client,
-        name: NAME,
-        branch: "main",
+        client: Arc::new(client),
+        branch: "main".to_owned(),
         workflow: None,
     };
     let old = |_| Err("it is over 90 days old".to_owned());
-    let error = find(&artifacts, &vec![(oid(b'a'), 0)], &old).expect_err("too old");
+    let error = find(&artifacts, NAME, &vec![(oid(b'a'), 0)], &old).expect_err("too old");
     assert!(error.to_string().contains("over 90 days old"));
 }
 

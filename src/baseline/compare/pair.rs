@@ -142,18 +142,19 @@ fn case<'a>(
     }
 }
 
-/// A case without cells stands for as many samples as both sides took of it.
+/// A case that has no cells on a side stands for as many samples as both sides took of it.
 fn samples(base: &CaseValue, head: &CaseValue) -> usize {
-    if base.cells.is_empty() && head.cells.is_empty() {
+    if base.cells.is_empty() || head.cells.is_empty() {
         base.n.min(head.n).max(1)
     } else {
         1
     }
 }
 
-/// The cells of the base, each with its counterpart; and how many of either side have none.
+/// The cells of the base, each with its counterpart; and how many of either side have none. Where a
+/// side has no cells, as in the report of another tool, the case is its own cell.
 fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, usize) {
-    if base.cells.is_empty() && head.cells.is_empty() {
+    if base.cells.is_empty() || head.cells.is_empty() {
         let itself = CellPair {
             variant: None,
             base: repeats(base),

@@ -4,6 +4,8 @@ use serde_json::Value;
 
 use super::{Answer, Finding, JOB, Right, Rights, STEP, Surroundings};
 use crate::file;
+use crate::publish::Context;
+use crate::publish::event::{Variables, context};
 
 /// The events that say where a change begins, or that need no base.
 const EVENTS: [&str; 7] = [
@@ -19,8 +21,12 @@ const EVENTS: [&str; 7] = [
 const TRIGGERS: &str = "on: { pull_request: {}, push: { branches: [main] }, merge_group: {}, \
                         workflow_dispatch: {} }";
 
-/// Looks at the event; its payload, where it can be read.
-pub(super) fn event(around: &Surroundings, findings: &mut Vec<Finding>) -> Option<Value> {
+/// Looks at the event; its payload and where the run happens, where that can be read.
+pub(super) fn event(
+    around: &Surroundings,
+    variables: &Variables<'_>,
+    findings: &mut Vec<Finding>,
+) -> Option<(Value, Context)> {
     let (Some(name), Some(path)) = (&around.event, &around.payload) else {
         findings.push(if around.on_github {
             Finding::missing(
@@ -53,11 +59,13 @@ pub(super) fn event(around: &Surroundings, findings: &mut Vec<Finding>) -> Optio
             return None;
         }
     };
-    findings.push(judged(name, &payload));
-    Some(payload)
+    let context = context(name, &payload, variables);
+    findings.push(judged(&context, &payload));
+    Some((payload, context))
 }
 
-fn judged(name: &str, payload: &Value) -> Finding {
+fn judged(context: &Context, payload: &Value) -> Finding {
+    let name = context.event.as_str();
     if !EVENTS.contains(&name) {
         return Finding::warn(
             "event",
@@ -75,13 +83,9 @@ fn judged(name: &str, payload: &Value) -> Finding {
             format!("the payload of `{name}` names no pull request; is it of another event?"),
         );
     }
-    if name == "pull_request_target" && is_fork(payload) {
-        return Finding::missing(
-            "event",
-            "`pull_request_target` on a fork: its code would run with the secrets of this \
-             repository, so it is not run",
-        )
-        .add("the workflow, at its top", "on: { pull_request: {} }");
+    if let Some(why) = context.refusal() {
+        return Finding::missing("event", why)
+            .add("the workflow, at its top", "on: { pull_request: {} }");
     }
     let what = match payload
         .pointer("/pull_request/base/ref")
@@ -93,22 +97,10 @@ fn judged(name: &str, payload: &Value) -> Finding {
     Finding::ok("event", what)
 }
 
-/// The number of the pull request.
-pub(super) fn number(payload: &Value) -> Option<u64> {
-    payload.pointer("/pull_request/number")?.as_u64()
-}
-
-/// Whether a pull request comes from another repository.
-fn is_fork(payload: &Value) -> bool {
-    let name = |pointer| payload.pointer(pointer).and_then(Value::as_str);
-    payload.pointer("/pull_request").is_some()
-        && name("/pull_request/head/repo/full_name") != name("/repository/full_name")
-}
-
 /// Looks at the token and, where GitHub can be asked, at its permissions.
 pub(super) fn token(
     around: &Surroundings,
-    payload: Option<&Value>,
+    context: Option<&Context>,
     rights: Option<&Rights<'_>>,
     findings: &mut Vec<Finding>,
 ) {
@@ -128,12 +120,12 @@ pub(super) fn token(
         return;
     }
     findings.push(Finding::ok("token", "there is one"));
-    if payload.is_some_and(is_fork) {
+    if context.is_some_and(|context| context.read_only) {
         findings.push(
             Finding::warn(
                 "permissions",
-                "the pull request comes from a fork: its token can only read and has no secrets, \
-                 whatever `permissions:` says; the second workflow posts for it",
+                "a pull request of a fork or of Dependabot: its token can only read and has no \
+                 secrets, whatever `permissions:` says; a second workflow posts for it",
             )
             .add(
                 "a workflow of its own",
@@ -215,10 +207,23 @@ mod tests {
         }
     }
 
+    fn context_of(event: &str, payload: &Value) -> Context {
+        context(event, payload, &|name| {
+            (name == "GITHUB_REPOSITORY").then(|| "org/tool".to_owned())
+        })
+    }
+
     fn asked(event: &str, payload: &Value, rights: &Rights<'_>) -> Finding {
         let mut findings = Vec::new();
-        token(&around(event), Some(payload), Some(rights), &mut findings);
+        let context = context_of(event, payload);
+        token(&around(event), Some(&context), Some(rights), &mut findings);
         findings.pop().expect("the permissions come last")
+    }
+
+    fn request(head: &Value, author: &str) -> Value {
+        json!({ "pull_request": {
+            "head": { "sha": "a", "repo": head }, "user": { "login": author },
+        } })
     }
 
     #[test]
@@ -242,42 +247,49 @@ mod tests {
 
     #[test]
     fn what_only_use_can_tell_is_no_reason_to_stop() {
-        let found = asked("pull_request", &json!({}), &|right| match right.write {
-            true => Answer::Unknown,
-            false => Answer::Granted,
-        });
+        let found = asked(
+            "pull_request",
+            &request(&json!({ "full_name": "org/tool" }), "ann"),
+            &|right| match right.write {
+                true => Answer::Unknown,
+                false => Answer::Granted,
+            },
+        );
         assert_eq!(found.status, Status::Ok);
         assert!(
             found.text.contains("`pull-requests: write`"),
             "{}",
             found.text
         );
-        let found = asked("pull_request", &json!({}), &|_| Answer::Granted);
+        let found = asked(
+            "pull_request",
+            &request(&json!({ "full_name": "org/tool" }), "ann"),
+            &|_| Answer::Granted,
+        );
         assert_eq!(found.text, "the token has what it needs");
     }
 
     #[test]
-    fn the_token_of_a_fork_is_not_asked_and_the_second_workflow_named() {
-        let fork = json!({
-            "pull_request": { "head": { "sha": "a", "repo": { "full_name": "eve/tool" } } },
-            "repository": { "full_name": "org/tool" },
-        });
-        let found = asked("pull_request", &fork, &|_| panic!("it is not asked"));
-        assert_eq!(found.status, Status::Warn);
-        assert!(
-            found
-                .add
-                .expect("lines")
-                .lines
-                .contains("kelvin-action/post@v1")
-        );
-        let target = judged("pull_request_target", &fork);
+    fn a_token_that_can_only_read_is_not_asked_and_the_second_workflow_named() {
+        let ours = json!({ "full_name": "org/tool" });
+        let fork = json!({ "full_name": "eve/tool" });
+        for (head, author) in [
+            (&fork, "eve"),
+            // A fork that was deleted since has no repository, and is still none of ours.
+            (&Value::Null, "eve"),
+            (&ours, "dependabot[bot]"),
+        ] {
+            let found = asked("pull_request", &request(head, author), &|_| {
+                panic!("it is not asked")
+            });
+            assert_eq!(found.status, Status::Warn);
+            let add = found.add.expect("lines");
+            assert!(add.lines.contains("kelvin-action/post@v1"));
+        }
+        let payload = request(&fork, "eve");
+        let target = judged(&context_of("pull_request_target", &payload), &payload);
         assert_eq!(target.status, Status::Missing);
-        // A fork that was deleted since has no repository, and is still none of ours.
-        let gone = json!({
-            "pull_request": { "head": { "sha": "a", "repo": null } },
-            "repository": { "full_name": "org/tool" },
-        });
-        assert!(is_fork(&gone));
+        let own = asked("pull_request", &request(&ours, "ann"), &|_| Answer::Granted);
+        assert_eq!(own.status, Status::Ok);
     }
 }

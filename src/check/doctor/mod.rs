@@ -13,6 +13,7 @@ use crate::baseline::{Hint, event};
 use crate::config::{Config, Overrides};
 use crate::exit::Exit;
 use crate::github::Client;
+use crate::publish::event::Variables;
 
 /// How something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -126,7 +127,6 @@ pub(crate) enum Answer {
 pub(crate) type Rights<'a> = dyn Fn(Right) -> Answer + 'a;
 
 /// What a person asks of the doctor.
-#[derive(Default)]
 pub(crate) struct DoctorRequest<'a> {
     /// Which configuration, and what the command line changes in it.
     pub(crate) overrides: Overrides,
@@ -134,6 +134,8 @@ pub(crate) struct DoctorRequest<'a> {
     pub(crate) out: Option<PathBuf>,
     /// What the environment says.
     pub(crate) surroundings: Surroundings,
+    /// The variables of the runner.
+    pub(crate) variables: &'a Variables<'a>,
     /// Asks GitHub; none where that is not possible.
     pub(crate) client: Option<&'a Client>,
 }
@@ -162,15 +164,18 @@ impl Diagnosis {
 pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     let around = &request.surroundings;
     let mut findings = Vec::new();
-    let payload = github::event(around, &mut findings);
-    let number = payload.as_ref().and_then(github::number);
+    let event = github::event(around, request.variables, &mut findings);
+    let context = event.as_ref().map(|(_, context)| context);
+    let number = context.and_then(|context| context.pull_request);
     let rights = request.client.map(|client| rights::of(client, number));
     let rights = rights.as_ref().map(|rights| rights as &Rights<'_>);
-    github::token(around, payload.as_ref(), rights, &mut findings);
-    let hint = match (&around.event, &payload) {
-        (Some(name), Some(payload)) => event::hint(name, payload),
-        _ => Hint::default(),
-    };
+    github::token(around, context, rights, &mut findings);
+    let hint = event
+        .as_ref()
+        .map_or_else(Hint::default, |(payload, context)| {
+            event::hint(&context.event, payload)
+        });
+    let place = (&hint, around.on_github);
     match Config::load(&request.overrides) {
         Ok(config) => {
             findings.push(Finding::ok(
@@ -178,7 +183,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
                 format!("`{}` is valid", config.file.display()),
             ));
             project::look(&config, request, &mut findings);
-            repository::look(&config.root, Some(&config), &hint, &mut findings);
+            repository::look(&config.root, Some(&config), place, &mut findings);
         }
         Err(error) => {
             findings.push(Finding::missing("config", format!("{error:#}")));
@@ -193,7 +198,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
             repository::look(
                 root.unwrap_or(std::path::Path::new(".")),
                 None,
-                &hint,
+                place,
                 &mut findings,
             );
         }

@@ -7,10 +7,17 @@ use crate::baseline::{self, Baseline, Hint, Remote, Repository, Search};
 use crate::check::configuration;
 use crate::config::{BaselineSource, Config};
 
+/// Makes a repository with a commit, or a commit in one.
+const BEGIN: &str = "git init && git add --all && git commit --message \"Begin\"";
 const DEEP: &str = "- uses: actions/checkout@v5\n  with: { fetch-depth: 0 }";
 
 /// Looks at all three; without a configuration at the first two.
-pub(super) fn look(root: &Path, config: Option<&Config>, hint: &Hint, findings: &mut Vec<Finding>) {
+pub(super) fn look(
+    root: &Path,
+    config: Option<&Config>,
+    (hint, on_github): (&Hint, bool),
+    findings: &mut Vec<Finding>,
+) {
     let repo = match baseline::open(root) {
         Ok(repo) => repo,
         Err(error) => {
@@ -21,14 +28,18 @@ pub(super) fn look(root: &Path, config: Option<&Config>, hint: &Hint, findings: 
                     "- run: git config --global --add safe.directory \"$GITHUB_WORKSPACE\"",
                 )
             } else {
+                let (to, lines) = match on_github {
+                    true => (
+                        "the workflow, as the first step",
+                        "- uses: actions/checkout@v5",
+                    ),
+                    false => ("the shell", BEGIN),
+                };
                 Finding::missing(
                     "checkout",
                     format!("{text}; without one there is no base to compare with"),
                 )
-                .add(
-                    "the workflow, as the first step",
-                    "- uses: actions/checkout@v5",
-                )
+                .add(to, lines)
             });
             return;
         }
@@ -53,10 +64,8 @@ fn checkout(repo: &Repository) -> Finding {
         .and_then(|head| head.peel_to_commit())
         .map(|commit| baseline::short(commit.id()));
     let Ok(commit) = commit else {
-        return Finding::missing("checkout", "the repository has no commit yet").add(
-            "the shell",
-            "git add --all && git commit --message \"Begin\"",
-        );
+        return Finding::missing("checkout", "the repository has no commit yet")
+            .add("the shell", BEGIN);
     };
     match repo.is_shallow() {
         true => Finding::ok(

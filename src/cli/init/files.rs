@@ -10,7 +10,7 @@ use crate::exit::Misuse;
 use crate::file;
 
 /// The lines that keep git from the output folder and the cache.
-const IGNORED: &[&str] = &["/kelvin/", "/.kelvin-cache/"];
+const IGNORED: &[&str] = &["/kelvin/", "/.kelvin-cache/", "/.kelvin/history.db*"];
 
 /// The place of everything that may be written.
 #[derive(Debug)]

@@ -136,11 +136,12 @@ pub(crate) struct RawRetrieval {
 pub(super) const EVIDENCE: [&str; 4] = ["run", "cases", "decision_field", "governing_types"];
 
 fn dependent() -> serde_json::Value {
-    let others = |key: &str| EVIDENCE.into_iter().filter(move |other| *other != key);
-    EVIDENCE
-        .into_iter()
-        .map(|key| (key.to_owned(), others(key).collect::<serde_json::Value>()))
-        .collect()
+    let others = |key: &str| -> serde_json::Value {
+        let others = EVIDENCE.into_iter().filter(|other| *other != key);
+        others.collect()
+    };
+    let entries = EVIDENCE.into_iter();
+    entries.map(|key| (key.to_owned(), others(key))).collect()
 }
 
 fn ks() -> Vec<usize> {

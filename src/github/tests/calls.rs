@@ -165,3 +165,33 @@ fn github_enterprise_server_has_its_api_below_a_prefix() {
             .all(|request| request.path.starts_with("/api/v3/"))
     );
 }
+
+#[test]
+fn the_pull_request_of_a_run_is_found_by_branch_repository_and_commit() {
+    let server = Server::start();
+    let run = server.state().add_run(HEAD);
+    let fork = "stranger/widgets".to_owned();
+    {
+        let mut state = server.state();
+        let found = state.runs.get_mut(&run).expect("there");
+        found.event = "pull_request";
+        found.head_branch = "feature".to_owned();
+        found.head_repository = (2002, fork.clone());
+        let mut theirs = state.pulls[&PULL].clone();
+        theirs.head_repository = fork;
+        state.pulls.insert(8, theirs);
+    }
+    let (client, _) = client(&server, TOKEN);
+    let of = |run: u64| {
+        let run = client.run(run).expect("there");
+        let found = client.pull_request_of(&run).expect("asked");
+        found.map(|request| request.number)
+    };
+    assert_eq!(of(run), Some(8), "not 7, whose branch has the same name");
+    server.state().pulls.get_mut(&8).expect("there").head_sha = "b".repeat(40);
+    assert_eq!(of(run), None, "the pull request has moved on");
+    let at = client
+        .pull_request_at("acme", "feature", HEAD)
+        .expect("asked");
+    assert_eq!(at.expect("there").number, PULL);
+}

@@ -27,7 +27,9 @@ pub(crate) fn client(server: &Server, token: &str) -> (Client, Arc<Mutex<Vec<Dur
 /// What the page about GitHub claims, the code does.
 #[test]
 fn the_documented_permissions_and_limits_are_those_of_the_code() {
-    use super::Surface::{Artifact, CheckRun, Comment, PullRequest, Repository, WorkflowRun};
+    use super::error::Surface::{
+        Artifact, CheckRun, Comment, PullRequest, Repository, WorkflowRun,
+    };
     let page = include_str!("../../../docs/github.md");
     for surface in [
         Comment,

@@ -3,8 +3,9 @@
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
+use super::super::error::Surface;
 use super::super::fake::{Fault, HEAD, PULL, REPOSITORY, Response, Server, TOKEN};
-use super::super::{Access, Client, Error, MOST_REQUESTS, Surface};
+use super::super::{Access, Client, Error, MOST_REQUESTS};
 use super::client;
 
 fn limited(status: u16, header: &str, value: &str) -> Fault {

@@ -118,3 +118,104 @@ fn notices(cases: &BTreeMap<String, CaseRecord>, ending: Ending) -> Vec<Notice> 
     }
     notices
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::ScorerSettings;
+    use crate::digest::Digest;
+    use crate::perturb::{Notes, Relation};
+    use crate::probe::{Sample, VariantRecord};
+    use crate::score;
+
+    fn answer(decision: &str) -> Sample {
+        Sample {
+            decision: Some(json!(decision)),
+            ..Sample::default()
+        }
+    }
+
+    /// Two repeats, of which the second one moves where it should not.
+    fn cases() -> BTreeMap<String, CaseRecord> {
+        let variant = VariantRecord {
+            id: "reorder-01".to_owned(),
+            kind: "reorder".to_owned(),
+            relation: Relation::Invariance,
+            unit_type: None,
+            input: Digest::of(b"variant"),
+            notes: Notes::default(),
+            samples: vec![answer("a"), answer("a")],
+        };
+        let case = CaseRecord {
+            file: "cases/one.md".to_owned(),
+            folder: "one".to_owned(),
+            input: Digest::of(b"case"),
+            units: Vec::new(),
+            baseline: vec![answer("a"), answer("b")],
+            replays: Vec::new(),
+            sigma: None,
+            variants: vec![variant],
+            invariance: None,
+            invariance_n: 0,
+            sensitivity: None,
+            sensitivity_n: 0,
+            failed: 0,
+            insufficient: false,
+            notices: Vec::new(),
+        };
+        BTreeMap::from([("one".to_owned(), case)])
+    }
+
+    fn settings<'a>(basis: &'a Basis, scorer: Option<&'a dyn Scorer>) -> Settings<'a> {
+        Settings {
+            governing_types: &[],
+            basis,
+            ending: Ending::Complete,
+            scorer,
+        }
+    }
+
+    #[test]
+    fn a_scorer_compares_the_decisions_anew_and_without_one_distances_stay() {
+        let basis = Basis {
+            cases: 1,
+            noise_floor: true,
+            ..Basis::default()
+        };
+        let scorer = score::of(&ScorerSettings::Exact);
+        let scored = recompute(cases(), &settings(&basis, Some(&*scorer)));
+        let case = &scored.cases["one"];
+        let distances: Vec<Option<f64>> = case.variants[0]
+            .samples
+            .iter()
+            .map(|sample| sample.distance)
+            .collect();
+        assert_eq!(distances, [Some(0.0), Some(1.0)]);
+        assert_eq!((case.invariance, case.sigma), (Some(0.5), Some(1.0)));
+        assert_eq!(scored.metrics["evidence.invariance"].value, Some(0.5));
+
+        let again = recompute(scored.cases.clone(), &settings(&basis, None));
+        assert_eq!(again.cases, scored.cases);
+        assert_eq!(again.metrics, scored.metrics);
+
+        let bare = recompute(cases(), &settings(&basis, None));
+        assert_eq!(bare.metrics["evidence.invariance"].value, None);
+    }
+
+    #[test]
+    fn an_empty_shard_and_a_run_that_was_stopped_say_why_there_is_no_figure() {
+        let basis = Basis::default();
+        let empty = recompute(BTreeMap::new(), &settings(&basis, None));
+        let reason = empty.metrics["evidence.invariance"].reason.as_deref();
+        assert_eq!(reason, Some("this shard has no cases"));
+        assert!(empty.notices.is_empty());
+        let stopped = Settings {
+            ending: Ending::Interrupted,
+            ..settings(&basis, None)
+        };
+        let stopped = recompute(cases(), &stopped);
+        assert_eq!(stopped.notices[0].code, Code::Interrupted);
+    }
+}

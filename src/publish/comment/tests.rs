@@ -1,1 +1,265 @@
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+use super::*;
+use crate::baseline::compare::{Measured, compare};
+use crate::gate::policy::Policy;
+use crate::gate::{Gate, Next};
+use crate::report::fixture;
+
+fn judged(base: &Report, head: &Report) -> Judgement {
+    let (old, new) = (Measured::from(base), Measured::from(head));
+    let comparison = compare(&old, &new);
+    let policy = Policy::default();
+    let mut gate = Gate::new(&policy, false, false, None);
+    let verdict = match gate.next(&comparison) {
+        Next::Verdict(verdict) => *verdict,
+        Next::Rerun(_) => gate.give_up(&comparison),
+    };
+    let mut judgement = Judgement::without_base(verdict, Vec::new());
+    judgement.cases = Judgement::cases(&comparison);
+    judgement
+}
+
+fn context() -> Context {
+    Context {
+        event: "pull_request".to_owned(),
+        repository: "acme/widgets".to_owned(),
+        server_url: "https://github.com".to_owned(),
+        run_id: "12".to_owned(),
+        configuration: "kelvin".to_owned(),
+        ..Context::default()
+    }
+}
+
+fn page(report: &Report, judgement: &Judgement, excerpts: &[Excerpt], budget: usize) -> String {
+    let context = context();
+    render(
+        &Publication {
+            report,
+            judgement: Some(judgement),
+            context: &context,
+            out: Path::new("kelvin"),
+            folder: "",
+            excerpts,
+            warnings: &[],
+        },
+        budget,
+    )
+}
+
+fn excerpt(judgement: &Judgement, text: &str) -> Excerpt {
+    let case = &judgement.cases[0];
+    let variant = case.flipped.first().and_then(|text| text.split(' ').next());
+    Excerpt {
+        case: case.case.clone(),
+        variant: variant.unwrap_or("reorder-01").to_owned(),
+        before: "## Rule\n\nHold.\n".to_owned(),
+        after: format!("## Rule\n\n{text}\n"),
+    }
+}
+
+/// Every fold is closed, and every tag is ours.
+fn is_whole(page: &str) {
+    const OURS: [&str; 6] = [
+        "<details>",
+        "<details open>",
+        "<summary>",
+        "</summary>",
+        "<sub>",
+        "</sub>",
+    ];
+    let mut open = 0_usize;
+    for event in Parser::new_ext(page, Options::ENABLE_TABLES) {
+        if let Event::Html(html) | Event::InlineHtml(html) = event {
+            open += html.matches("<details").count();
+            open -= html.matches("</details>").count();
+            let mut rest = html.replace("</details>", "");
+            for tag in OURS {
+                rest = rest.replace(tag, "");
+            }
+            assert!(!rest.contains('<'), "{html}");
+        }
+    }
+    assert_eq!(open, 0, "{page}");
+    // A fence that was cut would take in what follows.
+    let last = Parser::new(page).last().expect("a page");
+    assert!(!matches!(last, Event::End(TagEnd::CodeBlock)), "{page}");
+}
+
+#[test]
+fn a_regression_is_told_in_the_first_lines() {
+    let (base, head) = (fixture::good(), fixture::bad());
+    let judgement = judged(&base, &head);
+    assert!(!judgement.verdict.passed);
+    let page = page(&head, &judgement, &[excerpt(&judgement, "Go.")], 60_000);
+    is_whole(&page);
+    let mut lines = page.lines();
+    assert_eq!(lines.next(), Some("### ❌ Kelvin: regression"));
+    let reason = lines.nth(1).expect("a reason");
+    assert!(
+        reason.starts_with("**") && reason.contains("evidence"),
+        "{reason}"
+    );
+    assert!(
+        lines
+            .nth(1)
+            .expect("advice")
+            .starts_with("Look first at case")
+    );
+    assert!(page.contains("Reproduce: `kelvin gate --only"), "{page}");
+    assert!(page.contains("| +Go."), "{page}");
+}
+
+#[test]
+fn a_pass_says_that_there_is_nothing_to_do() {
+    let report = fixture::good();
+    let judgement = judged(&report, &report);
+    let page = page(&report, &judgement, &[], 60_000);
+    is_whole(&page);
+    assert!(
+        page.starts_with("### ✅ Kelvin: pass\n\n**None of 2 gated metrics"),
+        "{page}"
+    );
+    assert!(page.contains("\nNothing to do.\n"));
+}
+
+#[test]
+fn act_10_a_page_keeps_to_its_budget_and_sheds_whole_sections() {
+    let base = fixture::report(400, |_, kind, _| Some(f64::from(u8::from(kind == "swap"))));
+    let head = fixture::report(400, |case, _, _| Some(f64::from(u8::from(case % 2 == 0))));
+    let judgement = judged(&base, &head);
+    let excerpts = [excerpt(&judgement, &"Go. ".repeat(3_000))];
+    let mut lengths = Vec::new();
+    for budget in [2_000, 2_500, 3_000, 4_000, 6_000, 10_000, 20_000, 60_000] {
+        let page = page(&head, &judgement, &excerpts, budget);
+        assert!(page.len() <= budget, "{} of {budget}", page.len());
+        is_whole(&page);
+        assert!(page.starts_with("### ❌ Kelvin: regression\n\n**"));
+        let all = page.contains("The pipeline decided");
+        assert_eq!(page.contains("<sub>Left out for length: "), !all, "{page}");
+        lengths.push(page.len());
+    }
+    assert!(lengths.is_sorted(), "{lengths:?}");
+}
+
+#[test]
+fn act_11_nothing_that_others_wrote_can_act() {
+    for text in fixture::hostile::corpus() {
+        let head = fixture::hostile::hostile(&text);
+        let base = fixture::good();
+        let mut judgement = judged(&base, &head);
+        judgement.differences.push(text.clone());
+        for case in &mut judgement.cases {
+            case.case.clone_from(&text);
+            case.flipped = vec![text.clone()];
+        }
+        for reason in &mut judgement.verdict.reasons {
+            reason.text = format!("{text} fell, in case `{text}`");
+        }
+        let excerpt = Excerpt {
+            case: text.clone(),
+            variant: text.clone(),
+            before: text.clone(),
+            after: format!("{text}\n{text}x"),
+        };
+        let warnings = [text.clone()];
+        let context = Context {
+            configuration: text.clone(),
+            repository: "acme/widgets".to_owned(),
+            server_url: "https://github.com".to_owned(),
+            run_id: "12".to_owned(),
+            ..Context::default()
+        };
+        let publication = Publication {
+            report: &head,
+            judgement: Some(&judgement),
+            context: &context,
+            out: Path::new("kelvin"),
+            folder: "",
+            excerpts: &[excerpt],
+            warnings: &warnings,
+        };
+        for page in [
+            render(&publication, 60_000),
+            crate::publish::summary::render(&publication),
+        ] {
+            is_whole(&page);
+            let mut links = Vec::new();
+            for event in Parser::new_ext(&page, Options::ENABLE_TABLES) {
+                match event {
+                    Event::Start(Tag::Link { dest_url, .. }) => links.push(dest_url.to_string()),
+                    Event::Start(Tag::Image { .. }) => panic!("an image of {text}"),
+                    _ => {}
+                }
+            }
+            assert_eq!(
+                links,
+                ["https://github.com/acme/widgets/actions/runs/12"],
+                "{text}"
+            );
+            for line in page.lines() {
+                assert!(!line.starts_with("::"), "a command of {text}");
+                assert!(!line.trim_start().starts_with('/'), "an order of {text}");
+            }
+            let hidden = |c: char| {
+                (c.is_control() && c != '\n')
+                    || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            };
+            assert!(!page.contains(hidden), "{text}");
+            assert!(!page.contains("<!--"), "{text}");
+            let mention = page
+                .match_indices('@')
+                .any(|(at, _)| page[at + 1..].starts_with(|c: char| c.is_alphanumeric()));
+            assert!(!mention, "a mention of {text}: {page}");
+        }
+    }
+}
+
+#[test]
+fn act_10_any_report_fits_any_budget() {
+    use proptest::prelude::*;
+
+    let corpus = fixture::hostile::corpus();
+    let stacked = format!("e{}", "\u{301}".repeat(900)).repeat(9);
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: 48,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let input = (
+        2_000_usize..70_000,
+        1_usize..12,
+        0..=corpus.len(),
+        1_usize..40,
+    );
+    runner
+        .run(&input, |(budget, cases, at, times)| {
+            let base = fixture::report(cases, |_, kind, _| {
+                Some(f64::from(u8::from(kind == "swap")))
+            });
+            let head =
+                fixture::report(cases, |case, _, _| Some(f64::from(u8::from(case % 2 == 1))));
+            let mut judgement = judged(&base, &head);
+            let text = corpus.get(at).unwrap_or(&stacked).repeat(times);
+            for case in &mut judgement.cases {
+                case.flipped.push(text.clone());
+            }
+            if let Some(case) = judgement.cases.first_mut() {
+                case.case.clone_from(&text);
+            }
+            for reason in &mut judgement.verdict.reasons {
+                reason.text = format!("`{text}` and {text}");
+            }
+            let excerpts: Vec<Excerpt> = judgement
+                .cases
+                .first()
+                .map(|_| excerpt(&judgement, &text))
+                .into_iter()
+                .collect();
+            let page = page(&head, &judgement, &excerpts, budget);
+            prop_assert!(page.len() <= budget, "{} of {budget}", page.len());
+            is_whole(&page);
+            Ok(())
+        })
+        .expect("every page fits");
+}

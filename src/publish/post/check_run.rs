@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::gate::verdict::{Verdict, Word};
 use crate::github::{CheckRun, Client, Error, Remark};
 use crate::publish::{Annotation, Level};
 
@@ -26,6 +27,16 @@ pub(crate) enum Conclusion {
 }
 
 impl Conclusion {
+    /// What a check run says of a verdict. One that stops nobody and is no pass either (advisory, no
+    /// baseline, inconclusive) is neutral.
+    pub(crate) fn of(verdict: &Verdict) -> Self {
+        match (verdict.passed, verdict.verdict) {
+            (false, _) => Self::Failure,
+            (true, Word::Pass) => Self::Success,
+            (true, _) => Self::Neutral,
+        }
+    }
+
     const fn name(self) -> &'static str {
         match self {
             Self::Success => "success",
@@ -88,6 +99,7 @@ impl<'a> Check<'a> {
     }
 
     /// Where people read it.
+    #[cfg(test)]
     pub(crate) fn url(&self) -> Option<&str> {
         self.run.html_url.as_deref()
     }

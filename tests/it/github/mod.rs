@@ -7,7 +7,7 @@
 
 #![allow(
     dead_code,
-    clippy::unwrap_used,
+    unused_imports,
     reason = "two test binaries share it, and neither uses all of it"
 )]
 

@@ -18,6 +18,8 @@ pub(crate) struct Uploaded {
     pub(crate) created: Vec<Value>,
     /// The requests to close it, as they came.
     pub(crate) finalized: Vec<Value>,
+    /// A block that is in no list yet, and its name.
+    pub(crate) staged: Option<(String, Vec<u8>)>,
     /// The archive.
     pub(crate) blob: Option<Vec<u8>>,
     /// What was not as the service wants it.
@@ -63,18 +65,28 @@ fn answer(uploaded: &mut Uploaded, url: &str, request: &Request) -> Response {
                 .wrong
                 .push("the storage was shown a token".to_owned());
         }
-        let kind = request.headers.get("x-ms-blob-type").map(String::as_str);
-        if request.method != "PUT"
-            || kind != Some("BlockBlob")
-            || request.query.get("sig").is_none()
-        {
-            uploaded.wrong.push(format!(
-                "not a signed block blob: {} {kind:?}",
-                request.method
-            ));
-            return Response::bytes(400, Vec::new());
+        let query = |name: &str| request.query.get(name).map_or("", String::as_str);
+        if request.method != "PUT" || query("sig") != "a+b=" {
+            uploaded
+                .wrong
+                .push(format!("no signed PUT: {}", request.method));
+            return Response::bytes(403, Vec::new());
         }
-        uploaded.blob = Some(request.body.clone());
+        match (query("comp"), query("blockid")) {
+            ("block", id) if !id.is_empty() => {
+                uploaded.staged = Some((id.to_owned(), request.body.clone()))
+            }
+            ("blocklist", _) => {
+                let list = String::from_utf8_lossy(&request.body);
+                let staged = uploaded.staged.take();
+                uploaded.blob = staged
+                    .filter(|(id, _)| list.contains(&format!("<Latest>{id}</Latest>")))
+                    .map(|(_, block)| block);
+            }
+            other => uploaded
+                .wrong
+                .push(format!("neither a block nor a list: {other:?}")),
+        }
         return Response::bytes(201, Vec::new());
     }
     let service = "/twirp/github.actions.results.api.v1.ArtifactService/";

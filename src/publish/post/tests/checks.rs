@@ -4,6 +4,8 @@ use serde_json::Value;
 
 use super::super::{Check, Conclusion, Shown};
 use super::*;
+use crate::gate::policy::Effect;
+use crate::gate::verdict::{Verdict, Word};
 use crate::github::fake::{Fault, TOKEN};
 use crate::github::tests::client;
 use crate::publish::{Annotation, Level};
@@ -49,6 +51,18 @@ fn a_check_run_is_in_progress_until_it_is_finished() {
         assert_eq!(only(&server)["conclusion"], name);
         assert_eq!(only(&server)["output"]["title"], "regression");
     }
+}
+
+#[test]
+fn the_conclusion_is_that_of_the_verdict() {
+    let mut verdict = Verdict::no_baseline(Effect::Fail, "none");
+    assert_eq!(Conclusion::of(&verdict), Conclusion::Failure);
+    verdict.let_pass();
+    assert_eq!(Conclusion::of(&verdict), Conclusion::Neutral);
+    verdict.verdict = Word::Pass;
+    assert_eq!(Conclusion::of(&verdict), Conclusion::Success);
+    verdict.verdict = Word::Regression;
+    assert_eq!(Conclusion::of(&verdict), Conclusion::Neutral);
 }
 
 #[test]

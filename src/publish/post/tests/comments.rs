@@ -21,7 +21,7 @@ fn marked(run: u64, text: &str) -> String {
 }
 
 #[test]
-fn the_first_run_writes_a_comment_and_the_next_one_changes_it() {
+fn act_08_the_first_run_writes_a_comment_and_the_next_one_changes_it() {
     for token in [TOKEN, PERSON] {
         let server = Server::start();
         let (client, _) = client(&server, token);
@@ -192,7 +192,7 @@ fn a_text_over_githubs_limit_is_asked_for_once_more_and_smaller() {
 }
 
 #[test]
-fn a_text_of_65_536_characters_is_never_sent() {
+fn act_10_a_text_of_65_536_characters_is_never_sent() {
     let server = Server::start();
     let (client, _) = client(&server, TOKEN);
     let stamp = stamp(1, 1);

@@ -1,0 +1,53 @@
+# The image of the container action: the static binary and what a typical pipeline needs.
+# `tests/action/container` builds it and runs it as GitHub's runner does.
+ARG RUST=docker.io/library/rust:1.95-slim-trixie@sha256:28846ec5a6bcfcddb93f403ba7071bd579787852b2f2ac3839965620e8bd9456
+ARG NODE=docker.io/library/node:24-trixie-slim@sha256:8ec5d7557396cfe32d21c3f9c13072355ceab22b584578ca4bb28af31120cffe
+ARG UV=ghcr.io/astral-sh/uv:0.11.23@sha256:d0a0a753ab981624b49c97abc98821c1c09f4ca69d1ef5cee69c501be3d88479
+ARG DEBIAN=docker.io/library/debian:trixie-slim@sha256:a29215f6a35e51e22adffa17f89e9d2ef06214e64a2bad10d765c46aea49f11f
+
+FROM ${NODE} AS node
+FROM ${UV} AS uv
+
+FROM ${RUST} AS build
+WORKDIR /build
+COPY . .
+# A target has to be named: with `crt-static` for the host, procedural macros cannot be built.
+RUN target="$(rustc -vV | sed -n 's/^host: //p')" \
+ && LIBZ_SYS_STATIC=1 RUSTFLAGS='-C target-feature=+crt-static' \
+    cargo build --profile dist --locked --bin kelvin --target "$target" \
+ && mv "target/$target/dist/kelvin" /kelvin \
+ && rm -rf target
+
+FROM ${DEBIAN}
+LABEL org.opencontainers.image.title="kelvin-action" \
+      org.opencontainers.image.description="Tells on every pull request whether the change made an AI pipeline worse, and where." \
+      org.opencontainers.image.licenses="MIT OR Apache-2.0"
+
+# Documentation and compiled modules are a third of what apt unpacks here, and nobody reads them.
+RUN printf 'path-exclude=/usr/share/%s/*\n' doc man info locale lintian perl5/pod > /etc/dpkg/dpkg.cfg.d/small \
+ && apt-get update -qq \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    bash ca-certificates curl git libatomic1 libstdc++6 python-is-python3 python3 python3-pip python3-venv \
+ && rm -rf /var/lib/apt/lists/* /var/log/* /var/cache/* \
+ && find / -xdev -name __pycache__ -prune -exec rm -rf {} + \
+ # The runner owns the workspace, and the container is root: git calls that dubious.
+ && git config --system --add safe.directory /github/workspace
+
+COPY --from=uv /uv /usr/local/bin/uv
+COPY --from=node /usr/local/bin/node /usr/local/bin/node
+COPY --from=node /usr/local/lib/node_modules/npm /usr/local/lib/node_modules/npm
+RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
+ && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx
+COPY --from=build /kelvin /usr/local/bin/kelvin
+
+# One job, one container: a `pip install` into the system is what a `setup` line means here.
+ENV KELVIN_IN_CONTAINER=1 \
+    PIP_BREAK_SYSTEM_PACKAGES=1 \
+    PIP_DISABLE_PIP_VERSION_CHECK=1 \
+    PIP_NO_CACHE_DIR=1 \
+    PIP_ROOT_USER_ACTION=ignore \
+    UV_BREAK_SYSTEM_PACKAGES=1 \
+    UV_SYSTEM_PYTHON=1
+
+# No USER and no WORKDIR: the runner sets both, and its files belong to root's user in there.
+ENTRYPOINT ["/usr/local/bin/kelvin"]

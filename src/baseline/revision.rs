@@ -1,0 +1,128 @@
+//! The report of one commit, wherever it was kept.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use git2::Oid;
+
+use super::remote::Remote;
+use super::{Branch, Hint, Provenance, Source, Tried, commit, find, tree};
+use crate::config::BaselineSettings;
+use crate::report::{self, Report};
+
+/// The commit that a revision names.
+///
+/// # Errors
+///
+/// Where there is no repository, or no such revision in it.
+pub(crate) fn resolve(root: &Path, revision: &str) -> anyhow::Result<Oid> {
+    let repo = find::open(root)?;
+    let found = repo.revparse_single(revision);
+    let found = found.and_then(|object| object.peel_to_commit());
+    match found {
+        Ok(commit) => Ok(commit.id()),
+        Err(error) => bail!("{}", error.message()),
+    }
+}
+
+/// The branch that is checked out; none on a detached HEAD, or without a repository.
+pub(crate) fn branch(root: &Path) -> Option<String> {
+    let repo = find::open(root).ok()?;
+    let head = repo.head().ok()?;
+    if !head.is_branch() {
+        return None;
+    }
+    head.shorthand().ok().map(str::to_owned)
+}
+
+/// The report of a commit, from its tree or from the branch of reports.
+///
+/// # Errors
+///
+/// Each place that was tried, and why it did not serve.
+pub(crate) fn of_commit(
+    root: &Path,
+    settings: &BaselineSettings,
+    configuration: &str,
+    commit: Oid,
+) -> anyhow::Result<(Report, Provenance)> {
+    let repo = find::open(root)?;
+    let remote = Remote::of(&repo);
+    let from_tree = || -> anyhow::Result<(Vec<u8>, String)> {
+        let path = find::in_repository(&repo, root, Path::new(&settings.path))?;
+        match tree::read(&repo, &remote, commit, &path)? {
+            Some(bytes) => Ok((bytes, path.display().to_string())),
+            None => bail!("it has no `{}`", path.display()),
+        }
+    };
+    let from_branch = || -> anyhow::Result<(Vec<u8>, String)> {
+        let branch = Branch::new(&repo, &remote, &settings.branch);
+        let find = || -> anyhow::Result<Option<Oid>> {
+            let mut kept = branch.kept()?.into_iter();
+            let found =
+                kept.find(|kept| kept.commit == commit && kept.configuration == configuration);
+            Ok(found.map(|kept| kept.blob))
+        };
+        // What is here already needs no network.
+        let mut found = find()?;
+        let mut why = String::new();
+        if found.is_none() {
+            match branch.fetch() {
+                Ok(()) => found = find()?,
+                Err(error) => why = format!(" ({error:#})"),
+            }
+        }
+        let name = &settings.branch;
+        let blob = found
+            .with_context(|| format!("`{name}` has none for it, of `{configuration}`{why}"))?;
+        Ok((tree::blob(&repo, &remote, blob)?, name.clone()))
+    };
+    let mut tried: Vec<Tried> = Vec::new();
+    let sources: [(Source, &dyn Fn() -> anyhow::Result<(Vec<u8>, String)>); 2] =
+        [(Source::Tree, &from_tree), (Source::Branch, &from_branch)];
+    for (source, get) in sources {
+        let found = get().and_then(|(bytes, place)| Ok((report::json::read(&bytes)?, place)));
+        match found {
+            Ok((report, place)) => {
+                let provenance = Provenance {
+                    source,
+                    place,
+                    commit: Some(commit.to_string()),
+                    why: None,
+                    behind: 0,
+                    days: None,
+                    tried,
+                };
+                return Ok((report, provenance));
+            }
+            Err(error) => tried.push(Tried {
+                source,
+                why: format!("{error:#}"),
+            }),
+        }
+    }
+    let tried: Vec<String> = tried
+        .iter()
+        .map(|tried| format!("{}: {}", tried.source, tried.why))
+        .collect();
+    bail!("{}", tried.join("; "))
+}
+
+/// The commit that a change begins at, and a file beside the configuration as it was there; none
+/// where the commit has no such file.
+///
+/// # Errors
+///
+/// Where there is no repository or no base, or the file is there and cannot be read.
+pub(crate) fn base_file(
+    root: &Path,
+    hint: &Hint,
+    name: &Path,
+) -> anyhow::Result<(Oid, Option<Vec<u8>>)> {
+    let repo = find::open(root)?;
+    let remote = Remote::of(&repo);
+    let base = commit::base(&repo, &remote, hint)?;
+    let path = find::in_repository(&repo, root, name)?;
+    let bytes = tree::read(&repo, &remote, base.commit, &path)?;
+    Ok((base.commit, bytes))
+}

@@ -1,0 +1,152 @@
+//! What outlives the run: the report of a push, the artifact, the bundle of a run that may not write.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::CiRequest;
+use crate::baseline;
+use crate::check::save::save;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::file;
+use crate::github::{artifact_name, artifact_upload};
+use crate::publish::Publication;
+use crate::publish::bundle::{self, Bundle};
+use crate::publish::commands;
+use crate::publish::deliver::Surfaces;
+use crate::publish::outputs;
+use crate::report::safe;
+
+/// The files of the artifact, where they are there.
+const KEPT: [&str; 6] = [
+    "report.json",
+    "report.html",
+    "report.md",
+    "gate.json",
+    "gate.md",
+    bundle::FILE,
+];
+
+/// Keeps what is to be kept; what could not be, in sentences.
+pub(super) fn keep(
+    request: &CiRequest<'_>,
+    config: &Config,
+    publication: &Publication<'_>,
+    out: &Path,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let context = publication.context;
+    if context.read_only
+        && let Err(error) = leave(publication, out)
+    {
+        warnings.push(format!(
+            "the bundle for `post/` could not be written: {error:#}"
+        ));
+    }
+    // A share is no baseline; what joins them saves.
+    let is_whole = publication.report.run.shard.is_none() && publication.report.run.only.is_empty();
+    if context.may_save() && is_whole {
+        match save(config, publication.report, true) {
+            Ok(saved) => (request.say)(&format!(
+                "saved the report of {} as `{}` on `{}`\n",
+                baseline::short(saved.commit),
+                saved.configuration,
+                saved.branch
+            )),
+            Err(error) => warnings.push(format!(
+                "the report was not kept on `{}`: {error:#}; it needs `contents: write`",
+                config.baseline.branch
+            )),
+        }
+    }
+    if request.upload {
+        let name = name(publication);
+        let kept = match (request.variables)("ACTIONS_RUNTIME_TOKEN") {
+            Some(_) => upload(request, out, &name),
+            None => hand_on(request, out, &name),
+        };
+        if let Err(error) = kept {
+            warnings.push(format!("{error:#}"));
+        }
+    }
+    warnings
+}
+
+/// Leaves the upload to the step that follows in `host/action.yml`: only a container action has the
+/// token for it. The two outputs are between these steps and no outputs of the action.
+fn hand_on(request: &CiRequest<'_>, out: &Path, name: &str) -> anyhow::Result<()> {
+    let Some(path) = (request.variables)("GITHUB_OUTPUT") else {
+        return Ok(());
+    };
+    let files: Vec<String> = KEPT
+        .iter()
+        .map(|file| out.join(file))
+        .filter(|file| file.exists())
+        .map(|file| file.display().to_string())
+        .collect();
+    let handed = [
+        ("artifact-name", name.to_owned()),
+        ("artifact-path", files.join("\n")),
+    ];
+    std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&path)
+        .and_then(|mut file| file.write_all(outputs::file(&handed).as_bytes()))
+        .with_context(|| format!("failed to write the outputs to `{path}`"))
+}
+
+/// The name of the artifact; a share has a name of its own, so that it is never a baseline.
+fn name(publication: &Publication<'_>) -> String {
+    let name = artifact_name(&publication.context.configuration);
+    match &publication.report.run.shard {
+        None => name,
+        Some(share) => {
+            let shard = share.shard();
+            format!("{name}-shard-{}-of-{}", shard.index, shard.count)
+        }
+    }
+}
+
+fn leave(publication: &Publication<'_>, out: &Path) -> anyhow::Result<()> {
+    let text = serde_json::to_vec(&Bundle::of(publication))?;
+    file::write(&out.join(bundle::FILE), &text)
+}
+
+fn upload(request: &CiRequest<'_>, out: &Path, name: &str) -> anyhow::Result<()> {
+    let mut files: Vec<(&str, Vec<u8>)> = Vec::new();
+    for file in KEPT {
+        if let Ok(bytes) = std::fs::read(out.join(file)) {
+            files.push((file, bytes));
+        }
+    }
+    let files: Vec<(&str, &[u8])> = files
+        .iter()
+        .map(|(name, bytes)| (*name, &**bytes))
+        .collect();
+    artifact_upload(request.variables, name, &files)?;
+    (request.say)(&format!("uploaded the artifact `{name}`\n"));
+    Ok(())
+}
+
+/// Shows where a run without a verdict failed.
+pub(super) fn tell_error(surfaces: &Surfaces<'_>, error: &anyhow::Error) {
+    let text = format!("{error:#}");
+    if surfaces.on_github {
+        (surfaces.say)(&commands::error(&text));
+    }
+    let Some(path) = &surfaces.summary else {
+        return;
+    };
+    let what = match Exit::of(error) {
+        Exit::Misused => "there is something to mend before anything can be measured",
+        _ => "the measurement was not possible",
+    };
+    let page = format!("### ❌ Kelvin: {what}\n\n{}\n", safe::fenced(&text, 4_000));
+    let before = std::fs::read_to_string(path).unwrap_or_default();
+    if let Err(error) = file::write(path, format!("{before}{page}").as_bytes()) {
+        surfaces.warn(&format!("{error:#}"));
+    }
+}

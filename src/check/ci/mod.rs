@@ -1,0 +1,335 @@
+//! A run in a workflow: reads the event, prepares the machine, runs the gate, publishes, and keeps
+//! the report of a push.
+
+mod kept;
+mod place;
+mod post;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::gate::Judged;
+use super::{Checked, GateRequest, MergeRequest, check, gate, merge};
+use crate::baseline::compare::Change;
+use crate::baseline::{Artifacts, event};
+use crate::config::Config;
+use crate::exit::{Exit, Misuse};
+use crate::gate::Judgement;
+use crate::github::{Access, Client};
+use crate::publish::deliver::{Surfaces, deliver};
+use crate::publish::event::Variables;
+use crate::publish::mask::Masker;
+use crate::publish::post::{Check, Mode};
+use crate::publish::{Context, Excerpt, Publication, commands, comment};
+use crate::run::{self, Observer};
+pub(crate) use post::{PostRequest, post};
+
+/// What is asked of a run in a workflow.
+pub(crate) struct CiRequest<'a> {
+    /// The gate; its hint and its artifacts come from the event.
+    pub(crate) gate: GateRequest,
+    /// Reports of shards, to be joined instead of running anything.
+    pub(crate) merge: Option<PathBuf>,
+    /// The name of the event; empty on a laptop.
+    pub(crate) event: String,
+    /// Its payload.
+    pub(crate) payload: Value,
+    /// Looks up a variable of the runner; empty is unset.
+    pub(crate) variables: &'a Variables<'a>,
+    /// A script that prepares the machine.
+    pub(crate) setup: Option<String>,
+    /// When a comment is written.
+    pub(crate) comment: Mode,
+    /// Tells the comment of this job from others; made of workflow, job and configuration unless
+    /// given.
+    pub(crate) comment_key: Option<String>,
+    /// Whether a check run is made.
+    pub(crate) check_run: bool,
+    /// Whether the report is uploaded as an artifact.
+    pub(crate) upload: bool,
+    /// Prints what would be posted and posts nothing.
+    pub(crate) dry_run: bool,
+    /// The token.
+    pub(crate) token: Option<String>,
+    /// Knows the secrets.
+    pub(crate) masker: Arc<Masker>,
+    /// A word that nobody can guess; between two of it nothing in the log is a command.
+    pub(crate) guard: String,
+    /// Prints.
+    pub(crate) say: &'a dyn Fn(&str),
+}
+
+/// How a run in a workflow ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// What was measured.
+    pub(crate) checked: Checked,
+    /// What the gate says; none for a share of the cases, which is judged with the others.
+    pub(crate) judgement: Option<Judgement>,
+    /// Where the comment is.
+    pub(crate) comment: Option<String>,
+}
+
+/// Runs everything.
+///
+/// # Errors
+///
+/// As [`super::gate()`]; and a [`Misuse`] where the event must not be run, or where `setup` fails.
+/// What could not be published is never one.
+pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Result<Ran> {
+    let config = Config::load(&request.gate.check.overrides)?;
+    let client = client(request);
+    let mut context = place::of(request, &config);
+    if let Some(why) = context.refusal() {
+        return Err(Misuse::new(why).into());
+    }
+    let on_github = (request.variables)("GITHUB_ACTIONS").is_some();
+    if on_github {
+        let masks = request.masker.secrets().map(commands::mask);
+        (request.say)(&masks.collect::<String>());
+    }
+    let mut surfaces = Surfaces {
+        outputs: (request.variables)("GITHUB_OUTPUT").map(PathBuf::from),
+        summary: (request.variables)("GITHUB_STEP_SUMMARY").map(PathBuf::from),
+        check: None,
+        client: client.as_deref(),
+        comment: request.comment,
+        on_github,
+        say: request.say,
+    };
+    let mut hint = event::hint(&request.event, &request.payload);
+    hint.asked.clone_from(&request.gate.hint.asked);
+    if let Err(why) = place::find_pull_request(client.as_deref(), &mut context, &mut hint) {
+        surfaces.warn(&why);
+    }
+    if let Some(script) = &request.setup {
+        setup(request, script, &config.root, on_github)?;
+    }
+    if (request.variables)("KELVIN_IN_CONTAINER").is_some() && request.merge.is_none() {
+        place::demand_command(&config).inspect_err(|error| kept::tell_error(&surfaces, error))?;
+    }
+    if request.check_run && !context.read_only && !request.dry_run {
+        surfaces.check = open(client.as_deref(), &context, &surfaces);
+    }
+    let asked = GateRequest {
+        check: super::Request {
+            masker: Some(Arc::clone(&request.masker)),
+            ..request.gate.check.clone()
+        },
+        rerun: request.gate.rerun,
+        advisory: request.gate.advisory,
+        report: None,
+        artifacts: client.as_ref().map(|client| Artifacts {
+            client: Arc::clone(client),
+            branch: place::base_branch(&hint, &context),
+            workflow: place::workflow(&context),
+        }),
+        hint,
+    };
+    let ran = quietly(request, on_github, || {
+        let judged = match (&request.merge, asked.check.shard) {
+            (Some(folder), _) => joined(asked, folder, observer)?,
+            (None, None) => gate(&asked, observer)?,
+            (None, Some(_)) => {
+                // A share is judged with the others.
+                return check(&asked.check, observer, &|_| true).map(|checked| (checked, None));
+            }
+        };
+        Ok((judged.checked, Some(judged.judgement)))
+    });
+    let (checked, judgement) = match ran {
+        Ok(ran) => ran,
+        Err(error) => {
+            kept::tell_error(&surfaces, &error);
+            return Err(error);
+        }
+    };
+    let comment = publish(
+        request,
+        &config,
+        &context,
+        (&checked, judgement.as_ref()),
+        surfaces,
+    )?;
+    Ok(Ran {
+        checked,
+        judgement,
+        comment,
+    })
+}
+
+/// Publishes what was found, and keeps what is to be kept.
+fn publish(
+    request: &CiRequest<'_>,
+    config: &Config,
+    context: &Context,
+    (checked, judgement): (&Checked, Option<&Judgement>),
+    surfaces: Surfaces<'_>,
+) -> anyhow::Result<Option<String>> {
+    let Checked { report, out } = checked;
+    let excerpts: Vec<Excerpt> = judgement
+        .map(|judgement| excerpts(checked, judgement))
+        .unwrap_or_default()
+        .into_iter()
+        .map(|excerpt| request.masker.value(&excerpt))
+        .collect::<Result<_, _>>()?;
+    let folder = place::folder(config);
+    let seen = place::seen(out, request.variables);
+    let publication = |warnings| Publication {
+        report,
+        judgement,
+        context,
+        out: &seen,
+        folder: &folder,
+        excerpts: &excerpts,
+        warnings,
+    };
+    if request.dry_run {
+        (request.say)(&comment::render(&publication(&[]), 60_000));
+        return Ok(None);
+    }
+    let warnings = kept::keep(request, config, &publication(&[]), out);
+    for warning in &warnings {
+        surfaces.warn(warning);
+    }
+    Ok(deliver(&publication(&warnings), surfaces))
+}
+
+/// Runs the script that prepares the machine, folded away in the log.
+fn setup(
+    request: &CiRequest<'_>,
+    script: &str,
+    root: &Path,
+    on_github: bool,
+) -> anyhow::Result<()> {
+    if on_github {
+        (request.say)(&commands::group("setup"));
+    }
+    let done = quietly(request, on_github, || run::setup(script, root));
+    if on_github {
+        (request.say)(&commands::end_group());
+    }
+    done
+}
+
+/// Does something whose output is no command, whatever it prints.
+fn quietly<T>(request: &CiRequest<'_>, on_github: bool, work: impl FnOnce() -> T) -> T {
+    if on_github {
+        (request.say)(&commands::stop(&request.guard));
+    }
+    let done = work();
+    if on_github {
+        (request.say)(&commands::resume(&request.guard));
+    }
+    done
+}
+
+/// Joins the shards, and judges what they make together.
+fn joined(asked: GateRequest, folder: &Path, observer: &dyn Observer) -> anyhow::Result<Judged> {
+    let merged = merge(&MergeRequest {
+        shards: vec![folder.to_path_buf()],
+        out: asked.check.out.clone(),
+    })?;
+    let joined = GateRequest {
+        rerun: false,
+        report: Some(merged.out.join("report.json")),
+        ..asked
+    };
+    gate(&joined, observer)
+}
+
+fn client(request: &CiRequest<'_>) -> Option<Arc<Client>> {
+    let api_url = (request.variables)("GITHUB_API_URL")
+        .unwrap_or_else(|| "https://api.github.com".to_owned());
+    let repository = (request.variables)("GITHUB_REPOSITORY")?;
+    let access = Access {
+        api_url: &api_url,
+        repository: &repository,
+        token: request.token.as_deref().filter(|token| !token.is_empty())?,
+    };
+    match Client::new(&access) {
+        Ok(client) => Some(Arc::new(client)),
+        Err(error) => {
+            (request.say)(&commands::warning(&format!("{error:#}")));
+            None
+        }
+    }
+}
+
+fn open<'a>(
+    client: Option<&'a Client>,
+    context: &Context,
+    surfaces: &Surfaces<'_>,
+) -> Option<Check<'a>> {
+    let client = client?;
+    let name = match context.configuration.as_str() {
+        "" | "kelvin" => "Kelvin".to_owned(),
+        name => format!("Kelvin ({name})"),
+    };
+    let id = format!(
+        "{}-{}-{}",
+        context.run_id, context.run_attempt, context.comment_key
+    );
+    match Check::open(client, &name, &context.head_sha, &id) {
+        Ok(check) => Some(check),
+        Err(error) => {
+            surfaces.warn(&error.to_string());
+            None
+        }
+    }
+}
+
+/// The texts of the worst cases' variants: of those that got worse the one that is closest to its
+/// case, since there is least to read.
+fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt> {
+    const CASES: usize = 5;
+    const VARIANTS: usize = 20;
+    let Checked { report, out } = checked;
+    let read = |path: PathBuf| std::fs::read_to_string(path).ok();
+    judgement
+        .cases
+        .iter()
+        .filter(|case| matches!(case.change, Change::Regression | Change::Loss))
+        .take(CASES)
+        .filter_map(|change| {
+            let case = report.cases.get(&change.case)?;
+            let folder = out.join(&case.folder);
+            let before = read(folder.join("baseline/input.md"))?;
+            let of = |flipped: &String| {
+                let variant = flipped.split(' ').next()?;
+                let known = case.variants.iter().find(|known| known.id == variant)?;
+                let after = read(
+                    folder
+                        .join("perturbations")
+                        .join(&known.id)
+                        .join("input.md"),
+                )?;
+                Some((known.id.clone(), after))
+            };
+            let (variant, after) = change
+                .flipped
+                .iter()
+                .take(VARIANTS)
+                .filter_map(of)
+                .min_by_key(|(_, after)| comment::changed_lines(&before, after))?;
+            Some(Excerpt {
+                case: change.case.clone(),
+                variant,
+                before,
+                after,
+            })
+        })
+        .collect()
+}
+
+impl Ran {
+    /// How the process ends: a measurement that failed outranks a gate that did not pass.
+    pub(crate) fn exit(&self) -> Exit {
+        match (self.checked.exit(), &self.judgement) {
+            (Exit::Passed, Some(judgement)) => judgement.verdict.exit(),
+            (exit, _) => exit,
+        }
+    }
+}

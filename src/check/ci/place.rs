@@ -1,0 +1,117 @@
+//! Where a run happens: its pull request, its base branch, its workflow.
+
+use std::path::{Path, PathBuf};
+
+use super::CiRequest;
+use crate::baseline::{self, Hint, PullRequest};
+use crate::check::configuration;
+use crate::config::Config;
+use crate::exit::Misuse;
+use crate::github::Client;
+use crate::publish::{Context, event};
+use crate::run;
+
+/// The context of a run.
+pub(super) fn of(request: &CiRequest<'_>, config: &Config) -> Context {
+    let mut context = event::context(&request.event, &request.payload, request.variables);
+    context.configuration = configuration(config);
+    context.comment_key = request.comment_key.clone().unwrap_or_else(|| {
+        [&context.workflow, &context.job, &context.configuration]
+            .map(String::as_str)
+            .join("/")
+    });
+    context
+}
+
+/// Sees to it that the container has the program of the pipeline, before every call of it fails.
+///
+/// # Errors
+///
+/// A [`Misuse`] that names the other action.
+pub(super) fn demand_command(config: &Config) -> anyhow::Result<()> {
+    let start = run::look_up(config)?;
+    let Some(program) = start.program.filter(|program| !program.contains('/')) else {
+        return Ok(());
+    };
+    if start.found.is_some() {
+        return Ok(());
+    }
+    Err(Misuse::new(format!(
+        "`run`: `{program}` was not found inside the container: a container action cannot see what \
+         `setup-python` and its kin installed in the job"
+    ))
+    .help("install it with the input `setup`, or use `org/kelvin-action/host@v1`")
+    .into())
+}
+
+/// Finds the open pull request of a branch that was started by hand or by the clock.
+///
+/// # Errors
+///
+/// Why GitHub could not tell; the run goes on without one.
+pub(super) fn find_pull_request(
+    client: Option<&Client>,
+    context: &mut Context,
+    hint: &mut Hint,
+) -> Result<(), String> {
+    let by_hand = matches!(&*context.event, "workflow_dispatch" | "schedule");
+    let (true, Some(client), Some(branch)) = (by_hand, client, &context.branch) else {
+        return Ok(());
+    };
+    if hint.default_branch.as_ref() == Some(branch) {
+        return Ok(());
+    }
+    let (owner, _) = context.repository.split_once('/').unwrap_or_default();
+    let found = client
+        .pull_requests_of(owner, branch)
+        .map_err(|error| error.to_string())?;
+    let here = |request: &crate::github::PullRequest| {
+        request.state == "open" && request.head.sha == context.head_sha
+    };
+    if let Some(request) = found.into_iter().find(here) {
+        context.pull_request = Some(request.number);
+        hint.pull_request = Some(PullRequest {
+            head: request.head.sha,
+            base_ref: request.base.branch,
+        });
+    }
+    Ok(())
+}
+
+/// The branch whose pushes keep the reports that this run is compared with.
+pub(super) fn base_branch(hint: &Hint, context: &Context) -> String {
+    let of_request = hint.pull_request.as_ref().map(|request| &request.base_ref);
+    let of_push = context.branch.as_ref().filter(|_| context.may_save());
+    of_request
+        .or(of_push)
+        .or(hint.default_branch.as_ref())
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// The file of the workflow: `.github/workflows/kelvin.yml`.
+pub(super) fn workflow(context: &Context) -> Option<String> {
+    let (path, _) = context.workflow_ref.split_once('@')?;
+    let file = path.strip_prefix(&context.repository)?.strip_prefix('/')?;
+    Some(file.to_owned())
+}
+
+/// The folder of the configuration within its repository.
+pub(super) fn folder(config: &Config) -> String {
+    let inside = || {
+        let repo = baseline::open(&config.root).ok()?;
+        let top = repo.workdir()?.canonicalize().ok()?;
+        let root = config.root.canonicalize().ok()?;
+        Some(root.strip_prefix(top).ok()?.to_str()?.to_owned())
+    };
+    inside().unwrap_or_default()
+}
+
+/// A folder as the other steps of the job see it: relative to the workspace, which a container has
+/// in another place.
+pub(super) fn seen(folder: &Path, variables: &event::Variables<'_>) -> PathBuf {
+    let workspace = variables("GITHUB_WORKSPACE").map(PathBuf::from);
+    workspace
+        .and_then(|workspace| folder.strip_prefix(workspace).ok().map(Path::to_path_buf))
+        .unwrap_or_else(|| folder.to_path_buf())
+}

@@ -1,0 +1,113 @@
+//! Publishes what a run that may not write has left: the second half of the pair that is safe for
+//! forks. Nothing of the fork is run, and nothing that the bundle says of itself is believed.
+
+use anyhow::{anyhow, ensure};
+
+use crate::github::{Archive, Artifact, Client, artifact_name};
+use crate::publish::bundle::{self, Bundle};
+use crate::publish::deliver::{Surfaces, deliver};
+use crate::publish::{Context, Publication};
+
+/// What is asked of the second half.
+pub(crate) struct PostRequest<'a> {
+    /// The client.
+    pub(crate) client: &'a Client,
+    /// The run whose bundle is published.
+    pub(crate) run: u64,
+    /// The name of the configuration among several.
+    pub(crate) configuration: String,
+    /// Tells the comment from others; made of workflow and configuration unless given.
+    pub(crate) comment_key: Option<String>,
+    /// Where people read, e.g. `https://github.com`.
+    pub(crate) server_url: String,
+}
+
+/// Publishes the bundle of a run; where the comment is, if there is one.
+///
+/// # Errors
+///
+/// Where the run, its artifact or its bundle is not what it must be.
+pub(crate) fn post(
+    request: &PostRequest<'_>,
+    surfaces: Surfaces<'_>,
+) -> anyhow::Result<Option<String>> {
+    let client = request.client;
+    let told = |error: crate::github::Error| anyhow!("{error}");
+    let run = client.run(request.run).map_err(told)?;
+    ensure!(
+        run.event == "pull_request",
+        "run {} was started by `{}`; only runs of `pull_request` leave a bundle",
+        request.run,
+        run.event
+    );
+    ensure!(
+        run.repository.full_name == client.repository(),
+        "run {} is of another repository",
+        request.run
+    );
+    // From GitHub and not from the bundle.
+    let pull_request = client.pull_request_of(&run).map_err(told)?;
+    let pull_request = pull_request.map(|request| request.number);
+    let context = Context {
+        event: "workflow_run".to_owned(),
+        repository: client.repository().to_owned(),
+        server_url: request.server_url.clone(),
+        pull_request,
+        head_sha: run.head_sha.clone(),
+        run_id: request.run.to_string(),
+        run_attempt: run.run_attempt.unwrap_or(1).to_string(),
+        configuration: request.configuration.clone(),
+        comment_key: request
+            .comment_key
+            .clone()
+            .unwrap_or_else(|| format!("{}/{}", run.workflow(), request.configuration)),
+        ..Context::default()
+    };
+    let name = artifact_name(&request.configuration);
+    let artifacts = client.artifacts_of(request.run, &name).map_err(told)?;
+    let Some(artifact) = artifacts.first() else {
+        (surfaces.say)(&format!("run {} has no artifact `{name}`\n", request.run));
+        return Ok(None);
+    };
+    let Some(bundle) = read(client, artifact, &context)? else {
+        (surfaces.say)("the run left no bundle, since it could publish itself\n");
+        return Ok(None);
+    };
+    if pull_request.is_none() {
+        (surfaces.say)("no open pull request has this commit at its tip any more\n");
+    }
+    let from_elsewhere = run
+        .head_repository
+        .as_ref()
+        .is_none_or(|repository| repository.id != run.repository.id);
+    let warnings: Vec<String> = from_elsewhere
+        .then(|| {
+            "This was measured by a run of the fork's own code and can be no more trusted than that"
+                .to_owned()
+        })
+        .into_iter()
+        .collect();
+    let publication = Publication {
+        report: &bundle.report,
+        judgement: bundle.judgement.as_ref(),
+        context: &context,
+        out: std::path::Path::new("kelvin"),
+        folder: &bundle.folder,
+        excerpts: &bundle.excerpts,
+        warnings: &warnings,
+    };
+    Ok(deliver(&publication, surfaces))
+}
+
+fn read(client: &Client, artifact: &Artifact, of: &Context) -> anyhow::Result<Option<Bundle>> {
+    ensure!(
+        !artifact.expired,
+        "the artifact `{}` has expired",
+        artifact.name
+    );
+    let zip = client
+        .download(artifact.id, crate::github::MOST_BYTES)
+        .map_err(|error| anyhow!("{error}"))?;
+    let bytes = Archive::open(&zip)?.read(bundle::FILE, bundle::MOST_BYTES)?;
+    bytes.map(|bytes| Bundle::read(&bytes, of)).transpose()
+}

@@ -1,0 +1,52 @@
+//! Tells where a change edits the rules that it is judged by.
+
+use std::path::Path;
+
+use crate::baseline::{self, Hint};
+use crate::config::{self, Config};
+use crate::gate::policy::Effect;
+use crate::gate::verdict::Reason;
+
+/// A sentence for each section of the configuration that the change edits, compared with the file
+/// in the tree of the base commit. Where there is no base commit there is nothing to tell.
+pub(super) fn told(config: &Config, hint: &Hint) -> Vec<Reason> {
+    let name = Path::new(config.file.file_name().unwrap_or_default());
+    let Ok((commit, base)) = baseline::base_file(&config.root, hint, name) else {
+        return Vec::new();
+    };
+    let commit = baseline::short(commit);
+    let Some(base) = base else {
+        // A configuration that is new brings rules of its own.
+        return vec![warning(format!(
+            "the base {commit} has no `{}`: the gate is the one that this change brings",
+            name.display()
+        ))];
+    };
+    let base = String::from_utf8_lossy(&base);
+    let edits = crate::file::read(&config.root.join(name))
+        .and_then(|head| config::edits(&base, &head, &config.file));
+    match edits {
+        Ok(edits) => edits
+            .into_iter()
+            .map(|(section, edits)| {
+                warning(format!(
+                    "this change edits the {section}: {}",
+                    edits.join(", ")
+                ))
+            })
+            .collect(),
+        Err(_) => vec![warning(format!(
+            "`{}` of the base {commit} cannot be read by this kelvin, so whether this change edits \
+             the gate is not known",
+            name.display()
+        ))],
+    }
+}
+
+fn warning(text: String) -> Reason {
+    Reason {
+        effect: Some(Effect::Warn),
+        metric: None,
+        text: crate::report::safe::line(&text),
+    }
+}

@@ -1,0 +1,232 @@
+//! The sides of a comparison: a file, a run of the history, or a revision of the repository.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::configuration;
+use crate::baseline::{self, Provenance, Source};
+use crate::config::{Config, Overrides};
+use crate::exit::Misuse;
+use crate::history::{History, Wanted};
+use crate::report::Report;
+
+/// One side of a comparison.
+#[derive(Debug)]
+pub(crate) struct Side {
+    /// What was measured.
+    pub(crate) report: Report,
+    /// Where it is from.
+    pub(crate) provenance: Provenance,
+    /// What could not be read of it.
+    pub(crate) notices: Vec<String>,
+}
+
+/// The folder of a configuration.
+pub(crate) fn folder(config: &Path) -> anyhow::Result<std::path::PathBuf> {
+    let absolute = std::path::absolute(config)
+        .with_context(|| format!("failed to find the folder of `{}`", config.display()))?;
+    Ok(absolute.parent().unwrap_or(Path::new("/")).to_path_buf())
+}
+
+/// What an argument may mean.
+struct Meanings {
+    file: bool,
+    run: Option<String>,
+    revision: Option<baseline::Oid>,
+    tried: Vec<String>,
+}
+
+/// Finds the report that an argument names: `file:`, `run:` and `rev:` say which it is; without
+/// them it is the only one of the three that exists.
+///
+/// # Errors
+///
+/// A [`Misuse`] where it is none of them, or several; any other error where the report is there and
+/// cannot be used.
+pub(crate) fn side(text: &str, config: &Path) -> anyhow::Result<Side> {
+    if let Some(path) = text.strip_prefix("file:") {
+        return file(Path::new(path));
+    }
+    let root = folder(config)?;
+    if let Some(name) = text.strip_prefix("run:") {
+        let id = recorded(&root, name)?;
+        return run(&root, &id);
+    }
+    if let Some(name) = text.strip_prefix("rev:") {
+        let commit = baseline::resolve(&root, name)
+            .map_err(|error| Misuse::new(format!("`{name}` is no revision: {error:#}")))?;
+        return revision(name, commit, config);
+    }
+    let meanings = meanings(text, &root)?;
+    match &meanings {
+        Meanings {
+            file: true,
+            run: None,
+            revision: None,
+            ..
+        } => file(Path::new(text)),
+        Meanings {
+            file: false,
+            run: Some(id),
+            revision: None,
+            ..
+        } => run(&root, id),
+        Meanings {
+            file: false,
+            run: None,
+            revision: Some(commit),
+            ..
+        } => revision(text, *commit, config),
+        Meanings {
+            file: false,
+            run: None,
+            revision: None,
+            tried,
+        } => Err(
+            Misuse::new(format!("there is no report `{text}`: {}", tried.join("; ")))
+                .help(
+                    "name a report file, a run of `kelvin history` (or `latest`, `previous`), or a \
+                     git revision",
+                )
+                .into(),
+        ),
+        _ => Err(ambiguous(text, &meanings).into()),
+    }
+}
+
+fn meanings(text: &str, root: &Path) -> anyhow::Result<Meanings> {
+    let mut tried = Vec::new();
+    let path = Path::new(text);
+    // A folder is none, but says more about what was meant than that nothing was found.
+    let file = path.exists();
+    if !file {
+        tried.push("there is no such file".to_owned());
+    }
+    let run = match Wanted::read(text) {
+        None => None,
+        Some(wanted) => match History::open(root)? {
+            None => None,
+            Some(history) => history.find(&wanted)?,
+        },
+    };
+    if run.is_none() {
+        tried.push("the history has no such run".to_owned());
+    }
+    let revision = match baseline::resolve(root, text) {
+        Ok(commit) => Some(commit),
+        Err(error) => {
+            tried.push(format!("it is no revision ({error:#})"));
+            None
+        }
+    };
+    Ok(Meanings {
+        file,
+        run,
+        revision,
+        tried,
+    })
+}
+
+fn ambiguous(text: &str, meanings: &Meanings) -> Misuse {
+    let mut ways = Vec::new();
+    if meanings.file {
+        ways.push(format!("`file:{text}` for the file"));
+    }
+    if let Some(id) = &meanings.run {
+        ways.push(format!("`run:{text}` for the run {id} of the history"));
+    }
+    if let Some(commit) = meanings.revision {
+        ways.push(format!(
+            "`rev:{text}` for the commit {}",
+            baseline::short(commit)
+        ));
+    }
+    Misuse::new(format!("`{text}` has more than one meaning"))
+        .help(format!("say which: {}", ways.join(", or ")))
+}
+
+/// The id of a run that the history has.
+///
+/// # Errors
+///
+/// A [`Misuse`] where it has none of that name.
+pub(crate) fn recorded(root: &Path, name: &str) -> anyhow::Result<String> {
+    let Some(wanted) = Wanted::read(name) else {
+        return Err(Misuse::new(format!("`{name}` cannot name a run"))
+            .help("a run is named by at least 4 signs of its id, `latest` or `previous`")
+            .into());
+    };
+    let Some(history) = History::open(root)? else {
+        return Err(
+            Misuse::new(format!("there is no history in `{}`", root.display()))
+                .help("`kelvin check` begins one; `--config` says where it lies")
+                .into(),
+        );
+    };
+    history.find(&wanted)?.ok_or_else(|| {
+        let shown = history.file().display().to_string();
+        Misuse::new(format!("the history `{shown}` has no run `{name}`"))
+            .help("`kelvin history` lists them")
+            .into()
+    })
+}
+
+fn file(path: &Path) -> anyhow::Result<Side> {
+    let read = baseline::file::read(path)
+        .with_context(|| format!("`{}` cannot be compared", path.display()))?;
+    Ok(Side {
+        provenance: place(Source::File, path.display().to_string(), &read.report),
+        report: read.report,
+        notices: read.notices,
+    })
+}
+
+/// The report of a run that the history has, by its id.
+///
+/// # Errors
+///
+/// Where it is gone, or damaged.
+pub(crate) fn run(root: &Path, id: &str) -> anyhow::Result<Side> {
+    let history = History::open(root)?.context("the history is gone")?;
+    let report = history.report(id)?;
+    Ok(Side {
+        provenance: place(Source::History, format!("run {id}"), &report),
+        report,
+        notices: Vec::new(),
+    })
+}
+
+fn revision(name: &str, commit: baseline::Oid, config: &Path) -> anyhow::Result<Side> {
+    let config = Config::load(&Overrides {
+        file: Some(config.to_path_buf()),
+        ..Overrides::default()
+    })?;
+    let (report, provenance) = baseline::of_commit(
+        &config.root,
+        &config.baseline,
+        &configuration(&config),
+        commit,
+    )
+    .map_err(|error| {
+        Misuse::new(format!("the revision `{name}` has no report: {error:#}"))
+            .help("`kelvin baseline save` keeps one for each commit that it runs on")
+    })?;
+    Ok(Side {
+        report,
+        provenance,
+        notices: Vec::new(),
+    })
+}
+
+fn place(source: Source, place: String, report: &Report) -> Provenance {
+    Provenance {
+        source,
+        place,
+        commit: report.run.session.commit.clone(),
+        why: None,
+        behind: 0,
+        days: None,
+        tried: Vec::new(),
+    }
+}

@@ -1,0 +1,368 @@
+//! `kelvin ci` and `kelvin post`: what the action calls.
+//!
+//! Inputs of an action come as variables, `INPUT_` and the name in upper case. They are put in front
+//! of the parser as if they had been written on the command line, where the line itself has none, so
+//! there is one list of them and one place where they are checked.
+
+use std::ffi::OsString;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use clap::{ArgAction, Args, ValueEnum};
+
+use super::check::{Format, LogFormat, show};
+use super::gate::{GateOptions, payload};
+use super::progress::Progress;
+use crate::cases::Shard;
+use crate::check::ci::{self, CiRequest, PostRequest};
+use crate::check::{GateRequest, Request};
+use crate::config::Overrides;
+use crate::exit::{Exit, Misuse};
+use crate::github::{Access, Client};
+use crate::publish::deliver::Surfaces;
+use crate::publish::mask::Masker;
+use crate::publish::post::Mode;
+
+/// The arguments of `kelvin ci`; each may also come as an input, the variable `INPUT_<NAME>`.
+#[derive(Debug, Args)]
+pub(super) struct CiArgs {
+    /// The configuration; its folder is the working directory of the pipeline.
+    #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
+    config: PathBuf,
+    /// A script that prepares the machine for the pipeline, e.g. `pip install -r requirements.txt`.
+    #[arg(long, value_name = "SCRIPT")]
+    setup: Option<String>,
+    /// Measures this case only. May be repeated; an input has one case a line.
+    #[arg(long, value_name = "CASE")]
+    only: Vec<String>,
+    /// Seeds the choice of perturbations, instead of `seed` in the configuration.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// How many invocations run at the same time, instead of `jobs` in the configuration.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    gate: GateOptions,
+    /// When a comment is written on the pull request.
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Update)]
+    comment: When,
+    /// Tells the comment of this job from those of others [default: workflow, job and
+    /// configuration].
+    #[arg(long, value_name = "KEY")]
+    comment_key: Option<String>,
+    /// Makes a check run with remarks at the cases.
+    #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, default_value_t = false, default_missing_value = "true")]
+    check_run: bool,
+    /// The folder to work in, relative to the workspace.
+    #[arg(long, value_name = "DIR")]
+    working_directory: Option<PathBuf>,
+    /// The token that GitHub is asked with [default: the one in `GITHUB_TOKEN`].
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+    /// Uploads the report as an artifact, where this is a container action.
+    #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, default_value_t = true, default_missing_value = "true")]
+    upload: bool,
+    /// Measures one share of the cases, e.g. `3/8`.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+    /// Joins the reports of shards in this folder, and runs nothing.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["shard", "only"])]
+    merge: Option<PathBuf>,
+    /// Calls the pipeline for every input, whatever the cache has.
+    #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, default_value_t = false, default_missing_value = "true")]
+    no_cache: bool,
+    /// The revision to compare with, instead of where the change begins.
+    #[arg(long, value_name = "REV")]
+    base: Option<String>,
+    /// The payload of the event [default: the one that `GITHUB_EVENT_PATH` names].
+    #[arg(long, value_name = "FILE")]
+    event: Option<PathBuf>,
+    /// The name of the event [default: the one in `GITHUB_EVENT_NAME`].
+    #[arg(long, value_name = "NAME")]
+    event_name: Option<String>,
+    /// Prints the comment instead of publishing anything.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// The arguments of `kelvin post`; each may also come as an input, the variable `INPUT_<NAME>`.
+#[derive(Debug, Args)]
+pub(super) struct PostArgs {
+    /// The run whose result is published [default: the one of the `workflow_run` event].
+    #[arg(long, value_name = "ID")]
+    run_id: Option<u64>,
+    /// The name of the configuration, where a repository has several.
+    #[arg(long, value_name = "NAME", default_value = "kelvin")]
+    configuration: String,
+    /// When a comment is written on the pull request.
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Update)]
+    comment: When,
+    /// Tells the comment of this job from those of others [default: workflow and configuration].
+    #[arg(long, value_name = "KEY")]
+    comment_key: Option<String>,
+    /// The token that GitHub is asked with [default: the one in `GITHUB_TOKEN`].
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+}
+
+/// When a comment is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum When {
+    /// One comment, kept up to date.
+    Update,
+    /// A new one for every run.
+    New,
+    /// One comment, and none before there is something to say.
+    OnChange,
+    /// Never.
+    Off,
+}
+
+impl From<When> for Mode {
+    fn from(when: When) -> Self {
+        match when {
+            When::Update => Self::Update,
+            When::New => Self::New,
+            When::OnChange => Self::OnChange,
+            When::Off => Self::Off,
+        }
+    }
+}
+
+/// The inputs of `kelvin ci`, in the order of `action.yml`.
+pub(super) const CI_INPUTS: &[&str] = &[
+    "config",
+    "setup",
+    "only",
+    "seed",
+    "jobs",
+    "baseline",
+    "max-drop",
+    "comment",
+    "comment-key",
+    "check-run",
+    "fail-on",
+    "budget",
+    "working-directory",
+    "token",
+    "upload",
+    "shard",
+    "merge",
+    "no-cache",
+    "base",
+];
+/// The inputs of `kelvin post`.
+pub(super) const POST_INPUTS: &[&str] =
+    &["run-id", "configuration", "comment", "comment-key", "token"];
+
+/// Adds the inputs that come as variables to a command line; an argument that is there wins.
+pub(super) fn with_inputs(
+    mut line: Vec<OsString>,
+    variables: &dyn Fn(&str) -> Option<String>,
+) -> Vec<OsString> {
+    let inputs = match line.get(1).and_then(|word| word.to_str()) {
+        Some("ci") => CI_INPUTS,
+        Some("post") => POST_INPUTS,
+        _ => return line,
+    };
+    for name in inputs {
+        let flag = format!("--{name}");
+        let given = line.iter().any(|word| {
+            let word = word.to_string_lossy();
+            word == flag || word.starts_with(&format!("{flag}="))
+        });
+        let upper = name.to_uppercase();
+        let value = variables(&format!("INPUT_{upper}"))
+            .or_else(|| variables(&format!("INPUT_{}", upper.replace('-', "_"))));
+        let Some(value) = value.filter(|value| !given && !value.trim().is_empty()) else {
+            continue;
+        };
+        let values: Vec<&str> = match *name {
+            "only" => value
+                .split('\n')
+                .map(str::trim)
+                .filter(|line| !line.is_empty())
+                .collect(),
+            "setup" => vec![&*value],
+            _ => vec![value.trim()],
+        };
+        line.extend(
+            values
+                .iter()
+                .map(|value| OsString::from(format!("{flag}={value}"))),
+        );
+    }
+    line
+}
+
+/// Reads a variable; empty is unset.
+pub(super) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Runs `kelvin ci`.
+pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
+    if let Some(folder) = &args.working_directory {
+        std::env::set_current_dir(folder).map_err(|error| {
+            Misuse::new(format!(
+                "`working-directory`: `{}` cannot be worked in: {error}",
+                folder.display()
+            ))
+        })?;
+    }
+    let token = args.token.clone().or_else(|| variable("GITHUB_TOKEN"));
+    let masker = Arc::new(Masker::new(std::env::vars(), token.clone()));
+    let (event, payload) = payload(args.event.as_ref(), args.event_name.as_ref())?;
+    let mut gate = GateRequest {
+        check: Request {
+            overrides: Overrides {
+                file: Some(args.config),
+                seed: args.seed,
+                jobs: args.jobs,
+                no_cache: args.no_cache,
+                cache: true,
+                ..Overrides::default()
+            },
+            only: args.only,
+            shard: args.shard,
+            ..Request::default()
+        },
+        rerun: true,
+        ..GateRequest::default()
+    };
+    gate.hint.asked = args.base;
+    args.gate.apply(&mut gate);
+    let progress = Progress::new(LogFormat::Text);
+    let ran = ci::ci(
+        &CiRequest {
+            gate,
+            merge: args.merge,
+            event,
+            payload,
+            variables: &variable,
+            setup: args.setup,
+            comment: args.comment.into(),
+            comment_key: args.comment_key,
+            check_run: args.check_run,
+            upload: args.upload,
+            dry_run: args.dry_run,
+            token,
+            masker,
+            guard: guard(),
+            say: &super::say,
+        },
+        &progress,
+    );
+    progress.finish(ran.as_ref().ok().map(|ran| &ran.checked.report));
+    let ran = ran?;
+    if !args.dry_run {
+        show(Format::Text, &ran.checked, ran.judgement.as_ref())?;
+    }
+    if let Some(url) = &ran.comment {
+        super::say(&format!("comment: {}\n", crate::report::safe::line(url)));
+    }
+    Ok(ran.exit())
+}
+
+/// Runs `kelvin post`.
+pub(super) fn post(args: PostArgs) -> anyhow::Result<Exit> {
+    let (event, payload) = payload(None, None)?;
+    let of_event = || {
+        let id = payload.pointer("/workflow_run/id")?.as_u64();
+        id.filter(|_| event == "workflow_run")
+    };
+    let Some(run) = args.run_id.or_else(of_event) else {
+        return Err(Misuse::new("there is no run to publish")
+            .help("run this on `workflow_run`, or name the run with `run-id`")
+            .into());
+    };
+    let token = args.token.or_else(|| variable("GITHUB_TOKEN"));
+    let api_url = variable("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
+    let repository = variable("GITHUB_REPOSITORY").context("`GITHUB_REPOSITORY` is not set")?;
+    let client = Client::new(&Access {
+        api_url: &api_url,
+        repository: &repository,
+        token: token.as_deref().unwrap_or_default(),
+    })?;
+    let url = ci::post(
+        &PostRequest {
+            client: &client,
+            run,
+            configuration: args.configuration,
+            comment_key: args.comment_key,
+            server_url: variable("GITHUB_SERVER_URL")
+                .unwrap_or_else(|| "https://github.com".to_owned()),
+        },
+        Surfaces {
+            outputs: variable("GITHUB_OUTPUT").map(PathBuf::from),
+            summary: variable("GITHUB_STEP_SUMMARY").map(PathBuf::from),
+            check: None,
+            client: Some(&client),
+            comment: args.comment.into(),
+            on_github: variable("GITHUB_ACTIONS").is_some(),
+            say: &super::say,
+        },
+    )?;
+    if let Some(url) = url {
+        super::say(&format!("comment: {}\n", crate::report::safe::line(&url)));
+    }
+    Ok(Exit::Passed)
+}
+
+/// A word that nobody can guess: the keys of the standard library's hashers come from the system's
+/// source of randomness.
+fn guard() -> String {
+    let word = || RandomState::new().build_hasher().finish();
+    format!("kelvin-{:016x}{:016x}", word(), word())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(words: &[&str], inputs: &[(&str, &str)]) -> Vec<String> {
+        let line = words.iter().map(OsString::from).collect();
+        let find = |name: &str| {
+            let found = inputs.iter().find(|(key, _)| *key == name)?;
+            Some(found.1.to_owned())
+        };
+        let line = with_inputs(line, &find);
+        line.iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn inputs_become_arguments_and_arguments_win() {
+        let inputs = [
+            ("INPUT_MAX-DROP", "0.1"),
+            ("INPUT_FAIL_ON", " never\n"),
+            ("INPUT_ONLY", "a\n\n b \n"),
+            ("INPUT_SEED", ""),
+            ("INPUT_CONFIG", "theirs.yaml"),
+            ("INPUT_DRY-RUN", "true"),
+        ];
+        let made = line(&["kelvin", "ci", "--config=ours.yaml"], &inputs);
+        let added = ["--only=a", "--only=b", "--max-drop=0.1", "--fail-on=never"];
+        assert_eq!(made[3..], added);
+        assert_eq!(line(&["kelvin", "check"], &inputs).len(), 2);
+    }
+
+    #[test]
+    fn every_input_is_an_argument_of_its_command() {
+        use clap::CommandFactory as _;
+        let command = super::super::Args::command();
+        for (name, inputs) in [("ci", CI_INPUTS), ("post", POST_INPUTS)] {
+            let command = command.find_subcommand(name).expect("it is there");
+            for input in inputs {
+                let known = command
+                    .get_arguments()
+                    .any(|known| known.get_long() == Some(*input));
+                assert!(known, "{name} has no `--{input}`");
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The list of runs, with a figure of each metric.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::History;
+use crate::probe::Direction;
+use crate::report::Report;
+
+/// A metric of a run, as a list needs it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Figure {
+    /// Unrounded; null where it was not measured.
+    pub(crate) value: Option<f64>,
+    /// How many samples it is the mean of.
+    pub(crate) n: usize,
+    /// Which way is better.
+    pub(crate) direction: Direction,
+    /// Whether the gate looks at it by default.
+    pub(crate) gated: bool,
+}
+
+/// A run in the list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Listed {
+    /// Its id.
+    pub(crate) id: String,
+    /// When it started, RFC 3339 in UTC.
+    pub(crate) time: String,
+    /// The commit that was checked out.
+    pub(crate) commit: Option<String>,
+    /// The branch that was checked out.
+    pub(crate) branch: Option<String>,
+    /// Whether the work tree differed from the commit.
+    pub(crate) dirty: bool,
+    /// The name of the configuration.
+    pub(crate) configuration: String,
+    /// The digest of the configuration.
+    pub(crate) config: String,
+    /// The probes that ran, with commas.
+    pub(crate) probe: String,
+    /// How it ended.
+    pub(crate) ending: String,
+    /// The metrics, by id.
+    pub(crate) metrics: BTreeMap<String, Figure>,
+}
+
+/// The figures of a report.
+pub(super) fn figures(report: &Report) -> BTreeMap<&str, Figure> {
+    let figures = report.metrics.iter().map(|(id, metric)| {
+        let figure = Figure {
+            value: metric.value,
+            n: metric.n,
+            direction: metric.direction,
+            gated: metric.gated,
+        };
+        (id.as_str(), figure)
+    });
+    figures.collect()
+}
+
+/// The probes that a report is from: what the ids of its metrics begin with.
+pub(super) fn probes(report: &Report) -> String {
+    let ids = report.metrics.keys();
+    let probes: BTreeSet<&str> = ids.filter_map(|id| id.split('.').next()).collect();
+    probes.into_iter().collect::<Vec<_>>().join(",")
+}
+
+impl History {
+    /// The last runs, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// Where the database cannot be read.
+    pub(crate) fn runs(&self, most: usize) -> anyhow::Result<Vec<Listed>> {
+        let mut query = self.connection.prepare(
+            "SELECT id, time, commit_id, branch, dirty, configuration, config, probe, ending, \
+             metrics FROM runs ORDER BY number DESC LIMIT ?",
+        )?;
+        let rows = query.query_map([i64::try_from(most)?], |row| {
+            let metrics: String = row.get(9)?;
+            Ok(Listed {
+                id: row.get(0)?,
+                time: row.get(1)?,
+                commit: row.get(2)?,
+                branch: row.get(3)?,
+                dirty: row.get(4)?,
+                configuration: row.get(5)?,
+                config: row.get(6)?,
+                probe: row.get(7)?,
+                ending: row.get(8)?,
+                // A figure that a list cannot show is no reason to show no list.
+                metrics: serde_json::from_str(&metrics).unwrap_or_default(),
+            })
+        })?;
+        let mut runs: Vec<Listed> = rows.collect::<Result<_, _>>()?;
+        runs.reverse();
+        Ok(runs)
+    }
+}
+
+/// Values as a line of eight heights from the least to the largest; a dot where there is none.
+pub(crate) fn sparkline(values: &[Option<f64>]) -> String {
+    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let known = || values.iter().flatten().copied();
+    let (low, high) = known().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    let sign = |value: &Option<f64>| match value {
+        None => '·',
+        Some(_) if high - low < 1e-9 => HEIGHTS[3],
+        Some(value) => {
+            let share = (value - low) / (high - low);
+            HEIGHTS[((share * 7.0).round() as usize).min(7)]
+        }
+    };
+    values.iter().map(sign).collect()
+}

@@ -1,0 +1,70 @@
+//! The versions of the database: what each adds to the one before.
+
+use anyhow::{Context as _, bail};
+use rusqlite::{Connection, TransactionBehavior};
+
+/// The steps from an empty file on; the version of a database is the number of steps it has taken.
+/// A step that was released is never changed again.
+pub(super) const STEPS: &[&str] = &[
+    // A run is numbered in the order of recording and named by people with its `id`. `metrics` is
+    // the JSON that a list of runs is made from; `report` is the report without its items.
+    "CREATE TABLE runs (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        time TEXT NOT NULL,
+        commit_id TEXT,
+        branch TEXT,
+        dirty INTEGER NOT NULL,
+        configuration TEXT NOT NULL,
+        config TEXT NOT NULL,
+        probe TEXT NOT NULL,
+        ending TEXT NOT NULL,
+        metrics TEXT NOT NULL,
+        report BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE items (
+        run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
+        list TEXT NOT NULL,
+        name TEXT NOT NULL,
+        record BLOB NOT NULL,
+        PRIMARY KEY (run, list, name)
+    ) STRICT;",
+];
+
+/// The version that this program writes.
+pub(super) fn version() -> u32 {
+    u32::try_from(STEPS.len()).expect("there are few steps")
+}
+
+/// Takes the steps that a database has not taken yet, all or none of them.
+///
+/// # Errors
+///
+/// Where the database has taken more steps than there are, or one of them fails.
+pub(super) fn run(connection: &mut Connection, steps: &[&str]) -> anyhow::Result<()> {
+    if taken(connection)? == steps.len() {
+        return Ok(());
+    }
+    // Another process may be at the same; the one that comes second finds it done.
+    let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let version = taken(&change)?;
+    if version > steps.len() {
+        bail!(
+            "it was written by a newer kelvin (version {version}, this one knows up to {}) and is \
+             left as it is: update kelvin, or move the file away",
+            steps.len()
+        );
+    }
+    for (at, step) in steps.iter().enumerate().skip(version) {
+        change
+            .execute_batch(step)
+            .with_context(|| format!("failed to bring it to version {}", at + 1))?;
+    }
+    change.pragma_update(None, "user_version", i64::try_from(steps.len())?)?;
+    Ok(change.commit()?)
+}
+
+fn taken(connection: &Connection) -> anyhow::Result<usize> {
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    usize::try_from(version).context("its version is below zero")
+}

@@ -1,0 +1,99 @@
+//! Finds a run and makes its report again.
+
+use anyhow::Context as _;
+use rusqlite::OptionalExtension as _;
+use serde_json::Value;
+
+use super::{History, pack};
+use crate::exit::Misuse;
+use crate::report::{self, Report};
+
+/// The fewest signs of an id that may stand for it.
+const SHORTEST: usize = 4;
+
+/// How a person names a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The last one that was recorded, 0, or so many before it.
+    Back(usize),
+    /// The one whose id begins like this.
+    Id(String),
+}
+
+impl Wanted {
+    /// `latest`, `previous`, or at least four signs of an id; none for anything else.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        match text {
+            "latest" => Some(Self::Back(0)),
+            "previous" => Some(Self::Back(1)),
+            text if text.len() >= SHORTEST && text.bytes().all(|sign| sign.is_ascii_hexdigit()) => {
+                Some(Self::Id(text.to_ascii_lowercase()))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl History {
+    /// The id of the run that is meant; none where there is no such run.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where several ids begin like this.
+    pub(crate) fn find(&self, wanted: &Wanted) -> anyhow::Result<Option<String>> {
+        let prefix = match wanted {
+            Wanted::Back(back) => {
+                let sql = "SELECT id FROM runs ORDER BY number DESC LIMIT 1 OFFSET ?";
+                let back = i64::try_from(*back)?;
+                let found = self.connection.query_row(sql, [back], |row| row.get(0));
+                return Ok(found.optional()?);
+            }
+            Wanted::Id(prefix) => prefix,
+        };
+        let mut query = self
+            .connection
+            .prepare("SELECT id FROM runs WHERE substr(id, 1, ?) = ? ORDER BY number")?;
+        let length = i64::try_from(prefix.len())?;
+        let found = query.query_map((length, prefix), |row| row.get(0))?;
+        let mut found: Vec<String> = found.collect::<Result<_, _>>()?;
+        if found.len() > 1 {
+            return Err(Misuse::new(format!(
+                "`{prefix}` may be any of {} runs: {}",
+                found.len(),
+                found.join(", ")
+            ))
+            .help("name more of its signs")
+            .into());
+        }
+        Ok(found.pop())
+    }
+
+    /// The report of a run, as it was recorded.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such run, or what was stored is damaged.
+    pub(crate) fn report(&self, id: &str) -> anyhow::Result<Report> {
+        let read = || -> anyhow::Result<Report> {
+            let (number, frame): (i64, Vec<u8>) = self.connection.query_row(
+                "SELECT number, report FROM runs WHERE id = ?",
+                [id],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?;
+            let mut frame = pack::unpack(&frame)?;
+            let mut query = self
+                .connection
+                .prepare("SELECT list, name, record FROM items WHERE run = ?")?;
+            let mut rows = query.query([number])?;
+            while let Some(row) = rows.next()? {
+                let (list, name): (String, String) = (row.get(0)?, row.get(1)?);
+                let record: Vec<u8> = row.get(2)?;
+                if let Some(Value::Object(map)) = frame.pointer_mut(&list) {
+                    map.insert(name, pack::unpack(&record)?);
+                }
+            }
+            report::json::read(&serde_json::to_vec(&frame)?)
+        };
+        read().with_context(|| format!("the run `{id}` of `{}`", self.file.display()))
+    }
+}

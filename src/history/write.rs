@@ -1,0 +1,153 @@
+//! Records a run.
+
+use std::time::{Instant, SystemTime};
+
+use anyhow::{Context as _, anyhow};
+use rusqlite::{Connection, TransactionBehavior, params};
+use serde_json::{Map, Value};
+
+use super::{History, KEPT, PATIENCE, list, pack};
+use crate::digest::Fields;
+use crate::report::Report;
+
+/// The maps of a report (as JSON pointers) that hold one record for each item; what else a report has is stored with
+/// the run. A probe with items of its own adds its map here.
+pub(super) const LISTS: &[&str] = &["/cases", "/retrieval/queries"];
+
+/// Where a run took place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scene {
+    /// The name of the configuration.
+    pub(crate) configuration: String,
+    /// The branch that was checked out, where that is known.
+    pub(crate) branch: Option<String>,
+}
+
+impl History {
+    /// Records a run, and lets the oldest go beyond [`KEPT`]; its id.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be written.
+    pub(crate) fn record(&mut self, report: &Report, scene: &Scene) -> anyhow::Result<String> {
+        self.record_within(report, scene, KEPT)
+    }
+
+    pub(super) fn record_within(
+        &mut self,
+        report: &Report,
+        scene: &Scene,
+        keep: usize,
+    ) -> anyhow::Result<String> {
+        let (frame, items) = split(report)?;
+        let frame = pack::pack(&frame)?;
+        let session = &report.run.session;
+        let metrics = serde_json::to_string(&list::figures(report))?;
+        let ending = serde_json::to_value(report.run.ending)?;
+        let change = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let id = unused(&change, &frame)?;
+        change.execute(
+            "INSERT INTO runs (id, time, commit_id, branch, dirty, configuration, config, probe, \
+             ending, metrics, report) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            params![
+                id,
+                session.started_at,
+                session.commit,
+                scene.branch,
+                session.dirty,
+                scene.configuration,
+                report.run.fingerprints.config.to_string(),
+                list::probes(report),
+                ending.as_str(),
+                metrics,
+                frame,
+            ],
+        )?;
+        let number = change.last_insert_rowid();
+        {
+            let mut insert = change
+                .prepare("INSERT INTO items (run, list, name, record) VALUES (?, ?, ?, ?)")?;
+            for (list, name, record) in items {
+                insert.execute(params![number, list, name, record])?;
+            }
+        }
+        change.execute(
+            "DELETE FROM runs WHERE number <= (SELECT number FROM runs ORDER BY number DESC LIMIT \
+             1 OFFSET ?)",
+            [i64::try_from(keep.max(1))?],
+        )?;
+        change.commit()?;
+        Ok(id)
+    }
+}
+
+/// Switches to a journal that lets readers go on while one writes. The switch itself does not wait
+/// for others, so it is tried until it succeeds.
+pub(super) fn ahead(connection: &Connection) -> anyhow::Result<()> {
+    let start = Instant::now();
+    loop {
+        let mode = connection
+            .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0));
+        match mode {
+            // Some file systems have no shared memory; the history works there all the same.
+            Ok(_) => return Ok(()),
+            Err(error) if is_busy(&error) && start.elapsed() < PATIENCE => {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+    matches!(
+        error.sqlite_error_code(),
+        Some(DatabaseBusy | DatabaseLocked)
+    )
+}
+
+/// An id that no run has.
+fn unused(connection: &Connection, frame: &[u8]) -> anyhow::Result<String> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.map_or(0, |now| now.as_nanos());
+    for attempt in 0..1000_u32 {
+        let digest = Fields::of("kelvin/run/v1")
+            .field("report", frame)
+            .field("time", now.to_be_bytes())
+            .field("process", std::process::id().to_be_bytes())
+            .field("attempt", attempt.to_be_bytes())
+            .digest();
+        let id = digest.short(10);
+        // A name of digits alone reads like a number, and one with a single `e` like a large one.
+        let known: bool = connection.query_row(
+            "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?)",
+            [&id],
+            |row| row.get(0),
+        )?;
+        if !known && id.starts_with(|first: char| first.is_ascii_alphabetic()) {
+            return Ok(id);
+        }
+    }
+    Err(anyhow!("no id is left for another run"))
+}
+
+/// An item as it is stored: its list, its name, its packed record.
+type Item = (&'static str, String, Vec<u8>);
+
+/// The report without its items, and the items.
+fn split(report: &Report) -> anyhow::Result<(Value, Vec<Item>)> {
+    let mut frame = serde_json::to_value(report).context("the report is no JSON")?;
+    let mut items = Vec::new();
+    for list in LISTS.iter().copied() {
+        let Some(Value::Object(map)) = frame.pointer_mut(list) else {
+            continue;
+        };
+        for (name, record) in std::mem::replace(map, Map::new()) {
+            items.push((list, name, pack::pack(&record)?));
+        }
+    }
+    Ok((frame, items))
+}

@@ -1,0 +1,157 @@
+//! Publishing, in an order that never loses the verdict: outputs, summary, check run, comment. Every
+//! surface is best effort; what one refuses is told by a warning and changes nothing else.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use super::post::{self, Check, Conclusion, Mode, Posted, Shown, Stamp, Sticky};
+use super::{Publication, annotations, commands, outputs, summary};
+use crate::baseline::compare::Change;
+use crate::gate::Judgement;
+use crate::gate::verdict::Word;
+use crate::github::Client;
+use crate::report::safe;
+
+/// Where a run is shown.
+pub(crate) struct Surfaces<'a> {
+    /// The file that `GITHUB_OUTPUT` names.
+    pub(crate) outputs: Option<PathBuf>,
+    /// The file that `GITHUB_STEP_SUMMARY` names.
+    pub(crate) summary: Option<PathBuf>,
+    /// The check run that was opened.
+    pub(crate) check: Option<Check<'a>>,
+    /// The client; none where there is no token.
+    pub(crate) client: Option<&'a Client>,
+    /// When a comment is written.
+    pub(crate) comment: Mode,
+    /// Whether workflow commands mean anything here.
+    pub(crate) on_github: bool,
+    /// Prints.
+    pub(crate) say: &'a dyn Fn(&str),
+}
+
+impl Surfaces<'_> {
+    /// Says what could not be done.
+    pub(crate) fn warn(&self, text: &str) {
+        if self.on_github {
+            (self.say)(&commands::warning(text));
+        } else {
+            (self.say)(&format!("warning: {}\n", safe::line(text)));
+        }
+    }
+}
+
+/// Publishes; where the comment is, if there is one.
+pub(crate) fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>) -> Option<String> {
+    write(&surfaces, surfaces.outputs.as_ref(), "the outputs", || {
+        outputs::file(&outputs::of(publication, None))
+    });
+    write(
+        &surfaces,
+        surfaces.summary.as_ref(),
+        "the job summary",
+        || summary::render(publication),
+    );
+    let remarks = annotations::of(publication);
+    let check = surfaces.check.take();
+    match check {
+        Some(check) => {
+            let judgement = publication.judgement;
+            let conclusion = judgement.map_or(Conclusion::Neutral, |judgement| {
+                Conclusion::of(&judgement.verdict)
+            });
+            let shown = Shown {
+                title: title(publication.judgement),
+                summary: super::comment::render(publication, 60_000),
+                text: None,
+                annotations: remarks,
+            };
+            if let Err(error) = check.finish(conclusion, &shown) {
+                surfaces.warn(&error.to_string());
+            }
+        }
+        None if surfaces.on_github => (surfaces.say)(&commands::annotations(&remarks)),
+        None => {}
+    }
+    let url = comment(publication, &surfaces);
+    if let Some(url) = &url {
+        write(&surfaces, surfaces.outputs.as_ref(), "the outputs", || {
+            outputs::file(&[("comment-url", url.clone())])
+        });
+    }
+    url
+}
+
+/// Writes the comment, where there is a pull request to write it on.
+fn comment(publication: &Publication<'_>, surfaces: &Surfaces<'_>) -> Option<String> {
+    let context = publication.context;
+    let (Some(client), Some(pull_request)) = (surfaces.client, context.pull_request) else {
+        return None;
+    };
+    if context.read_only || surfaces.comment == Mode::Off {
+        return None;
+    }
+    let stamp = Stamp::of(context);
+    let sticky = Sticky {
+        pull_request,
+        key: &context.comment_key,
+        mode: surfaces.comment,
+        stamp: &stamp,
+        quiet: publication.judgement.is_some_and(is_quiet),
+    };
+    let mut body = |budget| super::comment::render(publication, budget);
+    match post::comment(client, &sticky, &mut body) {
+        Ok(Posted::Skipped(why)) => {
+            (surfaces.say)(&format!("no comment: {}\n", safe::line(&why)));
+            None
+        }
+        Ok(posted) => posted.url().map(str::to_owned),
+        Err(error) => {
+            surfaces.warn(&error.to_string());
+            None
+        }
+    }
+}
+
+/// A pass in which no case changed.
+fn is_quiet(judgement: &Judgement) -> bool {
+    let changed = |change| matches!(change, Change::Win | Change::Loss | Change::Regression);
+    judgement.verdict.passed
+        && judgement.verdict.verdict == Word::Pass
+        && !judgement.cases.iter().any(|case| changed(case.change))
+}
+
+fn title(judgement: Option<&Judgement>) -> String {
+    let Some(judgement) = judgement else {
+        return "Measured".to_owned();
+    };
+    let word = judgement.verdict.verdict.as_str().replace('_', " ");
+    match judgement.verdict.reasons.first() {
+        Some(reason) => safe::cut(&format!("{word}: {}", reason.text), 200),
+        None => word,
+    }
+}
+
+/// Appends to a file of the runner: other steps may have written to it.
+fn write(
+    surfaces: &Surfaces<'_>,
+    path: Option<&PathBuf>,
+    name: &str,
+    text: impl FnOnce() -> String,
+) {
+    let Some(path) = path else {
+        return;
+    };
+    let written = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .and_then(|mut file| file.write_all(text().as_bytes()))
+        .with_context(|| format!("failed to write {name} to `{}`", path.display()));
+    if let Err(error) = written {
+        surfaces.warn(&format!("{error:#}"));
+    }
+}

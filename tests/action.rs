@@ -1,0 +1,437 @@
+//! The actions say the same in every place that names their inputs and outputs, and hold no logic.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn yaml(path: &str) -> Value {
+    serde_yaml::from_str(&read(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The names below a key, in their order.
+fn names(action: &str, key: &str) -> Vec<String> {
+    let text = read(action);
+    text.lines()
+        .skip_while(|line| *line != format!("{key}:"))
+        .skip(1)
+        .take_while(|line| line.is_empty() || line.starts_with(' '))
+        .filter_map(|line| line.strip_prefix("  ")?.strip_suffix(':'))
+        .filter(|name| !name.starts_with(' '))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A table of the documentation: what an action says of its inputs or outputs.
+fn table(action: &str, key: &str) -> String {
+    let document = yaml(action);
+    let rows = names(action, key).into_iter().map(|name| {
+        let said = document[key][&name]["description"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{action}: `{name}` has no description"));
+        format!("| `{name}` | {said} |\n")
+    });
+    let head = key.trim_end_matches('s');
+    format!("| {head} | |\n|---|---|\n{}", rows.collect::<String>())
+}
+
+/// The workflows that are run here, and those of the documentation.
+fn workflows(folder: &str) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = fs::read_dir(root().join(folder))
+        .expect("listed")
+        .map(|entry| entry.expect("listed").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "yml"))
+        .collect();
+    found.sort();
+    assert!(found.len() > 2, "{folder} has no workflows");
+    found
+}
+
+/// Every value of a key, however deep.
+fn values<'a>(document: &'a Value, key: &str, found: &mut Vec<&'a str>) {
+    match document {
+        Value::Object(map) => {
+            for (name, value) in map {
+                match value.as_str() {
+                    Some(text) if name == key => found.push(text),
+                    _ => values(value, key, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| values(item, key, found)),
+        _ => {}
+    }
+}
+
+fn variable(input: &str) -> String {
+    format!("INPUT_{}", input.to_uppercase().replace('-', "_"))
+}
+
+#[test]
+fn the_actions_have_the_same_inputs_and_outputs() {
+    let container = yaml("action.yml");
+    let host = yaml("host/action.yml");
+    assert_eq!(
+        names("action.yml", "inputs"),
+        names("host/action.yml", "inputs")
+    );
+    assert_eq!(container["inputs"], host["inputs"]);
+    assert_eq!(
+        names("action.yml", "outputs"),
+        names("host/action.yml", "outputs")
+    );
+    for name in names("action.yml", "outputs") {
+        let (ours, theirs) = (&container["outputs"][&name], &host["outputs"][&name]);
+        assert_eq!(ours["description"], theirs["description"], "{name}");
+        let value = format!("${{{{ steps.kelvin.outputs.{name} }}}}");
+        assert_eq!(theirs["value"], value.as_str(), "{name}");
+    }
+    let post = yaml("post/action.yml");
+    for name in names("post/action.yml", "inputs") {
+        if !["run-id", "configuration"].contains(&name.as_str()) {
+            assert_eq!(post["inputs"][&name], container["inputs"][&name], "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_actions_hold_no_logic() {
+    let container = yaml("action.yml");
+    let runs = serde_json::json!({ "using": "docker", "image": "Dockerfile", "args": ["ci"] });
+    assert_eq!(container["runs"], runs);
+    for action in ["host/action.yml", "post/action.yml"] {
+        let document = yaml(action);
+        let step = &document["runs"]["steps"][0];
+        let wanted: BTreeMap<String, String> = names(action, "inputs")
+            .iter()
+            .map(|name| (variable(name), format!("${{{{ inputs.{name} }}}}")))
+            .collect();
+        let given: BTreeMap<String, String> =
+            serde_json::from_value(step["env"].clone()).expect("names and texts");
+        assert_eq!(given, wanted, "{action}");
+        assert_eq!(step["run"].as_str().expect("a script").lines().count(), 2);
+    }
+}
+
+#[test]
+fn no_input_has_a_default_but_the_token() {
+    let container = yaml("action.yml");
+    for name in names("action.yml", "inputs") {
+        let input = &container["inputs"][&name];
+        assert_eq!(input["required"], false, "{name}");
+        let default = (name == "token").then_some("${{ github.token }}");
+        assert_eq!(input["default"].as_str(), default, "{name}");
+    }
+}
+
+#[test]
+fn the_documentation_has_every_input_and_output() {
+    let path = "docs/action.md";
+    let mut page = read(path);
+    for (mark, action, key) in [
+        ("inputs", "action.yml", "inputs"),
+        ("outputs", "action.yml", "outputs"),
+        ("post", "post/action.yml", "inputs"),
+    ] {
+        let (begin, end) = (
+            format!("<!-- {mark}: begin -->\n"),
+            format!("<!-- {mark}: end -->"),
+        );
+        let from = page.find(&begin).expect("the mark") + begin.len();
+        let to = page.find(&end).expect("the mark");
+        page.replace_range(from..to, &table(action, key));
+    }
+    if std::env::var_os("KELVIN_UPDATE").is_some() {
+        fs::write(root().join(path), &page).expect("written");
+    }
+    assert_eq!(
+        read(path),
+        page,
+        "run `KELVIN_UPDATE=1 cargo test --test action`"
+    );
+}
+
+#[test]
+fn the_documentation_shows_the_workflows_that_are_linted_and_run() {
+    let page = read("docs/action.md");
+    for workflow in workflows("docs/workflows") {
+        let text = fs::read_to_string(&workflow).expect("read");
+        let shown = format!("```yaml\n{text}```");
+        assert!(page.contains(&shown), "{} is not shown", workflow.display());
+    }
+    let first = read("docs/workflows/kelvin.yml");
+    assert!(
+        read("README.md").contains(&format!("```yaml\n{first}```")),
+        "the README shows another"
+    );
+}
+
+#[test]
+fn every_foreign_action_is_pinned_by_one_commit() {
+    let mut files = workflows(".github/workflows");
+    files.extend(["host/action.yml", "post/action.yml"].map(|path| root().join(path)));
+    let mut pins: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in files {
+        let text = fs::read_to_string(&file).expect("read");
+        for line in text
+            .lines()
+            .filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix("uses: "))
+        {
+            if line.starts_with("./") {
+                continue;
+            }
+            let (action, pin) = line.split_once('@').expect("a version");
+            let (commit, version) = pin.split_once(" # v").expect("a commit and its version");
+            let is_commit =
+                commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+            assert!(is_commit, "{}: {line}", file.display());
+            pins.entry(action.to_owned())
+                .or_default()
+                .insert(format!("{commit} {version}"));
+        }
+    }
+    assert!(pins.len() > 3, "{pins:?}");
+    assert!(pins.values().all(|pins| pins.len() == 1), "{pins:?}");
+}
+
+#[test]
+fn no_script_of_a_workflow_holds_an_expression() {
+    let mut files: Vec<PathBuf> = workflows(".github/workflows");
+    files.extend(workflows("docs/workflows"));
+    files.extend(["host/action.yml", "post/action.yml"].map(|path| root().join(path)));
+    for file in files {
+        let text = fs::read_to_string(&file).expect("read");
+        let document: Value = serde_yaml::from_str(&text).expect("YAML");
+        let mut scripts = Vec::new();
+        values(&document, "run", &mut scripts);
+        assert!(
+            scripts.iter().all(|script| !script.contains("${{")),
+            "{}",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn the_image_is_built_from_what_is_pinned() {
+    let dockerfile = read("Dockerfile");
+    let bases: Vec<&str> = dockerfile
+        .lines()
+        .filter(|line| line.starts_with("ARG "))
+        .collect();
+    assert_eq!(bases.len(), 4);
+    for base in bases {
+        let (_, digest) = base
+            .split_once("@sha256:")
+            .unwrap_or_else(|| panic!("{base}"));
+        assert!(
+            digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            "{base}"
+        );
+    }
+    for line in ["USER ", "WORKDIR "] {
+        let last = dockerfile.rsplit("\nFROM ").next().expect("a last stage");
+        assert!(
+            !last
+                .lines()
+                .any(|instruction| instruction.starts_with(line)),
+            "{line}"
+        );
+    }
+    assert!(dockerfile.contains("ENTRYPOINT [\"/usr/local/bin/kelvin\"]"));
+    assert!(dockerfile.contains("KELVIN_IN_CONTAINER=1"));
+}
+
+/// Runs the script that finds the binary.
+fn fetch(folder: &Path, variables: &[(&str, &str)]) -> Output {
+    Command::new("bash")
+        .arg(root().join("host/fetch.sh"))
+        .env_remove("KELVIN_BINARY")
+        .env("KELVIN_RELEASE", folder.join("release.txt"))
+        .env("RUNNER_TOOL_CACHE", folder.join("tools"))
+        .env("RUNNER_TEMP", folder)
+        .envs(variables.iter().copied())
+        .output()
+        .expect("bash starts")
+}
+
+fn line(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().to_owned()
+}
+
+/// A release in a folder, with an archive for every machine.
+fn release(folder: &Path) {
+    let sh = "set -e; cd \"$1\"; mkdir -p served; printf '#!/bin/sh\\necho the binary\\n' > kelvin; chmod +x kelvin
+        printf 'url file://%s/served\\n' \"$1\" > release.txt; cd served
+        for target in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-apple-darwin aarch64-apple-darwin; do
+          tar -C .. -czf kelvin-$target.tar.gz kelvin
+          { sha256sum kelvin-$target.tar.gz 2>/dev/null || shasum -a 256 kelvin-$target.tar.gz; } >> ../release.txt
+        done";
+    let status = Command::new("sh")
+        .args(["-c", sh, "sh"])
+        .arg(folder)
+        .status()
+        .expect("sh starts");
+    assert!(status.success());
+}
+
+#[test]
+fn the_binary_of_a_release_is_fetched_once_and_checked_each_time() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    release(folder.path());
+    let fetched = fetch(folder.path(), &[]);
+    assert!(fetched.status.success(), "{}", line(&fetched.stderr));
+    let said = Command::new(line(&fetched.stdout))
+        .output()
+        .expect("it starts");
+    assert_eq!(line(&said.stdout), "the binary");
+
+    // The second time the archive comes from the cache.
+    fs::rename(folder.path().join("served"), folder.path().join("gone")).expect("renamed");
+    assert!(fetch(folder.path(), &[]).status.success());
+
+    // What was tampered with there is not run.
+    for store in fs::read_dir(folder.path().join("tools/kelvin")).expect("listed") {
+        for archive in fs::read_dir(store.expect("listed").path()).expect("listed") {
+            fs::write(archive.expect("listed").path(), "something else").expect("written");
+        }
+    }
+    let fetched = fetch(folder.path(), &[]);
+    assert_eq!(
+        (fetched.status.code(), line(&fetched.stdout)),
+        (Some(1), String::new())
+    );
+}
+
+#[test]
+fn an_archive_with_another_checksum_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    release(folder.path());
+    for archive in fs::read_dir(folder.path().join("served")).expect("listed") {
+        fs::write(archive.expect("listed").path(), "something else").expect("written");
+    }
+    let fetched = fetch(folder.path(), &[]);
+    assert_eq!(
+        (fetched.status.code(), line(&fetched.stdout)),
+        (Some(1), String::new())
+    );
+    assert!(
+        line(&fetched.stderr).contains("does not have the SHA-256"),
+        "{}",
+        line(&fetched.stderr)
+    );
+}
+
+#[test]
+fn a_binary_of_ones_own_is_taken_and_a_commit_without_a_release_says_what_to_do() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let binary = env!("CARGO_BIN_EXE_kelvin");
+    let fetched = fetch(folder.path(), &[("KELVIN_BINARY", binary)]);
+    assert_eq!(line(&fetched.stdout), binary);
+    let fetched = fetch(folder.path(), &[("KELVIN_BINARY", "/no/such/program")]);
+    assert!(!fetched.status.success() && line(&fetched.stderr).contains("KELVIN_BINARY"));
+    let fetched = fetch(folder.path(), &[]);
+    let said = line(&fetched.stderr);
+    assert!(
+        !fetched.status.success() && said.contains("is not a release"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_release_pins_the_image_and_the_archives() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path();
+    fs::create_dir(path.join("host")).expect("made");
+    fs::copy(root().join("action.yml"), path.join("action.yml")).expect("copied");
+    fs::write(
+        path.join("SHA256SUMS"),
+        "abc  kelvin-x86_64-unknown-linux-gnu.tar.gz\n",
+    )
+    .expect("written");
+    let git = |arguments: &[&str]| {
+        Command::new("git")
+            .arg("-C")
+            .arg(path)
+            .args(arguments)
+            .status()
+            .expect("git starts")
+    };
+    assert!(git(&["init", "--quiet"]).success());
+    let pin = |image: &str| {
+        Command::new(root().join(".github/release/pin"))
+            .args([image, "https://example.org/v1.0.0", "SHA256SUMS"])
+            .current_dir(path)
+            .status()
+            .expect("it starts")
+    };
+    assert!(
+        !pin("docker://ghcr.io/org/kelvin-action:v1").success(),
+        "a tag is no digest"
+    );
+    let image = format!(
+        "docker://ghcr.io/org/kelvin-action@sha256:{}",
+        "0".repeat(64)
+    );
+    assert!(pin(&image).success());
+    let pinned: Value =
+        serde_yaml::from_str(&fs::read_to_string(path.join("action.yml")).expect("read"))
+            .expect("YAML");
+    assert_eq!(pinned["runs"]["image"], image.as_str());
+    assert_eq!(pinned["inputs"], yaml("action.yml")["inputs"]);
+    let release = fs::read_to_string(path.join("host/release.txt")).expect("read");
+    assert!(
+        release.starts_with("url https://example.org/v1.0.0\nabc  kelvin-"),
+        "{release}"
+    );
+    assert!(
+        git(&["diff", "--quiet", "HEAD"]).success(),
+        "it is committed"
+    );
+}
+
+/// The flags that `--help` of a command names.
+fn flags(command: &str) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO_BIN_EXE_kelvin"))
+        .args([command, "--help"])
+        .output()
+        .expect("the binary starts");
+    assert!(output.status.success());
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| {
+            line.trim_start()
+                .trim_start_matches("-h, ")
+                .trim_start_matches("-V, ")
+                .strip_prefix("--")
+        })
+        .map(|line| {
+            line.split([' ', '=', '['])
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        })
+        .collect()
+}
+
+#[test]
+fn the_inputs_are_the_flags_of_the_command() {
+    // What only a person at a terminal needs.
+    let of_people = ["dry-run", "event", "event-name", "help", "version"];
+    for (action, command) in [("action.yml", "ci"), ("post/action.yml", "post")] {
+        let inputs: BTreeSet<String> = names(action, "inputs").into_iter().collect();
+        let mut flags = flags(command);
+        flags.retain(|flag| !of_people.contains(&flag.as_str()));
+        assert_eq!(inputs, flags, "{command}");
+    }
+}

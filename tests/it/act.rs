@@ -1,0 +1,293 @@
+//! The sample workflow of the documentation under `act`, which runs workflows without GitHub.
+//!
+//! `tests/action/act` installs `act` and runs this; by itself it is left out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::github::{self, PULL, REPOSITORY, TOKEN};
+use crate::repository::git;
+
+/// A repository with the sample workflow, on a machine with `act` and a fake of GitHub's API.
+struct Rig {
+    act: PathBuf,
+    api: github::Server,
+    folder: TempDir,
+    run: u64,
+}
+
+/// What a run of the workflow came to.
+struct Ran {
+    succeeded: bool,
+    log: String,
+}
+
+impl Ran {
+    /// The outputs, as the last step of the workflow prints them.
+    fn outputs(&self) -> &str {
+        self.log
+            .lines()
+            .rev()
+            .find_map(|line| line.split_once("| verdict="))
+            .unwrap_or_else(|| panic!("no outputs in:\n{}", self.log))
+            .1
+    }
+}
+
+const UPLOAD: &str = "name: a stand-in\ndescription: Keeps the files of an artifact below a folder.\n\
+    inputs:\n  name: {description: n}\n  path: {description: p}\n  if-no-files-found: {description: i}\n  \
+    overwrite: {description: o}\nruns:\n  using: composite\n  steps:\n    - shell: bash\n      env:\n        \
+    NAME: ${{ inputs.name }}\n        FILES: ${{ inputs.path }}\n      run: |\n        \
+    mkdir -p \"$STORE/$NAME\"\n        while read -r file; do [ -z \"$file\" ] || cp -r \"$file\" \"$STORE/$NAME\"; done <<< \"$FILES\"\n";
+
+/// Few, so that this is done in seconds, and enough for a regression.
+const CASES: [&str; 6] = [
+    "bedside-monitor-tones",
+    "dialysis-console-firmware",
+    "fetal-monitor-gateway",
+    "glucose-meter-sync",
+    "nurse-call-routing",
+    "telemetry-roaming",
+];
+
+impl Rig {
+    fn new(act: PathBuf) -> Self {
+        let rig = Self {
+            act,
+            api: github::Server::start(),
+            folder: tempfile::tempdir().expect("a temporary folder"),
+            run: 0,
+        };
+        let source = Path::new(env!("CARGO_MANIFEST_DIR"));
+        for folder in ["home", "store", "upload", "remote.git", "work/cases"] {
+            fs::create_dir_all(rig.path(folder)).expect("made");
+        }
+        fs::write(rig.path("upload/action.yml"), UPLOAD).expect("written");
+        for case in CASES {
+            let case = format!("cases/{case}.md");
+            fs::copy(source.join(&case), rig.path("work").join(&case)).expect("copied");
+        }
+        rig.pipeline("examples/grounded/pipeline.py");
+        rig.write(
+            "kelvin.yaml",
+            "run: python3 pipeline.py {input} {output}\ncases: cases\ndecision_field: decision\n\
+             governing_types: [Release Rule, Verification Record]\njobs: 2\n\
+             gate: {deterministic: true}\n",
+        );
+        rig.write(".gitignore", "/kelvin/\n/.kelvin-cache/\n");
+        let workflow = fs::read_to_string(source.join("docs/workflows/host.yml")).expect("read");
+        rig.write(".github/workflows/kelvin.yml", &workflow);
+        let remote = format!("file://{}", rig.path("remote.git").display());
+        git(
+            &rig.path("remote.git"),
+            &["init", "--quiet", "--bare", "--initial-branch=main"],
+        );
+        rig.git(&["init", "--quiet", "--initial-branch=main"]);
+        rig.git(&["config", "user.name", "t"]);
+        rig.git(&["config", "user.email", "t@example.org"]);
+        rig.git(&["remote", "add", "origin", &remote]);
+        rig
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path("work").join(path);
+        fs::create_dir_all(path.parent().expect("it has a folder")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+
+    /// Puts a pipeline of the examples in place.
+    fn pipeline(&self, path: &str) {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        fs::copy(source, self.path("work/pipeline.py")).expect("copied");
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        git(&self.path("work"), arguments)
+    }
+
+    /// Commits everything on the branch at hand, pushes it and returns the commit.
+    fn push(&self, message: &str) -> String {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "-m", message]);
+        self.git(&["push", "--quiet", "origin", "HEAD"]);
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    /// Runs the workflow for an event, as a run of its own.
+    fn act(&mut self, event: &str, payload: &Value, reference: &str) -> Ran {
+        self.run += 1;
+        fs::write(self.path("event.json"), payload.to_string()).expect("written");
+        let source = env!("CARGO_MANIFEST_DIR");
+        let upload = fs::read_to_string(Path::new(source).join("host/action.yml")).expect("read");
+        let upload = upload
+            .split("uses: ")
+            .nth(1)
+            .and_then(|rest| rest.split_whitespace().next())
+            .expect("the host action uploads");
+        let variables = [
+            ("GITHUB_API_URL", self.api.url().to_owned()),
+            ("GITHUB_SERVER_URL", "https://github.com".to_owned()),
+            ("GITHUB_REPOSITORY", REPOSITORY.to_owned()),
+            ("GITHUB_REF", reference.to_owned()),
+            ("GITHUB_RUN_ID", self.run.to_string()),
+            ("KELVIN_BINARY", env!("CARGO_BIN_EXE_kelvin").to_owned()),
+            ("STORE", self.path("store").display().to_string()),
+            ("GIT_CONFIG_GLOBAL", "/dev/null".to_owned()),
+        ];
+        let output = Command::new("timeout")
+            .arg("300")
+            .arg(&self.act)
+            .arg(event)
+            .args([
+                "-W",
+                ".github/workflows/kelvin.yml",
+                "-P",
+                "ubuntu-latest=-self-hosted",
+            ])
+            .args(["--no-cache-server", "--artifact-server-addr", "127.0.0.1"])
+            .arg("-e")
+            .arg(self.path("event.json"))
+            .args(["-s", &format!("GITHUB_TOKEN={TOKEN}")])
+            .args([
+                "--local-repository",
+                &format!("org/kelvin-action@v1={source}"),
+            ])
+            .args([
+                "--local-repository",
+                &format!("{upload}={}", self.path("upload").display()),
+            ])
+            .args(
+                variables
+                    .iter()
+                    .flat_map(|(name, value)| ["--env".to_owned(), format!("{name}={value}")]),
+            )
+            .current_dir(self.path("work"))
+            .env("HOME", self.path("home"))
+            .env("ACT_DISABLE_VERSION_CHECK", "1")
+            .output()
+            .expect("act starts");
+        let log = String::from_utf8_lossy(&output.stdout).into_owned()
+            + &String::from_utf8_lossy(&output.stderr);
+        Ran {
+            succeeded: output.status.success(),
+            log,
+        }
+    }
+
+    /// Runs the workflow for a pull request from the branch at hand.
+    fn request(&mut self, head: &str, base: &str) -> Ran {
+        let branch = self.git(&["branch", "--show-current"]);
+        {
+            let mut state = self.api.state();
+            let pull = state.pulls.get_mut(&PULL).expect("it is there");
+            pull.head_sha = head.to_owned();
+            pull.head_branch = branch.clone();
+        }
+        let repository = json!({ "full_name": REPOSITORY, "default_branch": "main" });
+        let payload = json!({
+            "action": "synchronize",
+            "number": PULL,
+            "repository": repository,
+            "pull_request": {
+                "number": PULL,
+                "head": { "sha": head, "ref": branch, "repo": repository },
+                "base": { "sha": base, "ref": "main", "repo": repository },
+                "user": { "login": "somebody" },
+            },
+        });
+        self.act("pull_request", &payload, &format!("refs/pull/{PULL}/merge"))
+    }
+
+    /// The comments of the pull request.
+    fn comments(&self) -> Vec<(u64, String)> {
+        let state = self.api.state();
+        let comments = state.comments.iter();
+        comments
+            .map(|(id, comment)| (*id, comment.body.clone()))
+            .collect()
+    }
+}
+
+#[test]
+#[ignore = "takes `act`; `tests/action/act` runs it"]
+fn the_sample_workflow_saves_a_baseline_passes_what_is_harmless_and_stops_what_hurts() {
+    let act = std::env::var_os("KELVIN_ACT").expect("`tests/action/act` says where it is");
+    let mut rig = Rig::new(PathBuf::from(act));
+
+    // The first push: nothing to compare with, and a baseline for later.
+    let base = rig.push("base");
+    let payload = json!({
+        "ref": "refs/heads/main", "before": "0".repeat(40), "after": base,
+        "repository": { "full_name": REPOSITORY, "default_branch": "main" },
+    });
+    let ran = rig.act("push", &payload, "refs/heads/main");
+    assert!(ran.succeeded, "{}", ran.log);
+    let remote = rig.path("remote.git");
+    let kept = git(&remote, &["ls-tree", "-r", "--name-only", "kelvin-reports"]);
+    assert!(kept.contains(&base), "{kept}");
+    assert!(rig.comments().is_empty());
+
+    // A harmless change.
+    rig.git(&["checkout", "--quiet", "-b", "feature"]);
+    rig.write("README.md", "Words.\n");
+    let head = rig.push("words");
+    let ran = rig.request(&head, &base);
+    assert!(ran.succeeded, "{}", ran.log);
+    assert!(ran.outputs().starts_with("pass "), "{}", ran.outputs());
+    let comments = rig.comments();
+    assert_eq!(comments.len(), 1, "{comments:?}");
+    let (first, body) = comments.into_iter().next().expect("one");
+    assert!(!body.contains("regression"), "{body}");
+
+    // One that hurts: red, with what and how much.
+    rig.pipeline("examples/position-biased/pipeline.py");
+    let head = rig.push("what stands first");
+    let ran = rig.request(&head, &base);
+    assert!(!ran.succeeded, "{}", ran.log);
+    let outputs = ran.outputs().to_owned();
+    assert!(
+        outputs.starts_with("regression worst=evidence."),
+        "{outputs}"
+    );
+    let drop = outputs.rsplit("drop=").next().expect("the drop");
+    assert!(
+        drop.trim().parse::<f64>().expect("a number") > 0.05,
+        "{outputs}"
+    );
+    assert!(ran.log.contains("Summary - "), "{}", ran.log);
+    let comments = rig.comments();
+    assert_eq!(comments.len(), 1, "{comments:?}");
+    assert_eq!(comments[0].0, first);
+    assert!(
+        comments[0].1.to_lowercase().contains("regression"),
+        "{}",
+        comments[0].1
+    );
+    let kept: Vec<_> = fs::read_dir(rig.path("store")).expect("listed").collect();
+    assert_eq!(kept.len(), 1, "one artifact: {kept:?}");
+
+    // The same by hand, on the branch: it finds the pull request and its comment.
+    let payload = json!({
+        "ref": "refs/heads/feature", "inputs": {},
+        "repository": { "full_name": REPOSITORY, "default_branch": "main" },
+    });
+    let ran = rig.act("workflow_dispatch", &payload, "refs/heads/feature");
+    assert!(!ran.succeeded, "{}", ran.log);
+    assert!(
+        ran.outputs().starts_with("regression "),
+        "{}",
+        ran.outputs()
+    );
+    let again = rig.comments();
+    assert_eq!(again.len(), 1, "{again:?}");
+    assert_eq!(again[0].0, first);
+    assert_ne!(again[0].1, comments[0].1, "it names the new run");
+}

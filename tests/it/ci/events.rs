@@ -1,0 +1,171 @@
+//! What each event leads to.
+
+use std::process::Stdio;
+
+use super::*;
+use crate::github::archive;
+
+#[test]
+fn a_pull_request_that_changes_nothing_passes_with_one_comment_that_a_second_run_updates() {
+    let mut rig = Rig::new(GROUNDED);
+    let ran = rig.on("pull_request", &["--check-run"]).expect(0);
+    assert_eq!(rig.comments().len(), 1);
+    assert!(rig.comments()[0].starts_with("<!-- kelvin-action:"));
+    assert!(!ran.summary.is_empty() && ran.outputs.contains("verdict"));
+    assert!(ran.outputs.contains("comment-url"), "{}", ran.outputs);
+    rig.on("pull_request", &["--check-run"]).expect(0);
+    assert_eq!(rig.comments().len(), 1);
+    let of_head = (
+        "completed".into(),
+        "success".into(),
+        rig.head.clone().into(),
+    );
+    assert_eq!(rig.checks(), [of_head.clone(), of_head]);
+    let requests = rig.server.state().log.len();
+    assert!(requests < 40, "two runs made {requests} requests");
+}
+
+#[test]
+fn a_pull_request_that_hurts_is_red_and_says_so_everywhere() {
+    let mut rig = Rig::new(CONSTANT);
+    let ran = rig.on("pull_request", &["--check-run"]).expect(3);
+    assert!(
+        rig.comments()[0].contains("regression"),
+        "{}",
+        rig.comments()[0]
+    );
+    assert_eq!(rig.checks()[0].1, "failure");
+    assert!(ran.outputs.contains("regression") && ran.summary.contains("regression"));
+}
+
+#[test]
+fn a_merge_group_is_measured_against_its_base_and_has_no_comment() {
+    let mut rig = Rig::new(CONSTANT);
+    let ran = rig.on("merge_group", &["--check-run"]).expect(3);
+    assert!(rig.comments().is_empty());
+    assert_eq!(rig.checks()[0].2, rig.head);
+    assert!(ran.summary.contains("regression"));
+}
+
+#[test]
+fn act_16_a_run_by_hand_updates_the_pull_request_of_its_branch_or_writes_the_summary_alone() {
+    let mut rig = Rig::new(CONSTANT);
+    git(rig.project.root(), &["checkout", "--quiet", "feature"]);
+    rig.on("workflow_dispatch", &[]).expect(3);
+    assert_eq!(rig.comments().len(), 1);
+    rig.server
+        .state()
+        .pulls
+        .get_mut(&PULL)
+        .expect("there")
+        .state = "closed";
+    rig.server.state().comments.clear();
+    let ran = rig.on("workflow_dispatch", &[]).expect(3);
+    assert!(rig.comments().is_empty());
+    assert!(!ran.summary.is_empty());
+}
+
+#[test]
+fn a_push_to_the_base_branch_keeps_its_report_for_the_next_change() {
+    let mut rig = Rig::new(GROUNDED);
+    git(
+        rig.project.root(),
+        &["checkout", "--quiet", "-B", "main", "HEAD"],
+    );
+    let tip = git(rig.project.root(), &["rev-parse", "HEAD"]);
+    let mut payload = rig.payload("push");
+    payload["after"] = tip.as_str().into();
+    rig.ci("push", &payload, &[]).expect(0);
+    assert!(rig.comments().is_empty());
+    let kept = git(
+        rig.project.root(),
+        &["ls-remote", "origin", "kelvin-reports"],
+    );
+    assert!(!kept.is_empty());
+    git(
+        rig.project.root(),
+        &["fetch", "--quiet", "origin", "kelvin-reports"],
+    );
+    let files = git(
+        rig.project.root(),
+        &["ls-tree", "-r", "--name-only", "FETCH_HEAD"],
+    );
+    assert!(files.contains(&tip), "{files}");
+}
+
+#[test]
+fn a_run_that_a_new_commit_overtook_writes_no_comment() {
+    let mut rig = Rig::new(CONSTANT);
+    rig.server
+        .state()
+        .pulls
+        .get_mut(&PULL)
+        .expect("there")
+        .head_sha = "c".repeat(40);
+    let ran = rig.on("pull_request", &[]).expect(3);
+    assert!(rig.comments().is_empty());
+    assert!(ran.log().contains("newer commit"), "{}", ran.log());
+}
+
+#[test]
+fn an_artifact_of_a_push_serves_as_the_baseline() {
+    let mut rig = Rig::new(CONSTANT);
+    git(
+        rig.project.root(),
+        &["push", "--quiet", "origin", ":kelvin-reports"],
+    );
+    let remembered = ["update-ref", "-d", "refs/remotes/origin/kelvin-reports"];
+    git(rig.project.root(), &remembered);
+    git(rig.project.root(), &["checkout", "--quiet", "main"]);
+    rig.project.check();
+    let report = rig.project.read("kelvin/report.json");
+    git(
+        rig.project.root(),
+        &["checkout", "--quiet", "--detach", "main"],
+    );
+    let merge = ["merge", "--quiet", "--no-ff", "-m", "merge", "feature"];
+    git(rig.project.root(), &merge);
+    {
+        let mut state = rig.server.state();
+        let run = state.add_run(&rig.base);
+        let zip = archive::zip(&[("report.json", report.as_bytes())]);
+        state.add_artifact("kelvin-report-kelvin", run, zip);
+    }
+    rig.on("pull_request", &[]).expect(3);
+    let judgement = rig.project.json("kelvin/gate.json");
+    assert_eq!(judgement["base"]["source"], "artifact");
+}
+
+#[test]
+fn on_github_enterprise_server_everything_is_below_its_prefix() {
+    let mut rig = Rig::with(Server::below("/api/v3"), GROUNDED);
+    rig.on("pull_request", &["--check-run"]).expect(0);
+    assert_eq!((rig.comments().len(), rig.checks().len()), (1, 1));
+}
+
+#[test]
+fn two_processes_that_race_leave_one_comment() {
+    let mut rig = Rig::new(GROUNDED);
+    // A machine of its own for the other job of the workflow.
+    let other = rig.project.path("../other");
+    let copied = Command::new("cp")
+        .arg("-r")
+        .args([rig.project.root(), &other])
+        .status();
+    assert!(copied.expect("it starts").success());
+    for _ in 0..3 {
+        let payload = rig.payload("pull_request");
+        let (first, _) = rig.command("pull_request", &payload, &["--comment-key=one"]);
+        let (mut second, _) = rig.command("pull_request", &payload, &["--comment-key=one"]);
+        second.current_dir(&other);
+        let children = [first, second].map(|mut job| {
+            job.stdout(Stdio::null()).stderr(Stdio::null());
+            job.spawn().expect("it starts")
+        });
+        for mut child in children {
+            assert_eq!(child.wait().expect("it ends").code(), Some(0));
+        }
+        assert_eq!(rig.comments().len(), 1);
+        rig.server.state().comments.clear();
+    }
+}

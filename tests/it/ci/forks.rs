@@ -1,0 +1,115 @@
+//! The pair that is safe for forks: a run that may not write, and one that believes nothing of it.
+
+use super::*;
+use crate::github::{Run, archive};
+
+/// A run of the fork's pull request that has ended, with its bundle as an artifact.
+fn ended(rig: &Rig, bundle: &[u8]) -> u64 {
+    let mut state = rig.server.state();
+    // The bundle says which run it is of; GitHub says the same.
+    let id = rig.run;
+    let run = Run {
+        event: "pull_request",
+        path: ".github/workflows/kelvin.yml".to_owned(),
+        head_branch: "feature".to_owned(),
+        head_sha: rig.head.clone(),
+        head_repository: (2002, "stranger/widgets".to_owned()),
+        pull_requests: Vec::new(),
+        conclusion: "failure",
+    };
+    state.runs.insert(id, run);
+    state.add_artifact(
+        "kelvin-report-kelvin",
+        id,
+        archive::zip(&[("bundle.json", bundle)]),
+    );
+    state.pulls.get_mut(&PULL).expect("there").head_repository = "stranger/widgets".to_owned();
+    id
+}
+
+/// Runs `kelvin post` on the recorded event of that run.
+fn post(rig: &mut Rig, run: u64) -> Said {
+    let mut payload = rig.payload("workflow_run");
+    payload["workflow_run"]["id"] = run.into();
+    let (_, runner) = rig.command("workflow_run", &payload, &[]);
+    // It is a run of its own, which leaves the number of the first alone.
+    rig.run -= 1;
+    let mut command = rig.project.command(&["post"]);
+    command
+        .env("GITHUB_API_URL", rig.server.url())
+        .env("GITHUB_REPOSITORY", REPOSITORY)
+        .env("GITHUB_TOKEN", TOKEN)
+        .env("GITHUB_EVENT_NAME", "workflow_run")
+        .env("GITHUB_EVENT_PATH", runner.join("event.json"));
+    said(command.output().expect("the binary starts"))
+}
+
+/// Runs the first half for the fork, and gives its bundle.
+fn bundle(rig: &mut Rig) -> Vec<u8> {
+    let mut payload = rig.payload("pull_request");
+    payload["pull_request"]["head"]["repo"]["full_name"] = "stranger/widgets".into();
+    rig.ci("pull_request", &payload, &["--check-run"]).expect(3);
+    assert!(
+        rig.comments().is_empty() && rig.checks().is_empty(),
+        "nothing is even tried"
+    );
+    fs::read(rig.project.path("kelvin/bundle.json")).expect("it left a bundle")
+}
+
+#[test]
+fn the_bundle_of_a_fork_is_posted_by_the_second_workflow() {
+    let mut rig = Rig::new(CONSTANT);
+    let bundle = bundle(&mut rig);
+    let run = ended(&rig, &bundle);
+    post(&mut rig, run).expect(0);
+    assert_eq!(rig.comments().len(), 1);
+    assert!(rig.comments()[0].contains("regression"));
+}
+
+#[test]
+fn the_second_workflow_believes_github_and_not_the_bundle() {
+    let mut rig = Rig::new(CONSTANT);
+    let bundle = bundle(&mut rig);
+    let run = ended(&rig, &bundle);
+    // The branch has moved on: no pull request has this commit at its tip.
+    rig.server
+        .state()
+        .pulls
+        .get_mut(&PULL)
+        .expect("there")
+        .head_sha = "d".repeat(40);
+    post(&mut rig, run).expect(0);
+    assert!(rig.comments().is_empty());
+    // A run that somebody else's event started leaves nothing to post.
+    rig.server.state().runs.get_mut(&run).expect("there").event = "push";
+    assert_ne!(post(&mut rig, run).code, Some(0));
+    assert!(rig.comments().is_empty());
+}
+
+#[test]
+fn poisoned_bundles_are_refused() {
+    let mut rig = Rig::new(CONSTANT);
+    let good = bundle(&mut rig);
+    let half = &good[..good.len() / 2];
+    for poison in [
+        b"{}".as_slice(),
+        b"[]",
+        b"\xff",
+        half,
+        &vec![b' '; 200 * 1024 * 1024],
+    ] {
+        let run = ended(&rig, poison);
+        let said = post(&mut rig, run);
+        assert!(!matches!(said.code, Some(0 | 101)), "{}", said.stderr);
+        assert!(rig.comments().is_empty());
+    }
+    let run = ended(&rig, &good);
+    let bytes = archive::zip(&[("bundle.json", &good), ("../../evil", b"x")]);
+    rig.server
+        .state()
+        .artifacts
+        .values_mut()
+        .for_each(|artifact| artifact.zip.clone_from(&bytes));
+    assert_ne!(post(&mut rig, run).code, Some(0));
+    assert!(rig.comments().is_empty());
+}

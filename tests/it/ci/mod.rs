@@ -1,0 +1,219 @@
+//! `kelvin ci` end to end: recorded events, a real repository, and a GitHub on loopback.
+
+mod events;
+mod forks;
+mod refusals;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::github::{PULL, REPOSITORY, Server, TOKEN};
+use crate::project::{CONSTANT, GROUNDED, Project, Said};
+use crate::repository::{bare, branch, commit, git, pushed, save};
+
+/// A repository with a baseline on its base branch, and a pull request.
+struct Rig {
+    project: Project,
+    server: Server,
+    /// Keeps the remote.
+    _remote: TempDir,
+    /// The tip of the pull request.
+    head: String,
+    /// The commit it begins at.
+    base: String,
+    /// The number of the run; each run has the next.
+    run: u64,
+}
+
+/// What a run left.
+struct Ran {
+    said: Said,
+    outputs: String,
+    summary: String,
+}
+
+impl Rig {
+    /// A pull request whose pipeline is this script; that of the base is grounded.
+    fn new(script: &str) -> Self {
+        Self::with(Server::start(), script)
+    }
+
+    fn with(server: Server, script: &str) -> Self {
+        let (remote, url) = bare();
+        let project = pushed(&url, GROUNDED);
+        save(&project);
+        let base = git(project.root(), &["rev-parse", "HEAD"]);
+        branch(&project, "feature", script);
+        project.write("README.md", "A change.\n");
+        let head = commit(&project, "change");
+        git(project.root(), &["checkout", "--quiet", "--detach", "main"]);
+        let merge = ["merge", "--quiet", "--no-ff", "-m", "merge", "feature"];
+        git(project.root(), &merge);
+        server
+            .state()
+            .pulls
+            .get_mut(&PULL)
+            .expect("there")
+            .head_sha
+            .clone_from(&head);
+        Self {
+            project,
+            server,
+            _remote: remote,
+            head,
+            base,
+            run: 100,
+        }
+    }
+
+    /// A recorded payload, with the names of this repository.
+    fn payload(&self, event: &str) -> Value {
+        let path = format!(
+            "{}/tests/fixtures/events/{event}.json",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let text = fs::read(path).expect("it was recorded");
+        let mut payload: Value = serde_json::from_slice(&text).expect("it is JSON");
+        payload["repository"]["full_name"] = REPOSITORY.into();
+        payload["repository"]["default_branch"] = "main".into();
+        match event {
+            "pull_request" => {
+                let request = &mut payload["pull_request"];
+                request["number"] = PULL.into();
+                request["head"]["sha"] = self.head.as_str().into();
+                request["head"]["ref"] = "feature".into();
+                request["head"]["repo"]["full_name"] = REPOSITORY.into();
+                request["base"]["ref"] = "main".into();
+            }
+            "push" => {
+                payload["ref"] = "refs/heads/main".into();
+                payload["before"] = self.base.as_str().into();
+                payload["after"] = self.head.as_str().into();
+            }
+            "merge_group" => {
+                payload["merge_group"]["base_sha"] = self.base.as_str().into();
+                payload["merge_group"]["head_sha"] = self.head.as_str().into();
+            }
+            "workflow_dispatch" => payload["ref"] = "refs/heads/feature".into(),
+            _ => {}
+        }
+        payload
+    }
+
+    /// The command of a run, with the environment that GitHub gives.
+    fn command(&mut self, event: &str, payload: &Value, more: &[&str]) -> (Command, PathBuf) {
+        self.run += 1;
+        let runner = self.project.path(&format!("../runner-{}", self.run));
+        fs::create_dir_all(&runner).expect("made");
+        fs::write(runner.join("event.json"), payload.to_string()).expect("written");
+        let mut arguments = vec!["ci"];
+        arguments.extend(more);
+        let mut command = self.project.command(&arguments);
+        let sha = git(self.project.root(), &["rev-parse", "HEAD"]);
+        let reference = match event {
+            "pull_request" => "refs/pull/7/merge",
+            "workflow_dispatch" => "refs/heads/feature",
+            "merge_group" => "refs/heads/gh-readonly-queue/main/pr-7",
+            _ => "refs/heads/main",
+        };
+        command
+            .env("GITHUB_ACTIONS", "true")
+            .env("GITHUB_API_URL", self.server.url())
+            .env("GITHUB_SERVER_URL", "https://github.example")
+            .env("GITHUB_REPOSITORY", REPOSITORY)
+            .env("GITHUB_TOKEN", TOKEN)
+            .env("GITHUB_EVENT_NAME", event)
+            .env("GITHUB_EVENT_PATH", runner.join("event.json"))
+            .env("GITHUB_OUTPUT", runner.join("output"))
+            .env("GITHUB_STEP_SUMMARY", runner.join("summary"))
+            .env("GITHUB_SHA", sha)
+            .env("GITHUB_REF", reference)
+            .env("GITHUB_WORKFLOW", "Kelvin")
+            .env(
+                "GITHUB_WORKFLOW_REF",
+                format!("{REPOSITORY}/.github/workflows/kelvin.yml@{reference}"),
+            )
+            .env("GITHUB_JOB", "check")
+            .env("GITHUB_RUN_ID", self.run.to_string())
+            .env("GITHUB_RUN_ATTEMPT", "1");
+        (command, runner)
+    }
+
+    /// Runs `kelvin ci` on an event.
+    fn ci(&mut self, event: &str, payload: &Value, more: &[&str]) -> Ran {
+        let (mut command, runner) = self.command(event, payload, more);
+        let said = said(command.output().expect("the binary starts"));
+        let read = |name: &str| fs::read_to_string(runner.join(name)).unwrap_or_default();
+        Ran {
+            said,
+            outputs: read("output"),
+            summary: read("summary"),
+        }
+    }
+
+    /// Runs it on the recorded event.
+    fn on(&mut self, event: &str, more: &[&str]) -> Ran {
+        let payload = self.payload(event);
+        self.ci(event, &payload, more)
+    }
+
+    /// The bodies of all comments, in the order of their numbers.
+    fn comments(&self) -> Vec<String> {
+        let state = self.server.state();
+        state
+            .comments
+            .values()
+            .map(|comment| comment.body.clone())
+            .collect()
+    }
+
+    /// Status, conclusion and commit of the check runs.
+    fn checks(&self) -> Vec<(Value, Value, Value)> {
+        let state = self.server.state();
+        let checks = state.check_runs.values();
+        checks
+            .map(|run| {
+                (
+                    run["status"].clone(),
+                    run["conclusion"].clone(),
+                    run["head_sha"].clone(),
+                )
+            })
+            .collect()
+    }
+}
+
+impl Ran {
+    /// Demands an exit code.
+    #[track_caller]
+    fn expect(self, code: i32) -> Self {
+        let Self {
+            said,
+            outputs,
+            summary,
+        } = self;
+        let said = said.expect(code);
+        Self {
+            said,
+            outputs,
+            summary,
+        }
+    }
+
+    /// All that was printed.
+    fn log(&self) -> String {
+        format!("{}{}", self.said.stdout, self.said.stderr)
+    }
+}
+
+fn said(output: Output) -> Said {
+    Said {
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}

@@ -1,0 +1,111 @@
+//! What GitHub refuses changes no verdict.
+
+use super::*;
+use crate::github::{Fault, Response};
+
+#[test]
+fn act_09_a_refusal_on_any_surface_leaves_verdict_and_exit_code_alone() {
+    let surfaces = [
+        ("comments", Some("pull-requests: write")),
+        ("checks", Some("checks: write")),
+        ("pulls", Some("pull-requests: read")),
+        ("actions", None),
+        ("contents", None),
+    ];
+    for (denied, told) in surfaces {
+        let mut rig = Rig::new(CONSTANT);
+        rig.server.state().denied.insert(denied);
+        let ran = rig.on("pull_request", &["--check-run"]).expect(3);
+        assert!(ran.outputs.contains("regression"), "{denied}");
+        assert!(ran.summary.contains("regression"), "{denied}");
+        if let Some(told) = told {
+            assert!(ran.log().contains(told), "{denied}: {}", ran.log());
+            assert_eq!(ran.log().matches(told).count(), 1, "{denied}: told once");
+        }
+        let posted = !matches!(denied, "comments" | "pulls");
+        assert_eq!(rig.comments().len(), usize::from(posted), "{denied}");
+        assert_eq!(
+            rig.checks().len(),
+            usize::from(denied != "checks"),
+            "{denied}"
+        );
+    }
+}
+
+#[test]
+fn a_token_that_is_not_valid_leaves_the_verdict_alone() {
+    let mut rig = Rig::new(CONSTANT);
+    rig.server.state().tokens.clear();
+    let ran = rig.on("pull_request", &["--check-run"]).expect(3);
+    assert!(ran.log().contains("token"), "{}", ran.log());
+    // GitHub takes the masks out of the log, and with them the token.
+    let log = ran.log();
+    let mut shown = log.lines().filter(|line| !line.starts_with("::add-mask::"));
+    assert!(shown.all(|line| !line.contains(TOKEN)), "{log}");
+    assert!(ran.summary.contains("regression"));
+}
+
+#[test]
+fn a_comment_that_is_too_long_is_posted_smaller() {
+    let mut rig = Rig::new(CONSTANT);
+    rig.server.state().longest_comment = 1_500;
+    rig.on("pull_request", &[]).expect(3);
+    let posts = rig.server.state().count("POST", "/comments");
+    assert!(posts <= 2, "asked for once more at most");
+    rig.server.state().longest_comment = 10;
+    let ran = rig.on("pull_request", &[]).expect(3);
+    assert!(ran.log().contains("too long"), "{}", ran.log());
+}
+
+#[test]
+fn a_limit_and_a_broken_gateway_in_the_middle_are_waited_out() {
+    let mut rig = Rig::new(GROUNDED);
+    let body = serde_json::json!({ "message": "slow down" });
+    let limited = Response::json(429, &body).with("retry-after", "1");
+    {
+        let mut state = rig.server.state();
+        state.faults.push_back(Fault {
+            answer: Some(limited),
+            ..Fault::status("POST", "/comments", 1, 429)
+        });
+        state
+            .faults
+            .push_back(Fault::status("GET", "/pulls", 1, 502));
+        let lost = Fault::status("POST", "/check-runs", 1, 502);
+        state.faults.push_back(Fault {
+            effective: true,
+            ..lost
+        });
+    }
+    rig.on("pull_request", &["--check-run"]).expect(0);
+    assert_eq!((rig.comments().len(), rig.checks().len()), (1, 1));
+    assert_eq!(rig.checks()[0].1, "success");
+}
+
+#[test]
+fn two_hundred_and_fifty_comments_and_a_stranger_with_our_marker_are_left_alone() {
+    let mut rig = Rig::new(GROUNDED);
+    rig.on("pull_request", &[]).expect(0);
+    let ours = rig.comments()[0].clone();
+    rig.server.state().comments.clear();
+    rig.server.state().add_comment("mallory", &ours);
+    for number in 0..250 {
+        rig.server
+            .state()
+            .add_comment("somebody", &number.to_string());
+    }
+    rig.on("pull_request", &[]).expect(0);
+    rig.on("pull_request", &[]).expect(0);
+    let comments = rig.comments();
+    assert_eq!(comments.len(), 252);
+    assert_eq!(comments[0], ours);
+}
+
+#[test]
+fn a_check_run_is_closed_as_failed_where_the_program_ends_without_a_verdict() {
+    let mut rig = Rig::new(GROUNDED);
+    fs::remove_dir_all(rig.project.path("cases")).expect("removed");
+    let ran = rig.on("pull_request", &["--check-run"]);
+    assert!(!matches!(ran.said.code, Some(0 | 3)), "{}", ran.log());
+    assert_eq!(rig.checks()[0].1, "failure");
+}

@@ -1,0 +1,334 @@
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::project::{CONSTANT, FIRST_UNIT, GROUNDED, Project};
+use crate::repository::{bare, branch, commit, git, pushed, save};
+
+const FILE: &str = ".kelvin/history.db";
+
+fn runs(project: &Project) -> Vec<Value> {
+    let said = project.kelvin(&["history", "--format", "json", "--last", "1000"]);
+    let said = said.expect(0);
+    serde_json::from_str(&said.stdout).expect("a list")
+}
+
+#[test]
+fn every_check_is_recorded_and_listed_and_two_runs_need_no_files_to_be_compared() {
+    let project = Project::new(GROUNDED);
+    let said = project.kelvin(&["history"]).expect(0);
+    assert!(said.stdout.contains("no run was recorded yet"));
+    assert!(!project.path(".kelvin").exists());
+    project.check();
+    project.write("pipeline.sh", CONSTANT);
+    project.check();
+    project.kelvin(&["check", "--no-history"]).expect(0);
+    project.kelvin(&["check", "--dry-run"]).expect(0);
+    let listed = runs(&project);
+    assert_eq!(listed.len(), 2);
+    let value = |at: usize| listed[at]["metrics"]["evidence.sensitivity"]["value"].as_f64();
+    assert_eq!((value(0), value(1)), (Some(1.0), Some(0.0)));
+    assert_eq!(listed[0]["probe"], "evidence");
+    let said = project.kelvin(&["history"]).expect(0);
+    let line = said
+        .stdout
+        .lines()
+        .find(|line| line.contains("evidence.sensitivity"));
+    let line = line.expect("the metric has a line");
+    assert!(line.contains("█▁") && line.ends_with("0.0000"), "{line}");
+
+    fs::remove_dir_all(project.path("kelvin")).expect("removed");
+    let id = |at: usize| listed[at]["id"].as_str().expect("an id").to_owned();
+    let (first, second) = (id(0), id(1));
+    for (base, head) in [
+        (first[..6].to_owned(), second[..6].to_owned()),
+        (format!("run:{first}"), "run:latest".to_owned()),
+        ("previous".to_owned(), "latest".to_owned()),
+    ] {
+        let said = project.kelvin(&["compare", &base, &head, "--format", "json"]);
+        let judgement: Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
+        let sensitivity = &judgement["metrics"]["evidence.sensitivity"];
+        assert_eq!(sensitivity["base"], 1.0, "{base} {head}");
+        assert_eq!(sensitivity["head"], 0.0, "{base} {head}");
+        assert_eq!(judgement["base"]["source"], "history");
+    }
+}
+
+#[test]
+fn the_figures_of_a_run_are_made_again_from_its_items() {
+    let project = Project::new(FIRST_UNIT);
+    project.check();
+    let said = project.kelvin(&["recompute", "latest", "--format", "json"]);
+    let again: Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
+    assert_eq!(again["changed"], serde_json::json!({}));
+    assert_eq!(again["distances"], true);
+    assert!(again["figures"].as_u64().is_some_and(|figures| figures > 8));
+    project
+        .kelvin(&["recompute", "latest", "--write", "again.json"])
+        .expect(0);
+    assert_eq!(
+        project.json("again.json"),
+        project.json("kelvin/report.json")
+    );
+    // Another scorer than that of the run: the stored distances stand.
+    project.config("scorer: {type: ordinal, scale: [a, b]}\n");
+    let said = project.kelvin(&["recompute", "latest"]).expect(0);
+    assert!(
+        said.stdout.contains("the distances are those"),
+        "{}",
+        said.stdout
+    );
+    let said = project.kelvin(&["recompute", "ffff"]).expect(1);
+    assert!(said.stderr.contains("has no run `ffff`"), "{}", said.stderr);
+}
+
+#[test]
+fn two_processes_that_record_at_once_lose_nothing() {
+    let project = Project::new(CONSTANT);
+    project.check();
+    for round in 0..20 {
+        // Every few rounds the file itself is made by both at once.
+        if round % 5 == 0 {
+            fs::remove_dir_all(project.path(".kelvin")).expect("removed");
+        }
+        let before = if round % 5 == 0 {
+            0
+        } else {
+            runs(&project).len()
+        };
+        let mut writers: Vec<_> = ["one", "two"]
+            .iter()
+            .map(|out| project.start(&["check", "--only", "alder", "--out", out]))
+            .collect();
+        for writer in &mut writers {
+            assert!(writer.wait().expect("it ends").success());
+        }
+        assert_eq!(runs(&project).len(), before + 2, "round {round}");
+    }
+}
+
+#[test]
+fn a_history_that_cannot_be_written_fails_no_check() {
+    let project = Project::new(GROUNDED);
+    project.write(FILE, "something else");
+    let said = project.check();
+    assert!(
+        said.stderr
+            .contains("notice: this run is not in the history")
+    );
+    assert_eq!(project.read(FILE), "something else");
+    let said = project.kelvin(&["history"]).expect(1);
+    assert!(
+        said.stderr.contains("is no history of kelvin"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn a_history_of_a_newer_version_is_refused_and_left_byte_for_byte() {
+    let project = Project::new(GROUNDED);
+    project.check();
+    let mut bytes = fs::read(project.path(FILE)).expect("read");
+    bytes[60..64].copy_from_slice(&9_u32.to_be_bytes());
+    fs::write(project.path(FILE), &bytes).expect("written");
+    let before = project.files(".kelvin");
+    let said = project.check();
+    assert!(
+        said.stderr.contains("newer kelvin (version 9"),
+        "{}",
+        said.stderr
+    );
+    for arguments in [
+        &["history"][..],
+        &["compare", "latest", "previous"],
+        &["recompute", "latest"],
+    ] {
+        let said = project.kelvin(arguments).expect(1);
+        assert!(
+            said.stderr.contains("newer kelvin (version 9"),
+            "{}",
+            said.stderr
+        );
+    }
+    assert_eq!(project.files(".kelvin"), before);
+}
+
+#[test]
+fn the_history_is_neither_code_of_the_pipeline_nor_a_change_of_the_work_tree() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    project.check();
+    let first = project.json("kelvin/report.json");
+    project.check();
+    let second = project.json("kelvin/report.json");
+    assert_eq!(first["run"]["fingerprints"], second["run"]["fingerprints"]);
+    assert_eq!(second["run"]["session"]["dirty"], false);
+    assert_eq!(git(project.root(), &["status", "--porcelain"]), "");
+    assert_eq!(runs(&project)[1]["branch"], "main");
+    // Nor where somebody has committed it.
+    git(project.root(), &["add", "--force", ".kelvin"]);
+    git(project.root(), &["commit", "--quiet", "-m", "history"]);
+    project.check();
+    let third = project.json("kelvin/report.json");
+    assert_eq!(first["run"]["fingerprints"], third["run"]["fingerprints"]);
+    assert_eq!(third["run"]["session"]["dirty"], false);
+}
+
+#[test]
+fn a_gate_is_recorded_and_the_judgement_of_a_file_is_not() {
+    let project = Project::new(GROUNDED);
+    project.check();
+    project.kelvin(&["gate"]).expect(0);
+    assert_eq!(runs(&project).len(), 2);
+    project
+        .kelvin(&["gate", "--report", "kelvin/report.json"])
+        .expect(0);
+    project.kelvin(&["gate", "--no-history"]).expect(0);
+    assert_eq!(runs(&project).len(), 2);
+}
+
+#[test]
+fn revisions_are_compared_by_the_report_in_their_tree_or_on_the_branch() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    branch(&project, "worse", CONSTANT);
+    project.check();
+    project.write(".kelvin/baseline.json", &project.read("kelvin/report.json"));
+    let tip = commit(&project, "report");
+    for (base, head) in [("main", "worse"), ("rev:main", &*tip), ("main", "HEAD")] {
+        let said = project.kelvin(&["compare", base, head, "--format", "json"]);
+        let judgement: Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
+        let sensitivity = &judgement["metrics"]["evidence.sensitivity"];
+        assert_eq!(
+            (&sensitivity["base"], &sensitivity["head"]),
+            (&1.0.into(), &0.0.into())
+        );
+        assert_eq!(judgement["base"]["source"], "branch");
+    }
+    let said = project.kelvin(&["compare", "HEAD", "worse", "--format", "json"]);
+    let judgement: Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
+    assert_eq!(judgement["base"]["source"], "tree");
+    let said = project.kelvin(&["compare", "HEAD~1", "main"]).expect(1);
+    assert!(
+        said.stderr
+            .contains("the revision `HEAD~1` has no report: tree: it has no")
+            && said
+                .stderr
+                .contains("branch: `kelvin-reports` has none for it"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn an_argument_of_several_meanings_or_none_says_how_to_name_it() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    project.write("main", &project.read("kelvin/report.json"));
+    let said = project.kelvin(&["compare", "main", "latest"]).expect(1);
+    assert!(
+        said.stderr.contains("`file:main` for the file")
+            && said.stderr.contains("`rev:main` for the commit"),
+        "{}",
+        said.stderr
+    );
+    project
+        .kelvin(&["compare", "file:main", "rev:main"])
+        .expect(0);
+    git(project.root(), &["branch", "latest"]);
+    let said = project.kelvin(&["compare", "latest", "rev:main"]).expect(1);
+    assert!(
+        said.stderr.contains("`run:latest`") && said.stderr.contains("`rev:latest`"),
+        "{}",
+        said.stderr
+    );
+    let said = project
+        .kelvin(&["compare", "nowhere", "rev:main"])
+        .expect(1);
+    for part in ["no such file", "the history has no such run", "no revision"] {
+        assert!(said.stderr.contains(part), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn what_is_no_report_is_refused_quickly_whatever_it_is() {
+    let project = Project::new(GROUNDED);
+    project.check();
+    let good = "good.json";
+    project.write(good, &project.read("kelvin/report.json"));
+    let large = fs::File::create(project.path("large.json")).expect("made");
+    large.set_len(200 * 1024 * 1024).expect("grown");
+    let made = std::process::Command::new("mkfifo")
+        .arg(project.path("pipe"))
+        .status();
+    assert!(made.expect("it starts").success());
+    project.write("cut.json", &project.read(good)[..2000]);
+    project.write("deep.json", &"[".repeat(1_000_000));
+    project.write(
+        "types.json",
+        &project
+            .read(good)
+            .replacen("\"seed\": 0", "\"seed\": \"0\"", 1),
+    );
+    project.write(
+        "newer.json",
+        &project
+            .read(good)
+            .replacen("\"schema_version\": 1", "\"schema_version\": 99", 1),
+    );
+    for (file, words) in [
+        ("large.json", "209715200 bytes, over the limit"),
+        ("pipe", "is no regular file"),
+        ("cases", "is a folder"),
+        ("cut.json", "it is cut off"),
+        ("deep.json", "recursion limit exceeded"),
+        ("types.json", "it is no whole report of kelvin"),
+        ("newer.json", "it was written by a newer kelvin"),
+    ] {
+        for arguments in [
+            &["compare", file, good][..],
+            &["compare", good, file],
+            &["gate", "--no-history", "--baseline", file],
+        ] {
+            let said = project.kelvin(arguments);
+            assert!(
+                said.code == Some(1) || said.code == Some(2),
+                "{file}: {:?}",
+                said.code
+            );
+            assert!(said.stderr.contains(words), "{file}: {}", said.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_report_of_kelvin_eval_is_compared_case_by_case_and_says_what_is_not_known() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/kelvin-eval");
+    let project = Project::new(CONSTANT);
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    for case in ["alder", "birch"] {
+        let text = fs::read_to_string(fixture.join(format!("cases/{case}.md"))).expect("read");
+        project.write(&format!("cases/{case}.md"), &text);
+    }
+    let theirs = fixture.join("kelvin/report.json").display().to_string();
+    let said = project.kelvin(&["gate", "--baseline", &theirs]);
+    assert!(matches!(said.code, Some(0 | 3)), "{}", said.stderr);
+    let gate = project.json("kelvin/gate.json");
+    let said = project.kelvin(&["compare", &theirs, "kelvin/report.json", "--format", "json"]);
+    let compared: Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
+    for judgement in [&gate, &compared] {
+        let sensitivity = &judgement["metrics"]["evidence.sensitivity"];
+        assert_eq!(sensitivity["base"], 1.0, "{sensitivity}");
+        assert_eq!(sensitivity["head"], 0.0, "{sensitivity}");
+        let told = judgement["differences"].to_string();
+        assert!(
+            told.contains("a report of kelvin-eval") && told.contains("not known"),
+            "{told}"
+        );
+        assert!(!told.contains("the configuration changed"), "{told}");
+    }
+}
