@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::diagnostic::Problem;
-use super::raw::{OptIn, RawCache, RawConfig, RawScorer, RawSwap, cache_dir};
+use super::raw::{EVIDENCE, OptIn, RawCache, RawConfig, RawScorer, RawSwap, cache_dir};
 use super::words::Words;
 use super::yaml::{Kind, Node};
 use super::{
@@ -38,9 +38,6 @@ pub(super) fn problems(file: &Node, source: &str) -> Vec<Problem> {
     blank(&file.texts(&["packs"]), "packs", &mut found);
     found
 }
-
-/// The keys of the evidence probe.
-const EVIDENCE: [&str; 4] = ["run", "cases", "decision_field", "governing_types"];
 
 /// Whether the evidence probe is configured: by any of its keys, or because nothing else is. A
 /// file that only says how a finished report is judged configures no probe.
