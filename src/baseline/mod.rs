@@ -135,6 +135,12 @@ impl<'a> From<&'a Report> for Measured<'a> {
             inputs: inputs
                 .map(|(name, case)| (name.as_str(), case.input))
                 .collect(),
+            queries: report
+                .retrieval
+                .iter()
+                .flat_map(|record| &record.queries)
+                .map(|(id, query)| (id.as_str(), query.input))
+                .collect(),
             only: &report.run.only,
             shard: report.run.shard.map(Share::shard),
         }

@@ -31,6 +31,8 @@ pub(crate) fn config(governing: &[&str]) -> Config {
     Config {
         file: PathBuf::from("kelvin.yaml"),
         root: PathBuf::new(),
+        evidence: true,
+        retrieval: None,
         run: "true {input} {output}".to_owned(),
         cases: "cases".to_owned(),
         decision_field: DecisionField::Key("decision".to_owned()),

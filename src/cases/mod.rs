@@ -1,5 +1,6 @@
 //! Cases: Markdown files cut into a preamble and typed units, byte for byte.
 
+pub(crate) mod documents;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod folder;

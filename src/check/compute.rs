@@ -37,6 +37,7 @@ pub(super) fn commit(
             cache_dir: config.cache.as_ref().map(|cache| cache.dir.clone()),
             ..Overrides::default()
         },
+        probe: None,
         only: only.to_vec(),
         shard,
         out: Some(folder.path().join("kelvin")),

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use crate::baseline;
 use crate::cases::trec::{self, Judgements, Qrels, Ranked};
 use crate::digest::{Digest, Fields};
-use crate::notice::{Code, Notice};
 use crate::probe::Ending;
 use crate::probe::evidence::Basis;
 use crate::probe::retrieval::{
@@ -83,7 +82,7 @@ pub(crate) fn eval(request: &EvalRequest) -> anyhow::Result<Report> {
 }
 
 fn report(record: RetrievalRecord, clock: &Clock) -> Report {
-    let notices = notices(&record);
+    let notices = retrieval::notices(&record);
     let metrics = retrieval::figures(&record);
     let run = Run {
         ending: Ending::Complete,
@@ -157,43 +156,4 @@ fn retrieved(basis: &RetrievalBasis, judgements: &Judgements, ranked: &Ranked<'_
 fn unranked(basis: &RetrievalBasis, judgements: &Judgements) -> Ranking {
     let grades = judgements.iter().map(|(_, grade)| grade);
     Ranking::new([], grades, basis.relevance_level)
-}
-
-fn notices(record: &RetrievalRecord) -> Vec<Notice> {
-    const MOST: usize = 20;
-    let list = |ids: &[&str]| {
-        let more = ids.len().saturating_sub(MOST);
-        let shown = ids[..ids.len() - more].join(", ");
-        match more {
-            0 => shown,
-            more => format!("{shown} and {more} more"),
-        }
-    };
-    let missing: Vec<&str> = record
-        .queries
-        .iter()
-        .filter(|(_, query)| query.runs.iter().any(|run| run.missing))
-        .map(|(id, _)| id.as_str())
-        .collect();
-    let unknown: Vec<&str> = record.unknown.iter().map(String::as_str).collect();
-    let mut notices = Vec::new();
-    if !missing.is_empty() {
-        let text = format!(
-            "the run has nothing for {} of {} queries, which count 0: {}",
-            missing.len(),
-            record.queries.len(),
-            list(&missing)
-        );
-        let total = record.queries.len();
-        notices.push(Notice::new(Code::MissingQueries, text).counts(total, total - missing.len()));
-    }
-    if !unknown.is_empty() {
-        let text = format!(
-            "the run has {} queries that are not judged and in no figure: {}",
-            unknown.len(),
-            list(&unknown)
-        );
-        notices.push(Notice::new(Code::UnknownQueries, text));
-    }
-    notices
 }

@@ -1,6 +1,5 @@
 //! The gate's spine: measure, find the baseline, compare, run doubtful cases again, judge.
 
-use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -122,12 +121,7 @@ impl Head for Stage<'_> {
     }
 
     fn run_again(&mut self, rerun: &Rerun) -> anyhow::Result<()> {
-        for repeats in rerun.cases.values().copied().collect::<BTreeSet<_>>() {
-            let names = rerun.cases.iter().filter(|(_, wanted)| **wanted == repeats);
-            let places = self.places(names.map(|(name, _)| name.as_str()));
-            self.measurement.repeat(&places, repeats)?;
-        }
-        Ok(())
+        self.repeat(&rerun.cases)
     }
 }
 
@@ -278,10 +272,16 @@ fn cost(rerun: &Rerun, head: &Report) -> usize {
     rerun
         .cases
         .iter()
-        .filter_map(|(name, wanted)| {
-            let case = head.cases.get(name)?;
-            let missing = wanted.saturating_sub(case.baseline.len());
-            Some(missing * (1 + case.variants.len()))
+        .map(|(name, wanted)| {
+            let case = head.cases.get(name).map_or(0, |case| {
+                let missing = wanted.saturating_sub(case.baseline.len());
+                missing * (1 + case.variants.len())
+            });
+            let query = head
+                .retrieval
+                .as_ref()
+                .and_then(|record| record.queries.get(name));
+            case + query.map_or(0, |query| wanted.saturating_sub(query.runs.len()))
         })
         .sum()
 }
@@ -294,6 +294,9 @@ fn replace(base: &mut Report, again: Report) {
         }
     }
     base.cases.extend(again.cases);
+    if let (Some(record), Some(again)) = (&mut base.retrieval, again.retrieval) {
+        record.queries.extend(again.queries);
+    }
 }
 
 /// What the re-runs may still cost.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Request, stage};
-use crate::cases;
+use super::probes::Probes;
+use super::{Request, questions, stage};
+use crate::cases::{self, Corpus};
 use crate::config::Config;
 use crate::digest::Digest;
 use crate::notice::Notice;
@@ -44,8 +45,18 @@ pub(crate) struct Listed {
 /// A [`Misuse`](crate::exit::Misuse) where the configuration, the cases or the request are wrong.
 pub(crate) fn list(request: &Request) -> anyhow::Result<Listing> {
     let config = Config::load(&request.overrides)?;
-    let (corpus, mut notices) = cases::load(&config)?;
-    let chosen = stage::select(&corpus, &request.only)?;
+    let mut probes = Probes::of(&config, request.probe)?;
+    let (corpus, mut notices) = match probes.evidence {
+        true => cases::load(&config)?,
+        false => (Corpus { cases: Vec::new() }, Vec::new()),
+    };
+    let mut questions = match &config.retrieval {
+        Some(retrieval) if probes.retrieval => {
+            Some(questions::load(&config, retrieval, request.shard)?)
+        }
+        _ => None,
+    };
+    let chosen = probes.choose(&corpus, questions.as_mut(), &request.only)?;
     let places = stage::share(&corpus, &chosen, request.shard);
     let scorer = score::of(&config.scorer);
     let plans = evidence::plan(&Survey {
@@ -61,7 +72,13 @@ pub(crate) fn list(request: &Request) -> anyhow::Result<Listing> {
         .noise_floor
         .map_or(0, |floor| floor.get())
         .max(repeats);
-    let mut invocations = BTreeMap::from([("baseline", places.len() * baselines)]);
+    let mut invocations = BTreeMap::new();
+    if probes.evidence {
+        invocations.insert("baseline", places.len() * baselines);
+    }
+    if let Some(questions) = questions.filter(|_| probes.retrieval) {
+        invocations.insert("query", questions.places.len() * repeats);
+    }
     let mut variants = Vec::new();
     for (place, plan) in plans {
         notices.extend(plan.notices);

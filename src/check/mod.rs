@@ -9,6 +9,8 @@ mod finished;
 mod gate;
 mod list;
 mod merge;
+mod probes;
+mod questions;
 mod record;
 mod save;
 mod side;
@@ -33,6 +35,7 @@ pub(crate) use eval::{EvalRequest, eval};
 pub(crate) use gate::{GateRequest, configuration, gate};
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
+pub(crate) use probes::Probe;
 pub(crate) use record::{Recomputed, recompute, record};
 pub(crate) use save::{finished, save};
 pub(crate) use side::{folder, recorded, run, side};
@@ -43,6 +46,8 @@ pub(crate) use write::report as write_report;
 pub(crate) struct Request {
     /// What the command line changes in the configuration.
     pub(crate) overrides: Overrides,
+    /// The one probe to run; all that are configured unless given.
+    pub(crate) probe: Option<Probe>,
     /// The cases to measure; empty means all.
     pub(crate) only: Vec<String>,
     /// The share of these to measure; all of them unless given.

@@ -111,12 +111,17 @@ pub(crate) fn recompute(id: &str, config: &Path, stored: Report) -> Recomputed {
         evidence.metrics.insert(id.clone(), metric.clone());
     }
     let notices = stored.notices.iter().cloned();
-    let again: BTreeSet<_> = evidence.notices.iter().cloned().collect();
+    let of_retrieval = stored.retrieval.as_ref().map(retrieval::notices);
+    let again: BTreeSet<_> = evidence
+        .notices
+        .iter()
+        .cloned()
+        .chain(of_retrieval.unwrap_or_default())
+        .collect();
     let notices = notices
         .filter(|notice| !again.contains(notice) && !stage::is_assembled(notice))
         .collect();
-    let mut report = stage::assemble(run, evidence, notices);
-    report.retrieval.clone_from(&stored.retrieval);
+    let report = stage::assemble(run, Some(evidence), stored.retrieval.clone(), notices);
     let ids: BTreeSet<&String> = stored.metrics.keys().chain(report.metrics.keys()).collect();
     let changed = ids
         .into_iter()

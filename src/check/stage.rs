@@ -1,20 +1,23 @@
 //! What a check works with: configuration, cases, variants, runner, all in place.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::{Mode, Request};
+use super::probes::Probes;
+use super::{Mode, Request, questions};
 use crate::cases::{self, Corpus, Shard};
 use crate::config::Config;
 use crate::digest::pipeline::{self, Code};
 use crate::digest::{Digest, Fields};
-use crate::exit::Misuse;
 use crate::history;
 use crate::notice::{Code as NoticeCode, Notice};
+use crate::probe::Ending;
 use crate::probe::evidence::{self, Basis, Evidence, Forecast, Measurement, Survey};
+use crate::probe::retrieval::{self, Asking, Questions, RetrievalRecord};
 use crate::report::{Fingerprints, Report, Run, Session, Share};
-use crate::run::{Clock, Observer, Runner, Settings, Start};
+use crate::run::{self, Clock, Cost, Observer, Runner, Settings, Start};
 use crate::score::{self, Scorer};
 
 /// A check that is ready to measure.
@@ -25,16 +28,32 @@ pub(super) struct Stage<'a> {
     pub(super) config: &'a Config,
     /// The output folder.
     pub(super) out: &'a Path,
-    /// The measurement.
-    pub(super) measurement: Measurement<'a>,
-    corpus: &'a Corpus,
-    /// How many cases were asked for, before they were shared out.
+    /// The evidence probe, where it is run.
+    evidence: Option<EvidenceSide<'a>>,
+    /// The retrieval probe, where it is run.
+    retrieval: Option<RetrievalSide<'a>>,
+    /// How many cases and queries were asked for, before they were shared out.
     chosen: usize,
-    scorer: &'a dyn Scorer,
-    runner: &'a Runner<'a>,
     code: &'a Code,
     clock: Clock,
     notices: Vec<Notice>,
+}
+
+/// The evidence probe at work.
+struct EvidenceSide<'a> {
+    measurement: Measurement<'a>,
+    corpus: &'a Corpus,
+    scorer: &'a dyn Scorer,
+    runner: &'a Runner<'a>,
+}
+
+/// The retrieval probe at work.
+struct RetrievalSide<'a> {
+    asking: Asking<'a>,
+    questions: &'a Questions,
+    /// The configuration of its runner.
+    config: &'a Config,
+    runner: &'a Runner<'a>,
 }
 
 /// Prepares everything, and hands it to `then`.
@@ -49,8 +68,18 @@ pub(super) fn with<T>(
 ) -> anyhow::Result<T> {
     let clock = Clock::start();
     let config = Config::load(&request.overrides)?;
-    let (corpus, notices) = cases::load(&config)?;
-    let chosen = select(&corpus, &request.only)?;
+    let mut probes = Probes::of(&config, request.probe)?;
+    let (corpus, notices) = match probes.evidence {
+        true => cases::load(&config)?,
+        false => (Corpus { cases: Vec::new() }, Vec::new()),
+    };
+    let mut questions = match &config.retrieval {
+        Some(retrieval) if probes.retrieval => {
+            Some(questions::load(&config, retrieval, request.shard)?)
+        }
+        _ => None,
+    };
+    let chosen = probes.choose(&corpus, questions.as_mut(), &request.only)?;
     let places = share(&corpus, &chosen, request.shard);
     let scorer = score::of(&config.scorer);
     let out = match &request.out {
@@ -66,28 +95,61 @@ pub(super) fn with<T>(
         begins: chosen.first() == places.first(),
         scorer: &*scorer,
     };
-    let plans = evidence::plan(&survey);
     let accepts = |decision: &serde_json::Value| scorer.accepts(decision);
-    let runner = Runner::open(Settings {
-        config: &config,
-        out: &out,
-        start: match request.mode {
-            Mode::Resume => Start::Resume,
-            Mode::Run | Mode::DryRun => Start::Fresh,
-        },
-        fingerprint: code.digest,
-        accepts: &accepts,
-        observer,
-    })?;
+    let start = match request.mode {
+        Mode::Resume => Start::Resume,
+        Mode::Run | Mode::DryRun => Start::Fresh,
+    };
+    let inner = out.join(questions::FOLDER);
+    let of_queries = config.of_queries().filter(|_| probes.retrieval);
+    let open = |config, out, accepts| {
+        Runner::open(Settings {
+            config,
+            out,
+            start,
+            fingerprint: code.digest,
+            accepts,
+            observer,
+        })
+    };
+    // Held until the end; the runner of the evidence probe holds the folder itself.
+    let _claim = match probes.evidence {
+        true => None,
+        false => Some(run::claim(&out)?),
+    };
+    let plans = match probes.evidence {
+        true => evidence::plan(&survey),
+        false => BTreeMap::new(),
+    };
+    let runner = match probes.evidence {
+        true => Some(open(&config, &out, &accepts)?),
+        false => None,
+    };
+    let asker = match &of_queries {
+        Some(config) => Some(open(config, &inner, &retrieval::accepts)?),
+        None => None,
+    };
+    let retrieval = match (&asker, &questions, &of_queries, &config.retrieval) {
+        (Some(runner), Some(questions), Some(config), Some(settings)) => Some(RetrievalSide {
+            asking: Asking::new(questions, settings, runner),
+            questions,
+            config,
+            runner,
+        }),
+        _ => None,
+    };
     then(&mut Stage {
         request,
         config: &config,
         out: &out,
-        measurement: Measurement::new(&survey, &plans, &runner),
-        corpus: &corpus,
-        chosen: chosen.len(),
-        scorer: &*scorer,
-        runner: &runner,
+        evidence: runner.as_ref().map(|runner| EvidenceSide {
+            measurement: Measurement::new(&survey, &plans, runner),
+            corpus: &corpus,
+            scorer: &*scorer,
+            runner,
+        }),
+        retrieval,
+        chosen: chosen.len() + questions.as_ref().map_or(0, |questions| questions.chosen),
         code: &code,
         clock,
         notices,
@@ -97,41 +159,82 @@ pub(super) fn with<T>(
 impl Stage<'_> {
     /// Measures, or writes the inputs only, as the request says.
     pub(super) fn measure(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
-        match self.request.mode {
-            Mode::DryRun => self.measurement.rehearse(),
-            Mode::Run | Mode::Resume => self.measurement.run(proceed),
+        let is_rehearsal = self.request.mode == Mode::DryRun;
+        let refused = Cell::new(false);
+        if let Some(side) = &mut self.evidence {
+            match is_rehearsal {
+                true => side.measurement.rehearse()?,
+                false => side.measurement.run(&|forecast| {
+                    let goes_on = proceed(forecast);
+                    refused.set(!goes_on);
+                    goes_on
+                })?,
+            }
+        }
+        match &mut self.retrieval {
+            Some(side) if is_rehearsal => side.asking.rehearse(),
+            Some(side) if !refused.get() => side.asking.run(),
+            _ => Ok(()),
         }
     }
 
     /// How many calls of the pipeline were made so far.
     pub(super) fn invocations(&self) -> usize {
-        self.runner.cost().invocations
+        self.cost().invocations
+    }
+
+    fn runners(&self) -> impl Iterator<Item = &Runner<'_>> {
+        let evidence = self.evidence.iter().map(|side| side.runner);
+        evidence.chain(self.retrieval.iter().map(|side| side.runner))
+    }
+
+    fn cost(&self) -> Cost {
+        let costs = self.runners().map(Runner::cost);
+        costs.fold(Cost::default(), Cost::plus)
     }
 
     /// The texts of the inputs.
     pub(super) fn texts(&self) -> impl Fn(&str, Option<&str>) -> Option<String> {
-        let inputs = self.measurement.inputs();
-        |case, variant| inputs.find(case, variant).map(Cow::into_owned)
+        let inputs = self.evidence.as_ref().map(|side| side.measurement.inputs());
+        move |case, variant| inputs?.find(case, variant).map(Cow::into_owned)
     }
 
-    /// The places of cases by their names.
-    pub(super) fn places<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<usize> {
-        let place = |name| {
-            self.corpus
-                .cases
-                .binary_search_by(|case| (*case.name).cmp(name))
-                .ok()
-        };
-        names.filter_map(place).collect()
+    /// Runs cases and queries again until each has so many repeats.
+    pub(super) fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
+        if let Some(side) = &mut self.evidence {
+            for repeats in wanted.values().copied().collect::<BTreeSet<_>>() {
+                let names = wanted.iter().filter(|(_, wanted)| **wanted == repeats);
+                let place = |(name, _): (&String, &usize)| {
+                    let cases = &side.corpus.cases;
+                    cases.binary_search_by(|case| (*case.name).cmp(name)).ok()
+                };
+                let places: Vec<usize> = names.filter_map(place).collect();
+                if !places.is_empty() {
+                    side.measurement.repeat(&places, repeats)?;
+                }
+            }
+        }
+        match &mut self.retrieval {
+            Some(side) => side.asking.repeat(wanted),
+            None => Ok(()),
+        }
     }
 
     /// What has been measured so far.
     pub(super) fn report(&self) -> Report {
-        let evidence = self.measurement.evidence();
+        let evidence = self
+            .evidence
+            .as_ref()
+            .map(|side| side.measurement.evidence());
         let mut notices = self.notices.clone();
-        notices.extend(self.runner.notices());
+        notices.extend(self.runners().flat_map(Runner::notices));
+        let side = self.evidence.as_ref();
+        let endings = [
+            evidence.as_ref().map(|evidence| evidence.ending),
+            self.retrieval.as_ref().map(|side| side.asking.ending()),
+        ];
         let run = Run {
-            ending: evidence.ending,
+            ending: joined(endings),
             seed: self.config.seed,
             only: self.request.only.clone(),
             shard: self.request.shard.map(|shard| Share {
@@ -139,50 +242,69 @@ impl Stage<'_> {
                 count: shard.count,
                 cases: self.chosen,
             }),
-            decision_field: self.config.decision_field.as_str().to_owned(),
-            governing_types: self.config.governing_types.clone(),
-            scorer: self.scorer.id(),
+            decision_field: side.map_or_else(String::new, |_| {
+                self.config.decision_field.as_str().to_owned()
+            }),
+            governing_types: side.map_or_else(Vec::new, |_| self.config.governing_types.clone()),
+            scorer: side.map_or_else(String::new, |side| side.scorer.id()),
             repeats: self.config.repeats.get(),
-            basis: Basis::of(self.config, self.corpus.cases.len()),
-            fingerprints: Fingerprints {
-                cases: fingerprint(self.corpus),
-                config: self.config.measured(),
-                pipeline: self.code.digest,
-                command: self.config.command(),
-            },
+            basis: side.map_or_else(Basis::default, |side| {
+                Basis::of(self.config, side.corpus.cases.len())
+            }),
+            fingerprints: self.fingerprints(),
             session: Session {
                 started_at: self.clock.started_at(),
                 seconds: self.clock.seconds(),
                 commit: self.code.commit.clone(),
                 dirty: self.code.dirty,
-                cost: self.runner.cost(),
+                cost: self.cost(),
             },
         };
-        assemble(run, evidence, notices)
+        let record = self.retrieval.as_ref().map(|side| side.asking.record());
+        assemble(run, evidence, record, notices)
+    }
+
+    fn fingerprints(&self) -> Fingerprints {
+        let (mut cases, mut command) = match &self.evidence {
+            Some(side) => (fingerprint(side.corpus), self.config.command()),
+            None => (Digest::of(b""), Digest::of(b"")),
+        };
+        if let Some(side) = &self.retrieval {
+            let both = |one: Digest, other: Digest| {
+                let fields = Fields::of("kelvin/probes/v1").field("evidence", one.bytes());
+                fields.field("retrieval", other.bytes()).digest()
+            };
+            cases = both(cases, side.questions.digest());
+            command = both(command, side.config.command());
+        }
+        Fingerprints {
+            cases,
+            config: self.config.measured(),
+            pipeline: self.code.digest,
+            command,
+        }
     }
 }
 
-/// The places of the cases that were asked for; all of them unless some were.
-pub(super) fn select(corpus: &Corpus, only: &[String]) -> anyhow::Result<Vec<usize>> {
+/// How a run ended whose probes ended so: what stopped one stopped the run, and what measured
+/// nothing fails it.
+fn joined(endings: [Option<Ending>; 2]) -> Ending {
+    let any = |ending| endings.contains(&Some(ending));
+    [Ending::DryRun, Ending::Interrupted, Ending::Failed]
+        .into_iter()
+        .find(|ending| any(*ending))
+        .unwrap_or(Ending::Complete)
+}
+
+/// The places of the cases that were asked for; all of them unless some were. Other names are
+/// passed over.
+pub(super) fn select(corpus: &Corpus, only: &[String]) -> Vec<usize> {
     let names: BTreeMap<&str, usize> = corpus
         .cases
         .iter()
         .enumerate()
         .map(|(at, case)| (&*case.name, at))
         .collect();
-    let unknown: Vec<&str> = only
-        .iter()
-        .map(String::as_str)
-        .filter(|name| !names.contains_key(name))
-        .collect();
-    if !unknown.is_empty() {
-        let known: Vec<&str> = names.keys().copied().collect();
-        return Err(
-            Misuse::new(format!("there is no case `{}`", unknown.join("`, `")))
-                .help(format!("the cases are: {}", known.join(", ")))
-                .into(),
-        );
-    }
     let mut places: Vec<usize> = if only.is_empty() {
         names.into_values().collect()
     } else {
@@ -192,7 +314,7 @@ pub(super) fn select(corpus: &Corpus, only: &[String]) -> anyhow::Result<Vec<usi
     };
     places.sort_unstable();
     places.dedup();
-    Ok(places)
+    places
 }
 
 /// The cases among the chosen ones that fall into a shard.
@@ -215,6 +337,9 @@ fn not_pipeline(config: &Config, corpus: &Corpus, out: &Path) -> Vec<PathBuf> {
     paths.push(out.to_path_buf());
     paths.push(config.root.join(&config.file));
     paths.extend(history::files(&config.root));
+    if let Some(retrieval) = &config.retrieval {
+        paths.push(config.root.join(&retrieval.golden));
+    }
     paths.extend(config.cache.as_ref().map(|cache| cache.dir.clone()));
     paths
 }
@@ -238,9 +363,23 @@ pub(super) fn is_assembled(notice: &Notice) -> bool {
 }
 
 /// Joins what was measured with what is told of it.
-pub(super) fn assemble(run: Run, evidence: Evidence, mut notices: Vec<Notice>) -> Report {
-    notices.extend(evidence.notices);
-    for (id, metric) in &evidence.metrics {
+pub(super) fn assemble(
+    run: Run,
+    evidence: Option<Evidence>,
+    record: Option<RetrievalRecord>,
+    mut notices: Vec<Notice>,
+) -> Report {
+    let (mut metrics, mut cases) = (BTreeMap::new(), BTreeMap::new());
+    if let Some(evidence) = evidence {
+        metrics = evidence.metrics;
+        cases = evidence.cases;
+        notices.extend(evidence.notices);
+    }
+    if let Some(record) = &record {
+        metrics.extend(retrieval::figures(record));
+        notices.extend(retrieval::notices(record));
+    }
+    for (id, metric) in &metrics {
         if let (None, Some(reason), true) = (metric.value, &metric.reason, metric.gated) {
             notices.push(Notice::new(
                 NoticeCode::Unmeasured,
@@ -249,5 +388,7 @@ pub(super) fn assemble(run: Run, evidence: Evidence, mut notices: Vec<Notice>) -
         }
     }
     notices.sort();
-    Report::new(run, evidence.metrics, evidence.cases, notices)
+    let mut report = Report::new(run, metrics, cases, notices);
+    report.retrieval = record;
+    report
 }

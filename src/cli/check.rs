@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::progress;
 use crate::cases::Shard;
-use crate::check::{self, Checked, Mode, Request};
+use crate::check::{self, Checked, Mode, Probe, Request};
 use crate::config::Overrides;
 use crate::exit::{Exit, Misuse};
 use crate::gate::Judgement;
@@ -22,7 +22,10 @@ pub(super) struct CheckArgs {
     /// The configuration; its folder is the working directory of the pipeline.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: PathBuf,
-    /// Measures this case only; the other cases still lend their units. May be repeated.
+    /// Runs this probe only, of those that are configured.
+    #[arg(long, value_enum, value_name = "PROBE")]
+    probe: Option<ProbeName>,
+    /// Measures this case or query only; the other cases still lend their units. May be repeated.
     #[arg(long, value_name = "CASE")]
     only: Vec<String>,
     /// Measures one share of the cases, e.g. `3/8` for the third of eight; `kelvin merge` joins the
@@ -83,10 +86,19 @@ pub(super) enum LogFormat {
     Json,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ProbeName {
+    /// Does the decision move only when the evidence moves?
+    Evidence,
+    /// Is found what the golden set says there is to find?
+    Retrieval,
+}
+
 impl From<&CheckArgs> for Request {
     fn from(args: &CheckArgs) -> Self {
         let CheckArgs {
             config,
+            probe,
             only,
             shard,
             seed,
@@ -109,6 +121,10 @@ impl From<&CheckArgs> for Request {
                 no_cache: *no_cache,
                 ..Overrides::default()
             },
+            probe: probe.map(|probe| match probe {
+                ProbeName::Evidence => Probe::Evidence,
+                ProbeName::Retrieval => Probe::Retrieval,
+            }),
             only: only.clone(),
             shard: *shard,
             masker: None,

@@ -9,10 +9,10 @@ use std::time::Duration;
 use super::diagnostic::Problem;
 use super::raw::{OptIn, RawCache, RawConfig, RawScorer, RawSwap, cache_dir};
 use super::words::Words;
-use super::yaml::Node;
+use super::yaml::{Kind, Node};
 use super::{
-    CacheSettings, Config, Counts, DecisionField, Limits, Overrides, Perturbations, Retry,
-    ScorerSettings, SwapCount, placeholder, unit_type,
+    CacheSettings, Config, Counts, DecisionField, Limits, Overrides, Perturbations, Retrieval,
+    Retry, ScorerSettings, SwapCount, hints, placeholder, unit_type,
 };
 
 /// Everything that is wrong with the values, whatever their types; types that are wrong are passed
@@ -22,6 +22,10 @@ pub(super) fn problems(file: &Node, source: &str) -> Vec<Problem> {
     if let Some((run, at)) = file.text(&["run"]) {
         found.extend(placeholder::problems(run, at, source));
     }
+    if let Some((run, at)) = file.text(&["retrieval", "run"]) {
+        found.extend(placeholder::problems(run, at, source));
+    }
+    found.extend(missing(file));
     if let Some((field, at)) = file.text(&["decision_field"]) {
         found.extend(pointer(field, at));
     }
@@ -33,6 +37,36 @@ pub(super) fn problems(file: &Node, source: &str) -> Vec<Problem> {
     distinct(&file.texts(&["scorer", "ordinal"]), "level", &mut found);
     blank(&file.texts(&["packs"]), "packs", &mut found);
     found
+}
+
+/// The keys of the evidence probe.
+const EVIDENCE: [&str; 4] = ["run", "cases", "decision_field", "governing_types"];
+
+/// Whether the evidence probe is configured: by any of its keys, or because nothing else is. A
+/// file that only says how a finished report is judged configures no probe.
+fn has_evidence(file: &Node) -> bool {
+    let has = |key: &&str| file.get(&[*key]).is_some();
+    EVIDENCE.iter().any(|key| has(&key))
+        || !["retrieval", "gate", "baseline"]
+            .iter()
+            .any(|key| has(&key))
+}
+
+/// The keys that the evidence probe lacks, where it is configured.
+fn missing(file: &Node) -> Vec<Problem> {
+    if !matches!(file.kind, Kind::Map(_)) || !has_evidence(file) {
+        return Vec::new();
+    }
+    let absent = EVIDENCE.iter().filter(|key| file.get(&[**key]).is_none());
+    absent
+        .map(|key| {
+            let problem = Problem::new(0..0, format!("the key `{key}` is missing"));
+            match hints::example(key) {
+                Some(line) => problem.help(format!("add a line such as `{line}`")),
+                None => problem,
+            }
+        })
+        .collect()
 }
 
 /// RFC 6901: after `~` comes `0` or `1`.
@@ -178,6 +212,8 @@ pub(super) fn settle(
     };
     let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     Ok(Config {
+        evidence: !raw.run.is_empty(),
+        retrieval: raw.retrieval.map(Retrieval::from),
         file: file.to_path_buf(),
         root: root.to_path_buf(),
         run: raw.run.trim().to_owned(),

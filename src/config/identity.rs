@@ -40,7 +40,11 @@ impl Config {
         for name in &kinds.enable {
             fields = fields.field("enable", name);
         }
-        fields.digest()
+        let digest = fields.digest();
+        match &self.retrieval {
+            Some(retrieval) => retrieval.measured(digest),
+            None => digest,
+        }
     }
 
     /// The command and the declared environment: what an answer depends on beside the input and

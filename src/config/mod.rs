@@ -4,12 +4,14 @@
 mod check;
 mod diagnostic;
 mod edits;
+pub(crate) mod golden;
 mod hints;
 mod identity;
 mod load;
 mod placeholder;
 mod quote;
 pub(crate) mod raw;
+mod retrieval;
 mod shape;
 pub(crate) mod words;
 mod yaml;
@@ -25,6 +27,7 @@ pub(crate) use raw::gate::{
     RawGate as GateSettings, RawMetricRule as MetricRule, RawOnSuspected as OnSuspected,
     RawPolicy as MetricPolicy, RawRule as GateRule, RawSource as BaselineSource,
 };
+pub(crate) use retrieval::Retrieval;
 use unicode_normalization::UnicodeNormalization as _;
 use words::Words;
 
@@ -35,6 +38,11 @@ pub(crate) struct Config {
     pub(crate) file: PathBuf,
     /// The folder of the file: the working directory of the pipeline, and the base of every path.
     pub(crate) root: PathBuf,
+    /// Whether the evidence probe is configured; without it `run`, `cases`, `decision_field` and
+    /// `governing_types` are empty.
+    pub(crate) evidence: bool,
+    /// What the retrieval probe needs, where it is configured.
+    pub(crate) retrieval: Option<Retrieval>,
     /// The command with its placeholders `{input}` and `{output}`.
     pub(crate) run: String,
     /// A folder, or a glob such as `cases/**/*.md`; relative to the root.

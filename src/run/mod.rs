@@ -182,6 +182,20 @@ pub(crate) struct Cost {
     pub(crate) pipeline_seconds: f64,
 }
 
+impl Cost {
+    /// The cost of two together.
+    #[must_use]
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            invocations: self.invocations + other.invocations,
+            cache_hits: self.cache_hits + other.cache_hits,
+            resumed: self.resumed + other.resumed,
+            retries: self.retries + other.retries,
+            pipeline_seconds: self.pipeline_seconds + other.pipeline_seconds,
+        }
+    }
+}
+
 /// What a run tells while it goes on; the command line shows it, nothing depends on it.
 #[derive(Debug)]
 pub(crate) enum Event<'a> {

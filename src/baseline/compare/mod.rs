@@ -22,6 +22,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) metrics: &'a BTreeMap<String, Metric>,
     /// The digest of every case that was looked at. A case without one cannot be seen to be edited.
     pub(crate) inputs: BTreeMap<&'a str, Digest>,
+    /// The same of every query; a query may be called as a case is.
+    pub(crate) queries: BTreeMap<&'a str, Digest>,
     /// The cases that the run was restricted to; empty means all.
     pub(crate) only: &'a [String],
     /// The share of these that it measured; none means all of them.

@@ -34,11 +34,12 @@ pub(super) fn metric<'a>(
             .iter()
             .flatten()
             .find_map(|side| side.reason.as_deref()),
-        cases: cases(sides, (base, head), any.direction),
+        cases: cases(id, sides, (base, head), any.direction),
     })
 }
 
 fn cases<'a>(
+    id: &str,
     metrics: (Option<&'a Metric>, Option<&'a Metric>),
     sides: (&Measured<'a>, &Measured<'a>),
     direction: Direction,
@@ -56,13 +57,21 @@ fn cases<'a>(
         .into_iter()
         .map(|name| {
             let values = (per_case(metrics.0, name), per_case(metrics.1, name));
-            let inputs = (sides.0.inputs.get(name), sides.1.inputs.get(name));
+            let inputs = (sides.0.input(id, name), sides.1.input(id, name));
             (name, case(values, inputs, direction))
         })
         .collect()
 }
 
 impl Measured<'_> {
+    /// The digest of what a metric was measured on under this name.
+    fn input(&self, id: &str, name: &str) -> Option<&Digest> {
+        match id.starts_with("retrieval.") {
+            true => self.queries.get(name),
+            false => self.inputs.get(name),
+        }
+    }
+
     fn covers(&self, name: &str) -> bool {
         let is_asked_for = self.only.is_empty() || self.only.iter().any(|only| only == name);
         is_asked_for && self.shard.is_none_or(|shard| shard.takes(name))

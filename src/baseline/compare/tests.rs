@@ -59,6 +59,7 @@ fn side<'a>(metrics: &'a BTreeMap<String, Metric>, texts: &[(&'a str, &str)]) ->
             .iter()
             .map(|(name, text)| (*name, digest(text)))
             .collect(),
+        queries: BTreeMap::new(),
         only: &[],
         shard: None,
     }

@@ -7,6 +7,7 @@ use super::gather::Found;
 use crate::cases::Shard;
 use crate::exit::Misuse;
 use crate::probe::Ending;
+use crate::report::Report;
 
 /// How a shard is run again.
 const AGAIN: &str = "run its shards again on one commit with one configuration, and merge then";
@@ -160,6 +161,20 @@ fn complete(found: &[Found]) -> Result<(), Misuse> {
 
 /// Whether a shard holds its own cases only, each under a name that is a folder.
 fn own_cases(found: &Found) -> Result<(), Misuse> {
+    let queries = found
+        .report
+        .retrieval
+        .iter()
+        .flat_map(|record| record.queries.keys());
+    for name in queries {
+        let home = Shard::of(name, found.share.count);
+        if home != found.shard() {
+            return Err(Misuse::new(format!(
+                "{found} holds the query `{name}`, which belongs to shard {home}"
+            ))
+            .help("the report was changed after it was written; run that shard again"));
+        }
+    }
     for (name, case) in &found.report.cases {
         let home = Shard::of(name, found.share.count);
         if home != found.shard() {
@@ -184,7 +199,9 @@ fn own_cases(found: &Found) -> Result<(), Misuse> {
 
 /// Whether the shards have all the cases that they should have together.
 fn whole(found: &[Found]) -> Result<(), Misuse> {
-    let held: usize = found.iter().map(|found| found.report.cases.len()).sum();
+    let queries = |report: &Report| report.retrieval.as_ref().map_or(0, |all| all.queries.len());
+    let held = |found: &Found| found.report.cases.len() + queries(&found.report);
+    let held: usize = found.iter().map(held).sum();
     let wanted = found.first().map_or(0, |found| found.share.cases);
     if held == wanted {
         return Ok(());

@@ -7,6 +7,7 @@ use super::gather::Found;
 use crate::exit::Misuse;
 use crate::notice::{Code, Notice};
 use crate::probe::evidence::{self, Settings};
+use crate::probe::retrieval::{RetrievalRecord, Retrieved};
 use crate::probe::{CaseRecord, Ending};
 use crate::report::{Report, Run, Session};
 use crate::run::Cost;
@@ -31,17 +32,22 @@ pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
         session: session(found),
         ..first.report.run.clone()
     };
-    let evidence = evidence::recompute(
-        cases,
-        &Settings {
-            governing_types: &run.governing_types,
-            basis: &run.basis,
-            ending: run.ending,
-            scorer: None,
-        },
-    );
+    let was_run = |found: &Found| !found.report.run.scorer.is_empty();
+    let evidence = found.iter().any(was_run).then(|| {
+        evidence::recompute(
+            cases,
+            &Settings {
+                governing_types: &run.governing_types,
+                basis: &run.basis,
+                ending: run.ending,
+                scorer: None,
+            },
+        )
+    });
+    let record = retrieval(found);
+    let report = stage::assemble(run, evidence, record, notices(found));
     for shard in found {
-        let strange = |id: &&String| !evidence.metrics.contains_key(*id);
+        let strange = |id: &&String| !report.metrics.contains_key(*id);
         if let Some(id) = shard.report.metrics.keys().find(strange) {
             return Err(Misuse::new(format!(
                 "{shard} has the figure `{id}`, which cannot be joined from shards"
@@ -49,7 +55,25 @@ pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
             .help("measure it in a run of its own, without `--shard`"));
         }
     }
-    Ok(stage::assemble(run, evidence, notices(found)))
+    Ok(report)
+}
+
+/// The queries of all shards in one record.
+fn retrieval(found: &[Found]) -> Option<RetrievalRecord> {
+    let mut records = found
+        .iter()
+        .filter_map(|found| found.report.retrieval.as_ref());
+    let first = records.next()?.clone();
+    Some(records.fold(first, |mut all, record| {
+        let queries = record.queries.iter();
+        all.queries
+            .extend(queries.map(|(id, query)| (id.clone(), query.clone())));
+        all.chunker_versions
+            .extend(record.chunker_versions.iter().cloned());
+        all.chunker_versions.sort();
+        all.chunker_versions.dedup();
+        all
+    }))
 }
 
 /// How the run as a whole ended: a shard of which nothing could be measured is no failure of all.
@@ -59,11 +83,17 @@ fn ending(found: &[Found], cases: &BTreeMap<String, CaseRecord>) -> Ending {
         let first = case.baseline.first();
         first.is_some_and(|sample| sample.decision.is_some())
     };
+    let asked = found
+        .iter()
+        .filter_map(|found| found.report.retrieval.as_ref());
+    let came_back = asked
+        .flat_map(|record| record.queries.values().flat_map(|query| &query.runs))
+        .any(Retrieved::ran);
     if any(Ending::DryRun) {
         Ending::DryRun
     } else if any(Ending::Interrupted) {
         Ending::Interrupted
-    } else if cases.values().any(answered) {
+    } else if came_back || cases.values().any(answered) {
         Ending::Complete
     } else {
         Ending::Failed
@@ -73,13 +103,8 @@ fn ending(found: &[Found], cases: &BTreeMap<String, CaseRecord>) -> Ending {
 /// The costs of all; the time is that of the longest, since they run beside each other.
 fn session(found: &[Found]) -> Session {
     let sessions = || found.iter().map(|found| &found.report.run.session);
-    let cost = sessions().fold(Cost::default(), |sum, session| Cost {
-        invocations: sum.invocations + session.cost.invocations,
-        cache_hits: sum.cache_hits + session.cost.cache_hits,
-        resumed: sum.resumed + session.cost.resumed,
-        retries: sum.retries + session.cost.retries,
-        pipeline_seconds: sum.pipeline_seconds + session.cost.pipeline_seconds,
-    });
+    let costs = sessions().map(|session| session.cost);
+    let cost = costs.fold(Cost::default(), Cost::plus);
     Session {
         started_at: sessions()
             .map(|session| session.started_at.clone())
@@ -99,7 +124,7 @@ fn notices(found: &[Found]) -> Vec<Notice> {
     let is_kept = |notice: &&Notice| {
         let told_anew = matches!(
             notice.code,
-            Code::BaselineFailed | Code::Interrupted | Code::Unmeasured
+            Code::BaselineFailed | Code::Interrupted | Code::Unmeasured | Code::QueriesFailed
         );
         !told_anew
     };

@@ -52,7 +52,7 @@ fn understand(source: &str) -> Result<RawConfig, Vec<Problem>> {
 }
 
 /// Reads the file as text.
-fn read(file: &Path) -> anyhow::Result<String> {
+pub(super) fn read(file: &Path) -> anyhow::Result<String> {
     let name = diagnostic::tame(&file.display().to_string());
     let mut bytes = Vec::new();
     let read = File::open(file).and_then(|file| {

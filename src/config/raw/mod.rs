@@ -13,18 +13,31 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "kelvin.yaml")]
+// Either probe is a reason for a configuration; each needs its own keys.
+#[schemars(extend("anyOf" = [
+    { "required": ["run", "cases", "decision_field", "governing_types"] },
+    { "required": ["retrieval"] },
+]))]
 pub(crate) struct RawConfig {
     /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1))]
     pub(crate) run: String,
     /// The folder of the cases, one Markdown file each, or a glob such as `cases/**/*.md`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1))]
     pub(crate) cases: String,
     /// The key of the decision in the output, or a JSON pointer such as `/result/decision`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1))]
     pub(crate) decision_field: String,
     /// The types of the units that should govern the decision, e.g. `gate_rule` or `Gate Rule`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) governing_types: Vec<String>,
+    /// What the retrieval probe runs, and on what; `run`, `cases`, `decision_field` and
+    /// `governing_types` are needed for the evidence probe only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) retrieval: Option<RawRetrieval>,
     /// Seeds the choice of perturbations, never the pipeline.
     #[serde(default)]
     #[schemars(range(max = 18_446_744_073_709_551_615_u64))]
@@ -94,6 +107,42 @@ pub(crate) struct RawConfig {
     /// When a change does not pass.
     #[serde(default)]
     pub(crate) gate: gate::RawGate,
+}
+
+/// What the retrieval probe runs, and on what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawRetrieval {
+    /// The command that answers one query, with the placeholders `{input}` and `{output}`.
+    #[schemars(length(min = 1))]
+    pub(crate) run: String,
+    /// The golden set: a YAML list of queries with what is known of each.
+    #[schemars(length(min = 1))]
+    pub(crate) golden: String,
+    /// Which documents and chunks exist: JSON lines with `doc_id` and, for a chunk, `chunk_id`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub(crate) corpus: Option<String>,
+    /// How many hits the measures look at.
+    #[serde(default = "ks")]
+    #[schemars(length(min = 1), inner(range(min = 1, max = 1000)))]
+    pub(crate) k: Vec<usize>,
+    /// A first expected chunk behind this rank has a reciprocal rank of 0.
+    #[serde(default = "cut_off")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub(crate) cut_off: usize,
+    /// The version of the chunker, where the outputs do not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub(crate) chunker_version: Option<String>,
+}
+
+fn ks() -> Vec<usize> {
+    vec![1, 3, 5, 10]
+}
+
+const fn cut_off() -> usize {
+    10
 }
 
 /// When a failed invocation is tried again.

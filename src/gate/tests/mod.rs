@@ -65,6 +65,7 @@ impl Report {
                 .iter()
                 .map(|(name, text)| (name.as_str(), Digest::of(text.as_bytes())))
                 .collect(),
+            queries: BTreeMap::new(),
             only: &[],
             shard: None,
         }

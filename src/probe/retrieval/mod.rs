@@ -4,13 +4,15 @@
 //! Makes the metrics `retrieval.*`; docs/retrieval.md defines them.
 
 mod figures;
+mod measure;
 mod measures;
+mod output;
 mod ranking;
 mod record;
 
 pub(crate) use figures::figures;
+pub(crate) use measure::{Asking, Questions, accepts, notices};
 pub(crate) use ranking::Ranking;
 pub(crate) use record::{
-    AnswerRecord, Citations, Hit, Labels, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved,
-    Span,
+    Citations, Hit, Labels, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved,
 };

@@ -39,6 +39,9 @@ pub(super) fn with((kind, message): Refusal, captured: Captured) -> Failure {
 /// A decision that the scorer refuses, in its words.
 pub(super) fn refused(field: &DecisionField, what: &str) -> Refusal {
     let field = field.as_str();
+    if field.is_empty() {
+        return (FailureKind::DecisionRefused, format!("its output {what}"));
+    }
     (
         FailureKind::DecisionRefused,
         format!("the decision in `{field}` is {what}"),

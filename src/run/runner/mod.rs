@@ -69,7 +69,7 @@ impl<'a> Runner<'a> {
         interrupt: Arc<Interrupt>,
     ) -> anyhow::Result<Self> {
         settings.keep_files_apart()?;
-        let mut tree = Tree::lock(settings.out)?;
+        let mut tree = Tree::lock(settings.out)?.with_input(settings.config.input_name());
         let memory = Memory::open(&settings, &mut tree)?;
         Ok(Self {
             pace: settings.config.limits.max_per_minute.map(Pace::of),

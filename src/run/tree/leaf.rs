@@ -26,9 +26,9 @@ pub(in crate::run) struct Leaf {
 }
 
 impl Leaf {
-    pub(super) fn at(path: PathBuf) -> Self {
+    pub(super) fn at(path: PathBuf, input: &str) -> Self {
         Self {
-            input: path.join(INPUT),
+            input: path.join(input),
             output: path.join(OUTPUT),
             path,
             reused: false,

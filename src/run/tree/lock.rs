@@ -24,6 +24,11 @@ pub(super) fn stays(name: &str) -> bool {
     name == MARKER || THEIRS.contains(&name)
 }
 
+/// Whether a folder within ours is an output folder of its own, which its own runs tidy.
+pub(super) fn is_another(folder: &Path) -> bool {
+    fs::symlink_metadata(folder.join(MARKER)).is_ok_and(|data| data.is_file())
+}
+
 /// Makes the folder if need be and locks it.
 ///
 /// # Errors

@@ -26,6 +26,8 @@ pub(super) struct Tree {
     /// What an earlier run has left in the way of this one, where it has.
     old: Option<Mutex<Old>>,
     lock: fs::File,
+    /// The name of the files that the pipeline reads.
+    input: &'static str,
 }
 
 /// Folders of an earlier run are reused rather than removed and made again, which costs more than
@@ -50,7 +52,15 @@ impl Tree {
             out: out.to_path_buf(),
             old: None,
             lock,
+            input: leaf::INPUT,
         })
+    }
+
+    /// Gives the files that the pipeline reads another name.
+    #[must_use]
+    pub(super) const fn with_input(mut self, name: &'static str) -> Self {
+        self.input = name;
+        self
     }
 
     /// Empties the folder of everything but the folders that tasks may reuse. Those that no task
@@ -109,7 +119,7 @@ impl Tree {
             0 | 1 => input,
             repeat => input.join(format!("repeat-{repeat:02}")),
         };
-        Leaf::at(path)
+        Leaf::at(path, self.input)
     }
 
     /// Makes the folder of a task. Of what was there before, only the input and the output are

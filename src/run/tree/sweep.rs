@@ -21,6 +21,9 @@ pub(super) fn strip(out: &Path) -> io::Result<bool> {
             fs::remove_file(entry.path())?;
             continue;
         }
+        if lock::is_another(&entry.path()) {
+            continue;
+        }
         left = true;
         for entry in fs::read_dir(entry.path())? {
             let entry = entry?;
@@ -65,7 +68,7 @@ pub(super) fn unseen(out: &Path, seen: &HashSet<PathBuf>, repeats: &[PathBuf]) {
         }
     };
     repeats.iter().for_each(|folder| sweep(folder));
-    for case in folders(out) {
+    for case in folders(out).filter(|case| !lock::is_another(case)) {
         sweep(&case.join("baseline"));
         let variants = case.join("perturbations");
         folders(&variants).for_each(|folder| sweep(&folder));
@@ -99,7 +102,9 @@ pub(super) fn all_but(out: &Path, kept: &BTreeSet<PathBuf>) -> io::Result<()> {
             let kind = entry.file_type()?;
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if kind.is_dir() && kept.contains(&path) {
+            if folder == out && kind.is_dir() && lock::is_another(&path) {
+                // Its own runs tidy it.
+            } else if kind.is_dir() && kept.contains(&path) {
                 folders.push(path);
             } else if is_leaf && !kind.is_symlink() && !(kind.is_dir() && is_repeat(&name)) {
                 // What a pipeline has put beside its output stays with it.

@@ -1,0 +1,112 @@
+//! Which documents and chunks exist: JSON lines, one document or chunk each.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::digest::Digest;
+use crate::exit::Misuse;
+
+/// The documents and chunks that exist.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Documents {
+    /// The ids of documents.
+    pub(crate) documents: BTreeSet<String>,
+    /// The paths of documents, where they have some.
+    pub(crate) paths: BTreeSet<String>,
+    /// The ids of chunks.
+    pub(crate) chunks: BTreeSet<String>,
+    /// The digest of the file.
+    pub(crate) digest: Option<Digest>,
+}
+
+/// One line; what else it has, such as the text, is for the pipeline.
+#[derive(Deserialize)]
+struct Line {
+    doc_id: String,
+    chunk_id: Option<String>,
+    path: Option<String>,
+}
+
+impl Documents {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] with the line of whatever is no document.
+    pub(crate) fn load(path: &Path) -> Result<Self, Misuse> {
+        let shown = path.display();
+        let bytes = std::fs::read(path).map_err(|error| {
+            Misuse::new(format!("failed to read the corpus `{shown}`: {error}"))
+        })?;
+        let mut all = Self {
+            digest: Some(Digest::of(&bytes)),
+            ..Self::default()
+        };
+        for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            let line: Line = serde_json::from_slice(line).map_err(|error| {
+                Misuse::new(format!("`{shown}`, line {number}: {error}"))
+                    .help("each line is a JSON object with `doc_id` and, for a chunk, `chunk_id`")
+            })?;
+            all.documents.insert(line.doc_id);
+            all.paths.extend(line.path);
+            if let Some(chunk) = line.chunk_id
+                && !all.chunks.insert(chunk.clone())
+            {
+                let what = format!("`{shown}`, line {number}: the chunk `{chunk}` is there twice");
+                return Err(Misuse::new(what));
+            }
+        }
+        if all.documents.is_empty() {
+            return Err(Misuse::new(format!(
+                "the corpus `{shown}` has no documents"
+            )));
+        }
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> Result<Documents, Misuse> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("corpus.jsonl");
+        std::fs::write(&path, text).expect("written");
+        Documents::load(&path)
+    }
+
+    #[test]
+    fn a_corpus_has_documents_paths_and_chunks() {
+        let text = "{\"doc_id\":\"a\",\"chunk_id\":\"a#1\",\"text\":\"x\"}\n\n\
+                    {\"doc_id\":\"a\",\"chunk_id\":\"a#2\",\"path\":\"a.md\"}\n";
+        let all = load(text).expect("fine");
+        assert_eq!((all.documents.len(), all.chunks.len()), (1, 2));
+        assert!(all.paths.contains("a.md"));
+    }
+
+    #[test]
+    fn what_is_no_document_is_named_with_its_line() {
+        for (text, said) in [
+            (
+                "{\"doc_id\":\"a\"}\n{\"id\":1}\n",
+                "line 2: missing field `doc_id`",
+            ),
+            ("nonsense\n", "line 1"),
+            ("\u{fffd}", "line 1"),
+            ("", "no documents"),
+            (
+                "{\"doc_id\":\"a\",\"chunk_id\":\"c\"}\n{\"doc_id\":\"b\",\"chunk_id\":\"c\"}",
+                "line 2: the chunk `c` is there twice",
+            ),
+        ] {
+            let error = load(text).expect_err("refused").to_string();
+            assert!(error.contains(said), "{text:?}: {error}");
+        }
+    }
+}

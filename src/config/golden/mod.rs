@@ -1,0 +1,235 @@
+//! The golden set: queries and what is known of each. Every problem of the file is reported at
+//! once, with line and column.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::diagnostic::{self, Problem};
+use super::yaml::{self, Kind, Node};
+use super::{load, shape};
+use crate::digest::{Digest, Fields};
+
+/// One query of the golden set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GoldenQuery {
+    /// Its name; unique.
+    #[schemars(length(min = 1))]
+    pub(crate) id: String,
+    /// The question.
+    #[schemars(length(min = 1))]
+    pub(crate) query: String,
+    /// The documents that should be found. An empty list: the system should refuse. No list: it
+    /// is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub(crate) expected_doc_ids: Option<Vec<String>>,
+    /// The chunks that should be found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) expected_chunk_ids: Vec<String>,
+    /// The parts of documents that should be found, whatever the chunks are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) expected_spans: Vec<GoldenSpan>,
+    /// What the text of an answer must contain, all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(length(min = 1)))]
+    pub(crate) must_contain: Vec<String>,
+    /// What it must not contain, none of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(length(min = 1)))]
+    pub(crate) forbidden: Vec<String>,
+    /// Whether the system should refuse; the same as an empty `expected_doc_ids`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) should_refuse: bool,
+    /// Words to sort queries by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tags: Vec<String>,
+}
+
+/// A part of a document.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GoldenSpan {
+    /// The document.
+    pub(crate) doc_id: String,
+    /// Where it begins.
+    #[schemars(range(min = 0))]
+    pub(crate) start: u64,
+    /// Where it ends.
+    #[schemars(range(min = 0))]
+    pub(crate) end: u64,
+}
+
+impl GoldenQuery {
+    /// Whether the system should refuse: nothing is there to be found, and that is known.
+    pub(crate) fn refuses(&self) -> bool {
+        let nothing = self.expected_doc_ids.as_ref().is_some_and(Vec::is_empty);
+        self.should_refuse || nothing && self.expected_chunk_ids.is_empty()
+    }
+
+    /// The distinct expected documents.
+    pub(crate) fn docs(&self) -> BTreeSet<&str> {
+        let docs = self.expected_doc_ids.iter().flatten();
+        docs.map(String::as_str).collect()
+    }
+
+    /// The distinct expected chunks.
+    pub(crate) fn chunks(&self) -> BTreeSet<&str> {
+        self.expected_chunk_ids.iter().map(String::as_str).collect()
+    }
+
+    /// The digest of everything but the tags: a different one means that it was edited.
+    pub(crate) fn digest(&self) -> Digest {
+        let known = Self {
+            tags: Vec::new(),
+            ..self.clone()
+        };
+        let text = serde_json::to_string(&known).expect("strings and numbers are JSON");
+        Fields::of("kelvin/golden/v1").field("query", text).digest()
+    }
+}
+
+/// Reads a golden set; `documents` and `chunks` are those that exist, where that is known.
+///
+/// # Errors
+///
+/// A [`Misuse`](crate::exit::Misuse) that shows every problem with its line.
+pub(crate) fn read(
+    file: &Path,
+    exist: Option<(&BTreeSet<String>, &BTreeSet<String>)>,
+) -> anyhow::Result<Vec<GoldenQuery>> {
+    let source = load::read(file)?;
+    let queries = understand(&source, exist);
+    queries.map_err(|found| diagnostic::misuse(file, &source, found).into())
+}
+
+fn understand(
+    source: &str,
+    exist: Option<(&BTreeSet<String>, &BTreeSet<String>)>,
+) -> Result<Vec<GoldenQuery>, Vec<Problem>> {
+    let tree = yaml::parse(source).map_err(|problem| vec![problem])?;
+    if matches!(tree.kind, Kind::Null) {
+        let empty = Problem::new(0..0, "the file has no queries");
+        return Err(vec![empty.help("add an entry with `id` and `query`")]);
+    }
+    let mut found = Vec::new();
+    if let Kind::List(entries) = &tree.kind {
+        if entries.is_empty() {
+            found.push(Problem::new(tree.at.clone(), "the list has no queries"));
+        }
+        duplicates(entries, &mut found);
+        for entry in entries {
+            contradictions(entry, &mut found);
+            strangers(entry, exist, &mut found);
+        }
+    }
+    // The messages name a place by its keys, and a list at the top has none.
+    let named = Node {
+        at: tree.at.clone(),
+        kind: Kind::Map(vec![(
+            yaml::Key {
+                at: 0..0,
+                text: "queries".to_owned(),
+            },
+            tree.clone(),
+        )]),
+    };
+    found.extend(shape::problems(&named, &schema(), source));
+    if !found.is_empty() {
+        return Err(found);
+    }
+    serde_json::from_value(tree.to_json())
+        .map_err(|error| vec![Problem::new(0..0, error.to_string())])
+}
+
+fn schema() -> Value {
+    let list = SchemaSettings::draft2020_12()
+        .with(|settings| settings.inline_subschemas = true)
+        .into_generator()
+        .into_root_schema_for::<Vec<GoldenQuery>>();
+    json!({ "type": "object", "properties": { "queries": list } })
+}
+
+/// Every id that is there more than once: the full list, sorted, in one problem, and each place.
+fn duplicates(entries: &[Node], found: &mut Vec<Problem>) {
+    let mut places: BTreeMap<&str, Vec<&Node>> = BTreeMap::new();
+    for entry in entries {
+        if let (Some((id, _)), Some(node)) = (entry.text(&["id"]), entry.get(&["id"])) {
+            places.entry(id).or_default().push(node);
+        }
+    }
+    let twice: Vec<&str> = places
+        .iter()
+        .filter(|(_, nodes)| nodes.len() > 1)
+        .map(|(id, _)| *id)
+        .collect();
+    if twice.len() > 1 {
+        let message = format!("{} ids are there twice: {}", twice.len(), twice.join(", "));
+        found.push(Problem::new(0..0, message));
+    }
+    for id in twice {
+        for node in places[id].iter().skip(1) {
+            let message = format!("the id `{id}` is there twice");
+            found.push(Problem::new(node.at.clone(), message).help("an id names one query"));
+        }
+    }
+}
+
+/// What an entry says that cannot be true at once.
+fn contradictions(entry: &Node, found: &mut Vec<Problem>) {
+    let refuses = entry
+        .get(&["should_refuse"])
+        .filter(|node| matches!(node.kind, Kind::Bool(true)));
+    if let Some(node) = refuses {
+        for key in ["expected_doc_ids", "expected_chunk_ids", "expected_spans"] {
+            let full = |node: &Node| matches!(&node.kind, Kind::List(list) if !list.is_empty());
+            if entry.get(&[key]).is_some_and(full) {
+                let message = format!("a query that should be refused has `{key}`");
+                let problem = Problem::new(node.at.clone(), message);
+                found.push(problem.help(format!("leave `should_refuse` or `{key}` out")));
+            }
+        }
+    }
+    let Some(Kind::List(spans)) = entry.get(&["expected_spans"]).map(|node| &node.kind) else {
+        return;
+    };
+    for span in spans {
+        let number = |key| span.get(&[key])?.to_json().as_u64();
+        if let (Some(start), Some(end)) = (number("start"), number("end"))
+            && end <= start
+        {
+            let message = format!("a span must end behind its start, found {start} to {end}");
+            found.push(Problem::new(span.at.clone(), message));
+        }
+    }
+}
+
+/// Expected documents and chunks that do not exist.
+fn strangers(
+    entry: &Node,
+    exist: Option<(&BTreeSet<String>, &BTreeSet<String>)>,
+    found: &mut Vec<Problem>,
+) {
+    let Some((documents, chunks)) = exist else {
+        return;
+    };
+    for (key, what, known) in [
+        ("expected_doc_ids", "document", documents),
+        ("expected_chunk_ids", "chunk", chunks),
+    ] {
+        for (id, at) in entry.texts(&[key]) {
+            if !known.contains(id) {
+                let message = format!("the corpus has no {what} `{id}`");
+                found.push(Problem::new(at.clone(), message));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

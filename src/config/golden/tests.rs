@@ -1,0 +1,79 @@
+use super::*;
+
+fn refusal(text: &str) -> String {
+    let found = understand(text, None).expect_err("refused");
+    format!(
+        "{:#}",
+        diagnostic::misuse(Path::new("golden.yaml"), text, found)
+    )
+}
+
+#[test]
+fn a_golden_set_is_read_with_what_is_known_and_what_is_not() {
+    let text = "- {id: a, query: why?}\n- {id: b, query: who?, expected_doc_ids: []}\n\
+                - id: c\n  query: when?\n  expected_doc_ids: [x, x]\n  tags: [t]\n";
+    let queries = understand(text, None).expect("fine");
+    let refuses: Vec<bool> = queries.iter().map(GoldenQuery::refuses).collect();
+    assert_eq!(refuses, [false, true, false]);
+    assert_eq!(queries[0].expected_doc_ids, None);
+    assert_eq!(queries[2].docs().len(), 1);
+    let mut other = queries[2].clone();
+    other.tags.clear();
+    assert_eq!(other.digest(), queries[2].digest());
+    other.query.push('!');
+    assert_ne!(other.digest(), queries[2].digest());
+}
+
+#[test]
+fn ret_01_duplicate_ids_are_refused_with_the_full_sorted_list() {
+    let entry = |id: &str| format!("- {{id: {id}, query: q}}\n");
+    let text: String = ["b", "a", "b", "c", "a"].map(entry).concat();
+    let shown = refusal(&text);
+    assert!(shown.contains("2 ids are there twice: a, b"), "{shown}");
+    assert!(shown.contains("golden.yaml:3:8"), "{shown}");
+    assert!(shown.contains("golden.yaml:5:8"), "{shown}");
+}
+
+#[test]
+fn ret_22_should_refuse_with_expected_documents_is_an_error() {
+    let shown = refusal("- id: a\n  query: q\n  should_refuse: true\n  expected_doc_ids: [x]\n");
+    assert!(shown.contains("has `expected_doc_ids`"), "{shown}");
+    assert!(shown.contains("golden.yaml:3:18"), "{shown}");
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once_with_line_and_column() {
+    let text = "- id: a\n  query: [1]\n  expected_docs: [x]\n- query: q\n- id: b\n  query: q\n  \
+                expected_spans: [{doc_id: d, start: 9, end: 3}]\n";
+    let shown = refusal(text);
+    for part in [
+        "golden.yaml:2:10",
+        "`queries.1.query` must be a string, found a list",
+        "unknown key `expected_docs`",
+        "did you mean `expected_doc_ids`?",
+        "the key `id` is missing in `queries.2`",
+        "a span must end behind its start, found 9 to 3",
+    ] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    for (text, said) in [
+        ("", "no queries"),
+        ("a: b\n", "`queries` must be a list"),
+        ("- {id: a\n", "not YAML"),
+        ("[]", "the list has no queries"),
+    ] {
+        let shown = refusal(text);
+        assert!(shown.contains(said), "{text:?}\n{shown}");
+    }
+}
+
+#[test]
+fn expected_ids_that_the_corpus_lacks_are_listed_with_their_places() {
+    let documents = BTreeSet::from(["d".to_owned()]);
+    let chunks = BTreeSet::from(["d#1".to_owned()]);
+    let text = "- {id: a, query: q, expected_doc_ids: [d, e], expected_chunk_ids: [d#2]}\n";
+    let found = understand(text, Some((&documents, &chunks))).expect_err("refused");
+    assert_eq!(found.len(), 2);
+    assert_eq!(found[0].message, "the corpus has no document `e`");
+    assert_eq!(found[1].message, "the corpus has no chunk `d#2`");
+}

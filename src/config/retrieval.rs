@@ -1,0 +1,72 @@
+//! What the retrieval probe needs of the configuration.
+
+use super::raw::RawRetrieval;
+use super::{Config, DecisionField};
+use crate::digest::{Digest, Fields};
+
+/// What the retrieval probe runs, and on what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Retrieval {
+    /// The command with its placeholders `{input}` and `{output}`.
+    pub(crate) run: String,
+    /// The golden set, relative to the root.
+    pub(crate) golden: String,
+    /// The list of documents and chunks, relative to the root.
+    pub(crate) corpus: Option<String>,
+    /// How many hits the measures look at; ascending and distinct, at least one.
+    pub(crate) k: Vec<usize>,
+    /// A first expected chunk behind this rank has a reciprocal rank of 0; at least 1.
+    pub(crate) cut_off: usize,
+    /// The version of the chunker, where the outputs do not tell it.
+    pub(crate) chunker_version: Option<String>,
+}
+
+impl From<RawRetrieval> for Retrieval {
+    fn from(raw: RawRetrieval) -> Self {
+        let mut k = raw.k;
+        k.sort_unstable();
+        k.dedup();
+        Self {
+            run: raw.run.trim().to_owned(),
+            golden: raw.golden,
+            corpus: raw.corpus,
+            k,
+            cut_off: raw.cut_off,
+            chunker_version: raw.chunker_version,
+        }
+    }
+}
+
+impl Retrieval {
+    /// Adds everything that changes what is measured to a digest.
+    pub(super) fn measured(&self, digest: Digest) -> Digest {
+        let fields = Fields::of("kelvin/config/retrieval/v1")
+            .field("evidence", digest.bytes())
+            .field("cut_off", self.cut_off.to_string())
+            .field("corpus", self.corpus.as_deref().unwrap_or_default());
+        let add = |fields: Fields, k: &usize| fields.field("k", k.to_string());
+        self.k.iter().fold(fields, add).digest()
+    }
+}
+
+impl Config {
+    /// The name of the files that the pipeline reads: a case is Markdown, a query is JSON.
+    pub(crate) fn input_name(&self) -> &'static str {
+        match &self.decision_field {
+            DecisionField::Pointer(pointer) if pointer.is_empty() => "input.json",
+            _ => "input.md",
+        }
+    }
+
+    /// The configuration of the runner that asks the queries: its command, and the whole output
+    /// instead of a decision in it. None without the probe.
+    pub(crate) fn of_queries(&self) -> Option<Self> {
+        let retrieval = self.retrieval.as_ref()?;
+        Some(Self {
+            run: retrieval.run.clone(),
+            decision_field: DecisionField::Pointer(String::new()),
+            cases: retrieval.golden.clone(),
+            ..self.clone()
+        })
+    }
+}
