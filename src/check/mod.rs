@@ -36,7 +36,7 @@ pub(crate) use gate::{GateRequest, configuration, gate};
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use probes::Probe;
-pub(crate) use record::{Recomputed, recompute, record};
+pub(crate) use record::{Recomputed, recompute, record, record_eval};
 pub(crate) use save::{finished, save};
 pub(crate) use side::{folder, recorded, run, side};
 pub(crate) use write::report as write_report;

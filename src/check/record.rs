@@ -35,6 +35,20 @@ pub(crate) fn record(config: &Path, report: &Report) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Records a run that was made elsewhere and measured here, in the history of a folder.
+///
+/// # Errors
+///
+/// Where the history cannot be written.
+pub(crate) fn record_eval(folder: &Path, report: &Report) -> anyhow::Result<()> {
+    let scene = Scene {
+        configuration: "eval".to_owned(),
+        branch: baseline::branch(folder).or_else(told_branch),
+    };
+    History::create(folder)?.record(report, &scene)?;
+    Ok(())
+}
+
 /// The branch as a workflow tells it: what it checks out has none.
 fn told_branch() -> Option<String> {
     ["GITHUB_HEAD_REF", "GITHUB_REF_NAME"]

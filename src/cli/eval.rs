@@ -36,6 +36,9 @@ pub(super) struct EvalArgs {
     /// The folder for the report.
     #[arg(long, value_name = "DIR", default_value = "kelvin")]
     out: PathBuf,
+    /// Does not record the run in the history.
+    #[arg(long)]
+    no_history: bool,
     /// What is printed on standard output.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -61,6 +64,7 @@ pub(super) fn main(args: &EvalArgs) -> anyhow::Result<Exit> {
         out: std::path::absolute(&args.out)?,
     };
     check::write_report(&checked.report, &checked.out)?;
+    super::history::record_eval(&checked.report, args.no_history);
     show(args.format, &checked, None)?;
     Ok(Exit::Passed)
 }

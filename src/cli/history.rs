@@ -56,10 +56,20 @@ enum Format {
 /// Records a check, unless that was turned off. A history that cannot be written is a notice: the
 /// check is as good without.
 pub(super) fn record(config: &Path, report: &Report, off: bool) {
-    if off {
-        return;
+    if !off {
+        told(check::record(config, report));
     }
-    if let Err(error) = check::record(config, report) {
+}
+
+/// Records a run that `kelvin eval` measured, in the history of the working directory.
+pub(super) fn record_eval(report: &Report, off: bool) {
+    if !off {
+        told(check::record_eval(Path::new("."), report));
+    }
+}
+
+fn told(recorded: anyhow::Result<()>) {
+    if let Err(error) = recorded {
         let text = safe::lines(&format!("{error:#}"));
         let _ = writeln!(
             anstream::stderr(),
