@@ -9,6 +9,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::github::archive::zip;
 use crate::github::{self, PULL, REPOSITORY, TOKEN};
 use crate::repository::git;
 
@@ -79,8 +80,11 @@ impl Rig {
              gate: {deterministic: true}\n",
         );
         rig.write(".gitignore", "/kelvin/\n/.kelvin-cache/\n");
-        let workflow = fs::read_to_string(source.join("docs/workflows/host.yml")).expect("read");
-        rig.write(".github/workflows/kelvin.yml", &workflow);
+        for (ours, theirs) in [("host", "kelvin"), ("post", "post")] {
+            let path = source.join(format!("docs/workflows/{ours}.yml"));
+            let workflow = fs::read_to_string(path).expect("read");
+            rig.write(&format!(".github/workflows/{theirs}.yml"), &workflow);
+        }
         let remote = format!("file://{}", rig.path("remote.git").display());
         git(
             &rig.path("remote.git"),
@@ -132,6 +136,10 @@ impl Rig {
             .nth(1)
             .and_then(|rest| rest.split_whitespace().next())
             .expect("the host action uploads");
+        let workflow = match event {
+            "workflow_run" => ".github/workflows/post.yml",
+            _ => ".github/workflows/kelvin.yml",
+        };
         let variables = [
             ("GITHUB_API_URL", self.api.url().to_owned()),
             ("GITHUB_SERVER_URL", "https://github.com".to_owned()),
@@ -146,12 +154,7 @@ impl Rig {
             .arg("300")
             .arg(&self.act)
             .arg(event)
-            .args([
-                "-W",
-                ".github/workflows/kelvin.yml",
-                "-P",
-                "ubuntu-latest=-self-hosted",
-            ])
+            .args(["-W", workflow, "-P", "ubuntu-latest=-self-hosted"])
             .args(["--no-cache-server", "--artifact-server-addr", "127.0.0.1"])
             .arg("-e")
             .arg(self.path("event.json"))
@@ -182,15 +185,28 @@ impl Rig {
         }
     }
 
-    /// Runs the workflow for a pull request from the branch at hand.
-    fn request(&mut self, head: &str, base: &str) -> Ran {
+    /// Pushes the first commit, and runs the workflow for it.
+    fn begin(&mut self) -> (String, Ran) {
+        let base = self.push("base");
+        let payload = json!({
+            "ref": "refs/heads/main", "before": "0".repeat(40), "after": base,
+            "repository": { "full_name": REPOSITORY, "default_branch": "main" },
+        });
+        let ran = self.act("push", &payload, "refs/heads/main");
+        (base, ran)
+    }
+
+    /// Runs the workflow for a pull request from the branch at hand, of this or another repository.
+    fn request(&mut self, head: &str, base: &str, from: &str) -> Ran {
         let branch = self.git(&["branch", "--show-current"]);
         {
             let mut state = self.api.state();
             let pull = state.pulls.get_mut(&PULL).expect("it is there");
             pull.head_sha = head.to_owned();
             pull.head_branch = branch.clone();
+            pull.head_repository = from.to_owned();
         }
+        let fork = json!({ "full_name": from, "default_branch": "main" });
         let repository = json!({ "full_name": REPOSITORY, "default_branch": "main" });
         let payload = json!({
             "action": "synchronize",
@@ -198,7 +214,7 @@ impl Rig {
             "repository": repository,
             "pull_request": {
                 "number": PULL,
-                "head": { "sha": head, "ref": branch, "repo": repository },
+                "head": { "sha": head, "ref": branch, "repo": fork },
                 "base": { "sha": base, "ref": "main", "repo": repository },
                 "user": { "login": "somebody" },
             },
@@ -223,12 +239,7 @@ fn the_sample_workflow_saves_a_baseline_passes_what_is_harmless_and_stops_what_h
     let mut rig = Rig::new(PathBuf::from(act));
 
     // The first push: nothing to compare with, and a baseline for later.
-    let base = rig.push("base");
-    let payload = json!({
-        "ref": "refs/heads/main", "before": "0".repeat(40), "after": base,
-        "repository": { "full_name": REPOSITORY, "default_branch": "main" },
-    });
-    let ran = rig.act("push", &payload, "refs/heads/main");
+    let (base, ran) = rig.begin();
     assert!(ran.succeeded, "{}", ran.log);
     let remote = rig.path("remote.git");
     let kept = git(&remote, &["ls-tree", "-r", "--name-only", "kelvin-reports"]);
@@ -239,7 +250,7 @@ fn the_sample_workflow_saves_a_baseline_passes_what_is_harmless_and_stops_what_h
     rig.git(&["checkout", "--quiet", "-b", "feature"]);
     rig.write("README.md", "Words.\n");
     let head = rig.push("words");
-    let ran = rig.request(&head, &base);
+    let ran = rig.request(&head, &base, REPOSITORY);
     assert!(ran.succeeded, "{}", ran.log);
     assert!(ran.outputs().starts_with("pass "), "{}", ran.outputs());
     let comments = rig.comments();
@@ -250,7 +261,7 @@ fn the_sample_workflow_saves_a_baseline_passes_what_is_harmless_and_stops_what_h
     // One that hurts: red, with what and how much.
     rig.pipeline("examples/position-biased/pipeline.py");
     let head = rig.push("what stands first");
-    let ran = rig.request(&head, &base);
+    let ran = rig.request(&head, &base, REPOSITORY);
     assert!(!ran.succeeded, "{}", ran.log);
     let outputs = ran.outputs().to_owned();
     assert!(
@@ -290,4 +301,74 @@ fn the_sample_workflow_saves_a_baseline_passes_what_is_harmless_and_stops_what_h
     assert_eq!(again.len(), 1, "{again:?}");
     assert_eq!(again[0].0, first);
     assert_ne!(again[0].1, comments[0].1, "it names the new run");
+}
+
+#[test]
+#[ignore = "takes `act`; `tests/action/act` runs it"]
+fn a_pull_request_of_a_fork_is_posted_by_the_second_workflow() {
+    const FORK: &str = "mallory/widgets";
+    const NAME: &str = "kelvin-report-kelvin";
+    let act = std::env::var_os("KELVIN_ACT").expect("`tests/action/act` says where it is");
+    let mut rig = Rig::new(PathBuf::from(act));
+    let (base, _) = rig.begin();
+    let _ = fs::remove_dir_all(rig.path("store").join(NAME));
+
+    // The first half measures and keeps what it found as data; it posts nothing.
+    rig.git(&["checkout", "--quiet", "-b", "feature"]);
+    rig.pipeline("examples/position-biased/pipeline.py");
+    let head = rig.push("what stands first");
+    let ran = rig.request(&head, &base, FORK);
+    assert!(!ran.succeeded, "{}", ran.log);
+    assert!(rig.comments().is_empty());
+    let files: Vec<(String, Vec<u8>)> = fs::read_dir(rig.path("store").join(NAME))
+        .expect("the artifact is there")
+        .map(|file| file.expect("listed"))
+        .map(|file| {
+            let name = file.file_name().to_string_lossy().into_owned();
+            (name, fs::read(file.path()).expect("read"))
+        })
+        .collect();
+    let files: Vec<(&str, &[u8])> = files
+        .iter()
+        .map(|(name, bytes)| (&**name, &**bytes))
+        .collect();
+
+    // The second half finds run and pull request through the API.
+    let run = rig.run;
+    {
+        let mut state = rig.api.state();
+        state.runs.insert(
+            run,
+            github::Run {
+                event: "pull_request",
+                path: ".github/workflows/kelvin.yml".to_owned(),
+                head_branch: "feature".to_owned(),
+                head_sha: head,
+                head_repository: (2002, FORK.to_owned()),
+                pull_requests: Vec::new(),
+                conclusion: "failure",
+            },
+        );
+        let artifact = github::Artifact {
+            name: NAME.to_owned(),
+            expired: false,
+            run,
+            zip: zip(&files),
+        };
+        state.artifacts.insert(1, artifact);
+    }
+    let payload = json!({
+        "action": "completed",
+        "workflow_run": { "id": run, "event": "pull_request" },
+        "repository": { "full_name": REPOSITORY, "default_branch": "main" },
+    });
+    let ran = rig.act("workflow_run", &payload, "refs/heads/main");
+    assert!(ran.succeeded, "{}", ran.log);
+    let comments = rig.comments();
+    assert_eq!(comments.len(), 1, "{comments:?}\n{}", ran.log);
+    assert!(
+        comments[0].1.to_lowercase().contains("regression"),
+        "{}",
+        comments[0].1
+    );
 }

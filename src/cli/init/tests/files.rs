@@ -59,11 +59,23 @@ fn a_workflow_that_is_there_is_kept_unless_forced() {
 #[test]
 fn a_gitignore_keeps_its_lines_and_gets_ours_once() {
     for (before, after) in [
-        ("", "/kelvin/\n/.kelvin-cache/\n"),
-        ("target", "target\n/kelvin/\n/.kelvin-cache/\n"),
-        ("a\r\nb\r\n", "a\r\nb\r\n/kelvin/\r\n/.kelvin-cache/\r\n"),
-        ("kelvin\n", "kelvin\n/.kelvin-cache/\n"),
-        ("kelvin/\n.kelvin-cache\n", "kelvin/\n.kelvin-cache\n"),
+        ("", "/kelvin/\n/.kelvin-cache/\n/.kelvin/history.db*\n"),
+        (
+            "target",
+            "target\n/kelvin/\n/.kelvin-cache/\n/.kelvin/history.db*\n",
+        ),
+        (
+            "a\r\nb\r\n",
+            "a\r\nb\r\n/kelvin/\r\n/.kelvin-cache/\r\n/.kelvin/history.db*\r\n",
+        ),
+        (
+            "kelvin\n",
+            "kelvin\n/.kelvin-cache/\n/.kelvin/history.db*\n",
+        ),
+        (
+            "kelvin/\n.kelvin-cache\n",
+            "kelvin/\n.kelvin-cache\n/.kelvin/history.db*\n",
+        ),
     ] {
         let folder = project();
         let path = folder.path().join(".gitignore");
