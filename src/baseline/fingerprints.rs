@@ -89,7 +89,8 @@ fn incomparable(before: &Run, after: &Run) -> Option<String> {
     ];
     pairs
         .iter()
-        .find(|(_, old, new)| old != new)
+        // A side that did not run the evidence probe has neither.
+        .find(|(_, old, new)| old != new && !old.is_empty() && !new.is_empty())
         .map(|(what, old, new)| format!("the {what} was `{old}` and is `{new}`"))
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::file;
 use crate::report::{self, Report, html::Texts};
+use crate::run;
 
 /// Writes every file of the report; the run report last, so that it is there only when all are.
 pub(super) fn files(report: &Report, out: &Path, texts: &Texts<'_>) -> anyhow::Result<()> {
@@ -24,8 +25,10 @@ pub(super) fn files(report: &Report, out: &Path, texts: &Texts<'_>) -> anyhow::R
 ///
 /// # Errors
 ///
-/// Where a file cannot be written.
+/// A [`Misuse`](crate::exit::Misuse) where the folder is not ours; any other where a file cannot be
+/// written.
 pub(crate) fn report(report: &Report, out: &Path) -> anyhow::Result<()> {
+    let _claim = run::claim(out)?;
     run_files(report, out, &|_, _| None)
 }
 

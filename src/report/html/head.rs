@@ -8,7 +8,9 @@ use super::plane::{self, Plane};
 use super::script;
 use crate::probe::Ending;
 use crate::report::safe;
-use crate::report::summary::{BANDS, Figure, Phrase, Ranked, Summary, Tone, counted};
+use crate::report::summary::{
+    BANDS, Figure, Phrase, Ranked, Summary, Tone, counted, retrieval_rows,
+};
 
 #[derive(Serialize)]
 pub(super) struct Head {
@@ -78,7 +80,10 @@ impl Head {
         let (verdict, meaning) = verdict(summary);
         Self {
             permission: script::permission(script::SCRIPT),
-            title: format!("{verdict}: kelvin, {}", counted(report.cases.len(), "case")),
+            title: match summary.has_evidence() {
+                true => format!("{verdict}: kelvin, {}", counted(report.cases.len(), "case")),
+                false => format!("{verdict}: kelvin"),
+            },
             verdict,
             meaning,
             scope: summary.scope.join(", "),
@@ -113,18 +118,19 @@ impl Head {
                 ]
             }),
             no_interval: summary.no_interval(),
-            tables: summary
-                .tables
-                .iter()
-                .map(|table| Table {
-                    title: table.title,
-                    note: table.note,
-                    rows: table
-                        .rows
-                        .iter()
-                        .map(|(name, figure)| Shown::of(shortened(name), figure))
-                        .collect(),
-                })
+            tables: retrieval(summary)
+                .into_iter()
+                .chain(summary.tables.iter().map(|table| {
+                    Table {
+                        title: table.title,
+                        note: table.note,
+                        rows: table
+                            .rows
+                            .iter()
+                            .map(|(name, figure)| Shown::of(shortened(name), figure))
+                            .collect(),
+                    }
+                }))
                 .collect(),
             heat: heat::map(report),
             all: ranked.len(),
@@ -138,6 +144,9 @@ impl Head {
 
 /// The word that stands largest, and what it means.
 fn verdict(summary: &Summary<'_>) -> (&'static str, &'static str) {
+    if !summary.has_evidence() {
+        return ("Retrieval", "how much is found of what there is to find");
+    }
     match (summary.quadrant, summary.report.run.ending) {
         (Some(quadrant), _) => (capital(quadrant.name()), quadrant.meaning()),
         (None, Ending::DryRun) => ("Dry run", "inputs were written, nothing was run"),
@@ -164,7 +173,21 @@ fn capital(word: &'static str) -> &'static str {
     }
 }
 
+fn retrieval(summary: &Summary<'_>) -> Option<Table> {
+    let rows = retrieval_rows(summary.report);
+    let row = |(name, figure): &(String, Figure<'_>)| Shown::of(Phrase::text(name.clone()), figure);
+    (!rows.is_empty()).then(|| Table {
+        title: "Retrieval",
+        note: "Means over the queries that count for each; a failed query counts 0 in the measures \
+               of ranking.",
+        rows: rows.iter().map(row).collect(),
+    })
+}
+
 fn cards(summary: &Summary<'_>) -> Vec<Card> {
+    if !summary.has_evidence() {
+        return Vec::new();
+    }
     let kelvin_note = match summary.kelvin_parts() {
         Some([drift, deaf]) => format!("{drift} for drift + {deaf} for what it did not follow"),
         None => "needs both signals".to_owned(),

@@ -7,7 +7,7 @@ use super::document::Report;
 use super::summary::{self, Outcome};
 use super::summary::{
     DISCLAIMER, Failed, Figure, Ranked, Summary, Table, Tone, counted, decision, label, outcome,
-    retrieval_rows,
+    poor_queries, retrieval_rows,
 };
 use super::{SCHEMA_VERSION, safe};
 use crate::notice::Notice;
@@ -184,7 +184,26 @@ fn retrieval(page: &mut Page, summary: &Summary<'_>) {
         page.line(&format!("| {label} | {} | {reason} |", cells(figure)));
     }
     page.gap();
+    let poor = poor_queries(summary.report);
+    if poor.is_empty() {
+        return;
+    }
+    page.line(&format!(
+        "## Queries that did not do as they should ({})",
+        poor.len()
+    ));
+    page.gap();
+    page.line("| query | what |");
+    page.line("| --- | --- |");
+    for (id, wrong) in poor.iter().take(MOST_QUERIES) {
+        page.line(&format!("| {} | {} |", name(id), quote(wrong)));
+    }
+    page.more(poor.len(), MOST_QUERIES, "row");
+    page.gap();
 }
+
+/// So many queries are listed.
+const MOST_QUERIES: usize = 30;
 
 /// The value, the interval and the sample: they never stand apart.
 fn cells(figure: &Figure<'_>) -> String {

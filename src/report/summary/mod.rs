@@ -14,7 +14,7 @@ use crate::report::Report;
 pub(crate) use cases::{Outcome, Ranked, decision, done, outcome};
 pub(crate) use diagnosis::{Diagnosis, Tone};
 pub(crate) use notices::{Failed, Tally};
-pub(crate) use retrieval::rows as retrieval_rows;
+pub(crate) use retrieval::{poor as poor_queries, rows as retrieval_rows};
 pub(crate) use tables::{Table, order};
 pub(crate) use words::{BANDS, Part, Phrase, QUADRANT, Quadrant, Signal, band, counted, duration};
 
