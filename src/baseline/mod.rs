@@ -14,6 +14,7 @@ mod find;
 pub(crate) mod fingerprints;
 mod peer;
 mod remote;
+pub(crate) mod retrieval;
 mod revision;
 mod tree;
 

@@ -10,6 +10,9 @@ use super::{Branch, Hint, Provenance, Source, Tried, commit, find, tree};
 use crate::config::BaselineSettings;
 use crate::report::{self, Report};
 
+/// Reads a report from one source, with its place in words.
+type Read<'a> = dyn Fn() -> anyhow::Result<(Vec<u8>, String)> + 'a;
+
 /// The commit that a revision names.
 ///
 /// # Errors
@@ -78,7 +81,7 @@ pub(crate) fn of_commit(
         Ok((tree::blob(&repo, &remote, blob)?, name.clone()))
     };
     let mut tried: Vec<Tried> = Vec::new();
-    let sources: [(Source, &dyn Fn() -> anyhow::Result<(Vec<u8>, String)>); 2] =
+    let sources: [(Source, &Read<'_>); 2] =
         [(Source::Tree, &from_tree), (Source::Branch, &from_branch)];
     for (source, get) in sources {
         let found = get().and_then(|(bytes, place)| Ok((report::json::read(&bytes)?, place)));

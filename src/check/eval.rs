@@ -59,6 +59,7 @@ pub(crate) fn eval(request: &EvalRequest) -> anyhow::Result<Report> {
         let relevant = run.judged.relevant() > 0;
         let record = QueryRecord {
             input,
+            by_document: None,
             query: String::new(),
             folder: None,
             labels: Labels {

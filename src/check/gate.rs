@@ -8,7 +8,7 @@ use super::stage::Stage;
 use super::{Checked, Request, compute, edits, finished, stage, write};
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
-use crate::baseline::{self, Artifacts, Baseline, Hint, Search, Source};
+use crate::baseline::{self, Artifacts, Baseline, Hint, Search, Source, retrieval};
 use crate::config::{Budget, Config};
 use crate::exit::Exit;
 use crate::file;
@@ -207,7 +207,8 @@ fn settle(
     let before = side.invocations();
     let mut purse = Purse::of(&config.gate.budget);
     let verdict = loop {
-        let (old, new) = (Measured::from(&base), Measured::from(&head));
+        let (aligned_base, aligned_head) = retrieval::aligned(&base, &head);
+        let (old, new) = (Measured::from(&aligned_base), Measured::from(&aligned_head));
         let comparison = compare(&old, &new);
         let rerun = match gate.next(&comparison) {
             Next::Verdict(verdict) => break *verdict,
@@ -238,6 +239,8 @@ fn settle(
         }
     };
     let comparison_of = |base: &Report, head: &Report| {
+        let (base, head) = retrieval::aligned(base, head);
+        let (base, head) = (&base, &head);
         let (old, new) = (Measured::from(base), Measured::from(head));
         Judgement::cases(&compare(&old, &new))
     };
@@ -246,6 +249,7 @@ fn settle(
         reruns: side.invocations() - before,
         base_invocations: Some(base.run.session.cost.invocations),
         differences: told.told,
+        retrieval: retrieval::change(&base, &head),
         ..Judgement::with_base(verdict, provenance)
     })
 }

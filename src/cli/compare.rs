@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
+use crate::baseline::retrieval::{self, RetrievalChange};
 use crate::check;
 use crate::exit::{Exit, Misuse};
 use crate::gate::policy::Policy;
@@ -28,6 +29,9 @@ pub(super) struct CompareArgs {
     /// Refuses reports that differ in anything but the pipeline and its figures.
     #[arg(long)]
     strict: bool,
+    /// Refuses retrieval runs whose chunker versions differ or are not known.
+    #[arg(long)]
+    strict_chunker_version: bool,
     /// What is printed.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -65,6 +69,15 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
                 .into(),
         );
     }
+    let retrieval = retrieval::change(&base, &head);
+    if args.strict_chunker_version
+        && let Some(Err(what)) = retrieval.as_ref().map(RetrievalChange::strict)
+    {
+        return Err(Misuse::new(what)
+            .help("leave `--strict-chunker-version` out to compare them by document")
+            .into());
+    }
+    let (base, head) = retrieval::aligned(&base, &head);
     let (old, new) = (Measured::from(&base), Measured::from(&head));
     let comparison = compare(&old, &new);
     let policy = Policy::default();
@@ -76,6 +89,7 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
     let judgement = Judgement {
         cases: Judgement::cases(&comparison),
         differences: notices.into_iter().chain(told.told).collect(),
+        retrieval,
         ..Judgement::with_base(verdict, provenance)
     };
     let text = match args.format {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::diagnostic::Problem;
-use super::raw::{OptIn, RawCache, RawConfig, RawScorer, RawSwap, cache_dir};
+use super::raw::{EVIDENCE, OptIn, RawCache, RawConfig, RawScorer, RawSwap, cache_dir};
 use super::words::Words;
 use super::yaml::{Kind, Node};
 use super::{
@@ -39,17 +39,12 @@ pub(super) fn problems(file: &Node, source: &str) -> Vec<Problem> {
     found
 }
 
-/// The keys of the evidence probe.
-const EVIDENCE: [&str; 4] = ["run", "cases", "decision_field", "governing_types"];
-
 /// Whether the evidence probe is configured: by any of its keys, or because nothing else is. A
 /// file that only says how a finished report is judged configures no probe.
 fn has_evidence(file: &Node) -> bool {
     let has = |key: &&str| file.get(&[*key]).is_some();
-    EVIDENCE.iter().any(|key| has(&key))
-        || !["retrieval", "gate", "baseline"]
-            .iter()
-            .any(|key| has(&key))
+    EVIDENCE.iter().any(|key| has(key))
+        || !["retrieval", "gate", "baseline"].iter().any(|key| has(key))
 }
 
 /// The keys that the evidence probe lacks, where it is configured.

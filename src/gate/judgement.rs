@@ -6,8 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::policy::Effect;
+use super::queries;
 use super::verdict::{MetricVerdict, Verdict, Word};
 use crate::baseline::compare::{Change, Comparison};
+use crate::baseline::retrieval::RetrievalChange;
 use crate::baseline::{Provenance, Tried};
 use crate::report::safe;
 
@@ -33,6 +35,9 @@ pub(crate) struct Judgement {
     pub(crate) cases: Vec<CaseChange>,
     /// How many invocations the re-runs of the head took.
     pub(crate) reruns: usize,
+    /// The queries of the retrieval probe, where both sides have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) retrieval: Option<RetrievalChange>,
     /// How many invocations measuring the base took; null where there is none.
     #[serde(default)]
     pub(crate) base_invocations: Option<usize>,
@@ -69,6 +74,7 @@ impl Judgement {
             differences: Vec::new(),
             cases: Vec::new(),
             reruns: 0,
+            retrieval: None,
             base_invocations: None,
         }
     }
@@ -83,6 +89,7 @@ impl Judgement {
             differences: Vec::new(),
             cases: Vec::new(),
             reruns: 0,
+            retrieval: None,
             base_invocations: None,
         }
     }
@@ -147,6 +154,9 @@ impl Judgement {
                 change(metric),
                 metric.verdict.as_str().replace('_', " ")
             );
+        }
+        if let Some(retrieval) = &self.retrieval {
+            page.push_str(&queries::terminal(retrieval));
         }
         indented(&mut page, " ", &self.provenance());
         for difference in &self.differences {

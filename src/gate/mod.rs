@@ -8,6 +8,7 @@ pub(crate) mod judgement;
 pub(crate) mod look;
 pub(crate) mod looks;
 pub(crate) mod policy;
+pub(crate) mod queries;
 mod sentence;
 pub(crate) mod verdict;
 

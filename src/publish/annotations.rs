@@ -43,10 +43,11 @@ pub(crate) fn of(publication: &Publication<'_>) -> Vec<Annotation> {
                 None => String::new(),
             };
             Some(Annotation {
-                level: if fails(&change.metric) {
-                    Level::Failure
-                } else {
-                    Level::Warning
+                level: match judgement.verdict.passed {
+                    false if fails(&change.metric) => Level::Failure,
+                    false => Level::Warning,
+                    // Within what is allowed: worth knowing, nothing to warn of.
+                    true => Level::Notice,
                 },
                 path: file(publication, &case.file),
                 line: unit.map_or(1, |unit| unit.line),

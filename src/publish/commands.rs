@@ -6,7 +6,7 @@
 use super::{Annotation, Level};
 use crate::report::safe;
 
-/// GitHub shows so many errors and so many warnings of a step.
+/// GitHub shows so many errors, so many warnings and so many notices of a step.
 const SHOWN: usize = 10;
 /// The longest message, in characters.
 const MESSAGE: usize = 2_000;
@@ -46,6 +46,11 @@ pub(crate) fn warning(text: &str) -> String {
     format!("::warning title=Kelvin::{}\n", data(text))
 }
 
+/// A remark about the run itself.
+pub(crate) fn notice(text: &str) -> String {
+    format!("::notice title=Kelvin::{}\n", data(text))
+}
+
 /// An error about the run itself.
 pub(crate) fn error(text: &str) -> String {
     format!("::error title=Kelvin::{}\n", data(text))
@@ -55,7 +60,7 @@ pub(crate) fn error(text: &str) -> String {
 /// more there are.
 pub(crate) fn annotations(annotations: &[Annotation]) -> String {
     let mut text = String::new();
-    for level in [Level::Failure, Level::Warning] {
+    for level in [Level::Failure, Level::Warning, Level::Notice] {
         let of_level: Vec<&Annotation> = annotations
             .iter()
             .filter(|annotation| annotation.level == level)
@@ -71,7 +76,8 @@ pub(crate) fn annotations(annotations: &[Annotation]) -> String {
             let more = format!("{} more remarks, in the report", of_level.len() - listed);
             text.push_str(&match level {
                 Level::Failure => error(&more),
-                _ => warning(&more),
+                Level::Warning => warning(&more),
+                Level::Notice => notice(&more),
             });
         }
     }

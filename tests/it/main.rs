@@ -42,6 +42,9 @@ mod peer;
 /// What a run would lack.
 mod doctor;
 
+/// The retrieval probe and the evaluation of runs made elsewhere.
+mod retrieval;
+
 /// Runs that are spread over several machines, and joined again.
 mod shards;
 

@@ -12,12 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Settings of a Kelvin check.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(title = "kelvin.yaml")]
-// Either probe is a reason for a configuration; each needs its own keys.
-#[schemars(extend("anyOf" = [
-    { "required": ["run", "cases", "decision_field", "governing_types"] },
-    { "required": ["retrieval"] },
-]))]
+#[schemars(title = "kelvin.yaml", extend("dependentRequired" = dependent()))]
 pub(crate) struct RawConfig {
     /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -135,6 +130,18 @@ pub(crate) struct RawRetrieval {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub(crate) chunker_version: Option<String>,
+}
+
+/// The keys of the evidence probe: with any of them, all are needed.
+pub(super) const EVIDENCE: [&str; 4] = ["run", "cases", "decision_field", "governing_types"];
+
+fn dependent() -> serde_json::Value {
+    let others = |key: &str| -> serde_json::Value {
+        let others = EVIDENCE.into_iter().filter(|other| *other != key);
+        others.collect()
+    };
+    let entries = EVIDENCE.into_iter();
+    entries.map(|key| (key.to_owned(), others(key))).collect()
 }
 
 fn ks() -> Vec<usize> {

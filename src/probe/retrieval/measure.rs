@@ -199,6 +199,7 @@ impl<'a> Asking<'a> {
                 versions.extend(runs.iter().filter_map(|run| run.chunker_version.clone()));
                 let record = QueryRecord {
                     input: query.digest(),
+                    by_document: Some(query.without_chunks().digest()),
                     query: query.query.clone(),
                     folder: folder(&query.id),
                     labels: output::labels(query),

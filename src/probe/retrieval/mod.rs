@@ -14,5 +14,5 @@ pub(crate) use figures::figures;
 pub(crate) use measure::{Asking, Questions, accepts, notices};
 pub(crate) use ranking::Ranking;
 pub(crate) use record::{
-    Citations, Hit, Labels, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved,
+    Citations, Hit, Labels, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved, Span,
 };

@@ -57,6 +57,9 @@ pub(crate) enum Citations {
 pub(crate) struct QueryRecord {
     /// The digest of the golden entry: a different one on the other side means that it was edited.
     pub(crate) input: Digest,
+    /// The same without the chunks: another chunker has others. None where chunks are documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) by_document: Option<Digest>,
     /// The question; empty where the run was made elsewhere.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) query: String,

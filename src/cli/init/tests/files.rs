@@ -59,10 +59,7 @@ fn a_workflow_that_is_there_is_kept_unless_forced() {
 #[test]
 fn a_gitignore_keeps_its_lines_and_gets_ours_once() {
     for (before, after) in [
-        (
-            "",
-            "/kelvin/\n/.kelvin-cache/\n/.kelvin/history.db*\n",
-        ),
+        ("", "/kelvin/\n/.kelvin-cache/\n/.kelvin/history.db*\n"),
         (
             "target",
             "target\n/kelvin/\n/.kelvin-cache/\n/.kelvin/history.db*\n",

@@ -26,6 +26,7 @@ fn record(queries: Vec<(GoldenQuery, Retrieved)>) -> RetrievalRecord {
     let queries = queries.into_iter().enumerate().map(|(at, (known, run))| {
         let query = QueryRecord {
             input: known.digest(),
+            by_document: None,
             query: known.query.clone(),
             folder: None,
             labels: labels(&known),

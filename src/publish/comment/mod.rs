@@ -15,6 +15,7 @@ use crate::baseline::compare::Change;
 use crate::gate::Judgement;
 use crate::gate::judgement::{CaseChange, prose};
 use crate::gate::policy::{Attention, Effect};
+use crate::gate::queries;
 use crate::gate::verdict::{MetricVerdict, Word};
 use crate::report::{Report, safe};
 
@@ -125,6 +126,8 @@ pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Secti
             metrics(publication, judgement, lists.metrics),
         ));
         sections.push(section(4, "further reasons", reasons(judgement)));
+        let queries = judgement.retrieval.as_ref().map(queries::markdown);
+        sections.push(section(7, "the queries", queries.unwrap_or_default()));
         sections.push(section(7, "the cases", cases(judgement, lists.cases)));
         for excerpt in publication.excerpts.iter().take(lists.excerpts) {
             sections.push(section(

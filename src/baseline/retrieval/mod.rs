@@ -1,0 +1,277 @@
+//! Two retrieval runs query by query: by chunk where both were cut by the same chunker, by document
+//! and span, or by document alone, where they were not.
+
+mod align;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::probe::Metric;
+use crate::probe::retrieval::{QueryRecord, RetrievalRecord};
+use crate::report::Report;
+
+pub(crate) use align::aligned;
+
+/// By what a hit of one side is the same as one of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ChunkerVersionMatch {
+    /// The chunk.
+    Exact,
+    /// An expected document, and at least half of an expected span of it.
+    FallbackDocSpan,
+    /// An expected document.
+    FallbackDoc,
+}
+
+impl ChunkerVersionMatch {
+    /// As it is written.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::FallbackDocSpan => "fallback_doc_span",
+            Self::FallbackDoc => "fallback_doc",
+        }
+    }
+}
+
+/// What became of a query.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum QueryOutcome {
+    /// The base hit and the head misses.
+    Regression,
+    /// Both hit, and the head ranks it worse.
+    Loss,
+    /// The base missed and the head hits, or ranks it better.
+    Win,
+    /// The same rank, or both miss.
+    Draw,
+}
+
+/// One query on both sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QueryChange {
+    /// The query.
+    pub(crate) id: String,
+    /// What became of it.
+    pub(crate) outcome: QueryOutcome,
+    /// The rank of the first hit that counts on the base; null where there is none.
+    pub(crate) base_rank: Option<u32>,
+    /// The same on the head.
+    pub(crate) head_rank: Option<u32>,
+    /// What changed, and known causes.
+    pub(crate) note: String,
+}
+
+/// A figure on both sides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Delta {
+    /// The base's.
+    pub(crate) base: Option<f64>,
+    /// The head's.
+    pub(crate) head: Option<f64>,
+    /// Head less base, unrounded; null where either is.
+    pub(crate) delta: Option<f64>,
+}
+
+/// Two retrieval runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RetrievalChange {
+    /// By what hits are the same.
+    pub(crate) chunker_version_match: ChunkerVersionMatch,
+    /// The versions of the chunker on the base.
+    pub(crate) base_versions: Vec<String>,
+    /// The same on the head.
+    pub(crate) head_versions: Vec<String>,
+    /// Every figure of either side, by id.
+    pub(crate) deltas: BTreeMap<String, Delta>,
+    /// How many queries there are of each outcome.
+    pub(crate) counts: BTreeMap<QueryOutcome, usize>,
+    /// The queries of both sides that expect something, by id.
+    pub(crate) queries: Vec<QueryChange>,
+    /// Queries that are on one side only, or were edited; not compared.
+    pub(crate) not_compared: Vec<String>,
+}
+
+/// Compares the retrieval runs of two reports; none unless both have one.
+pub(crate) fn change(base: &Report, head: &Report) -> Option<RetrievalChange> {
+    let notes = causes(base, head);
+    let (base, head) = aligned(base, head);
+    let (old, new) = (base.retrieval.as_ref()?, head.retrieval.as_ref()?);
+    let deltas = deltas(&base.metrics, &head.metrics);
+    let depth = depth(old).min(depth(new));
+    let mut queries = Vec::new();
+    let mut not_compared = Vec::new();
+    for id in old.queries.keys().chain(new.queries.keys()) {
+        match (old.queries.get(id), new.queries.get(id)) {
+            (Some(before), Some(after)) if before.input == after.input => {
+                if let (Some(before), Some(after)) = (rank(before, depth), rank(after, depth)) {
+                    queries.push(told(id, before, after, &notes));
+                }
+            }
+            _ => not_compared.push(id.clone()),
+        }
+    }
+    queries.sort_by(|one, other| one.id.cmp(&other.id));
+    queries.dedup_by(|one, other| one.id == other.id);
+    not_compared.sort();
+    not_compared.dedup();
+    let mut counts = BTreeMap::new();
+    for query in &queries {
+        *counts.entry(query.outcome).or_default() += 1;
+    }
+    Some(RetrievalChange {
+        chunker_version_match: align::mode(old, new),
+        base_versions: old.chunker_versions.clone(),
+        head_versions: new.chunker_versions.clone(),
+        deltas,
+        counts,
+        queries,
+        not_compared,
+    })
+}
+
+/// How far down a hit counts as one.
+fn depth(record: &RetrievalRecord) -> usize {
+    let deepest = record.basis.k.iter().copied().max().unwrap_or(0);
+    deepest.max(record.basis.cut_off)
+}
+
+/// The rank of the first hit that counts, of the first repeat; nothing where none is expected.
+fn rank(query: &QueryRecord, depth: usize) -> Option<Option<u32>> {
+    let labels = &query.labels;
+    let run = query.runs.first();
+    let rank = match (labels.chunks, labels.docs) {
+        (true, _) => run.and_then(|run| run.rank),
+        (false, true) => run.and_then(|run| run.docs.first()),
+        (false, false) => return None,
+    };
+    Some(rank.filter(|rank| *rank as usize <= depth))
+}
+
+fn told(id: &str, base: Option<u32>, head: Option<u32>, causes: &[String]) -> QueryChange {
+    let (outcome, what) = match (base, head) {
+        (None, None) => (QueryOutcome::Draw, String::new()),
+        (None, Some(rank)) => (QueryOutcome::Win, format!("missed, now rank {rank}")),
+        (Some(rank), None) => (QueryOutcome::Regression, format!("rank {rank}, now missed")),
+        (Some(before), Some(after)) => {
+            let outcome = match after.cmp(&before) {
+                std::cmp::Ordering::Less => QueryOutcome::Win,
+                std::cmp::Ordering::Equal => QueryOutcome::Draw,
+                std::cmp::Ordering::Greater => QueryOutcome::Loss,
+            };
+            let what = match outcome {
+                QueryOutcome::Draw => String::new(),
+                _ => format!("rank {before}, now {after}"),
+            };
+            (outcome, what)
+        }
+    };
+    let note = match outcome {
+        QueryOutcome::Draw => what,
+        _ => {
+            let parts: Vec<&str> = std::iter::once(&what)
+                .chain(causes)
+                .map(String::as_str)
+                .collect();
+            parts.join("; ")
+        }
+    };
+    QueryChange {
+        id: id.to_owned(),
+        outcome,
+        base_rank: base,
+        head_rank: head,
+        note,
+    }
+}
+
+/// Known reasons for which two runs differ.
+fn causes(base: &Report, head: &Report) -> Vec<String> {
+    let (Some(old), Some(new)) = (&base.retrieval, &head.retrieval) else {
+        return Vec::new();
+    };
+    let prints = (&base.run.fingerprints, &head.run.fingerprints);
+    [
+        (
+            "the chunker version differs",
+            old.chunker_versions != new.chunker_versions,
+        ),
+        (
+            "the configuration differs",
+            prints.0.config != prints.1.config,
+        ),
+        ("the command differs", prints.0.command != prints.1.command),
+        ("the golden set differs", old.golden != new.golden),
+    ]
+    .into_iter()
+    .filter(|(_, differs)| *differs)
+    .map(|(what, _)| what.to_owned())
+    .collect()
+}
+
+fn deltas(
+    base: &BTreeMap<String, Metric>,
+    head: &BTreeMap<String, Metric>,
+) -> BTreeMap<String, Delta> {
+    let ids = base.keys().chain(head.keys());
+    let value = |side: &BTreeMap<String, Metric>, id: &str| side.get(id)?.value;
+    ids.filter(|id| id.starts_with("retrieval."))
+        .map(|id| {
+            let (base, head) = (value(base, id), value(head, id));
+            let delta = base.zip(head).map(|(base, head)| head - base);
+            (id.clone(), Delta { base, head, delta })
+        })
+        .collect()
+}
+
+impl RetrievalChange {
+    /// Refuses versions of the chunker that differ or are not known.
+    ///
+    /// # Errors
+    ///
+    /// What differs, with both versions.
+    pub(crate) fn strict(&self) -> Result<(), String> {
+        let one = |versions: &[String]| match versions {
+            [] => "unknown".to_owned(),
+            versions => versions.join(", "),
+        };
+        let (base, head) = (one(&self.base_versions), one(&self.head_versions));
+        if self.base_versions.len() == 1 && base == head {
+            return Ok(());
+        }
+        Err(format!(
+            "the chunker version of the base is `{base}`, that of the head is `{head}`"
+        ))
+    }
+
+    /// The queries that changed, longest hurt first: regressions by the rank that was lost, losses
+    /// by how far they fell, then wins.
+    pub(crate) fn worst_first(&self) -> Vec<&QueryChange> {
+        let mut changed: Vec<&QueryChange> = self
+            .queries
+            .iter()
+            .filter(|query| query.outcome != QueryOutcome::Draw)
+            .collect();
+        let reciprocal = |rank: Option<u32>| rank.map_or(0.0, |rank| 1.0 / f64::from(rank));
+        let hurt = |query: &QueryChange| reciprocal(query.base_rank) - reciprocal(query.head_rank);
+        changed.sort_by(|one, other| {
+            one.outcome
+                .cmp(&other.outcome)
+                .then(hurt(other).total_cmp(&hurt(one)))
+                .then(one.id.cmp(&other.id))
+        });
+        changed
+    }
+}
+
+#[cfg(test)]
+mod tests;

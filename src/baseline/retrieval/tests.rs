@@ -1,0 +1,261 @@
+use serde_json::json;
+
+use super::*;
+use crate::digest::Digest;
+use crate::probe::Ending;
+use crate::probe::evidence::Basis;
+use crate::probe::retrieval::{
+    Citations, Hit, Labels, Ranking, RetrievalBasis, Retrieved, Span, figures,
+};
+use crate::report::{Fingerprints, Run, Session};
+use crate::run::Cost;
+
+fn digest() -> Digest {
+    Digest::of(b"same")
+}
+
+/// A query whose one expected chunk stands at a rank, of a document of its own.
+fn query(rank: Option<u32>) -> QueryRecord {
+    let labels = Labels {
+        chunks: true,
+        docs: true,
+        judged: true,
+        expected_docs: vec!["x".to_owned()],
+        ..Labels::default()
+    };
+    let hits = (1..=10).map(|place| Hit {
+        chunk_id: None,
+        doc_id: if Some(place) == rank { "x" } else { "other" }.to_owned(),
+        score: None,
+        spans: Vec::new(),
+    });
+    let found = Ranking::new(rank.map(|rank| (rank, 1)), [1], 1);
+    let run = Retrieved {
+        count: 10,
+        hits: hits.collect(),
+        rank,
+        judged: found.clone(),
+        docs: found,
+        ..Retrieved::default()
+    };
+    QueryRecord {
+        input: digest(),
+        by_document: None,
+        query: String::new(),
+        folder: None,
+        labels,
+        runs: vec![run],
+    }
+}
+
+fn report(version: Option<&str>, queries: Vec<QueryRecord>) -> Report {
+    let record = RetrievalRecord {
+        basis: RetrievalBasis {
+            k: vec![1, 3, 5, 10],
+            cut_off: 10,
+            relevance_level: 1,
+            citations: Citations::Hits,
+        },
+        golden: digest(),
+        chunker_versions: version.iter().map(|&version| version.to_owned()).collect(),
+        queries: ["a", "b", "c", "d", "e"]
+            .iter()
+            .map(|&id| id.to_owned())
+            .zip(queries)
+            .collect(),
+        unknown: Vec::new(),
+    };
+    let run = Run {
+        ending: Ending::Complete,
+        seed: 0,
+        only: Vec::new(),
+        shard: None,
+        decision_field: String::new(),
+        governing_types: Vec::new(),
+        scorer: String::new(),
+        repeats: 1,
+        basis: Basis::default(),
+        fingerprints: Fingerprints {
+            cases: digest(),
+            config: digest(),
+            pipeline: None,
+            command: digest(),
+        },
+        session: Session {
+            started_at: String::new(),
+            seconds: 0.0,
+            commit: None,
+            dirty: false,
+            cost: Cost::default(),
+        },
+    };
+    let mut report = Report::new(run, figures(&record), BTreeMap::new(), Vec::new());
+    report.retrieval = Some(record);
+    report
+}
+
+fn ranks(version: Option<&str>, ranks: &[Option<u32>]) -> Report {
+    report(version, ranks.iter().map(|rank| query(*rank)).collect())
+}
+
+fn outcomes(change: &RetrievalChange) -> Vec<QueryOutcome> {
+    change.queries.iter().map(|query| query.outcome).collect()
+}
+
+#[test]
+fn ret_25_ret_26_every_pair_of_ranks_has_its_outcome_and_both_ranks() {
+    use QueryOutcome::{Draw, Loss, Regression, Win};
+    let base = ranks(None, &[Some(1), Some(4), None]);
+    let head = ranks(None, &[Some(2), Some(1), Some(1)]);
+    let known = change(&base, &head).expect("both have one");
+    assert_eq!(outcomes(&known), [Loss, Win, Win]);
+    assert_eq!(known.queries[0].note, "rank 1, now 2");
+    let base = ranks(None, &[Some(3), None, Some(2), None, Some(11)]);
+    let head = ranks(None, &[None, None, Some(2), Some(10), None]);
+    let known = change(&base, &head).expect("both have one");
+    assert_eq!(outcomes(&known), [Regression, Draw, Draw, Win, Draw]);
+    assert_eq!(
+        (known.queries[0].base_rank, known.queries[0].head_rank),
+        (Some(3), None)
+    );
+    assert_eq!(known.queries[0].note, "rank 3, now missed");
+}
+
+#[test]
+fn ret_24_ret_29_deltas_are_of_unrounded_values_and_equal_runs_give_equal_bytes() {
+    let base = ranks(None, &[Some(1), None, None]);
+    let head = ranks(None, &[Some(1), Some(1), None]);
+    let twice = [0, 1].map(|_| change(&base, &head).expect("both have one"));
+    let delta = twice[0].deltas["retrieval.success@1"]
+        .delta
+        .expect("a number");
+    assert_eq!(delta, 2.0 / 3.0 - 1.0 / 3.0);
+    assert_eq!(crate::probe::display(delta), "0.3333");
+    let texts = twice.map(|change| serde_json::to_string(&change).expect("JSON"));
+    assert_eq!(texts[0], texts[1]);
+}
+
+#[test]
+fn ret_27_another_chunker_falls_back_to_documents_for_the_aggregates_too() {
+    // The same documents at the same ranks, and not one chunk in common.
+    let base = ranks(Some("1"), &[Some(1), Some(2)]);
+    let mut head = ranks(Some("2"), &[Some(1), Some(2)]);
+    let record = head.retrieval.as_mut().expect("there");
+    for query in record.queries.values_mut() {
+        query.runs[0].rank = None;
+        query.runs[0].judged = Ranking::new([], [1], 1);
+    }
+    head.metrics = figures(record);
+    assert_eq!(head.metrics["retrieval.mrr"].value, Some(0.0));
+    let known = change(&base, &head).expect("both have one");
+    assert_eq!(
+        known.chunker_version_match,
+        ChunkerVersionMatch::FallbackDoc
+    );
+    assert_eq!(known.deltas["retrieval.mrr"].delta, Some(0.0));
+    assert_eq!(known.deltas["retrieval.mrr"].base, Some(0.75));
+    assert!(
+        !known.deltas.contains_key("retrieval.map"),
+        "it needs chunks"
+    );
+    assert!(
+        known
+            .queries
+            .iter()
+            .all(|query| query.outcome == QueryOutcome::Draw)
+    );
+    let same = change(&base, &base).expect("both have one");
+    assert_eq!(same.chunker_version_match, ChunkerVersionMatch::Exact);
+}
+
+#[test]
+fn with_spans_on_both_sides_a_hit_counts_from_half_of_an_expected_span_on() {
+    let with = |version, start: u64, end: u64| {
+        let mut query = query(Some(1));
+        let span = |doc: &str, start, end| Span {
+            doc_id: doc.to_owned(),
+            start,
+            end,
+        };
+        query.labels.expected_spans = vec![span("x", 100, 200)];
+        for hit in &mut query.runs[0].hits {
+            hit.spans = vec![span("", start, end)];
+        }
+        report(Some(version), vec![query])
+    };
+    for (start, end, rank) in [(150, 400, Some(1)), (151, 400, None), (0, 50, None)] {
+        let known = change(&with("1", 100, 200), &with("2", start, end)).expect("both");
+        assert_eq!(
+            known.chunker_version_match,
+            ChunkerVersionMatch::FallbackDocSpan
+        );
+        assert_eq!(known.queries[0].head_rank, rank, "{start} to {end}");
+        assert_eq!(known.queries[0].base_rank, Some(1));
+    }
+}
+
+#[test]
+fn ret_28_strict_refuses_versions_that_differ_or_are_not_known_and_names_both() {
+    let side = |version| ranks(version, &[Some(1)]);
+    for (base, head, is_fine) in [
+        (Some("1"), Some("1"), true),
+        (Some("1"), Some("2"), false),
+        (Some("1"), None, false),
+        (None, None, false),
+    ] {
+        let known = change(&side(base), &side(head)).expect("both have one");
+        let said = known.strict();
+        assert_eq!(said.is_ok(), is_fine, "{base:?} {head:?}");
+        if let Err(what) = said {
+            for version in [base, head] {
+                assert!(what.contains(version.unwrap_or("unknown")), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ret_34_another_golden_set_is_told_and_edited_queries_are_not_compared() {
+    let base = ranks(None, &[Some(1), Some(1)]);
+    let mut head = ranks(None, &[Some(1), Some(3)]);
+    let record = head.retrieval.as_mut().expect("there");
+    record.golden = Digest::of(b"another");
+    record.queries.get_mut("a").expect("there").input = Digest::of(b"edited");
+    let known = change(&base, &head).expect("both have one");
+    assert_eq!(known.not_compared, ["a"]);
+    assert_eq!(
+        known.queries[0].note,
+        "rank 1, now 3; the golden set differs"
+    );
+}
+
+#[test]
+fn the_comparison_is_as_it_is_pinned() {
+    let base = ranks(Some("1"), &[Some(1), Some(2), Some(5), None]);
+    let head = ranks(Some("1"), &[None, Some(4), Some(1), None]);
+    let known = change(&base, &head).expect("both have one");
+    let order: Vec<&str> = known
+        .worst_first()
+        .iter()
+        .map(|query| query.id.as_str())
+        .collect();
+    assert_eq!(order, ["a", "b", "c"], "longest hurt first");
+    let value = serde_json::to_value(&known).expect("JSON");
+    assert_eq!(
+        value["queries"],
+        json!([
+            { "id": "a", "outcome": "regression", "base_rank": 1, "head_rank": null,
+              "note": "rank 1, now missed" },
+            { "id": "b", "outcome": "loss", "base_rank": 2, "head_rank": 4,
+              "note": "rank 2, now 4" },
+            { "id": "c", "outcome": "win", "base_rank": 5, "head_rank": 1,
+              "note": "rank 5, now 1" },
+            { "id": "d", "outcome": "draw", "base_rank": null, "head_rank": null, "note": "" },
+        ])
+    );
+    assert_eq!(
+        value["counts"],
+        json!({ "regression": 1, "loss": 1, "win": 1, "draw": 1 })
+    );
+    assert_eq!(value["chunker_version_match"], json!("exact"));
+}

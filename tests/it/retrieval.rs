@@ -1,0 +1,252 @@
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::project::{Project, Said};
+
+/// A project that is a copy of the example and nothing else.
+fn example() -> Project {
+    let project = Project::new("");
+    for path in ["cases", "pipeline.sh", "kelvin.yaml"] {
+        let path = project.path(path);
+        let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+    }
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/retrieval");
+    for name in ["ask.py", "corpus.jsonl", "golden.yaml", "kelvin.yaml"] {
+        fs::copy(from.join(name), project.path(name)).expect("copied");
+    }
+    project
+}
+
+fn metric(report: &Value, name: &str) -> Value {
+    report["metrics"][format!("retrieval.{name}")]["value"].clone()
+}
+
+#[test]
+fn the_example_finds_what_it_should_and_a_worse_variant_is_flagged_by_the_gate() {
+    let project = example();
+    let said = project.kelvin(&["check"]).expect(0);
+    assert!(said.stdout.contains("26 queries"), "{}", said.stdout);
+    let report = project.report();
+    assert_eq!(metric(&report, "success@1"), json!(1.0));
+    assert_eq!(metric(&report, "refusal_correctness"), json!(1.0));
+    assert_eq!(
+        report["metrics"]["retrieval.refusal_correctness"]["n"],
+        json!(3)
+    );
+    assert_eq!(metric(&report, "total_queries"), json!(26.0));
+    assert!(report["run"].get("decision_field").is_none());
+    let input = project.read("kelvin/retrieval/join/baseline/input.json");
+    let input: Value = serde_json::from_str(&input).expect("JSON");
+    assert_eq!(
+        input,
+        json!({ "id": "join", "query": "What must I bring to join?" })
+    );
+
+    project.write("base.json", &project.read("kelvin/report.json"));
+    let same = project
+        .kelvin(&["gate", "--baseline", "base.json"])
+        .expect(0);
+    assert!(same.stdout.contains("pass"), "{}", same.stdout);
+
+    // Common words weigh as much as rare ones, and nothing is refused.
+    let worse = project
+        .read("ask.py")
+        .replace(
+            "return math.log(1 + (len(self.chunks) - n + 0.5) / (n + 0.5))",
+            "return n",
+        )
+        .replace("REFUSE_BELOW = 2.5", "REFUSE_BELOW = -1");
+    project.write("ask.py", &worse);
+    let said = project
+        .kelvin(&["gate", "--baseline", "base.json"])
+        .expect(3);
+    assert!(said.stdout.contains("retrieval.mrr"), "{}", said.stdout);
+    let judgement = project.json("kelvin/gate.json");
+    assert_eq!(judgement["verdict"], json!("regression"));
+    let change = &judgement["retrieval"];
+    assert_eq!(change["chunker_version_match"], json!("exact"));
+    let hurt = change["counts"]["loss"].as_u64().unwrap_or(0)
+        + change["counts"]["regression"].as_u64().unwrap_or(0);
+    assert!(hurt >= 3, "{change}");
+    let page = project.read("kelvin/gate.md");
+    assert!(
+        page.contains("## Retrieval") && page.contains("| loss |"),
+        "{page}"
+    );
+}
+
+#[test]
+fn both_probes_share_one_report_and_each_can_be_run_alone() {
+    let project = Project::new(crate::project::GROUNDED);
+    project.write(
+        "golden.yaml",
+        "- {id: alder, query: q, expected_doc_ids: [d]}\n",
+    );
+    project.write(
+        "ask.sh",
+        "printf '{\"hits\":[{\"doc_id\":\"d\"}]}' > \"$2\"\n",
+    );
+    project.config("retrieval: {run: 'sh ask.sh {input} {output}', golden: golden.yaml}\n");
+    project.kelvin(&["check"]).expect(0);
+    let both = project.report();
+    assert_eq!(both["metrics"]["evidence.invariance"]["value"], json!(1.0));
+    assert_eq!(metric(&both, "recall_doc@1"), json!(1.0));
+    // A case and a query of the same name are two things.
+    assert!(both["cases"]["alder"].is_object());
+    assert!(both["retrieval"]["queries"]["alder"].is_object());
+    project.write("base.json", &project.read("kelvin/report.json"));
+    project.write("ask.sh", "printf '{\"hits\":[]}' > \"$2\"\n");
+    project.config(
+        "retrieval: {run: 'sh ask.sh {input} {output}', golden: golden.yaml}\n\
+         gate: {deterministic: true}\n",
+    );
+    let said = project
+        .kelvin(&["gate", "--baseline", "base.json"])
+        .expect(3);
+    assert!(said.stdout.contains("recall_doc@10"), "{}", said.stdout);
+
+    project.kelvin(&["check", "--probe", "retrieval"]).expect(0);
+    let alone = project.report();
+    assert!(alone["metrics"].get("evidence.invariance").is_none());
+    assert_eq!(metric(&alone, "recall_doc@1"), json!(0.0));
+    project.kelvin(&["check", "--probe", "evidence"]).expect(0);
+    assert!(project.report().get("retrieval").is_none());
+    let said = project.kelvin(&["check", "--only", "nobody"]).expect(1);
+    assert!(
+        said.stderr.contains("there is no case `nobody`"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn a_failed_query_counts_zero_is_listed_and_the_others_go_on() {
+    let project = example();
+    let broken = project.read("ask.py").replace(
+        "    index = Index(",
+        "    if \"join\" in options.query.read_text():\n        raise SystemExit(7)\n    index = Index(",
+    );
+    project.write("ask.py", &broken);
+    let said = project.kelvin(&["check"]).expect(0);
+    let report = project.report();
+    assert_eq!(metric(&report, "failed_queries"), json!(1.0));
+    assert_eq!(metric(&report, "success@1"), json!(22.0 / 23.0));
+    let run = &report["retrieval"]["queries"]["join"]["runs"][0];
+    assert_eq!(run["failure"]["kind"], json!({ "exit": 7 }));
+    assert!(
+        said.stdout.contains("1 of 26 queries failed"),
+        "{}",
+        said.stdout
+    );
+}
+
+/// Runs `kelvin eval` on the texts of two files.
+fn eval(qrels: &[u8], run: &[u8]) -> (Said, Option<Value>) {
+    let project = Project::new("");
+    fs::write(project.path("qrels"), qrels).expect("written");
+    fs::write(project.path("run"), run).expect("written");
+    let said = project.kelvin(&["eval", "--qrels", "qrels", "--run", "run", "--out", "out"]);
+    let report = fs::read(project.path("out/report.json")).ok();
+    let report = report.map(|bytes| serde_json::from_slice(&bytes).expect("JSON"));
+    (said, report)
+}
+
+#[test]
+fn ret_33_a_trec_run_has_the_figures_that_trec_eval_gives() {
+    // Worked by hand: ties go to the document that comes last, so that q1 is b, a, c.
+    let qrels = b"q1 0 a 1\nq1 0 b 0\nq1 0 c 2\nq2 0 x 1\n";
+    let run = b"q1 Q0 a 1 2.5 t\nq1 Q0 b 2 2.5 t\nq1 Q0 c 3 1 t\nq3 Q0 z 1 1 t\n";
+    let (said, report) = eval(qrels, run);
+    said.expect(0);
+    let report = report.expect("written");
+    assert_eq!(metric(&report, "mrr"), json!(0.25));
+    assert_eq!(metric(&report, "success@1"), json!(0.0));
+    assert_eq!(metric(&report, "recall_doc@3"), json!(0.5));
+    assert_eq!(metric(&report, "map"), json!((0.5 + 2.0 / 3.0) / 2.0 / 2.0));
+    assert_eq!(report["retrieval"]["unknown"], json!(["q3"]));
+    assert_eq!(
+        report["retrieval"]["queries"]["q2"]["runs"][0]["missing"],
+        json!(true)
+    );
+}
+
+#[test]
+fn bad_files_are_refused_with_file_and_line() {
+    let (qrels, run): (&[u8], &[u8]) = (b"q 0 a 1\n", b"q Q0 a 1 1 t\n");
+    let cases: [(&[u8], &[u8], &str); 9] = [
+        (b"q 0 a 1\nq 0 b\n", run, "`qrels`, line 2"),
+        (b"q 0 a one\n", run, "`qrels`, line 1"),
+        (b"q 0 a 1\nq 0 a 2\n", run, "`qrels`, line 2"),
+        (b"", run, "`qrels`, line 1"),
+        (qrels, b"", "`run`, line 1"),
+        (qrels, b"q Q0 a 1 1 t\nq Q0 a 2 0.5 t\n", "`run`, line 2"),
+        (qrels, b"q Q0 a 1 nan t\n", "`run`, line 1"),
+        (qrels, b"q Q0 a 1\n", "`run`, line 1"),
+        (qrels, b"q Q0 a 1 1 t\nq Q0 \xff 2 0 t\n", "`run`, line 2"),
+    ];
+    for (qrels, run, said) in cases {
+        let (answer, report) = eval(qrels, run);
+        let answer = answer.expect(1);
+        assert!(answer.stderr.contains(said), "{said}: {}", answer.stderr);
+        assert!(report.is_none());
+    }
+    let (said, report) = eval(b"q 0 a -1\nq 0 b 1\n", b"q Q0 a 1 2 t\nq Q0 b 2 1 t\n");
+    said.expect(0);
+    assert_eq!(metric(&report.expect("written"), "mrr"), json!(0.5));
+}
+
+#[test]
+fn ret_30_compare_ends_well_whatever_it_finds_and_strict_refuses_another_chunker() {
+    let project = example();
+    let folder = TempDir::new().expect("a folder");
+    project.kelvin(&["check"]).expect(0);
+    let base = folder.path().join("base.json");
+    fs::copy(project.path("kelvin/report.json"), &base).expect("copied");
+    let config = project.read("kelvin.yaml");
+    project.write(
+        "kelvin.yaml",
+        &config.replace("chunker_version: \"1\"", "chunker_version: \"2\""),
+    );
+    let rechunked = project.read("corpus.jsonl").replace("#", "/");
+    project.write("corpus.jsonl", &rechunked);
+    let golden = project
+        .read("golden.yaml")
+        .replace("#1\"", "/1\"")
+        .replace("#2\"", "/2\"");
+    project.write("golden.yaml", &golden.replace("#3\"", "/3\""));
+    project.kelvin(&["check"]).expect(0);
+    let base = base.display().to_string();
+    let arguments = ["compare", &base, "kelvin/report.json"];
+    let said = project
+        .kelvin(&[&arguments[..], &["--format", "json"]].concat())
+        .expect(0);
+    let judgement: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert_eq!(
+        judgement["retrieval"]["chunker_version_match"],
+        json!("fallback_doc")
+    );
+    assert_eq!(
+        judgement["retrieval"]["deltas"]["retrieval.mrr"]["delta"],
+        json!(0.0)
+    );
+    let page = project
+        .kelvin(&[&arguments[..], &["--format", "markdown"]].concat())
+        .expect(0);
+    assert!(
+        page.stdout.contains("`fallback_doc` (base 1, head 2)"),
+        "{}",
+        page.stdout
+    );
+    let said = project
+        .kelvin(&[&arguments[..], &["--strict-chunker-version"]].concat())
+        .expect(1);
+    assert!(
+        said.stderr
+            .contains("the base is `1`, that of the head is `2`"),
+        "{}",
+        said.stderr
+    );
+}
