@@ -133,6 +133,24 @@ mod tests {
         })
     }
 
+    /// `KELVIN_UPDATE=1 cargo test` writes the file anew.
+    #[test]
+    fn the_schema_file_is_the_one_made_from_the_types() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/bundle.schema.json");
+        let schema = schemars::schema_for!(Bundle).to_value();
+        let text = serde_json::to_string_pretty(&schema).expect("it is JSON") + "\n";
+        if std::env::var_os("KELVIN_UPDATE").is_some() {
+            crate::file::write(&path, text.as_bytes()).expect("written");
+        }
+        assert!(
+            crate::file::read(&path).expect("the schema is there") == text,
+            "run `KELVIN_UPDATE=1 cargo test`"
+        );
+        let validator = jsonschema::validator_for(&schema).expect("it is a schema");
+        let bundle = serde_json::to_value(bundle(&fixture::bad())).expect("it is JSON");
+        assert!(validator.is_valid(&bundle));
+    }
+
     #[test]
     fn a_bundle_is_read_back_for_its_own_run_and_no_other() {
         let written = bundle(&fixture::bad());

@@ -263,3 +263,42 @@ fn act_10_any_report_fits_any_budget() {
         })
         .expect("every page fits");
 }
+
+#[test]
+fn act_11_neither_remarks_nor_outputs_carry_a_command() {
+    for text in fixture::hostile::corpus() {
+        let head = fixture::hostile::hostile(&text);
+        let mut judgement = judged(&fixture::good(), &head);
+        // A case of the report that got worse, with a variant of any name.
+        for (case, name) in judgement.cases.iter_mut().zip(head.cases.keys().cycle()) {
+            case.case.clone_from(name);
+            case.change = Change::Regression;
+            (case.base, case.head) = (Some(1.0), Some(0.0));
+            case.flipped = vec![text.clone()];
+        }
+        let context = context();
+        let publication = Publication {
+            report: &head,
+            judgement: Some(&judgement),
+            context: &context,
+            out: Path::new("kelvin"),
+            folder: "",
+            excerpts: &[],
+            warnings: &[],
+        };
+        let remarks = crate::publish::annotations::of(&publication);
+        let said = crate::publish::commands::annotations(&remarks);
+        assert!(!judgement.cases.is_empty() || remarks.is_empty());
+        for line in said.lines() {
+            let known = ["::error ", "::warning ", "::notice "];
+            assert!(known.iter().any(|word| line.starts_with(word)), "{line}");
+        }
+        let outputs = crate::publish::outputs::of(&publication, Some(&text));
+        assert!(
+            outputs
+                .iter()
+                .all(|(_, value)| !value.contains(['\n', '\r'])),
+            "{text}"
+        );
+    }
+}
