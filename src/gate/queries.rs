@@ -117,3 +117,106 @@ pub(super) fn terminal(change: &RetrievalChange) -> String {
     }
     page
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::baseline::retrieval::{ChunkerVersionMatch, Delta, QueryChange};
+
+    fn change() -> RetrievalChange {
+        let query = |id: &str, outcome, base_rank, head_rank, note: &str| QueryChange {
+            id: id.to_owned(),
+            outcome,
+            base_rank,
+            head_rank,
+            note: note.to_owned(),
+        };
+        let delta = |base, head| Delta {
+            base: Some(base),
+            head: Some(head),
+            delta: Some(head - base),
+        };
+        RetrievalChange {
+            chunker_version_match: ChunkerVersionMatch::FallbackDocSpan,
+            base_versions: vec!["1".to_owned()],
+            head_versions: Vec::new(),
+            deltas: BTreeMap::from([
+                ("retrieval.mrr".to_owned(), delta(0.5, 0.25)),
+                (
+                    "retrieval.success@1".to_owned(),
+                    delta(1.0 / 3.0, 2.0 / 3.0),
+                ),
+            ]),
+            counts: BTreeMap::from([
+                (QueryOutcome::Regression, 1),
+                (QueryOutcome::Loss, 2),
+                (QueryOutcome::Win, 1),
+            ]),
+            queries: vec![
+                query("a", QueryOutcome::Loss, Some(3), Some(4), "rank 3, now 4"),
+                query("b", QueryOutcome::Loss, Some(1), Some(4), "rank 1, now 4"),
+                query(
+                    "c | @all",
+                    QueryOutcome::Regression,
+                    Some(9),
+                    None,
+                    "rank 9, now missed",
+                ),
+                query("d", QueryOutcome::Win, None, Some(1), "missed, now rank 1"),
+            ],
+            not_compared: vec!["new".to_owned()],
+        }
+    }
+
+    #[test]
+    fn the_page_has_the_mode_the_deltas_and_the_longest_hurt_first() {
+        let page = markdown(&change());
+        let rows: Vec<&str> = page.lines().collect();
+        assert_eq!(
+            rows[2],
+            "Chunker version match: `fallback_doc_span` (base 1, head unknown)."
+        );
+        let deltas = [
+            "| retrieval.mrr | 0.5000 | 0.2500 | -0.2500 |",
+            "| retrieval.success@1 | 0.3333 | 0.6667 | +0.3333 |",
+        ];
+        for (row, expected) in rows[6..8].iter().zip(deltas) {
+            // The metrics' names are made safe, and look the same.
+            let shown = row
+                .replace(['\\', '\u{200b}', '\u{2060}'], "")
+                .replace("&#64;", "@");
+            assert_eq!(shown, expected);
+        }
+        assert_eq!(rows[9], "1 wins, 2 losses, 1 regressions, 0 draws.");
+        let what: Vec<&str> = rows[13..17]
+            .iter()
+            .map(|row| {
+                row.split(" | ")
+                    .nth(row.split(" | ").count() - 4)
+                    .unwrap_or_default()
+            })
+            .collect();
+        assert_eq!(what, ["regression", "loss", "loss", "win"]);
+        assert!(rows[14].starts_with("| b | loss | 1 | 4 |"), "{}", rows[14]);
+        assert!(
+            rows[16].starts_with("| d | win | miss | 1 |"),
+            "{}",
+            rows[16]
+        );
+        assert!(!page.contains("c | @all"), "a name cannot make a column");
+    }
+
+    #[test]
+    fn a_terminal_has_the_counts_and_the_worst() {
+        let page = terminal(&change());
+        assert!(
+            page.contains("1 wins, 2 losses, 1 regressions, 0 draws"),
+            "{page}"
+        );
+        assert!(page.contains("fallback_doc_span"), "{page}");
+        let first = page.lines().nth(1).unwrap_or_default();
+        assert!(first.contains("rank 9, now missed"), "{page}");
+    }
+}
