@@ -57,18 +57,18 @@ enum Format {
 /// check is as good without.
 pub(super) fn record(config: &Path, report: &Report, off: bool) {
     if !off {
-        told(check::record(config, report));
+        warn(check::record(config, report));
     }
 }
 
 /// Records a run that `kelvin eval` measured, in the history of the working directory.
 pub(super) fn record_eval(report: &Report, off: bool) {
     if !off {
-        told(check::record_eval(Path::new("."), report));
+        warn(check::record_eval(Path::new("."), report));
     }
 }
 
-fn told(recorded: anyhow::Result<()>) {
+fn warn(recorded: anyhow::Result<()>) {
     if let Err(error) = recorded {
         let text = safe::lines(&format!("{error:#}"));
         let _ = writeln!(
