@@ -43,8 +43,7 @@ pub(super) fn problems(file: &Node, source: &str) -> Vec<Problem> {
 /// file that only says how a finished report is judged configures no probe.
 fn has_evidence(file: &Node) -> bool {
     let has = |key: &&str| file.get(&[*key]).is_some();
-    EVIDENCE.iter().any(|key| has(key))
-        || !["retrieval", "gate", "baseline"].iter().any(|key| has(key))
+    EVIDENCE.iter().any(has) || !["retrieval", "gate", "baseline"].iter().any(has)
 }
 
 /// The keys that the evidence probe lacks, where it is configured.

@@ -23,13 +23,12 @@ impl From<io::Error> for Stop {
     }
 }
 
+/// Takes a line and its number within the part, or says what is wrong with it.
+type Take<'a> = dyn FnMut(u64, &[u8]) -> Result<(), String> + 'a;
+
 /// Hands every line that begins at `from` or later and before `to` on, with its number within the
 /// part. Gives the number of lines.
-pub(super) fn each(
-    path: &Path,
-    (from, to): (u64, u64),
-    take: &mut dyn FnMut(u64, &[u8]) -> Result<(), String>,
-) -> Result<u64, Stop> {
+pub(super) fn each(path: &Path, (from, to): (u64, u64), take: &mut Take<'_>) -> Result<u64, Stop> {
     let mut file = File::open(path)?;
     // The line that holds the byte before `from` begins before it, and is of the part before.
     let mut left = to.saturating_sub(from);

@@ -42,6 +42,9 @@ impl Judgements {
     }
 }
 
+/// A document, its grade, and the line that says so.
+type Judged = (Box<[u8]>, i64, u64);
+
 impl Qrels {
     /// Reads a file of judgements: TREC columns, `.json` or `.jsonl`.
     ///
@@ -50,7 +53,7 @@ impl Qrels {
     /// A [`Misuse`] with the file and the line where it is not what it should be, or judges a
     /// document twice.
     pub(crate) fn load(path: &Path) -> Result<Self, Misuse> {
-        let mut queries: BTreeMap<String, Vec<(Box<[u8]>, i64, u64)>> = BTreeMap::new();
+        let mut queries: BTreeMap<String, Vec<Judged>> = BTreeMap::new();
         let mut add = |line: u64, query: &[u8], document: &[u8], grade: i64| {
             let query = String::from_utf8_lossy(query);
             let judged = match queries.get_mut(&*query) {

@@ -242,9 +242,12 @@ fn whole<T>(path: &Path, judge: &Judge<'_, T>) -> Result<BTreeMap<String, T>, Mi
     Ok(judged)
 }
 
-/// The query, the document and the score of a line; nothing for an empty line. As in trec_eval,
+/// The query, the document and the score of a line.
+type Row<'l> = (&'l [u8], &'l [u8], f64);
+
+/// What a line says; nothing for an empty line. As in trec_eval,
 /// the rank is not looked at.
-fn row(line: &[u8]) -> Result<Option<(&[u8], &[u8], f64)>, String> {
+fn row(line: &[u8]) -> Result<Option<Row<'_>>, String> {
     if is_blank(line) {
         return Ok(None);
     }

@@ -1,5 +1,6 @@
 //! The measures: each a number from 0 to 1 for one query, or nothing where it does not apply.
 
+use super::ranking::{reciprocal_rank, success};
 use super::record::{Labels, QueryRecord, RetrievalBasis, Retrieved};
 use crate::probe::Direction;
 
@@ -46,10 +47,7 @@ pub(super) fn all(basis: &RetrievalBasis) -> Vec<Measure> {
             format!("success@{k}"),
             false,
             NO_CHUNKS,
-            Box::new(move |labels, run| {
-                let hit = run.rank.is_some_and(|rank| rank as usize <= k);
-                labels.chunks.then(|| f64::from(u8::from(hit)))
-            }),
+            Box::new(move |labels, run| labels.chunks.then(|| success(run.rank, k))),
         );
         add(
             format!("recall_doc@{k}"),
@@ -77,11 +75,7 @@ pub(super) fn all(basis: &RetrievalBasis) -> Vec<Measure> {
         "mrr".to_owned(),
         true,
         NO_CHUNKS,
-        Box::new(move |labels, run| {
-            let rank = run.rank.filter(|rank| *rank as usize <= cut_off);
-            let reciprocal = rank.map_or(0.0, |rank| 1.0 / f64::from(rank));
-            labels.chunks.then_some(reciprocal)
-        }),
+        Box::new(move |labels, run| labels.chunks.then(|| reciprocal_rank(run.rank, cut_off))),
     );
     add(
         "map".to_owned(),

@@ -69,19 +69,6 @@ impl Ranking {
         self.hits().next()
     }
 
-    /// 1 where a relevant document is among the first `k`, 0 where none is.
-    pub(crate) fn success(&self, k: usize) -> f64 {
-        f64::from(u8::from(self.within(k) > 0))
-    }
-
-    /// 1 / rank of the first relevant document, 0 where it stands behind `cut_off`.
-    pub(crate) fn reciprocal_rank(&self, cut_off: usize) -> f64 {
-        match self.first() {
-            Some(rank) if rank as usize <= cut_off => 1.0 / f64::from(rank),
-            _ => 0.0,
-        }
-    }
-
     /// The share of the relevant documents that are among the first `k`; none where no document
     /// is relevant.
     pub(crate) fn recall(&self, k: usize) -> Option<f64> {
@@ -140,6 +127,19 @@ impl Ranking {
     }
 }
 
+/// 1 where the first relevant hit, which stands at `rank` from 1, is among the first `k`; else 0.
+pub(super) fn success(rank: Option<u32>, k: usize) -> f64 {
+    f64::from(u8::from(rank.is_some_and(|rank| rank as usize <= k)))
+}
+
+/// 1 / rank of the first relevant hit, 0 where there is none or it stands behind `cut_off`.
+pub(super) fn reciprocal_rank(rank: Option<u32>, cut_off: usize) -> f64 {
+    match rank {
+        Some(rank) if rank as usize <= cut_off => 1.0 / f64::from(rank),
+        _ => 0.0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -165,13 +165,13 @@ mod tests {
         let shown = |value: f64| format!("{value:.4}");
         for (k, expected) in [(1, "0.3333"), (3, "0.3333"), (5, "0.6667"), (10, "0.6667")] {
             assert_eq!(
-                shown(mean(&|ranking| ranking.success(k))),
+                shown(mean(&|ranking| success(ranking.first(), k))),
                 expected,
                 "at {k}"
             );
         }
         assert_eq!(
-            shown(mean(&|ranking| ranking.reciprocal_rank(10))),
+            shown(mean(&|ranking| reciprocal_rank(ranking.first(), 10))),
             "0.4167"
         );
     }
@@ -179,8 +179,8 @@ mod tests {
     #[test]
     fn ret_03_a_first_relevant_at_rank_eleven_has_a_reciprocal_rank_of_zero() {
         let ranking = Ranking::new([(11, 1)], [1], 1);
-        assert_eq!(ranking.reciprocal_rank(10), 0.0);
-        assert_eq!(ranking.reciprocal_rank(11), 1.0 / 11.0);
+        assert_eq!(reciprocal_rank(ranking.first(), 10), 0.0);
+        assert_eq!(reciprocal_rank(ranking.first(), 11), 1.0 / 11.0);
     }
 
     #[test]
@@ -239,8 +239,8 @@ mod tests {
             let all: Vec<i64> = grades.iter().chain(&unseen).copied().collect();
             let ranking = Ranking::new(found, all, level);
             let mut values = vec![
-                ranking.success(k),
-                ranking.reciprocal_rank(k),
+                success(ranking.first(), k),
+                reciprocal_rank(ranking.first(), k),
                 ranking.precision(k),
                 ranking.ndcg(k),
                 ranking.average_precision(),
