@@ -136,7 +136,7 @@ fn p14_names_of_cases_and_units_never_leave_the_output_folder() {
         .collect();
     for name in names {
         assert!(
-            ["kelvin", "cases", "kelvin.yaml", "pipeline.sh"].contains(&name.as_str()),
+            ["kelvin", ".kelvin", "cases", "kelvin.yaml", "pipeline.sh"].contains(&name.as_str()),
             "{name} was made outside"
         );
     }
