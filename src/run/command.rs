@@ -10,6 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::private;
 use super::signal::Interrupt;
 use super::tail::Tail;
 use super::template::{Template, Word};
@@ -26,6 +27,8 @@ pub(super) struct CommandPipeline {
     root: PathBuf,
     timeout: Duration,
     interrupt: Arc<Interrupt>,
+    /// Variables that it does not see.
+    private: Vec<&'static str>,
 }
 
 impl CommandPipeline {
@@ -52,6 +55,7 @@ impl CommandPipeline {
             root: config.root.clone(),
             timeout: config.limits.timeout,
             interrupt,
+            private: private::names(),
         })
     }
 
@@ -84,6 +88,7 @@ impl CommandPipeline {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        private::withhold(&mut command, &self.private);
         command
     }
 

@@ -11,6 +11,7 @@ mod lookup;
 mod open_files;
 mod pace;
 mod pool;
+mod private;
 mod retry;
 mod runner;
 mod setup;

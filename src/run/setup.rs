@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 
+use super::private;
 use crate::exit::Misuse;
 
 /// Runs a script in a folder with bash, which stops at the first command that fails. What it prints
@@ -15,7 +16,9 @@ use crate::exit::Misuse;
 ///
 /// A [`Misuse`] where it ends with anything but 0.
 pub(crate) fn setup(script: &str, folder: &Path) -> anyhow::Result<()> {
-    let status = Command::new("bash")
+    let mut command = Command::new("bash");
+    private::withhold(&mut command, &private::names());
+    let status = command
         .args(["-eo", "pipefail", "-c", script])
         .current_dir(folder)
         .stdin(Stdio::null())

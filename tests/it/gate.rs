@@ -10,7 +10,7 @@ use crate::repository::{
 use crate::server::Server;
 
 #[test]
-fn each_worse_pipeline_fails_for_its_own_reason_and_a_reformatted_one_passes() {
+fn act_01_each_worse_pipeline_fails_for_its_own_reason_and_a_reformatted_one_passes() {
     let (_remote, url) = bare();
     let project = pushed(&url, GROUNDED);
     save(&project);
@@ -67,7 +67,7 @@ fn act_03_without_a_baseline_the_gate_passes_visibly_and_fails_where_one_is_requ
 }
 
 #[test]
-fn a_committed_report_is_read_from_the_base_and_never_from_the_change_itself() {
+fn act_07_a_committed_report_is_read_from_the_base_and_never_from_the_change_itself() {
     let (_remote, url) = bare();
     let project = pushed(&url, GROUNDED);
     project.check();

@@ -50,6 +50,7 @@ mod shards;
 
 /// The command line: exit codes, formats, messages.
 mod command_line;
+mod promises;
 
 /// The sample workflow under `act`.
 mod act;

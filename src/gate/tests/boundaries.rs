@@ -12,7 +12,7 @@ fn turned(base: f64, head: f64) -> Word {
 }
 
 #[test]
-fn qlt_07_a_drop_of_exactly_the_limit_passes_wherever_it_starts() {
+fn qlt_07_act_02_a_drop_of_exactly_the_limit_passes_wherever_it_starts() {
     assert_eq!(verdict(0.80, 0.75), Word::Pass);
     assert_eq!(verdict(0.85, 0.80), Word::Pass);
     assert_eq!(verdict(0.80, 0.7499), Word::Regression);
@@ -34,7 +34,7 @@ fn qlt_12_where_lower_is_better_it_is_the_other_way_round() {
 }
 
 #[test]
-fn null_on_one_side_is_unmeasured_and_fails_unless_told_otherwise() {
+fn act_04_null_on_one_side_is_unmeasured_and_fails_unless_told_otherwise() {
     let full = single("m", 0.9);
     let null = Report::default().with("m", &[("c", vec![vec![None]])]);
     let policy = gating(Policy::default(), "m");

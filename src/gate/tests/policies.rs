@@ -220,7 +220,7 @@ fn a_thin_metric_is_shown_and_not_gated_unless_named() {
 }
 
 #[test]
-fn sides_that_cannot_be_compared_are_unmeasured_with_the_reason() {
+fn act_05_sides_that_cannot_be_compared_are_unmeasured_with_the_reason() {
     let (base, head) = (suite(20, 0, 0, 1), suite(20, 9, 9, 1));
     let policy = Policy::default();
     let why = Some("the scorer is `set/1` on the head and `exact/1` on the base".to_owned());

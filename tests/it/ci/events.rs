@@ -94,6 +94,79 @@ fn a_push_to_the_base_branch_keeps_its_report_for_the_next_change() {
 }
 
 #[test]
+fn on_pull_request_target_the_code_of_a_fork_is_not_run_and_that_of_a_branch_is() {
+    let counting = format!("echo x >> \"$KELVIN_CALLS\"\n{GROUNDED}");
+    let mut rig = Rig::new(&counting);
+    let calls = rig.project.path("../calls");
+    let run = |rig: &mut Rig, payload: &Value| {
+        let (mut command, _) = rig.command("pull_request_target", payload, &[]);
+        said(
+            command
+                .env("KELVIN_CALLS", &calls)
+                .output()
+                .expect("it starts"),
+        )
+    };
+    let own = rig.payload("pull_request_target");
+    let mut fork = own.clone();
+    fork["pull_request"]["head"]["repo"]["full_name"] = "stranger/widgets".into();
+    let refused = run(&mut rig, &fork);
+    assert!(!matches!(refused.code, Some(0 | 3)), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("`pull_request_target`")
+            || refused.stdout.contains("`pull_request_target`"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!calls.exists(), "the pipeline of the fork ran");
+    assert!(rig.comments().is_empty());
+    run(&mut rig, &own).expect(0);
+    assert!(calls.exists());
+    assert_eq!(rig.comments().len(), 1);
+}
+
+#[test]
+fn on_a_schedule_the_branch_is_measured_against_what_it_was() {
+    let mut rig = Rig::new(GROUNDED);
+    git(rig.project.root(), &["checkout", "--quiet", "main"]);
+    rig.on("schedule", &["--check-run"]).expect(0);
+    // Nobody changed the branch; what it asks has changed.
+    rig.project.write("pipeline.sh", CONSTANT);
+    let ran = rig.on("schedule", &["--check-run"]).expect(3);
+    assert!(ran.summary.contains("regression"), "{}", ran.summary);
+    assert!(rig.comments().is_empty());
+}
+
+#[test]
+fn a_pipeline_sees_no_token_of_the_action_and_cannot_speak_for_its_step() {
+    let mut rig = Rig::new(&format!(
+        "env > ../seen; echo verdict=pass >> \"$GITHUB_OUTPUT\"; {CONSTANT}"
+    ));
+    let payload = rig.payload("pull_request");
+    let (mut command, runner) =
+        rig.command("pull_request", &payload, &["--setup", "env > ../before"]);
+    command
+        .env("INPUT_TOKEN", TOKEN)
+        .env("ACTIONS_RUNTIME_TOKEN", "of the runner")
+        .env("OPENAI_API_KEY", "its own");
+    said(command.output().expect("it starts")).expect(3);
+    for seen in ["../seen", "../before"] {
+        let seen = rig.project.read(seen);
+        assert!(seen.contains("OPENAI_API_KEY=its own"));
+        for name in [
+            "INPUT_TOKEN",
+            "ACTIONS_RUNTIME_TOKEN",
+            "GITHUB_OUTPUT",
+            "GITHUB_STEP_SUMMARY",
+        ] {
+            assert!(!seen.contains(&format!("{name}=")), "{name}");
+        }
+    }
+    let outputs = fs::read_to_string(runner.join("output")).expect("written");
+    assert!(outputs.contains("regression") && !outputs.contains("verdict=pass"));
+}
+
+#[test]
 fn a_run_that_a_new_commit_overtook_writes_no_comment() {
     let mut rig = Rig::new(CONSTANT);
     rig.server

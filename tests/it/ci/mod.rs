@@ -72,16 +72,25 @@ impl Rig {
 
     /// A recorded payload, with the names of this repository.
     fn payload(&self, event: &str) -> Value {
+        // The one has the payload of the other; that of a schedule has the repository alone.
+        let recorded = match event {
+            "pull_request_target" => "pull_request",
+            "schedule" => "workflow_dispatch",
+            other => other,
+        };
         let path = format!(
-            "{}/tests/fixtures/events/{event}.json",
+            "{}/tests/fixtures/events/{recorded}.json",
             env!("CARGO_MANIFEST_DIR")
         );
         let text = fs::read(path).expect("it was recorded");
         let mut payload: Value = serde_json::from_slice(&text).expect("it is JSON");
+        if event == "schedule" {
+            payload["schedule"] = "17 4 * * 1".into();
+        }
         payload["repository"]["full_name"] = REPOSITORY.into();
         payload["repository"]["default_branch"] = "main".into();
         match event {
-            "pull_request" => {
+            "pull_request" | "pull_request_target" => {
                 let request = &mut payload["pull_request"];
                 request["number"] = PULL.into();
                 request["head"]["sha"] = self.head.as_str().into();

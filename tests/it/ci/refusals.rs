@@ -33,6 +33,22 @@ fn act_09_a_refusal_on_any_surface_leaves_verdict_and_exit_code_alone() {
 }
 
 #[test]
+fn without_the_right_to_read_actions_there_is_no_baseline_and_the_permission_is_named() {
+    let mut rig = Rig::new(GROUNDED);
+    git(
+        rig.project.root(),
+        &["push", "--quiet", "origin", ":kelvin-reports"],
+    );
+    let remembered = ["update-ref", "-d", "refs/remotes/origin/kelvin-reports"];
+    git(rig.project.root(), &remembered);
+    rig.server.state().denied.insert("actions");
+    let ran = rig.on("pull_request", &[]).expect(0);
+    let judgement = rig.project.json("kelvin/gate.json");
+    assert_eq!(judgement["verdict"], "no_baseline");
+    assert!(ran.log().contains("actions: read"), "{}", ran.log());
+}
+
+#[test]
 fn a_token_that_is_not_valid_leaves_the_verdict_alone() {
     let mut rig = Rig::new(CONSTANT);
     rig.server.state().tokens.clear();

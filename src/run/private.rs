@@ -1,0 +1,46 @@
+//! What the runner of a workflow hands to this program and not to the pipeline: a token that can
+//! write, and the files through which a step speaks to the workflow. A pipeline that prints into
+//! one of them by accident would change the outputs, the summary or the later steps.
+
+use std::process::Command;
+
+/// The variables that a pipeline and its `setup` do not see.
+const NAMES: [&str; 10] = [
+    "INPUT_TOKEN",
+    "ACTIONS_RUNTIME_TOKEN",
+    "ACTIONS_RUNTIME_URL",
+    "ACTIONS_RESULTS_URL",
+    "ACTIONS_CACHE_URL",
+    "GITHUB_OUTPUT",
+    "GITHUB_ENV",
+    "GITHUB_PATH",
+    "GITHUB_STATE",
+    "GITHUB_STEP_SUMMARY",
+];
+
+/// Those of them that are set. Taking out what is not there would still make every process start
+/// with an environment built anew.
+pub(super) fn names() -> Vec<&'static str> {
+    let is_set = |name: &&str| std::env::var_os(name).is_some();
+    NAMES.into_iter().filter(is_set).collect()
+}
+
+/// Takes them out of the environment of a command.
+pub(super) fn withhold(command: &mut Command, names: &[&str]) {
+    for name in names {
+        command.env_remove(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documented_variables_are_those_of_the_code() {
+        let document = include_str!("../../docs/action.md");
+        for name in NAMES {
+            assert!(document.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+}
