@@ -8,6 +8,10 @@ use anyhow::Context as _;
 
 use crate::digest::Digest;
 
+/// The file that marks a folder as the output of runs: what lies there is ours, neither a case nor
+/// code of the pipeline, and the next run removes it.
+pub(crate) const OUTPUT_MARK: &str = ".kelvin-run";
+
 /// Reads a whole file as text.
 pub(crate) fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("failed to read `{}`", path.display()))

@@ -12,6 +12,7 @@ use super::names::{Extension, Ignored, stem, tell, wrong_with};
 use super::shown;
 use crate::config::Config;
 use crate::exit::Misuse;
+use crate::file::OUTPUT_MARK;
 use crate::notice::{Code, Notice};
 
 /// The file of a case.
@@ -38,9 +39,6 @@ pub(super) struct Found {
 
 /// The output folder beside the configuration: its inputs are Markdown, too.
 const OUTPUT: &str = "kelvin";
-
-/// What a run leaves in its output folder, wherever that is.
-const OUTPUT_MARK: &str = ".kelvin-run";
 
 /// So many entries are looked at below the folder of the cases, for the notice about nested files.
 const NESTED_BUDGET: usize = 10_000;

@@ -7,10 +7,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use git2::{
-    Delta, DiffOptions, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryOpenFlags,
+    Delta, Diff, DiffOptions, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryOpenFlags,
 };
 
 use super::{Entry, Excluded, Files};
+use crate::file::OUTPUT_MARK;
 
 /// What a repository tells.
 pub(super) struct Seen {
@@ -124,14 +125,16 @@ impl Listing<'_> {
             .ignore_submodules(true)
             .skip_binary_check(true);
         let diff = repository.diff_index_to_workdir(None, Some(&mut options))?;
+        let outputs = outputs(&diff, workdir);
         for delta in diff.deltas() {
             let file = delta.new_file();
             let Some(name) = file.path_bytes().or_else(|| delta.old_file().path_bytes()) else {
                 continue;
             };
             let path = workdir.join(OsStr::from_bytes(name));
-            let is_excluded = self.exclude.has(&path);
-            self.dirty |= !(is_excluded && delta.status() == Delta::Untracked);
+            let untracked = delta.status() == Delta::Untracked;
+            let is_excluded = self.exclude.has(&path) || untracked && outputs.has(&path);
+            self.dirty |= !(is_excluded && untracked);
             if is_excluded || file.mode() == FileMode::Commit {
                 continue;
             }
@@ -175,6 +178,21 @@ impl Listing<'_> {
         }
         repository.add_ignore_rule(&rules.join("\n"))
     }
+}
+
+/// The output folders of other runs: folders with our mark that git does not track.
+fn outputs(diff: &Diff<'_>, workdir: &Path) -> Excluded {
+    let untracked = diff
+        .deltas()
+        .filter(|delta| delta.status() == Delta::Untracked);
+    let marked = untracked.filter_map(|delta| {
+        let path = Path::new(OsStr::from_bytes(delta.new_file().path_bytes()?));
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())?;
+        (path.file_name()? == OUTPUT_MARK).then(|| workdir.join(folder))
+    });
+    Excluded(marked.collect())
 }
 
 /// A path as a pattern that matches nothing else.

@@ -109,6 +109,27 @@ fn p9_the_same_content_has_the_same_fingerprint_committed_staged_or_neither() {
 }
 
 #[test]
+fn what_another_run_wrote_is_no_code_unless_git_tracks_it() {
+    let work = Work::committed();
+    let before = work.digest();
+    work.write("other output/.kelvin-run", "");
+    work.write("other output/a/input.md", "x");
+    assert_eq!(work.digest(), before);
+    assert!(!work.code().dirty);
+    work.write("other output.py", "x");
+    assert_ne!(work.digest(), before);
+    fs::remove_file(work.root().join("other output.py")).expect("removed");
+    // A mark at the top would hide everything that is not committed yet.
+    work.write(".kelvin-run", "");
+    work.write("new.py", "x");
+    assert_ne!(work.digest(), before);
+    fs::remove_file(work.root().join(".kelvin-run")).expect("removed");
+    fs::remove_file(work.root().join("new.py")).expect("removed");
+    work.commit();
+    assert_ne!(work.digest(), before, "a change cannot hide its code so");
+}
+
+#[test]
 fn a_repository_before_its_first_commit_has_a_fingerprint() {
     let work = Work::new();
     Repository::init(work.root()).expect("made");

@@ -9,9 +9,8 @@ use anyhow::Context as _;
 use rustix::fs::OFlags;
 
 use crate::exit::Misuse;
+use crate::file::OUTPUT_MARK;
 
-/// Marks a folder as ours; also the file that is locked.
-const MARKER: &str = ".kelvin-run";
 /// The journal of the run.
 pub(super) const JOURNAL: &str = ".journal.jsonl";
 /// What a person may put into an output folder before and beside us.
@@ -21,12 +20,12 @@ const MARK: &str = "kelvin output folder, format 1: its content is removed by th
 
 /// Whether a file at the top of the folder outlives a run.
 pub(super) fn stays(name: &str) -> bool {
-    name == MARKER || THEIRS.contains(&name)
+    name == OUTPUT_MARK || THEIRS.contains(&name)
 }
 
 /// Whether a folder within ours is an output folder of its own, which its own runs tidy.
 pub(super) fn is_another(folder: &Path) -> bool {
-    fs::symlink_metadata(folder.join(MARKER)).is_ok_and(|data| data.is_file())
+    fs::symlink_metadata(folder.join(OUTPUT_MARK)).is_ok_and(|data| data.is_file())
 }
 
 /// Makes the folder if need be and locks it.
@@ -62,7 +61,7 @@ pub(super) fn take(out: &Path) -> anyhow::Result<File> {
             return Err(error).with_context(|| format!("failed to look at `{shown}`"));
         }
     }
-    let marker = out.join(MARKER);
+    let marker = out.join(OUTPUT_MARK);
     if fs::symlink_metadata(&marker).is_err()
         && let Some(name) = somebody_elses(out)?
     {
