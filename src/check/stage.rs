@@ -60,7 +60,8 @@ struct RetrievalSide<'a> {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the configuration, the cases or the request are wrong; what `then` returns.
+/// A [`Misuse`](crate::exit::Misuse) where the configuration, the cases or the request are wrong;
+/// what `then` returns.
 pub(super) fn with<T>(
     request: &Request,
     observer: &dyn Observer,

@@ -79,6 +79,27 @@ fn the_example_finds_what_it_should_and_a_worse_variant_is_flagged_by_the_gate()
 }
 
 #[test]
+fn shards_of_a_golden_set_join_to_the_report_of_the_whole() {
+    let project = example();
+    for share in ["1/3", "2/3", "3/3"] {
+        let out = format!("shards/{}", &share[..1]);
+        project
+            .kelvin(&["check", "--shard", share, "--out", &out])
+            .expect(0);
+    }
+    project
+        .kelvin(&["merge", "shards", "--out", "joined"])
+        .expect(0);
+    project.check();
+    let joined = project.json("joined/report.json");
+    let whole = project.json("kelvin/report.json");
+    for part in ["metrics", "retrieval", "notices"] {
+        assert_eq!(joined[part], whole[part], "{part}");
+    }
+    assert_eq!(metric(&joined, "total_queries"), json!(26.0));
+}
+
+#[test]
 fn both_probes_share_one_report_and_each_can_be_run_alone() {
     let project = Project::new(crate::project::GROUNDED);
     // Twelve, since the gate looks at fewer on request only.
