@@ -18,7 +18,7 @@ pub(super) fn render(corpus: &Corpus, at: usize, config: &Config, pieces: &[Piec
         if let Some(before) = before {
             text.push_str(&between(case, before, piece));
         }
-        text.push_str(&piece_text(corpus, case, config, piece));
+        push(&mut text, corpus, case, config, piece);
         before = Some(piece);
     }
     if let (Some(piece), Some(last)) = (before, case.units.last()) {
@@ -48,23 +48,19 @@ fn section_text(section: &Section) -> String {
         .to_owned()
 }
 
-fn piece_text<'a>(
-    corpus: &'a Corpus,
-    case: &'a Case,
-    config: &Config,
-    piece: &'a Piece,
-) -> Cow<'a, str> {
+/// Adds the text of a piece.
+fn push(text: &mut String, corpus: &Corpus, case: &Case, config: &Config, piece: &Piece) {
     match piece {
-        Piece::Own(unit) => Cow::Borrowed(case.body(&case.units[*unit])),
-        Piece::Edited { text, .. } => Cow::Borrowed(text),
+        Piece::Own(unit) => text.push_str(case.body(&case.units[*unit])),
+        Piece::Edited { text: edited, .. } => text.push_str(edited),
         Piece::Peer { case: from, unit } => {
             let from = &corpus.cases[*from];
             let body = from.body(&from.units[*unit]);
-            cases::with_newline(body, case.newline)
+            text.push_str(&cases::with_newline(body, case.newline));
         }
         Piece::Filler(section) => {
-            let text = section_text(&config.perturbations.words.filler[*section]);
-            Cow::Owned(cases::with_newline(&text, case.newline).into_owned())
+            let section = section_text(&config.perturbations.words.filler[*section]);
+            text.push_str(&cases::with_newline(&section, case.newline));
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Consistent sampling: things stand on a ring at points that depend on nothing but themselves and
 //! the seed, so that one thing more or less moves only the draws that fall next to it.
 
-use std::collections::BTreeMap;
-
 use crate::digest::{Digest, Fields};
+use crate::threads;
 
 /// Distinct things, each at a few points of a ring.
 #[derive(Debug)]
@@ -15,7 +14,7 @@ pub(super) struct Ring<T> {
 }
 
 /// Digests per thing, of four points each: more points even out how often each thing is drawn.
-const ROUNDS: u8 = 2;
+const ROUNDS: usize = 2;
 
 impl<T> Ring<T> {
     /// Puts things on a ring; of several with the same identity the first one stays. The purpose
@@ -25,27 +24,31 @@ impl<T> Ring<T> {
         seed: u64,
         things: impl IntoIterator<Item = (Digest, T)>,
     ) -> Self {
-        let mut distinct = BTreeMap::new();
-        for (identity, thing) in things {
-            distinct.entry(identity).or_insert(thing);
-        }
-        let things: Vec<(Digest, T)> = distinct.into_iter().collect();
-        let mut points = Vec::with_capacity(things.len() * usize::from(ROUNDS) * 4);
-        for (at, (identity, _)) in (0_u32..).zip(&things) {
-            for round in 0..ROUNDS {
-                let digest = Fields::of("kelvin/ring/v1")
+        let mut things: Vec<(Digest, T)> = things.into_iter().collect();
+        things.sort_by_key(|(identity, _)| *identity);
+        things.dedup_by_key(|(identity, _)| *identity);
+        let identities: Vec<Digest> = things.iter().map(|(identity, _)| *identity).collect();
+        let digests = threads::map(&identities, |identity| {
+            std::array::from_fn::<_, ROUNDS, _>(|round| {
+                Fields::of("kelvin/ring/v1")
                     .field("purpose", purpose)
                     .field("seed", seed.to_be_bytes())
                     .field("thing", identity.bytes())
-                    .field("round", [round])
-                    .digest();
-                points.extend(digest.bytes().chunks_exact(8).map(|chunk| {
-                    let point = chunk
-                        .iter()
-                        .fold(0, |point, byte| point << 8 | u64::from(*byte));
-                    (point, at)
-                }));
-            }
+                    .field("round", [round as u8])
+                    .digest()
+            })
+        });
+        let mut points = Vec::with_capacity(things.len() * ROUNDS * 4);
+        for (at, digest) in (0_u32..).zip(&digests) {
+            let chunks = digest
+                .iter()
+                .flat_map(|digest| digest.bytes().chunks_exact(8));
+            points.extend(chunks.map(|chunk| {
+                let point = chunk
+                    .iter()
+                    .fold(0, |point, byte| point << 8 | u64::from(*byte));
+                (point, at)
+            }));
         }
         points.sort_unstable();
         Self { things, points }

@@ -189,9 +189,39 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
         _ => calm(judgement),
     };
     format!(
-        "### {mark} Kelvin{name}: {word}\n\n**{reason}**\n\n{}\n",
+        "### {mark} Kelvin{name}: {word}{}\n\n**{reason}**\n\n{}\n",
+        gist(judgement, columns),
         advice(publication, judgement, columns.min(60))
     )
+}
+
+/// The metric of the first reason in two figures, so that a heading says what happened: it is all
+/// that a list of notifications shows.
+fn gist(judgement: &Judgement, columns: usize) -> String {
+    let verdict = &judgement.verdict;
+    if !matches!(verdict.verdict, Word::Regression | Word::Inconclusive) {
+        return String::new();
+    }
+    let mut moved = verdict
+        .reasons
+        .iter()
+        .filter(|reason| reason.effect.is_some())
+        .filter_map(|reason| reason.metric.as_ref());
+    let Some(first) = moved.next() else {
+        return String::new();
+    };
+    let Some(metric) = verdict.metrics.get(first) else {
+        return String::new();
+    };
+    let (Some(base), Some(head)) = (metric.base, metric.head) else {
+        return String::new();
+    };
+    let more = match moved.filter(|id| *id != first).count() {
+        0 => String::new(),
+        count => format!(", {count} more"),
+    };
+    let id = safe::code(first, columns.min(60));
+    format!(", {id} {base:.2} → {head:.2}{more}")
 }
 
 /// What is said where there is no reason to say anything.
@@ -445,11 +475,11 @@ fn reasons(judgement: &Judgement) -> String {
     let shown = usize::from(first.is_some_and(|reason| reason.effect.is_some()));
     for reason in judgement.verdict.reasons.iter().skip(shown).take(20) {
         let mark = match reason.effect {
-            Some(Effect::Fail) => "❌",
-            Some(Effect::Warn) => "⚠️",
-            None => "·",
+            Some(Effect::Fail) => "❌ ",
+            Some(Effect::Warn) => "⚠️ ",
+            None => "",
         };
-        let _ = writeln!(page, "- {mark} {}", prose(&reason.text));
+        let _ = writeln!(page, "- {mark}{}", prose(&reason.text));
     }
     page
 }
@@ -459,7 +489,10 @@ fn differences(judgement: &Judgement) -> String {
     for difference in judgement.differences.iter().take(20) {
         let _ = writeln!(page, "- {}", prose(difference));
     }
-    page
+    match page.is_empty() {
+        true => page,
+        false => format!("Since the base:\n\n{page}"),
+    }
 }
 
 fn notices(publication: &Publication<'_>, most: usize) -> String {

@@ -94,7 +94,11 @@ fn a_regression_is_told_in_the_first_lines() {
     let page = page(&head, &judgement, &[excerpt(&judgement, "Go.")], 60_000);
     is_whole(&page);
     let mut lines = page.lines();
-    assert_eq!(lines.next(), Some("### ❌ Kelvin: regression"));
+    let heading = lines.next().expect("a heading");
+    assert!(
+        heading.starts_with("### ❌ Kelvin: regression, `evidence.") && heading.contains(" → "),
+        "{heading}"
+    );
     let reason = lines.nth(1).expect("a reason");
     assert!(
         reason.starts_with("**") && reason.contains("evidence"),
@@ -134,7 +138,7 @@ fn act_10_a_page_keeps_to_its_budget_and_sheds_whole_sections() {
         let page = page(&head, &judgement, &excerpts, budget);
         assert!(page.len() <= budget, "{} of {budget}", page.len());
         is_whole(&page);
-        assert!(page.starts_with("### ❌ Kelvin: regression\n\n**"));
+        assert!(page.starts_with("### ❌ Kelvin: regression, `evidence."));
         let all = page.contains("The pipeline decided");
         assert_eq!(page.contains("<sub>Left out for length: "), !all, "{page}");
         lengths.push(page.len());
