@@ -1,6 +1,6 @@
 //! JSON in few bytes.
 
-use std::io::{Read as _, Write as _};
+use std::io::{self, BufWriter, Read as _};
 
 use anyhow::{Context as _, ensure};
 use flate2::Compression;
@@ -14,8 +14,13 @@ const MOST: u64 = 128 * 1024 * 1024;
 
 /// Packs a value.
 pub(super) fn pack(value: &impl Serialize) -> anyhow::Result<Vec<u8>> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(&serde_json::to_vec(value)?)?;
+    let encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    // A serializer writes a few bytes at a time.
+    let mut writer = BufWriter::new(encoder);
+    serde_json::to_writer(&mut writer, value)?;
+    let encoder = writer
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)?;
     Ok(encoder.finish()?)
 }
 

@@ -1,18 +1,22 @@
 //! Records a run.
 
+use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use rusqlite::{Connection, TransactionBehavior, params};
-use serde_json::{Map, Value};
+use serde::Serialize;
 
 use super::{History, KEPT, PATIENCE, list, pack};
 use crate::digest::Fields;
+use crate::probe::retrieval::RetrievalRecord;
 use crate::report::Report;
+use crate::threads;
 
-/// The maps of a report (as JSON pointers) that hold one record for each item; what else a report has is stored with
-/// the run. A probe with items of its own adds its map here.
-pub(super) const LISTS: &[&str] = &["/cases", "/retrieval/queries"];
+/// The maps of a report, as JSON pointers, that hold one record for each item; what else a report
+/// has is stored with the run.
+const CASES: &str = "/cases";
+const QUERIES: &str = "/retrieval/queries";
 
 /// Where a run took place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,8 +43,8 @@ impl History {
         scene: &Scene,
         keep: usize,
     ) -> anyhow::Result<String> {
-        let (frame, items) = split(report)?;
-        let frame = pack::pack(&frame)?;
+        let frame = pack::pack(&frame(report))?;
+        let items = items(report)?;
         let session = &report.run.session;
         let metrics = serde_json::to_string(&list::figures(report))?;
         let ending = serde_json::to_value(report.run.ending)?;
@@ -135,19 +139,44 @@ fn unused(connection: &Connection, frame: &[u8]) -> anyhow::Result<String> {
 }
 
 /// An item as it is stored: its list, its name, its packed record.
-type Item = (&'static str, String, Vec<u8>);
+type Item<'a> = (&'static str, &'a str, Vec<u8>);
 
-/// The report without its items, and the items.
-fn split(report: &Report) -> anyhow::Result<(Value, Vec<Item>)> {
-    let mut frame = serde_json::to_value(report).context("the report is no JSON")?;
-    let mut items = Vec::new();
-    for list in LISTS.iter().copied() {
-        let Some(Value::Object(map)) = frame.pointer_mut(list) else {
-            continue;
-        };
-        for (name, record) in std::mem::replace(map, Map::new()) {
-            items.push((list, name, pack::pack(&record)?));
-        }
+/// The report without its items.
+fn frame(report: &Report) -> Report {
+    let retrieval = report.retrieval.as_ref().map(|record| RetrievalRecord {
+        basis: record.basis.clone(),
+        golden: record.golden,
+        chunker_versions: record.chunker_versions.clone(),
+        queries: BTreeMap::new(),
+        unknown: record.unknown.clone(),
+    });
+    Report {
+        schema_version: report.schema_version,
+        tool: report.tool.clone(),
+        run: report.run.clone(),
+        metrics: report.metrics.clone(),
+        cases: BTreeMap::new(),
+        retrieval,
+        notices: report.notices.clone(),
     }
-    Ok((frame, items))
+}
+
+/// The items, each packed by itself: a large report is never held twice.
+fn items(report: &Report) -> anyhow::Result<Vec<Item<'_>>> {
+    let queries = report.retrieval.as_ref().map(|record| &record.queries);
+    let mut all = packed(CASES, &report.cases)?;
+    all.extend(queries.map_or_else(|| Ok(Vec::new()), |queries| packed(QUERIES, queries))?);
+    Ok(all)
+}
+
+fn packed<'a, T: Serialize + Sync>(
+    list: &'static str,
+    records: &'a BTreeMap<String, T>,
+) -> anyhow::Result<Vec<Item<'a>>> {
+    let records: Vec<(&'a String, &T)> = records.iter().collect();
+    threads::map(&records, |(name, record)| {
+        Ok((list, name.as_str(), pack::pack(record)?))
+    })
+    .into_iter()
+    .collect()
 }
