@@ -90,8 +90,20 @@ def project(scratch, name, cases, extra=""):
     return folder
 
 
+def aside(path):
+    """Moves what a run left out of the way of the next one.
+
+    Nothing is deleted before the end: for minutes after it, ext4 passes over the places of deleted
+    files one by one when it looks for the place of a new one, and whoever makes files pays.
+    """
+    if path.exists():
+        at = next(at for at in range(1_000_000) if not path.with_name(f"{path.name}-{at}").exists())
+        path.rename(path.with_name(f"{path.name}-{at}"))
+    return path
+
+
 def emptied(folder):
-    shutil.rmtree(folder / "kelvin", ignore_errors=True)
+    aside(folder / "kelvin")
     return folder
 
 
@@ -102,8 +114,7 @@ def check(binary, folder, *arguments):
 def bare(folder, inputs, threads):
     """Starts the pipeline on every input and does nothing else."""
     outputs = folder / "bare"
-    shutil.rmtree(outputs, ignore_errors=True)
-    outputs.mkdir()
+    aside(outputs).mkdir()
     program = TARGET / "release/examples/bare_spawn"
     return measure([program, threads, folder / "trivial_pipeline", inputs, outputs], folder)
 
@@ -111,10 +122,9 @@ def bare(folder, inputs, threads):
 def inputs_of(folder):
     """A file that lists every input that a check of this folder has written."""
     inputs = sorted(str(path) for path in (folder / "kelvin").rglob("input.md"))
-    # Beside the inputs of the check, which the next one deletes.
+    # Beside the inputs of the check, which the next one moves.
     copies = folder / "inputs"
-    shutil.rmtree(copies, ignore_errors=True)
-    copies.mkdir()
+    aside(copies).mkdir()
     listed = []
     for at, path in enumerate(inputs):
         listed.append(shutil.copyfile(path, copies / f"{at}.md"))
@@ -202,7 +212,7 @@ def generation(options, scratch):
     for _ in range(options.repeats):
         for name, (binary, folder) in tools.items():
             spent[name].append(check(binary, folder, "--dry-run"))
-        shutil.rmtree(mine / "copy", ignore_errors=True)
+        aside(mine / "copy")
         spent["`cp -R` of what was written"].append(measure(["cp", "-R", "kelvin", "copy"], mine))
     rows = [
         f"### All variants of {options.dry_cases:,} cases, written and not run",
@@ -266,7 +276,6 @@ def growth(options, scratch):
             f"| {cases:,} | {count:,} | {figure(column(ours, 'wall'))} | {figure(each, 3, 'ms')} | "
             f"{figure(least, 3, 'ms')} | {memory:.0f} MB |"
         )
-        shutil.rmtree(folder)
     return rows
 
 
