@@ -130,8 +130,10 @@ def main():
     print(text)
     if options.write:
         page = PAGE.read_text()
-        begin, end = "<!-- trec -->\n", "\n<!-- /trec -->"
-        page = re.sub(f"{begin}.*?{end}", lambda _: begin + text + end, page, flags=re.S)
+        begin, end = "<!-- trec -->", "<!-- /trec -->"
+        if begin not in page:
+            sys.exit(f"{PAGE} has no place for the table")
+        page = re.sub(f"{begin}.*?{end}", lambda _: f"{begin}\n{text}\n{end}", page, flags=re.S)
         PAGE.write_text(page)
 
 

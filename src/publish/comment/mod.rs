@@ -218,7 +218,7 @@ fn gist(judgement: &Judgement, columns: usize) -> String {
     };
     let more = match moved.filter(|id| *id != first).count() {
         0 => String::new(),
-        count => format!(", {count} more"),
+        count => format!(" and {count} more"),
     };
     let id = safe::code(first, columns.min(60));
     format!(", {id} {base:.2} → {head:.2}{more}")
@@ -375,7 +375,7 @@ fn cases(judgement: &Judgement, most: usize) -> String {
         "<details{open}><summary>{worse} got worse, {} changed in all (worst first)</summary>\n\n",
         judgement.cases.len()
     );
-    page.push_str("| case | metric | what | base | head | variants that changed |\n| --- | --- | --- | ---: | ---: | --- |\n");
+    page.push_str("| case | metric | what | base | head | variants that changed, and how far the decision moved |\n| --- | --- | --- | ---: | ---: | --- |\n");
     for case in judgement.cases.iter().take(most) {
         let word = serde_json::to_value(case.change).unwrap_or_default();
         let _ = writeln!(
