@@ -248,8 +248,8 @@ pub(crate) struct Variant {
     pub(crate) unit_type: Option<Arc<str>>,
     /// What follows the preamble.
     pub(crate) pieces: Vec<Piece>,
-    /// What was done.
-    pub(crate) notes: Notes,
+    /// What was done; shared with the record.
+    pub(crate) notes: Arc<Notes>,
     /// The digest of its text.
     pub(crate) input: Digest,
 }

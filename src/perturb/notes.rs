@@ -8,7 +8,7 @@ impl Notes {
     /// Compares the pieces of a draft with the units of its case.
     pub(super) fn of(corpus: &Corpus, at: usize, config: &Config, draft: &Draft) -> Self {
         let mut notes = Self::default();
-        let mut order = Vec::new();
+        let mut order = Vec::with_capacity(draft.pieces.len());
         for (place, piece) in draft.pieces.iter().enumerate() {
             let (unit_type, from) = match piece {
                 Piece::Own(unit) => {
@@ -36,6 +36,8 @@ impl Notes {
                 from,
             });
         }
+        // There is one of these for every variant of the run.
+        notes.added.shrink_to_fit();
         let units = corpus.cases[at].units.len();
         let mut stayed = vec![false; units];
         for unit in &order {

@@ -14,7 +14,8 @@ pub(super) const ATTEMPTS: usize = 8;
 
 /// The units of a case in their order, with `added` put in one after another at random places.
 pub(super) fn scatter(units: usize, added: Vec<Piece>, draw: &mut Draw) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = (0..units).map(Piece::Own).collect();
+    let mut pieces = Vec::with_capacity(units + added.len());
+    pieces.extend((0..units).map(Piece::Own));
     for piece in added {
         let at = draw.below(pieces.len() + 1);
         pieces.insert(at, piece);

@@ -1,6 +1,7 @@
 //! From proposals to variants: names, digests, notes; what would be run for nothing is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::{ALL, Notes, Perturbation, Plan, Subject, Variant, is_enabled, render};
 use crate::digest::Digest;
@@ -53,7 +54,12 @@ fn plan_kind(
             id: format!("{stem}-{number:02}").into(),
             kind: kind.name(),
             figure: kind.figure(),
-            notes: Notes::of(subject.corpus, subject.at, subject.config, &draft),
+            notes: Arc::new(Notes::of(
+                subject.corpus,
+                subject.at,
+                subject.config,
+                &draft,
+            )),
             unit_type: draft.unit_type,
             pieces: draft.pieces,
             input,

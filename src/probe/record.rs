@@ -1,5 +1,7 @@
 //! What the evidence probe saw in one case: every invocation with its decision or its failure.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -76,7 +78,7 @@ pub(crate) struct VariantRecord {
     /// The digest of its input.
     pub(crate) input: Digest,
     /// What was done to the case.
-    pub(crate) notes: Notes,
+    pub(crate) notes: Arc<Notes>,
     /// One sample a repeat; empty where nothing was run.
     pub(crate) samples: Vec<Sample>,
 }
@@ -99,7 +101,7 @@ pub(crate) struct Sample {
     pub(crate) distance: Option<f64>,
     /// Why there is no decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) failure: Option<Failure>,
+    pub(crate) failure: Option<Box<Failure>>,
 }
 
 /// A decision of `null` is a decision: present and null is not the same as absent.

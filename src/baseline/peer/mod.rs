@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
@@ -12,7 +13,7 @@ use serde_json::Value;
 
 use super::file::{Read, bytes};
 use crate::digest::Digest;
-use crate::perturb::{self, Notes, Relation};
+use crate::perturb::{self, Relation};
 use crate::probe::evidence::{self, Basis, Settings};
 use crate::probe::{CaseRecord, Ending, Sample, VariantRecord};
 use crate::report::{Fingerprints, Report, Run, Session};
@@ -173,7 +174,7 @@ fn case(folder: &Path, name: &str) -> anyhow::Result<CaseRecord> {
             relation,
             unit_type: governing(&variant.variant_id).filter(|_| relation == Relation::Sensitivity),
             input,
-            notes: Notes::default(),
+            notes: Arc::default(),
             samples: vec![Sample {
                 distance: variant.distance,
                 ..sample(&variant.invocation)
@@ -226,7 +227,7 @@ fn sample(invocation: &Invocation) -> Sample {
     Sample {
         decision: invocation.ok.then(|| invocation.decision_value.clone()),
         distance: None,
-        failure: (!invocation.ok).then(failure),
+        failure: (!invocation.ok).then(failure).map(Box::new),
     }
 }
 

@@ -121,12 +121,14 @@ fn notices(cases: &BTreeMap<String, CaseRecord>, ending: Ending) -> Vec<Notice> 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::json;
 
     use super::*;
     use crate::config::ScorerSettings;
     use crate::digest::Digest;
-    use crate::perturb::{Notes, Relation};
+    use crate::perturb::Relation;
     use crate::probe::{Sample, VariantRecord};
     use crate::score;
 
@@ -145,7 +147,7 @@ mod tests {
             relation: Relation::Invariance,
             unit_type: None,
             input: Digest::of(b"variant"),
-            notes: Notes::default(),
+            notes: Arc::default(),
             samples: vec![answer("a"), answer("a")],
         };
         let case = CaseRecord {

@@ -52,9 +52,7 @@ fn record(
     let case = &survey.corpus.cases[place];
     let (repeats, baselines) = (rounds.repeats(place), rounds.baselines(place));
     let of = |variant: Option<&Arc<str>>, repeat| outcomes.get(&case.name, variant, repeat);
-    let baseline: Vec<Sample> = (1..=repeats)
-        .map_while(|repeat| of(None, repeat).map(sample))
-        .collect();
+    let baseline = samples(repeats, |repeat| of(None, repeat));
     let replays: Vec<Sample> = (repeats + 1..=baselines)
         .filter_map(|repeat| of(None, repeat).map(sample))
         .collect();
@@ -67,10 +65,8 @@ fn record(
             relation: variant.figure.relation(),
             unit_type: variant.unit_type.as_deref().map(str::to_owned),
             input: variant.input,
-            notes: variant.notes.clone(),
-            samples: (1..=repeats)
-                .map_while(|repeat| of(Some(&variant.id), repeat).map(sample))
-                .collect(),
+            notes: Arc::clone(&variant.notes),
+            samples: samples(repeats, |repeat| of(Some(&variant.id), repeat)),
         })
         .collect();
     let all = baseline
@@ -115,6 +111,14 @@ fn record(
     }
 }
 
+/// The first repeats, as far as they were run, in a list with no room to spare: there is one for
+/// every variant of the run.
+fn samples<'o>(repeats: usize, of: impl Fn(usize) -> Option<&'o Outcome>) -> Vec<Sample> {
+    let mut samples = Vec::with_capacity(repeats);
+    samples.extend((1..=repeats).map_while(|repeat| of(repeat).map(sample)));
+    samples
+}
+
 fn sample(outcome: &Outcome) -> Sample {
     match &outcome.result {
         Ok(decision) => Sample {
@@ -122,7 +126,7 @@ fn sample(outcome: &Outcome) -> Sample {
             ..Sample::default()
         },
         Err(failure) => Sample {
-            failure: Some(failure.clone()),
+            failure: Some(Box::new(failure.clone())),
             ..Sample::default()
         },
     }
