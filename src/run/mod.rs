@@ -147,7 +147,7 @@ impl fmt::Display for Task {
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     /// The decision, or why there is none.
-    pub(crate) result: Result<Value, Failure>,
+    pub(crate) result: Result<Value, Box<Failure>>,
     /// Where the answer came from.
     pub(crate) source: Source,
     /// How often the pipeline was called for it.

@@ -126,7 +126,7 @@ fn sample(outcome: &Outcome) -> Sample {
             ..Sample::default()
         },
         Err(failure) => Sample {
-            failure: Some(Box::new(failure.clone())),
+            failure: Some(failure.clone()),
             ..Sample::default()
         },
     }

@@ -110,8 +110,11 @@ impl Outcomes {
     /// Takes in what was run; a task that an interruption left undone has no entry.
     pub(super) fn take(&mut self, tasks: Vec<Task>, outcomes: Vec<Option<Outcome>>) {
         let done = tasks.into_iter().zip(outcomes);
-        self.0
-            .extend(done.filter_map(|(task, outcome)| Some((task, outcome?))));
+        let mut done = done
+            .filter_map(|(task, outcome)| Some((task, outcome?)))
+            .collect();
+        // Packs the nodes, which inserting in order would leave half empty.
+        self.0.append(&mut done);
     }
 
     /// Whether a task is done.

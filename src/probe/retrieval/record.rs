@@ -121,7 +121,7 @@ pub(crate) struct Retrieved {
     pub(crate) missing: bool,
     /// Why there is nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) failure: Option<Failure>,
+    pub(crate) failure: Option<Box<Failure>>,
     /// How many hits there were.
     pub(crate) count: usize,
     /// The first of them, in order.

@@ -124,7 +124,7 @@ impl Journal {
         Some(Outcome {
             result: match record.result.clone() {
                 Known::Decision(decision) => Ok(decision),
-                Known::Failure(failure) => Err(failure),
+                Known::Failure(failure) => Err(Box::new(failure)),
             },
             source: Source::Resumed,
             attempts: record.attempts,
@@ -145,7 +145,7 @@ impl Journal {
             repeat: task.repeat,
             result: match &outcome.result {
                 Ok(decision) => Known::Decision(decision.clone()),
-                Err(failure) => Known::Failure(failure.clone()),
+                Err(failure) => Known::Failure((**failure).clone()),
             },
             attempts: outcome.attempts,
             seconds: outcome.seconds,

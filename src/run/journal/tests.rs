@@ -21,11 +21,13 @@ fn task(case: &str) -> Task {
 
 fn outcome(result: Result<Value, FailureKind>) -> Outcome {
     Outcome {
-        result: result.map_err(|kind| Failure {
-            kind,
-            message: "why".to_owned(),
-            stderr: "é\n\"".to_owned(),
-            stdout: String::new(),
+        result: result.map_err(|kind| {
+            Box::new(Failure {
+                kind,
+                message: "why".to_owned(),
+                stderr: "é\n\"".to_owned(),
+                stdout: String::new(),
+            })
         }),
         source: Source::Called,
         attempts: 2,

@@ -212,7 +212,7 @@ impl<'a> Runner<'a> {
         if let Ok(decision) = outcome.result {
             outcome.result = self
                 .judge(decision)
-                .map_err(|refusal| failure::with(refusal, Captured::default()));
+                .map_err(|refusal| Box::new(failure::with(refusal, Captured::default())));
         }
         outcome
     }
@@ -244,7 +244,7 @@ impl<'a> Runner<'a> {
             let Some(delay) = delay else {
                 leaf.settle(attempt)?;
                 return Ok(Some(Outcome {
-                    result,
+                    result: result.map_err(Box::new),
                     source: Source::Called,
                     attempts: attempt,
                     seconds,

@@ -64,12 +64,12 @@ fn hits(ids: &[&str]) -> Value {
 
 fn failed(known: &GoldenQuery) -> Retrieved {
     Retrieved {
-        failure: Some(Failure {
+        failure: Some(Box::new(Failure {
             kind: FailureKind::Timeout,
             message: "it took too long".to_owned(),
             stderr: String::new(),
             stdout: String::new(),
-        }),
+        })),
         ..unranked(known)
     }
 }

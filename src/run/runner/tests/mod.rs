@@ -115,14 +115,14 @@ impl Bench {
     }
 
     /// Runs one baseline.
-    fn one(&self) -> Result<Value, Failure> {
+    fn one(&self) -> Result<Value, Box<Failure>> {
         let (mut outcomes, _) = self.run(&tasks(1));
         outcomes.remove(0).expect("not interrupted").result
     }
 
     /// Runs one baseline that has to fail.
     fn failure(&self) -> Failure {
-        self.one().expect_err("it fails")
+        *self.one().expect_err("it fails")
     }
 
     /// How often the pipeline was called, where it says so in `calls`.
