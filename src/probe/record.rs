@@ -57,7 +57,7 @@ pub(crate) struct CaseRecord {
 #[serde(deny_unknown_fields)]
 pub(crate) struct UnitRecord {
     /// Its type.
-    pub(crate) unit_type: String,
+    pub(crate) unit_type: Arc<str>,
     /// The line of its heading, from 1.
     pub(crate) line: usize,
 }

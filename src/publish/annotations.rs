@@ -35,7 +35,7 @@ pub(crate) fn of(publication: &Publication<'_>) -> Vec<Annotation> {
             let unit = case
                 .units
                 .iter()
-                .find(|unit| Some(unit.unit_type.as_str()) == unit_type)
+                .find(|unit| Some(unit.unit_type.as_ref()) == unit_type)
                 .or(case.units.first());
             let (base, head) = (change.base?, change.head?);
             let what = match first {

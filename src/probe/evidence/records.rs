@@ -93,7 +93,7 @@ fn record(
             .units
             .iter()
             .map(|unit| UnitRecord {
-                unit_type: unit.unit_type.to_string(),
+                unit_type: Arc::clone(&unit.unit_type),
                 line: unit.line,
             })
             .collect(),

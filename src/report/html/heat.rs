@@ -119,7 +119,7 @@ fn touched<'a>(case: &'a CaseRecord, variant: &'a VariantRecord) -> BTreeSet<&'a
         .chain(&notes.removed)
         .chain(&notes.edited)
         .filter_map(|place| case.units.get(*place))
-        .map(|unit| unit.unit_type.as_str())
+        .map(|unit| unit.unit_type.as_ref())
         .chain(notes.added.iter().map(|added| match added.from {
             Some(_) => added.unit_type.as_str(),
             None => FILLER,

@@ -23,7 +23,7 @@ pub(crate) fn render(case_name: &str, case: &CaseRecord) -> String {
     }
     page.gap();
     page.line(&format!("File {}.", name(&case.file)));
-    let units = case.units.iter().map(|unit| unit.unit_type.as_str());
+    let units = case.units.iter().map(|unit| unit.unit_type.as_ref());
     let units = Phrase::text("Units: ").names(units);
     page.line(&format!("{}.", phrase(&units)));
     page.line(&format!(

@@ -100,7 +100,7 @@ impl<'a> Ranked<'a> {
 pub(crate) fn done(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
     let unit = |place: usize| {
         let unit = case.units.get(place);
-        unit.map_or("?", |unit| unit.unit_type.as_str())
+        unit.map_or("?", |unit| unit.unit_type.as_ref())
     };
     let notes = &variant.notes;
     let mut parts = Vec::new();
