@@ -375,7 +375,7 @@ fn cases(judgement: &Judgement, most: usize) -> String {
         "<details{open}><summary>{worse} got worse, {} changed in all (worst first)</summary>\n\n",
         judgement.cases.len()
     );
-    page.push_str("| case | metric | what | base | head | variants that changed, and how far the decision moved |\n| --- | --- | --- | ---: | ---: | --- |\n");
+    page.push_str("| case | metric | what | base | head | variants that changed (1.00 is as it should be) |\n| --- | --- | --- | ---: | ---: | --- |\n");
     for case in judgement.cases.iter().take(most) {
         let word = serde_json::to_value(case.change).unwrap_or_default();
         let _ = writeln!(
