@@ -59,6 +59,15 @@ impl Report {
             notices,
         }
     }
+
+    /// Whether `kelvin eval` made it, which calls nothing: a check that came to its end has asked
+    /// every query, or an earlier one had.
+    pub(crate) fn is_evaluation(&self) -> bool {
+        let cost = &self.run.session.cost;
+        let asked = cost.invocations + cost.cache_hits + cost.resumed > 0;
+        let complete = self.run.ending == Ending::Complete;
+        self.retrieval.is_some() && self.cases.is_empty() && complete && !asked
+    }
 }
 
 /// The program that wrote a report.

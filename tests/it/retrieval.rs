@@ -176,6 +176,9 @@ fn eval(qrels: &[u8], run: &[u8]) -> (Said, Option<Value>) {
     let said = project.kelvin(&["eval", "--qrels", "qrels", "--run", "run", "--out", "out"]);
     let report = fs::read(project.path("out/report.json")).ok();
     let report = report.map(|bytes| serde_json::from_slice(&bytes).expect("JSON"));
+    if report.is_some() {
+        assert!(said.stdout.starts_with("kelvin eval: "), "{}", said.stdout);
+    }
     (said, report)
 }
 
@@ -274,4 +277,54 @@ fn ret_30_compare_ends_well_whatever_it_finds_and_strict_refuses_another_chunker
         "{}",
         said.stderr
     );
+}
+
+#[test]
+fn a_comparison_is_pinned_as_json_and_as_markdown() {
+    let project = Project::new("");
+    let qrels: String = ["a", "b", "c", "d"]
+        .iter()
+        .map(|query| format!("{query} 0 right 1\n{query} 0 useful 2\n"))
+        .collect();
+    project.write("qrels", &qrels);
+    // Where the first relevant document stands: 1, 4, nowhere, 2; and 2, 1, 1, nowhere.
+    let run = |ranks: [Option<usize>; 4]| -> String {
+        let mut lines = String::new();
+        for (query, rank) in ["a", "b", "c", "d"].iter().zip(ranks) {
+            for place in 1..=5 {
+                let document = match rank == Some(place) {
+                    true => "right".to_owned(),
+                    false => format!("other-{place}"),
+                };
+                lines.push_str(&format!("{query} Q0 {document} {place} {} t\n", 10 - place));
+            }
+        }
+        lines
+    };
+    for (name, ranks) in [
+        ("base", [Some(1), Some(4), None, Some(2)]),
+        ("head", [Some(2), Some(1), Some(1), None]),
+    ] {
+        project.write(name, &run(ranks));
+        let out = format!("{name}-out");
+        project
+            .kelvin(&["eval", "--qrels", "qrels", "--run", name, "--out", &out])
+            .expect(0);
+    }
+    let compared = |format: &str| {
+        let arguments = ["compare", "base-out/report.json", "head-out/report.json"];
+        project
+            .kelvin(&[&arguments[..], &["--format", format]].concat())
+            .expect(0)
+            .stdout
+    };
+    let judgement: Value = serde_json::from_str(&compared("json")).expect("JSON");
+    let queries = serde_json::to_string_pretty(&judgement["retrieval"]).expect("JSON");
+    insta::assert_snapshot!("comparison_json", queries);
+    let page = compared("markdown");
+    let section = &page[page.find("## Retrieval").expect("it has one")..];
+    let end = section[2..]
+        .find("\n## ")
+        .map_or(section.len(), |at| at + 2);
+    insta::assert_snapshot!("comparison_markdown", section[..end].trim());
 }

@@ -99,17 +99,17 @@ impl Ranking {
             .found
             .iter()
             .take_while(|(rank, _)| *rank as usize <= k);
-        let sum: f64 = places.map(|(rank, grade)| gain(*rank, *grade)).sum();
+        // The sum of nothing is -0.0, and nobody wants to read that.
+        let sum = places.fold(0.0, |sum, (rank, grade)| sum + gain(*rank, *grade));
         sum / ideal
     }
 
     /// The mean over the relevant documents of the precision at their rank, 0 for those that were
     /// not found; 0 where no document is relevant.
     pub(crate) fn average_precision(&self) -> f64 {
-        let sum: f64 = (1_u32..)
-            .zip(self.hits())
-            .map(|(nth, rank)| f64::from(nth) / f64::from(rank))
-            .sum();
+        let sum = (1_u32..).zip(self.hits()).fold(0.0, |sum, (nth, rank)| {
+            sum + f64::from(nth) / f64::from(rank)
+        });
         match self.relevant() {
             0 => 0.0,
             relevant => sum / relevant as f64,
@@ -225,6 +225,10 @@ mod tests {
             ranking.precision(5),
         ];
         assert_eq!(rest, [0.0; 3]);
+        let missed = Ranking::new([], [1], 1);
+        for nothing in [missed.ndcg(5), missed.average_precision()] {
+            assert!(nothing == 0.0 && nothing.is_sign_positive(), "{nothing}");
+        }
     }
 
     proptest! {

@@ -549,6 +549,10 @@ fn reproduce(publication: &Publication<'_>) -> String {
     let Some(judgement) = publication.judgement else {
         return String::new();
     };
+    // Nobody but its user knows how a run that was made elsewhere comes about.
+    if publication.report.is_evaluation() {
+        return String::new();
+    }
     let commit = judgement
         .base
         .as_ref()

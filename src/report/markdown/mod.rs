@@ -65,7 +65,11 @@ pub(crate) fn render(report: &Report) -> String {
 
 fn page(summary: &Summary<'_>, listed: &Listed) -> String {
     let mut page = Page::default();
-    page.line(&format!("# Kelvin check: {}", title(summary)));
+    page.line(&format!(
+        "# Kelvin {}: {}",
+        summary.command(),
+        title(summary)
+    ));
     page.gap();
     for diagnosis in summary.diagnoses.iter().take(3) {
         let mark = match diagnosis.tone {

@@ -86,6 +86,14 @@ impl<'a> Summary<'a> {
         }
     }
 
+    /// The command that made the report.
+    pub(crate) fn command(&self) -> &'static str {
+        match self.report.is_evaluation() {
+            true => "eval",
+            false => "check",
+        }
+    }
+
     /// Whether the evidence probe was run.
     pub(crate) fn has_evidence(&self) -> bool {
         has_evidence(self.report)

@@ -55,7 +55,7 @@ pub(crate) fn render(report: &Report, folder: &str, style: Style) -> String {
 
 fn laid_out(summary: &Summary<'_>, folder: &str, room: &Room) -> Page {
     let mut page = Page::default();
-    let heading = format!("kelvin check: {}", summary.scope.join(", "));
+    let heading = format!("kelvin {}: {}", summary.command(), summary.scope.join(", "));
     page.wrapped(Ink::Bold, "", &heading, 2);
     page.gap();
     if summary.report.retrieval.is_some() {
