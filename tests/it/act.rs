@@ -68,6 +68,17 @@ impl Rig {
             fs::create_dir_all(rig.path(folder)).expect("made");
         }
         fs::write(rig.path("upload/action.yml"), UPLOAD).expect("written");
+        // What a runner would clone, and no more: `act` holds all of it in memory.
+        for file in [
+            "action.yml",
+            "host/action.yml",
+            "host/fetch.sh",
+            "post/action.yml",
+        ] {
+            let copy = rig.path("action").join(file);
+            fs::create_dir_all(copy.parent().expect("below the rig")).expect("made");
+            fs::copy(source.join(file), copy).expect("copied");
+        }
         for case in CASES {
             let case = format!("cases/{case}.md");
             fs::copy(source.join(&case), rig.path("work").join(&case)).expect("copied");
@@ -161,7 +172,7 @@ impl Rig {
             .args(["-s", &format!("GITHUB_TOKEN={TOKEN}")])
             .args([
                 "--local-repository",
-                &format!("org/kelvin-action@v1={source}"),
+                &format!("org/kelvin-action@v1={}", self.path("action").display()),
             ])
             .args([
                 "--local-repository",
