@@ -1,9 +1,10 @@
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::*;
-use crate::baseline::compare::{Measured, compare};
+use crate::baseline::compare::{Change, Measured, compare};
 use crate::gate::policy::Policy;
 use crate::gate::{Gate, Next};
+use crate::publish::Excerpt;
 use crate::report::fixture;
 
 fn judged(base: &Report, head: &Report) -> Judgement {

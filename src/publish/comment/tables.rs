@@ -1,0 +1,149 @@
+//! The tables: the metrics, and the cases that changed.
+
+use std::fmt::Write as _;
+
+use super::more;
+use crate::baseline::compare::Change;
+use crate::gate::Judgement;
+use crate::gate::policy::Attention;
+use crate::gate::verdict::{MetricVerdict, Word};
+use crate::publish::Publication;
+use crate::report::safe;
+
+fn shown(judgement: &Judgement) -> Vec<(&String, &MetricVerdict)> {
+    let mut shown: Vec<(&String, &MetricVerdict)> = judgement
+        .verdict
+        .metrics
+        .iter()
+        .filter(|(id, metric)| metric.policy != Attention::Info || id.ends_with("kelvin_score"))
+        .collect();
+    let badness = |metric: &MetricVerdict| match metric.verdict {
+        Word::Regression => 0,
+        Word::Unmeasured => 1,
+        Word::Inconclusive => 2,
+        Word::NoBaseline | Word::Pass => 3,
+    };
+    shown.sort_by_key(|(_, metric)| (metric.policy != Attention::Gate, badness(metric)));
+    shown
+}
+
+pub(super) fn metrics(publication: &Publication<'_>, judgement: &Judgement, most: usize) -> String {
+    let shown = shown(judgement);
+    if shown.is_empty() {
+        return figures(publication, most);
+    }
+    let mut page = String::from(
+        "| metric | base | head | change | n | verdict |\n| --- | ---: | ---: | ---: | ---: | --- |\n",
+    );
+    for (id, metric) in shown.iter().take(most) {
+        let measured = publication.report.metrics.get(*id);
+        let n = measured.map_or(0, |metric| metric.n);
+        let failed = measured.map_or(0, |metric| metric.n_failed);
+        let n = match failed {
+            0 => n.to_string(),
+            failed => format!("{n}, {failed} failed"),
+        };
+        let verdict = match (metric.verdict, metric.policy) {
+            (Word::Pass, Attention::Gate) => "✅ pass".to_owned(),
+            (word, Attention::Gate) => format!("❌ {}", word.as_str().replace('_', " ")),
+            (_, _) => "shown only".to_owned(),
+        };
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} | {} | {n} | {verdict} |",
+            safe::code(id, 80),
+            value(metric.base),
+            value(metric.head),
+            change(metric),
+        );
+    }
+    more(&mut page, shown.len(), most, "metrics");
+    page
+}
+
+/// The figures alone, where there is nothing to compare with.
+pub(super) fn figures(publication: &Publication<'_>, most: usize) -> String {
+    let gated: Vec<_> = publication
+        .report
+        .metrics
+        .iter()
+        .filter(|(id, metric)| metric.gated || id.ends_with("kelvin_score"))
+        .collect();
+    if gated.is_empty() {
+        return String::new();
+    }
+    let mut page = String::from("| metric | value | n |\n| --- | ---: | ---: |\n");
+    for (id, metric) in gated.iter().take(most) {
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} |",
+            safe::code(id, 80),
+            value(metric.value),
+            metric.n
+        );
+    }
+    more(&mut page, gated.len(), most, "metrics");
+    page
+}
+
+pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
+    if judgement.cases.is_empty() {
+        return String::new();
+    }
+    let worse = judgement
+        .cases
+        .iter()
+        .filter(|case| matches!(case.change, Change::Regression | Change::Loss))
+        .count();
+    let open = if worse > 0 && worse <= most {
+        " open"
+    } else {
+        ""
+    };
+    let mut page = format!(
+        "<details{open}><summary>{worse} got worse, {} changed in all (worst first)</summary>\n\n",
+        judgement.cases.len()
+    );
+    page.push_str("| case | metric | what | base | head | variants that changed (1.00 is as it should be) |\n| --- | --- | --- | ---: | ---: | --- |\n");
+    for case in judgement.cases.iter().take(most) {
+        let word = serde_json::to_value(case.change).unwrap_or_default();
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} | {} | {} | {} |",
+            safe::code(&case.case, 60),
+            safe::code(&case.metric, 60),
+            safe::markdown(word.as_str().unwrap_or("-"), 30),
+            value(case.base),
+            value(case.head),
+            flipped(&case.flipped)
+        );
+    }
+    more(&mut page, judgement.cases.len(), most, "changes");
+    page.push_str("\n</details>\n");
+    page
+}
+
+/// The first few variants that changed, and how many more there are.
+fn flipped(variants: &[String]) -> String {
+    const SHOWN: usize = 2;
+    let first: Vec<String> = variants
+        .iter()
+        .take(SHOWN)
+        .map(|text| safe::markdown(text, 80))
+        .collect();
+    match variants.len().saturating_sub(SHOWN) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+fn value(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
+}
+
+fn change(metric: &MetricVerdict) -> String {
+    match (metric.base, metric.head) {
+        (Some(base), Some(head)) => format!("{:+.4}", head - base),
+        _ => "-".to_owned(),
+    }
+}

@@ -1,0 +1,158 @@
+//! What is said below the tables.
+
+use std::fmt::Write as _;
+
+use super::more;
+use crate::baseline::compare::Change;
+use crate::gate::Judgement;
+use crate::gate::judgement::prose;
+use crate::gate::policy::Effect;
+use crate::publish::Publication;
+
+pub(super) fn reasons(judgement: &Judgement) -> String {
+    let mut page = String::new();
+    // The first one stands above, unless it does nothing.
+    let first = judgement.verdict.reasons.first();
+    let shown = usize::from(first.is_some_and(|reason| reason.effect.is_some()));
+    for reason in judgement.verdict.reasons.iter().skip(shown).take(20) {
+        let mark = match reason.effect {
+            Some(Effect::Fail) => "❌ ",
+            Some(Effect::Warn) => "⚠️ ",
+            None => "",
+        };
+        let _ = writeln!(page, "- {mark}{}", prose(&reason.text));
+    }
+    page
+}
+
+pub(super) fn differences(judgement: &Judgement) -> String {
+    let mut page = String::new();
+    for difference in judgement.differences.iter().take(20) {
+        let _ = writeln!(page, "- {}", prose(difference));
+    }
+    match page.is_empty() {
+        true => page,
+        false => format!("Since the base:\n\n{page}"),
+    }
+}
+
+pub(super) fn notices(publication: &Publication<'_>, most: usize) -> String {
+    let cases = publication
+        .report
+        .cases
+        .values()
+        .flat_map(|case| &case.notices);
+    let all: Vec<String> = publication
+        .warnings
+        .iter()
+        .map(|text| prose(text))
+        .chain(
+            publication
+                .report
+                .notices
+                .iter()
+                .chain(cases)
+                .map(|notice| prose(&notice.text)),
+        )
+        .collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut page = format!(
+        "<details><summary>{} notices: caps, skips, warnings</summary>\n\n",
+        all.len()
+    );
+    for notice in all.iter().take(most) {
+        let _ = writeln!(page, "- {notice}");
+    }
+    more(&mut page, all.len(), most, "notices");
+    page.push_str("\n</details>\n");
+    page
+}
+
+/// Why there is no comment, where the run may not write one.
+pub(super) fn unposted(publication: &Publication<'_>) -> String {
+    let context = publication.context;
+    if !context.read_only || context.pull_request.is_none() {
+        return String::new();
+    }
+    let who = match context.is_fork {
+        true => "a run of a fork",
+        false => "a run with this token",
+    };
+    format!(
+        "> GitHub does not let {who} comment. The verdict counts all the same; a workflow with \
+         `org/kelvin-action/post@v1` posts this page.\n"
+    )
+}
+
+pub(super) fn reproduce(publication: &Publication<'_>) -> String {
+    let Some(judgement) = publication.judgement else {
+        return String::new();
+    };
+    // Nobody but its user knows how a run that was made elsewhere comes about.
+    if publication.report.is_evaluation() {
+        return String::new();
+    }
+    let commit = judgement
+        .base
+        .as_ref()
+        .and_then(|base| base.commit.as_deref());
+    let hex =
+        |commit: &&str| commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let base = commit.filter(hex).map_or_else(String::new, |commit| {
+        format!(" --base {}", &commit[..commit.len().min(12)])
+    });
+    let plain = |name: &&String| {
+        name.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+            && !name.starts_with('-')
+    };
+    let only = judgement
+        .cases
+        .iter()
+        .find(|case| matches!(case.change, Change::Regression | Change::Loss))
+        .map(|case| &case.case)
+        .filter(plain)
+        .map_or_else(String::new, |case| format!(" --only {case}"));
+    format!(
+        "Reproduce: `kelvin gate{base}{only} --seed {}`\n",
+        publication.report.run.seed
+    )
+}
+
+pub(super) fn foot(publication: &Publication<'_>) -> String {
+    let cost = &publication.report.run.session.cost;
+    let mut parts = Vec::new();
+    if let Some(judgement) = publication.judgement {
+        parts.push(prose(&judgement.provenance()));
+    }
+    let mut calls = format!(
+        "{} invocations, {} answered by the cache",
+        cost.invocations, cost.cache_hits
+    );
+    if let Some(judgement) = publication
+        .judgement
+        .filter(|judgement| judgement.reruns > 0)
+    {
+        let _ = write!(
+            calls,
+            ", {} of them to look again at doubtful cases",
+            judgement.reruns
+        );
+    }
+    let of_the_base = publication
+        .judgement
+        .and_then(|judgement| judgement.base_invocations);
+    if let Some(base) = of_the_base {
+        let _ = write!(calls, "; the base took {base} invocations");
+    }
+    parts.push(calls);
+    if let Some(url) = publication.context.run_url() {
+        parts.push(format!(
+            "[run]({})",
+            url.replace([' ', '(', ')', '<', '>'], "")
+        ));
+    }
+    format!("<sub>{}</sub>\n", parts.join(" · "))
+}
