@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::probes::Probes;
-use super::{Request, questions, stage};
-use crate::cases::{self, Corpus};
-use crate::config::Config;
+use super::Request;
+use super::asked::{self, Asked};
 use crate::digest::Digest;
 use crate::notice::Notice;
 use crate::perturb::Relation;
@@ -44,20 +42,15 @@ pub(crate) struct Listed {
 ///
 /// A [`Misuse`](crate::exit::Misuse) where the configuration, the cases or the request are wrong.
 pub(crate) fn list(request: &Request) -> anyhow::Result<Listing> {
-    let config = Config::load(&request.overrides)?;
-    let mut probes = Probes::of(&config, request.probe)?;
-    let (corpus, mut notices) = match probes.evidence {
-        true => cases::load(&config)?,
-        false => (Corpus { cases: Vec::new() }, Vec::new()),
-    };
-    let mut questions = match &config.retrieval {
-        Some(retrieval) if probes.retrieval => {
-            Some(questions::load(&config, retrieval, request.shard)?)
-        }
-        _ => None,
-    };
-    let chosen = probes.choose(&corpus, questions.as_mut(), &request.only)?;
-    let places = stage::share(&corpus, &chosen, request.shard);
+    let Asked {
+        config,
+        probes,
+        corpus,
+        mut notices,
+        questions,
+        chosen,
+        places,
+    } = asked::read(request)?;
     let scorer = score::of(&config.scorer);
     let plans = evidence::plan(&Survey {
         config: &config,

@@ -1,5 +1,6 @@
 //! The spine: every stage once, in order.
 
+mod asked;
 pub(crate) mod ci;
 mod compute;
 pub(crate) mod doctor;

@@ -5,9 +5,9 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::probes::Probes;
+use super::asked::{self, Asked};
 use super::{Mode, Request, questions};
-use crate::cases::{self, Corpus, Shard};
+use crate::cases::Corpus;
 use crate::config::Config;
 use crate::digest::pipeline::{self, Code};
 use crate::digest::{Digest, Fields};
@@ -68,20 +68,15 @@ pub(super) fn with<T>(
     then: impl FnOnce(&mut Stage<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let clock = Clock::start();
-    let config = Config::load(&request.overrides)?;
-    let mut probes = Probes::of(&config, request.probe)?;
-    let (corpus, notices) = match probes.evidence {
-        true => cases::load(&config)?,
-        false => (Corpus { cases: Vec::new() }, Vec::new()),
-    };
-    let mut questions = match &config.retrieval {
-        Some(retrieval) if probes.retrieval => {
-            Some(questions::load(&config, retrieval, request.shard)?)
-        }
-        _ => None,
-    };
-    let chosen = probes.choose(&corpus, questions.as_mut(), &request.only)?;
-    let places = share(&corpus, &chosen, request.shard);
+    let Asked {
+        config,
+        probes,
+        corpus,
+        notices,
+        questions,
+        chosen,
+        places,
+    } = asked::read(request)?;
     let scorer = score::of(&config.scorer);
     let out = match &request.out {
         Some(out) => std::path::absolute(out)?,
@@ -316,15 +311,6 @@ pub(super) fn select(corpus: &Corpus, only: &[String]) -> Vec<usize> {
     places.sort_unstable();
     places.dedup();
     places
-}
-
-/// The cases among the chosen ones that fall into a shard.
-pub(super) fn share(corpus: &Corpus, chosen: &[usize], shard: Option<Shard>) -> Vec<usize> {
-    let takes = |place: &usize| {
-        let name = &corpus.cases[*place].name;
-        shard.is_none_or(|shard| shard.takes(name))
-    };
-    chosen.iter().copied().filter(takes).collect()
 }
 
 /// What lies beside the pipeline and is none of its code: a change there changes no answer. The

@@ -206,11 +206,13 @@ fn mark(effect: Option<Effect>) -> &'static str {
     }
 }
 
-fn value(value: Option<f64>) -> String {
+/// A value with four decimals.
+pub(crate) fn value(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
 }
 
-fn change(metric: &MetricVerdict) -> String {
+/// How far the head is from the base, with its sign.
+pub(crate) fn change(metric: &MetricVerdict) -> String {
     match (metric.base, metric.head) {
         (Some(base), Some(head)) => format!("{:+.4}", head - base),
         _ => "-".to_owned(),

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::more;
 use crate::baseline::compare::Change;
 use crate::gate::Judgement;
+use crate::gate::judgement::{change, value};
 use crate::gate::policy::Attention;
 use crate::gate::verdict::{MetricVerdict, Word};
 use crate::publish::Publication;
@@ -134,16 +135,5 @@ fn flipped(variants: &[String]) -> String {
     match variants.len().saturating_sub(SHOWN) {
         0 => first.join(", "),
         more => format!("{} and {more} more", first.join(", ")),
-    }
-}
-
-fn value(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
-}
-
-fn change(metric: &MetricVerdict) -> String {
-    match (metric.base, metric.head) {
-        (Some(base), Some(head)) => format!("{:+.4}", head - base),
-        _ => "-".to_owned(),
     }
 }
