@@ -1,31 +1,44 @@
 //! Work on many things at once, where the result of each depends on itself alone: the number of
 //! threads changes nothing in it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Below this many things a thread costs more than it saves.
-const FEW: usize = 64;
+/// So many things are taken at a time; with no more than that, a thread costs more than it saves.
+const BLOCK: usize = 64;
 
-/// Maps every thing, in order, on as many threads as there are cores.
+/// Maps every thing, in order, on as many threads as there are cores, this one among them.
 pub(crate) fn map<T: Sync, U: Send>(things: &[T], f: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    if threads == 1 || things.len() < FEW {
+    let blocks = things.len().div_ceil(BLOCK);
+    if threads == 1 || blocks < 2 {
         return things.iter().map(f).collect();
     }
-    let (share, f) = (things.len().div_ceil(threads), &f);
-    thread::scope(|scope| {
-        let workers: Vec<_> = things
-            .chunks(share)
-            .map(|chunk| scope.spawn(move || chunk.iter().map(f).collect::<Vec<U>>()))
-            .collect();
-        workers
-            .into_iter()
-            .flat_map(|worker| match worker.join() {
-                Ok(mapped) => mapped,
+    // Whoever is done with a block takes the next one: cores are seldom equally free.
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done: Vec<(usize, Vec<U>)> = Vec::new();
+        loop {
+            let block = next.fetch_add(1, Ordering::Relaxed);
+            let Some(taken) = things.chunks(BLOCK).nth(block) else {
+                return done;
+            };
+            done.push((block, taken.iter().map(&f).collect()));
+        }
+    };
+    let mut mapped = thread::scope(|scope| {
+        let workers: Vec<_> = (1..threads.min(blocks)).map(|_| scope.spawn(work)).collect();
+        let mut mapped = work();
+        for worker in workers {
+            match worker.join() {
+                Ok(done) => mapped.extend(done),
                 Err(panic) => std::panic::resume_unwind(panic),
-            })
-            .collect()
-    })
+            }
+        }
+        mapped
+    });
+    mapped.sort_unstable_by_key(|(block, _)| *block);
+    mapped.into_iter().flat_map(|(_, done)| done).collect()
 }
 
 #[cfg(test)]
@@ -34,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_order_is_kept_however_many_there_are() {
-        for count in [0, 1, FEW, 1000] {
+        for count in [0, 1, BLOCK, BLOCK + 1, 2 * BLOCK, 1000] {
             let things: Vec<usize> = (0..count).collect();
             let doubled: Vec<usize> = things.iter().map(|thing| thing * 2).collect();
             assert_eq!(map(&things, |thing| thing * 2), doubled);

@@ -24,10 +24,7 @@ pub(crate) fn corpus<T: AsRef<str>>(texts: &[(T, T)]) -> Corpus {
 
 /// The default settings, with a short bank of filler.
 pub(crate) fn config(governing: &[&str]) -> Config {
-    let section = |heading: &str, text: &str| Section {
-        heading: heading.to_owned(),
-        text: text.to_owned(),
-    };
+    let section = Section::new;
     Config {
         file: PathBuf::from("kelvin.yaml"),
         root: PathBuf::new(),

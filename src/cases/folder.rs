@@ -2,8 +2,8 @@
 //! silently left out.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::fs;
+use std::ffi::OsString;
+use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -178,20 +178,16 @@ impl Search<'_> {
     }
 
     fn walk(&mut self, folder: &Path, shown_as: &str, depth: usize) -> std::io::Result<()> {
-        let mut entries: Vec<PathBuf> = fs::read_dir(folder)?
-            .map(|entry| entry.map(|entry| entry.path()))
+        let mut entries: Vec<(OsString, FileType)> = fs::read_dir(folder)?
+            .map(|entry| entry.and_then(|entry| Ok((entry.file_name(), entry.file_type()?))))
             .collect::<Result<_, _>>()?;
-        entries.sort();
-        for path in entries {
-            let Some(file_name) = path.file_name() else {
-                continue;
-            };
+        entries.sort_by(|one, two| one.0.cmp(&two.0));
+        for (file_name, file_type) in entries {
+            let name = file_name.to_string_lossy();
             let shown_as = match shown_as {
-                "" => file_name.to_string_lossy().into_owned(),
-                folder if folder.ends_with('/') => {
-                    format!("{folder}{}", file_name.to_string_lossy())
-                }
-                folder => format!("{folder}/{}", file_name.to_string_lossy()),
+                "" => name.into_owned(),
+                folder if folder.ends_with('/') => format!("{folder}{name}"),
+                folder => format!("{folder}/{name}"),
             };
             if self.glob.is_none() && depth > 0 {
                 if self.budget == 0 {
@@ -199,22 +195,29 @@ impl Search<'_> {
                 }
                 self.budget -= 1;
             }
-            self.take(&path, file_name, shown_as, depth);
+            self.take(&folder.join(&file_name), file_type, shown_as, depth);
         }
         Ok(())
     }
 
-    fn take(&mut self, path: &Path, file_name: &OsStr, shown_as: String, depth: usize) {
+    fn take(&mut self, path: &Path, listed: FileType, shown_as: String, depth: usize) {
+        let file_name = path.file_name().unwrap_or_default();
         let name = file_name.to_string_lossy();
         let extension = Extension::of(&name);
-        let is_link = fs::symlink_metadata(path).is_ok_and(|data| data.file_type().is_symlink());
-        let Ok(data) = fs::metadata(path) else {
-            if extension != Extension::Other {
-                self.ignore(Ignored::Dangling, shown_as);
-            }
-            return;
+        let is_link = listed.is_symlink();
+        // The listing tells what a file is; only a link has to be followed.
+        let file_type = if is_link {
+            let Ok(data) = fs::metadata(path) else {
+                if extension != Extension::Other {
+                    self.ignore(Ignored::Dangling, shown_as);
+                }
+                return;
+            };
+            data.file_type()
+        } else {
+            listed
         };
-        if data.is_dir() {
+        if file_type.is_dir() {
             if extension == Extension::Md {
                 self.ignore(Ignored::NotAFile, shown_as);
             } else if !name.starts_with('.') && !is_link && !self.is_output(path) {
@@ -239,7 +242,7 @@ impl Search<'_> {
             _ if !matched => {}
             _ if name.starts_with('.') => self.ignore(Ignored::Hidden, shown_as),
             _ if nested => self.ignore(Ignored::Nested, shown_as),
-            _ if !data.is_file() => self.ignore(Ignored::NotAFile, shown_as),
+            _ if !file_type.is_file() => self.ignore(Ignored::NotAFile, shown_as),
             _ => match file_name.to_str().map(stem) {
                 None => self.refuse(&shown_as, "is not UTF-8"),
                 Some(name) => match wrong_with(name) {

@@ -18,7 +18,6 @@ mod shard;
 pub(crate) mod trec;
 mod types;
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -51,6 +50,8 @@ pub(crate) struct Case {
     pub(crate) units: Vec<Unit>,
     /// How lines end, for text that comes in from elsewhere.
     pub(crate) newline: &'static str,
+    /// Whether they all end in `\n`.
+    pub(crate) is_unix: bool,
     /// The digest of the text.
     pub(crate) digest: Digest,
 }
@@ -86,6 +87,7 @@ impl Case {
         text: impl Into<String>,
     ) -> Result<Self, Vec<Misuse>> {
         let text = text.into();
+        let is_unix = !text.as_bytes().contains(&b'\r');
         let cuts = markdown::cut(&text);
         if !cuts.problems.is_empty() {
             let misuse = |problem: markdown::Problem| {
@@ -112,20 +114,28 @@ impl Case {
             .zip(ends)
             .map(|(cut, end)| {
                 let body = text[cut.start..end].trim_end_matches(markdown::BLANK);
+                let content = match is_unix {
+                    true => Digest::of(body.as_bytes()),
+                    false => Digest::of(with_newline(body, "\n").as_bytes()),
+                };
                 Unit {
                     unit_type: cut.unit_type.into(),
                     body: cut.start..cut.start + body.len(),
                     heading_end: cut.heading_end.min(cut.start + body.len()),
                     end,
                     line: cut.line,
-                    content: Digest::of(with_newline(body, "\n").as_bytes()),
+                    content,
                 }
             })
             .collect();
         Ok(Self {
             name: name.into(),
             file: file.to_owned(),
-            newline: markdown::newline(&text),
+            newline: match is_unix {
+                true => "\n",
+                false => markdown::newline(&text),
+            },
+            is_unix,
             digest: Digest::of(text.as_bytes()),
             units,
             text,
@@ -169,7 +179,7 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<(Corpus, Vec<Notice>)> {
     let mut notices = found.notices;
     let mut problems = found.problems;
     let mut cases = Vec::with_capacity(found.files.len());
-    let mut types: BTreeSet<Arc<str>> = BTreeSet::new();
+    let mut types = types::Types::default();
     let parse = |entry: &folder::Entry| {
         folder::read(entry)
             .map_err(|misuse| vec![misuse])
@@ -178,9 +188,7 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<(Corpus, Vec<Notice>)> {
     for parsed in threads::map(&found.files, parse) {
         match parsed {
             Ok(mut case) => {
-                for unit in &mut case.units {
-                    unit.unit_type = shared(&mut types, &unit.unit_type);
-                }
+                types.take(cases.len(), &mut case);
                 cases.push(case);
             }
             Err(misuses) => problems.extend(misuses),
@@ -189,7 +197,6 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<(Corpus, Vec<Notice>)> {
     if !problems.is_empty() {
         return Err(one(problems).into());
     }
-    cases.sort_by(|one, two| one.name.cmp(&two.name));
     for case in cases.iter().filter(|case| case.units.is_empty()) {
         let text = format!(
             "{}: there is nothing to perturb: no level-2 heading (`## Gate Rule`) starts a unit",
@@ -197,10 +204,9 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<(Corpus, Vec<Notice>)> {
         );
         notices.push(Notice::new(Code::NoUnits, text).case(&*case.name));
     }
-    let corpus = Corpus { cases };
-    types::all_occur(&config.governing_types, &corpus)?;
-    notices.extend(types::look_alikes(&corpus));
-    Ok((corpus, notices))
+    types::all_occur(&config.governing_types, &types)?;
+    notices.extend(types::look_alikes(&types, &cases));
+    Ok((Corpus { cases }, notices))
 }
 
 /// Text of a user as it may stand in a message: control characters, and those that turn the
@@ -216,15 +222,6 @@ fn shown(text: &str) -> String {
         }
     }
     shown
-}
-
-/// One allocation for all units of a type.
-fn shared(types: &mut BTreeSet<Arc<str>>, unit_type: &Arc<str>) -> Arc<str> {
-    if let Some(known) = types.get(unit_type) {
-        return Arc::clone(known);
-    }
-    types.insert(Arc::clone(unit_type));
-    Arc::clone(unit_type)
 }
 
 /// All problems at once: nobody wants to mend a corpus one run at a time.

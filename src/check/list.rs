@@ -1,6 +1,7 @@
 //! What a check would run: every variant by name, nothing written, nothing started.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -8,7 +9,7 @@ use super::Request;
 use super::asked::{self, Asked};
 use crate::digest::Digest;
 use crate::notice::Notice;
-use crate::perturb::Relation;
+use crate::perturb::{Relation, Variant};
 use crate::probe::evidence::{self, Survey};
 use crate::score;
 
@@ -27,9 +28,12 @@ pub(crate) struct Listing {
 #[derive(Debug, Serialize)]
 pub(crate) struct Listed {
     /// The case it is made of.
-    pub(crate) case: String,
+    pub(crate) case: Arc<str>,
     /// Its name within the case.
-    pub(crate) variant: String,
+    pub(crate) variant: Arc<str>,
+    /// What it is counted as.
+    #[serde(skip)]
+    kind: &'static str,
     /// What the decision ought to do.
     pub(crate) relation: Relation,
     /// The digest of its input.
@@ -52,12 +56,24 @@ pub(crate) fn list(request: &Request) -> anyhow::Result<Listing> {
         places,
     } = asked::read(request)?;
     let scorer = score::of(&config.scorer);
-    let plans = evidence::plan(&Survey {
+    let survey = Survey {
         config: &config,
         corpus: &corpus,
         places: &places,
         begins: chosen.first() == places.first(),
         scorer: &*scorer,
+    };
+    let plans = evidence::plan_each(&survey, |place, plan| {
+        let case = &corpus.cases[place].name;
+        let listed = |variant: Variant| Listed {
+            case: Arc::clone(case),
+            variant: variant.id,
+            kind: variant.kind,
+            relation: variant.figure.relation(),
+            input: variant.input,
+        };
+        let variants: Vec<Listed> = plan.variants.into_iter().map(listed).collect();
+        (variants, plan.notices)
     });
     let repeats = config.repeats.get();
     // The replays of the noise floor include the first invocation of the baseline.
@@ -73,17 +89,12 @@ pub(crate) fn list(request: &Request) -> anyhow::Result<Listing> {
         invocations.insert("query", questions.places.len() * repeats);
     }
     let mut variants = Vec::new();
-    for (place, plan) in plans {
-        notices.extend(plan.notices);
-        for variant in plan.variants {
+    for (listed, told) in plans {
+        notices.extend(told);
+        for variant in &listed {
             *invocations.entry(variant.kind).or_default() += repeats;
-            variants.push(Listed {
-                case: corpus.cases[place].name.to_string(),
-                variant: variant.id.to_string(),
-                relation: variant.figure.relation(),
-                input: variant.input,
-            });
         }
+        variants.extend(listed);
     }
     notices.sort();
     Ok(Listing {

@@ -89,6 +89,7 @@ impl JsonSchema for Digest {
 ///
 /// Every label and value carries its length, so no two different sequences of fields share their
 /// bytes. The domain names the purpose and its version: change it when the meaning changes.
+#[derive(Clone)]
 pub(crate) struct Fields(Sha256);
 
 impl Fields {

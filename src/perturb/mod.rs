@@ -143,16 +143,36 @@ pub(crate) trait Perturbation: Sync {
 /// The case at hand, and what a kind may look at while it proposes.
 pub(crate) struct Subject<'a> {
     /// Every case of the run.
-    pub(crate) corpus: &'a Corpus,
+    corpus: &'a Corpus,
     /// The place of the case in the corpus.
-    pub(crate) at: usize,
+    at: usize,
     /// The checked configuration.
-    pub(crate) config: &'a Config,
+    config: &'a Config,
     /// The units of the corpus, arranged for drawing.
-    pub(crate) peers: &'a Peers,
+    peers: &'a Peers,
+    /// The beginning of every key of the case.
+    key: Fields,
 }
 
 impl<'a> Subject<'a> {
+    /// The case at a place of a corpus.
+    pub(crate) fn new(
+        corpus: &'a Corpus,
+        at: usize,
+        config: &'a Config,
+        peers: &'a Peers,
+    ) -> Self {
+        Self {
+            corpus,
+            at,
+            config,
+            peers,
+            key: Fields::of("kelvin/variant/v1")
+                .field("seed", config.seed.to_be_bytes())
+                .field("case", &*corpus.cases[at].name),
+        }
+    }
+
     /// The case at hand.
     pub(crate) fn case(&self) -> &'a Case {
         &self.corpus.cases[self.at]
@@ -173,9 +193,8 @@ impl<'a> Subject<'a> {
 
     /// The key of one variant's choices.
     pub(crate) fn key(&self, kind: &str, number: usize) -> Digest {
-        Fields::of("kelvin/variant/v1")
-            .field("seed", self.config.seed.to_be_bytes())
-            .field("case", &*self.case().name)
+        self.key
+            .clone()
             .field("kind", kind)
             .field("number", (number as u64).to_be_bytes())
             .digest()
@@ -248,8 +267,8 @@ pub(crate) struct Variant {
     pub(crate) unit_type: Option<Arc<str>>,
     /// What follows the preamble.
     pub(crate) pieces: Vec<Piece>,
-    /// What was done; shared with the record.
-    pub(crate) notes: Arc<Notes>,
+    /// Anything the pieces don't tell.
+    pub(crate) detail: Vec<(&'static str, String)>,
     /// The digest of its text.
     pub(crate) input: Digest,
 }
@@ -282,10 +301,10 @@ pub(crate) struct Added {
     /// Its place among the units of the variant.
     pub(crate) at: usize,
     /// Its type.
-    pub(crate) unit_type: String,
+    pub(crate) unit_type: Arc<str>,
     /// The case it is from; none for filler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) from: Option<String>,
+    pub(crate) from: Option<Arc<str>>,
 }
 
 /// The variants of one case, with a notice for every cap, skip and vacuous one.
@@ -301,6 +320,11 @@ impl Variant {
     /// The text of the variant of the case at this place of the corpus.
     pub(crate) fn render(&self, corpus: &Corpus, at: usize, config: &Config) -> String {
         render::render(corpus, at, config, &self.pieces)
+    }
+
+    /// What was done to the case at this place of the corpus.
+    pub(crate) fn notes(&self, corpus: &Corpus, at: usize, config: &Config) -> Notes {
+        Notes::of(corpus, at, config, &self.pieces, &self.detail)
     }
 }
 

@@ -1,15 +1,23 @@
 //! What a variant did, read off its pieces.
 
-use super::{Added, Draft, Notes, Piece};
+use std::sync::Arc;
+
+use super::{Added, Notes, Piece};
 use crate::cases::{self, Corpus};
 use crate::config::Config;
 
 impl Notes {
-    /// Compares the pieces of a draft with the units of its case.
-    pub(super) fn of(corpus: &Corpus, at: usize, config: &Config, draft: &Draft) -> Self {
+    /// Compares the pieces of a variant with the units of its case.
+    pub(super) fn of(
+        corpus: &Corpus,
+        at: usize,
+        config: &Config,
+        pieces: &[Piece],
+        detail: &[(&'static str, String)],
+    ) -> Self {
         let mut notes = Self::default();
-        let mut order = Vec::with_capacity(draft.pieces.len());
-        for (place, piece) in draft.pieces.iter().enumerate() {
+        let mut order = Vec::with_capacity(pieces.len());
+        for (place, piece) in pieces.iter().enumerate() {
             let (unit_type, from) = match piece {
                 Piece::Own(unit) => {
                     order.push(*unit);
@@ -22,12 +30,12 @@ impl Notes {
                 }
                 Piece::Peer { case, unit } => {
                     let from = &corpus.cases[*case];
-                    let unit_type = from.units[*unit].unit_type.to_string();
-                    (unit_type, Some(from.name.to_string()))
+                    let unit_type = Arc::clone(&from.units[*unit].unit_type);
+                    (unit_type, Some(Arc::clone(&from.name)))
                 }
                 Piece::Filler(section) => {
                     let heading = &config.perturbations.words.filler[*section].heading;
-                    (cases::type_of(&format!("## {heading}")), None)
+                    (cases::type_of(&format!("## {heading}")).into(), None)
                 }
             };
             notes.added.push(Added {
@@ -48,7 +56,7 @@ impl Notes {
         if !order.is_sorted() {
             notes.order = order;
         }
-        for (name, value) in &draft.detail {
+        for (name, value) in detail {
             notes.detail.insert((*name).to_owned(), value.clone());
         }
         notes

@@ -1,11 +1,9 @@
 //! `pad_content`: units of other cases come in; evidence about something else.
 
-use std::collections::BTreeSet;
-
 use super::pads::{ATTEMPTS, FEWEST, MOST, scatter};
-use super::peers::Place;
 use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
 use crate::digest::Digest;
+use crate::draw::Draw;
 use crate::notice::{Code, Notice};
 
 /// Adds units of other cases.
@@ -36,7 +34,9 @@ impl Perturbation for PadContent {
         if wanted == 0 {
             return proposal;
         }
-        let own: BTreeSet<Digest> = case.units.iter().map(|unit| unit.content).collect();
+        let mut own: Vec<Digest> = case.units.iter().map(|unit| unit.content).collect();
+        own.sort_unstable();
+        own.dedup();
         let pool = ring.len() - own.iter().filter(|content| ring.contains(content)).count();
         if pool < FEWEST {
             let reason = if subject.corpus.cases.len() < 2 {
@@ -60,10 +60,11 @@ impl Perturbation for PadContent {
                 .push(Notice::new(Code::Cap, text).counts(MOST, pool));
         }
         for number in 1..=wanted {
-            let mut draw = subject.draw(self.name(), number);
+            let key = subject.key(self.name(), number);
+            let mut draw = Draw::of(key);
             let mut choose = |attempt| {
                 let count = draw.between(FEWEST, MOST).min(pool);
-                let added = chosen(subject, &own, number, attempt, count);
+                let added = chosen(subject, &own, key, attempt, count);
                 scatter(case.units.len(), added, &mut draw)
             };
             let mut pieces = choose(0);
@@ -86,24 +87,20 @@ impl Perturbation for PadContent {
 /// Draws units that differ in content from each other and from those of the case.
 fn chosen(
     subject: &Subject<'_>,
-    own: &BTreeSet<Digest>,
-    number: usize,
+    own: &[Digest],
+    key: Digest,
     attempt: usize,
     count: usize,
 ) -> Vec<Piece> {
-    let key = subject.key(PadContent.name(), number);
-    let mut taken = BTreeSet::new();
+    let ring = &subject.peers.padding;
+    let mut taken: Vec<Digest> = Vec::with_capacity(count);
     let mut added = Vec::with_capacity(count);
     for nth in 0..count {
-        let content = |place: &Place| subject.corpus.cases[place.case].units[place.unit].content;
-        let drawn = subject
-            .peers
-            .padding
-            .draw(key, attempt * MOST + nth, |place| {
-                !own.contains(&content(place)) && !taken.contains(&content(place))
-            });
-        if let Some(place) = drawn {
-            taken.insert(content(place));
+        let drawn = ring.draw(key, attempt * MOST + nth, |content| {
+            own.binary_search(content).is_err() && !taken.contains(content)
+        });
+        if let Some((content, place)) = drawn {
+            taken.push(*content);
             added.push(place.piece());
         }
     }

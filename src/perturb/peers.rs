@@ -10,6 +10,7 @@ use super::ring::Ring;
 use crate::cases::{Case, Corpus, Unit};
 use crate::config::Config;
 use crate::digest::Digest;
+use crate::threads;
 
 /// A unit of a case, by place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +34,7 @@ impl Place {
 /// What a governing unit may be replaced by.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
-    /// What it says: see [`sense`].
+    /// What it says below its heading, whatever its white space.
     pub(super) sense: Digest,
     /// The first place where it stands, in the order of the case names.
     pub(super) place: Place,
@@ -50,6 +51,8 @@ pub(crate) struct Peers {
     pub(super) rules: BTreeMap<Arc<str>, Ring<Rule>>,
     /// The places of the filler sections that can be used.
     pub(super) filler: Vec<usize>,
+    /// What the governing units of each case say, by their places in it.
+    senses: Vec<Vec<(usize, Digest)>>,
     derived: Mutex<BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>>,
 }
 
@@ -57,40 +60,33 @@ impl Peers {
     /// Arranges a corpus. O(n log n) in the number of units.
     pub(crate) fn of(corpus: &Corpus, config: &Config) -> Self {
         let governing: BTreeSet<&str> = config.governing_types.iter().map(String::as_str).collect();
-        let mut known: BTreeSet<Digest> = BTreeSet::new();
-        let mut types: BTreeMap<Arc<str>, Vec<Place>> = BTreeMap::new();
-        for (case, document) in corpus.cases.iter().enumerate() {
+        let governs = |unit: &Unit| governing.contains(&*unit.unit_type);
+        let senses = threads::map(&corpus.cases, |case| {
+            let units = case.units.iter().enumerate();
+            units
+                .filter(|(_, unit)| governs(unit))
+                .map(|(at, unit)| (at, sense(case, unit)))
+                .collect::<Vec<_>>()
+        });
+        let mut pads: Vec<(Digest, Place)> = Vec::new();
+        let mut rules: BTreeMap<Arc<str>, Vec<(Digest, Rule)>> = BTreeMap::new();
+        for (case, (document, senses)) in corpus.cases.iter().zip(&senses).enumerate() {
             for (unit, cut) in document.units.iter().enumerate() {
-                if known.insert(cut.content) {
-                    let places = types.entry(Arc::clone(&cut.unit_type)).or_default();
-                    places.push(Place { case, unit });
+                if config.perturbations.pad_include_governing || !governs(cut) {
+                    pads.push((cut.content, Place { case, unit }));
                 }
             }
+            for &(unit, sense) in senses {
+                let unit_type = Arc::clone(&document.units[unit].unit_type);
+                let place = Place { case, unit };
+                let rules = rules.entry(unit_type).or_default();
+                rules.push((sense, Rule { sense, place }));
+            }
         }
-        let at = |place: &Place| {
-            let case = &corpus.cases[place.case];
-            (case, &case.units[place.unit])
-        };
-        let pads = types
-            .iter()
-            .filter(|(unit_type, _)| {
-                config.perturbations.pad_include_governing || !governing.contains(&***unit_type)
-            })
-            .flat_map(|(_, places)| places)
-            .map(|place| (at(place).1.content, *place));
         let padding = Ring::of("pad_content", config.seed, pads);
-        let rules = types
-            .iter()
-            .filter(|(unit_type, _)| governing.contains(&***unit_type))
-            .map(|(unit_type, places)| {
-                let rules = places.iter().map(|place| {
-                    let (case, unit) = at(place);
-                    let sense = sense(case, unit);
-                    let place = *place;
-                    (sense, Rule { sense, place })
-                });
-                (Arc::clone(unit_type), Ring::of("swap", config.seed, rules))
-            })
+        let rules = rules
+            .into_iter()
+            .map(|(unit_type, rules)| (unit_type, Ring::of("swap", config.seed, rules)))
             .collect();
         let filler = config.perturbations.words.filler.iter().enumerate();
         let filler = filler
@@ -103,8 +99,18 @@ impl Peers {
             padding,
             rules,
             filler,
+            senses,
             derived: Mutex::default(),
         }
+    }
+
+    /// What some governing units of a case say, whatever their white space.
+    pub(super) fn senses(&self, case: usize, units: &[usize]) -> BTreeSet<Digest> {
+        let known = self.senses[case].iter();
+        known
+            .filter(|(unit, _)| units.binary_search(unit).is_ok())
+            .map(|(_, sense)| *sense)
+            .collect()
     }
 
     /// What a kind derives from the whole corpus, e.g. a ring of its own: made by the first case
@@ -124,7 +130,7 @@ impl Peers {
 
 /// What a unit says below its heading, whatever its white space: replacing a unit by one that says
 /// the same would test nothing.
-pub(super) fn sense(case: &Case, unit: &Unit) -> Digest {
+fn sense(case: &Case, unit: &Unit) -> Digest {
     let text = &case.text[unit.heading_end..unit.body.end];
     let mut words = String::with_capacity(text.len());
     for word in text.split_whitespace() {

@@ -1,9 +1,8 @@
 //! From proposals to variants: names, digests, notes; what would be run for nothing is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use super::{ALL, Notes, Perturbation, Plan, Subject, Variant, is_enabled, render};
+use super::{ALL, Perturbation, Plan, Subject, Variant, is_enabled, render};
 use crate::digest::Digest;
 use crate::file;
 use crate::notice::{Code, Notice};
@@ -42,8 +41,9 @@ fn plan_kind(
             None => kind.name().to_owned(),
         };
         // Numbered before anything is left out: a variant keeps its name when another goes.
-        let number = numbers.entry(stem.clone()).or_insert(0);
-        *number += 1;
+        let number = 1 + numbers.get(&stem).unwrap_or(&0);
+        let id = format!("{stem}-{number:02}").into();
+        numbers.insert(stem, number);
         let text = render::render(subject.corpus, subject.at, subject.config, &draft.pieces);
         let input = Digest::of(text.as_bytes());
         if !inputs.insert(input) {
@@ -51,17 +51,12 @@ fn plan_kind(
         }
         kept += 1;
         plan.variants.push(Variant {
-            id: format!("{stem}-{number:02}").into(),
+            id,
             kind: kind.name(),
             figure: kind.figure(),
-            notes: Arc::new(Notes::of(
-                subject.corpus,
-                subject.at,
-                subject.config,
-                &draft,
-            )),
             unit_type: draft.unit_type,
             pieces: draft.pieces,
+            detail: draft.detail,
             input,
         });
     }

@@ -1,8 +1,6 @@
 //! Pieces to text. Own units that stayed together keep every byte between them; everything else is
 //! joined so that no unit can take in the heading of the next.
 
-use std::borrow::Cow;
-
 use super::Piece;
 use crate::cases::{self, Case, Corpus};
 use crate::config::Config;
@@ -16,7 +14,7 @@ pub(super) fn render(corpus: &Corpus, at: usize, config: &Config, pieces: &[Piec
     let mut before: Option<&Piece> = None;
     for piece in pieces {
         if let Some(before) = before {
-            text.push_str(&between(case, before, piece));
+            push_gap(&mut text, case, before, piece);
         }
         push(&mut text, corpus, case, config, piece);
         before = Some(piece);
@@ -34,18 +32,11 @@ pub(super) fn render(corpus: &Corpus, at: usize, config: &Config, pieces: &[Piec
 /// The type of the unit that a filler section makes; none where it would make another number of
 /// units than one, or would not end.
 pub(super) fn type_of_section(section: &Section) -> Option<String> {
-    let text = section_text(section);
-    let case = Case::parse("", "", text).ok()?;
+    let case = Case::parse("", "", &*section.markdown).ok()?;
     let [unit] = case.units.as_slice() else {
         return None;
     };
     (unit.body.start == 0).then(|| unit.unit_type.to_string())
-}
-
-fn section_text(section: &Section) -> String {
-    format!("## {}\n\n{}", section.heading.trim(), section.text.trim())
-        .trim_end()
-        .to_owned()
 }
 
 /// Adds the text of a piece.
@@ -56,32 +47,41 @@ fn push(text: &mut String, corpus: &Corpus, case: &Case, config: &Config, piece:
         Piece::Peer { case: from, unit } => {
             let from = &corpus.cases[*from];
             let body = from.body(&from.units[*unit]);
-            text.push_str(&cases::with_newline(body, case.newline));
+            if from.is_unix && case.newline == "\n" {
+                text.push_str(body);
+            } else {
+                text.push_str(&cases::with_newline(body, case.newline));
+            }
         }
         Piece::Filler(section) => {
-            let section = section_text(&config.perturbations.words.filler[*section]);
-            text.push_str(&cases::with_newline(&section, case.newline));
+            let section = &config.perturbations.words.filler[*section];
+            text.push_str(&cases::with_newline(&section.markdown, case.newline));
         }
     }
 }
 
-/// What stands between two pieces. A blank line closes whatever a unit can leave open, an HTML
+/// Adds what stands between two pieces. A blank line closes whatever a unit can leave open, an HTML
 /// block for instance; a unit that nothing closes is not accepted as a case.
-fn between<'a>(case: &'a Case, left: &Piece, right: &Piece) -> Cow<'a, str> {
+fn push_gap(text: &mut String, case: &Case, left: &Piece, right: &Piece) {
     if let Some(at) = left.own() {
         let tail = case.tail(&case.units[at]);
         if right.own() == Some(at + 1) {
-            return Cow::Borrowed(tail);
+            return text.push_str(tail);
         }
         if let Some(gap) = blank_line(tail) {
-            return Cow::Borrowed(gap);
+            return text.push_str(gap);
         }
     }
-    Cow::Owned(case.newline.repeat(2))
+    text.push_str(case.newline);
+    text.push_str(case.newline);
 }
 
 /// White space with a blank line in it, without what the next heading was indented by.
 fn blank_line(tail: &str) -> Option<&str> {
+    // So it is nearly everywhere.
+    if tail == "\n\n" {
+        return Some(tail);
+    }
     let lf = tail.matches('\n').count();
     let lone_cr = tail.matches('\r').count() - tail.matches("\r\n").count();
     let end = tail.rfind(['\n', '\r'])?;
@@ -136,10 +136,7 @@ mod tests {
 
     #[test]
     fn only_a_section_of_one_unit_is_filler() {
-        let of = |heading: &str, text: &str| {
-            let (heading, text) = (heading.to_owned(), text.to_owned());
-            type_of_section(&Section { heading, text })
-        };
+        let of = |heading: &str, text: &str| type_of_section(&Section::new(heading, text));
         assert_eq!(of("Office Hours", "Open."), Some("office_hours".to_owned()));
         assert_eq!(of("Empty", ""), Some("empty".to_owned()));
         assert_eq!(of("", "Open."), None);

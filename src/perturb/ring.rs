@@ -9,8 +9,44 @@ use crate::threads;
 pub(super) struct Ring<T> {
     /// Sorted by identity.
     things: Vec<(Digest, T)>,
+    /// Where among the things the identities begin.
+    identities: Starts,
     /// Where on the ring, and which thing; sorted.
     points: Vec<(u64, u32)>,
+    /// Where among the points they begin.
+    starts: Starts,
+}
+
+/// Finds places in a sorted list of keys that are spread evenly, as digests are: the first bits of
+/// a key tell where to look, so that it takes the same few steps in a list of any length.
+#[derive(Debug)]
+struct Starts {
+    /// How far a key is shifted to give its bucket.
+    shift: u32,
+    /// Where the keys of each bucket begin; one more than there are buckets.
+    starts: Vec<u32>,
+}
+
+impl Starts {
+    /// Over sorted keys, about one a bucket.
+    fn of(keys: impl ExactSizeIterator<Item = u64>) -> Self {
+        let bits = usize::BITS - keys.len().leading_zeros();
+        let shift = u64::BITS - bits.max(1);
+        let mut starts = vec![0_u32; (1 << bits.max(1)) + 1];
+        for key in keys {
+            starts[(key >> shift) as usize + 1] += 1;
+        }
+        for bucket in 1..starts.len() {
+            starts[bucket] += starts[bucket - 1];
+        }
+        Self { shift, starts }
+    }
+
+    /// Where the keys stand that begin with the same bits.
+    fn near(&self, key: u64) -> std::ops::Range<usize> {
+        let bucket = (key >> self.shift) as usize;
+        self.starts[bucket] as usize..self.starts[bucket + 1] as usize
+    }
 }
 
 /// Digests per thing, of four points each: more points even out how often each thing is drawn.
@@ -23,16 +59,19 @@ impl<T> Ring<T> {
         purpose: &str,
         seed: u64,
         things: impl IntoIterator<Item = (Digest, T)>,
-    ) -> Self {
+    ) -> Self
+    where
+        T: Sync,
+    {
         let mut things: Vec<(Digest, T)> = things.into_iter().collect();
         things.sort_by_key(|(identity, _)| *identity);
         things.dedup_by_key(|(identity, _)| *identity);
-        let identities: Vec<Digest> = things.iter().map(|(identity, _)| *identity).collect();
-        let digests = threads::map(&identities, |identity| {
+        let ring = Fields::of("kelvin/ring/v1")
+            .field("purpose", purpose)
+            .field("seed", seed.to_be_bytes());
+        let digests = threads::map(&things, |(identity, _)| {
             std::array::from_fn::<_, ROUNDS, _>(|round| {
-                Fields::of("kelvin/ring/v1")
-                    .field("purpose", purpose)
-                    .field("seed", seed.to_be_bytes())
+                ring.clone()
                     .field("thing", identity.bytes())
                     .field("round", [round as u8])
                     .digest()
@@ -51,7 +90,12 @@ impl<T> Ring<T> {
             }));
         }
         points.sort_unstable();
-        Self { things, points }
+        Self {
+            identities: Starts::of(things.iter().map(|(identity, _)| identity.point())),
+            starts: Starts::of(points.iter().map(|(point, _)| *point)),
+            things,
+            points,
+        }
     }
 
     /// How many distinct things there are.
@@ -61,9 +105,8 @@ impl<T> Ring<T> {
 
     /// Whether a thing is there, by its identity.
     pub(super) fn contains(&self, identity: &Digest) -> bool {
-        self.things
-            .binary_search_by_key(identity, |(known, _)| *known)
-            .is_ok()
+        let near = self.identities.near(identity.point());
+        self.things[near].iter().any(|(known, _)| known == identity)
     }
 
     /// Every thing, in the order of the identities.
@@ -71,27 +114,29 @@ impl<T> Ring<T> {
         self.things.iter().map(|(_, thing)| thing)
     }
 
-    /// The `nth` draw of a variant with this key: the first allowed thing from the drawn point on.
+    /// The `nth` draw of a variant with this key: the first allowed thing from the drawn point on,
+    /// with its identity, which is what it is allowed by.
     /// None where nothing is allowed, found out by going all the way round: the caller counts first
     /// what is left, so that it refuses only what a single case holds or has drawn.
     pub(super) fn draw(
         &self,
         key: Digest,
         nth: usize,
-        mut allowed: impl FnMut(&T) -> bool,
-    ) -> Option<&T> {
+        mut allowed: impl FnMut(&Digest) -> bool,
+    ) -> Option<&(Digest, T)> {
         let point = Fields::of("kelvin/draw/v1")
             .field("key", key.bytes())
             .field("nth", (nth as u64).to_be_bytes())
             .digest()
             .point();
-        let start = self.points.partition_point(|(at, _)| *at < point);
+        let near = self.starts.near(point);
+        let start = near.start + self.points[near].partition_point(|(at, _)| *at < point);
         let (before, after) = self.points.split_at(start);
         after.iter().chain(before).find_map(|(_, at)| {
             #[cfg(test)]
             steps::count();
-            let (_, thing) = self.things.get(*at as usize)?;
-            allowed(thing).then_some(thing)
+            let thing = self.things.get(*at as usize)?;
+            allowed(&thing.0).then_some(thing)
         })
     }
 }
@@ -127,6 +172,11 @@ mod tests {
         )
     }
 
+    /// Where everything is allowed.
+    fn drawn(ring: &Ring<u32>, number: u32, nth: usize) -> Option<u32> {
+        ring.draw(key(number), nth, |_| true).map(|(_, thing)| *thing)
+    }
+
     fn key(number: u32) -> Digest {
         Digest::of(format!("key {number}").as_bytes())
     }
@@ -136,10 +186,9 @@ mod tests {
         let (small, large) = (ring(0..200), ring(0..201));
         let mut moved = 0;
         for number in 0..5_000 {
-            let was = small.draw(key(number), 0, |_| true);
-            let is = large.draw(key(number), 0, |_| true);
+            let (was, is) = (drawn(&small, number, 0), drawn(&large, number, 0));
             if was != is {
-                assert_eq!(is, Some(&200));
+                assert_eq!(is, Some(200));
                 moved += 1;
             }
         }
@@ -150,30 +199,42 @@ mod tests {
     #[test]
     fn every_thing_is_drawn_and_none_much_too_often() {
         let ring = ring(0..20);
-        let mut drawn = [0_u32; 20];
+        let mut times = [0_u32; 20];
         for number in 0..20_000 {
-            let thing = ring
-                .draw(key(number), 1, |_| true)
-                .expect("the ring is not empty");
-            drawn[*thing as usize] += 1;
+            let thing = drawn(&ring, number, 1).expect("the ring is not empty");
+            times[thing as usize] += 1;
         }
         assert!(
-            drawn.iter().all(|count| (150..4_000).contains(count)),
-            "{drawn:?}"
+            times.iter().all(|count| (150..4_000).contains(count)),
+            "{times:?}"
         );
     }
 
     #[test]
     fn what_is_not_allowed_is_passed_over() {
+        let three = Digest::of(&3_u32.to_be_bytes());
         let ring = ring(0..5);
         for number in 0..200 {
-            assert_eq!(ring.draw(key(number), 0, |thing| *thing == 3), Some(&3));
+            let drawn = ring.draw(key(number), 0, |identity| *identity == three);
+            assert_eq!(drawn, Some(&(three, 3)));
         }
         assert_eq!(ring.draw(key(0), 0, |_| false), None);
-        assert_eq!(
-            super::Ring::<u32>::of("test", 7, []).draw(key(0), 0, |_| true),
-            None
-        );
+        assert_eq!(drawn(&Ring::of("test", 7, []), 0, 0), None);
+    }
+
+    #[test]
+    fn places_are_found_in_lists_of_any_length() {
+        for length in [0, 1, 2, 3, 7, 8, 9, 1000] {
+            let mut keys: Vec<u64> = (0..length).map(|n| key(n).point()).collect();
+            keys.extend((length > 2).then_some([0, u64::MAX]).into_iter().flatten());
+            keys.sort_unstable();
+            let starts = Starts::of(keys.iter().copied());
+            for wanted in keys.iter().copied().chain([0, 1 << 63, u64::MAX]) {
+                let near = starts.near(wanted);
+                let found = near.start + keys[near].partition_point(|key| *key < wanted);
+                assert_eq!(found, keys.partition_point(|key| *key < wanted), "{length}");
+            }
+        }
     }
 
     #[test]
@@ -187,6 +248,6 @@ mod tests {
     #[test]
     fn the_order_of_the_things_and_other_rings_do_not_matter() {
         let (one, two) = (ring(0..50), ring((0..50).rev()));
-        assert!((0..100).all(|n| one.draw(key(n), 2, |_| true) == two.draw(key(n), 2, |_| true)));
+        assert!((0..100).all(|number| drawn(&one, number, 2) == drawn(&two, number, 2)));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::peers::{Rule, sense};
+use super::peers::Rule;
 use super::ring::Ring;
 use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
 use crate::config::SwapCount;
@@ -62,10 +62,7 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, count: SwapCount, propos
     let Some(ring) = subject.peers.rules.get(shared_type) else {
         return skip(format!("no other case has a unit of type `{unit_type}`"));
     };
-    let own: BTreeSet<Digest> = units
-        .iter()
-        .map(|unit| sense(case, &case.units[*unit]))
-        .collect();
+    let own = subject.peers.senses(subject.at, &units);
     let pool = ring.len() - own.iter().filter(|sense| ring.contains(sense)).count();
     if pool == 0 {
         return skip(if subject.corpus.cases.len() < 2 {
@@ -149,14 +146,14 @@ pub(super) fn some(
         let unit = turns[(number - 1) % turns.len()];
         let key = subject.key(&stream, number);
         let fresh = drawn.len() < pool;
-        let rule = ring.draw(key, 0, |rule| {
-            let taken = used.contains(&(unit, rule.sense));
-            let stale = fresh && drawn.contains(&rule.sense);
-            !own.contains(&rule.sense) && !taken && !stale
+        let found = ring.draw(key, 0, |sense| {
+            let taken = used.contains(&(unit, *sense));
+            let stale = fresh && drawn.contains(sense);
+            !own.contains(sense) && !taken && !stale
         });
-        if let Some(rule) = rule {
-            used.insert((unit, rule.sense));
-            drawn.insert(rule.sense);
+        if let Some((sense, rule)) = found {
+            used.insert((unit, *sense));
+            drawn.insert(*sense);
             pairs.push((unit, *rule));
         }
     }

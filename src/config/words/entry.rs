@@ -117,10 +117,7 @@ pub(super) fn section(node: &Node) -> Result<Entry, Problem> {
             "write plain paragraphs and lists, without headings, rules, code fences and HTML",
         ));
     }
-    Ok(Entry::Section(Section {
-        heading: heading_text.to_owned(),
-        text: text.to_owned(),
-    }))
+    Ok(Entry::Section(Section::new(heading_text, text)))
 }
 
 /// Whether a line could begin a unit, or swallow the one that comes after the section.

@@ -53,8 +53,20 @@ pub(crate) struct Words {
 pub(crate) struct Section {
     /// The heading, without `##`.
     pub(crate) heading: String,
-    /// The text below it, with its lines ended by `\n`.
-    pub(crate) text: String,
+    /// As it comes in: the heading line, an empty line, the text; lines end in `\n`, and no white
+    /// space is at the end.
+    pub(crate) markdown: String,
+}
+
+impl Section {
+    /// A section of a heading, without `##`, and a text with its lines ended by `\n`.
+    pub(crate) fn new(heading: &str, text: &str) -> Self {
+        let markdown = format!("## {}\n\n{}", heading.trim(), text.trim());
+        Self {
+            heading: heading.to_owned(),
+            markdown: markdown.trim_end().to_owned(),
+        }
+    }
 }
 
 /// A variant of `pad_length` takes up to so many different sections.

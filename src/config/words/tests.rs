@@ -107,7 +107,7 @@ fn filler_holds_no_word_that_could_move_a_decision() {
         .chain(LOADED.iter().map(|word| (*word).to_owned()))
         .collect();
     for section in &words.filler {
-        let plain: String = format!(" {} {} ", section.heading, section.text)
+        let plain: String = format!(" {} ", section.markdown)
             .to_lowercase()
             .replace(|c: char| !c.is_alphanumeric(), " ");
         for phrase in &phrases {

@@ -56,7 +56,7 @@ fn kel_13_pad_content_adds_2_to_4_units_of_other_cases_and_keeps_the_own_in_orde
                     .notes
                     .added
                     .iter()
-                    .all(|added| added.from != Some(name.clone()))
+                    .all(|added| added.from != Some(name.as_str().into()))
             );
             let own: Vec<usize> = variant.pieces.iter().filter_map(Piece::own).collect();
             assert_eq!(own, [0, 1, 2, 3, 4, 5]);
@@ -108,7 +108,7 @@ fn m3_kel_51_pad_content_draws_governing_units_only_where_asked_to() {
             .iter()
             .flat_map(|plan| of_kind(plan, "pad_content"))
             .flat_map(|variant| &variant.notes.added)
-            .filter(|added| GOVERNING.contains(&added.unit_type.as_str()))
+            .filter(|added| GOVERNING.contains(&&*added.unit_type))
             .count()
     };
     assert_eq!(governs(&config), 0);
@@ -202,7 +202,7 @@ fn all_swaps_are_every_pair() {
     config.perturbations.variants.swap = SwapCount::All;
     let corpus = fixture::corpus(&many(9));
     for plan in plans(&corpus, &config) {
-        let from: Vec<&Option<String>> = of_kind(&plan, "swap")
+        let from: Vec<&Option<Arc<str>>> = of_kind(&plan, "swap")
             .iter()
             .map(|swap| &swap.notes.added[0].from)
             .collect();
@@ -234,7 +234,7 @@ fn pad_length_adds_2_to_4_different_sections_and_none_that_governs() {
             .notes
             .added
             .iter()
-            .map(|added| added.unit_type.as_str())
+            .map(|added| &*added.unit_type)
             .collect();
         assert!((2..=4).contains(&added.len()) && added.len() == variant.notes.added.len());
         assert!(variant.notes.added.iter().all(|added| added.from.is_none()));
@@ -244,7 +244,7 @@ fn pad_length_adds_2_to_4_different_sections_and_none_that_governs() {
     assert_eq!(told(&plan, "pad_length"), (Code::Cap, Some(5), Some(4)));
     let added = of_kind(&plan, "pad_length");
     let mut added = added.iter().flat_map(|variant| &variant.notes.added);
-    assert!(added.all(|added| added.unit_type != "office_hours"));
+    assert!(added.all(|added| &*added.unit_type != "office_hours"));
 
     let mut config = fixture::config(&[]);
     config.perturbations.words.filler.clear();

@@ -7,17 +7,41 @@ use super::*;
 use crate::cases::fixture;
 use crate::notice::Code;
 
-fn plan_at(corpus: &Corpus, config: &Config, peers: &Peers, at: usize) -> Plan {
-    plan(&Subject {
-        corpus,
-        at,
-        config,
-        peers,
-    })
+/// A variant with what it did.
+#[derive(Debug)]
+struct Noted {
+    variant: Variant,
+    notes: Notes,
+}
+
+impl std::ops::Deref for Noted {
+    type Target = Variant;
+
+    fn deref(&self) -> &Variant {
+        &self.variant
+    }
+}
+
+/// A plan with what its variants did.
+struct NotedPlan {
+    variants: Vec<Noted>,
+    notices: Vec<Notice>,
+}
+
+fn plan_at(corpus: &Corpus, config: &Config, peers: &Peers, at: usize) -> NotedPlan {
+    let Plan { variants, notices } = plan(&Subject::new(corpus, at, config, peers));
+    let noted = |variant: Variant| Noted {
+        notes: variant.notes(corpus, at, config),
+        variant,
+    };
+    NotedPlan {
+        variants: variants.into_iter().map(noted).collect(),
+        notices,
+    }
 }
 
 /// The plans of all cases.
-fn plans(corpus: &Corpus, config: &Config) -> Vec<Plan> {
+fn plans(corpus: &Corpus, config: &Config) -> Vec<NotedPlan> {
     let peers = Peers::of(corpus, config);
     let cases = 0..corpus.cases.len();
     cases
@@ -26,26 +50,26 @@ fn plans(corpus: &Corpus, config: &Config) -> Vec<Plan> {
 }
 
 /// The plan of the first case.
-fn plan_of<T: AsRef<str>>(texts: &[(T, T)], config: &Config) -> (Corpus, Plan) {
+fn plan_of<T: AsRef<str>>(texts: &[(T, T)], config: &Config) -> (Corpus, NotedPlan) {
     let corpus = fixture::corpus(texts);
     let plan = plans(&corpus, config).remove(0);
     (corpus, plan)
 }
 
-fn of_kind<'a>(plan: &'a Plan, kind: &str) -> Vec<&'a Variant> {
+fn of_kind<'a>(plan: &'a NotedPlan, kind: &str) -> Vec<&'a Noted> {
     plan.variants
         .iter()
         .filter(|variant| variant.kind == kind)
         .collect()
 }
 
-fn notice<'a>(plan: &'a Plan, kind: &str) -> Option<&'a Notice> {
+fn notice<'a>(plan: &'a NotedPlan, kind: &str) -> Option<&'a Notice> {
     plan.notices
         .iter()
         .find(|notice| notice.kind.as_deref() == Some(kind))
 }
 
-fn told(plan: &Plan, kind: &str) -> (Code, Option<u64>, Option<u64>) {
+fn told(plan: &NotedPlan, kind: &str) -> (Code, Option<u64>, Option<u64>) {
     let notice = notice(plan, kind).expect("a notice about the kind");
     assert!(notice.case.is_some(), "{notice:?}");
     (notice.code, notice.wanted, notice.got)

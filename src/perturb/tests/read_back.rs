@@ -25,7 +25,7 @@ fn expected(corpus: &Corpus, at: usize, config: &Config, variant: &Variant) -> V
             Piece::Edited { .. } => unreachable!("no default kind rewrites a unit"),
             Piece::Filler(section) => {
                 let section = &config.perturbations.words.filler[*section];
-                let text = format!("## {}\n\n{}", section.heading, section.text);
+                let text = section.markdown.clone();
                 kinds(&Case::parse("f", "f", text).expect("parses")).swap_remove(0)
             }
         })

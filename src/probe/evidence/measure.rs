@@ -41,17 +41,21 @@ pub(crate) struct Forecast {
 
 /// Plans the variants of every case of the survey, by its place.
 pub(crate) fn plan(survey: &Survey<'_>) -> BTreeMap<usize, Plan> {
-    let peers = Peers::of(survey.corpus, survey.config);
-    let of = |&at: &usize| {
-        let subject = Subject {
-            corpus: survey.corpus,
-            at,
-            config: survey.config,
-            peers: &peers,
-        };
-        (at, perturb::plan(&subject))
-    };
-    threads::map(survey.places, of).into_iter().collect()
+    let plans = plan_each(survey, |at, plan| (at, plan));
+    plans.into_iter().collect()
+}
+
+/// Plans the variants of every case of the survey, in order, and keeps of each plan what `keep`
+/// makes of it.
+pub(crate) fn plan_each<T: Send>(
+    survey: &Survey<'_>,
+    keep: impl Fn(usize, Plan) -> T + Sync,
+) -> Vec<T> {
+    let Survey { corpus, config, .. } = *survey;
+    let peers = Peers::of(corpus, config);
+    threads::map(survey.places, |&at| {
+        keep(at, perturb::plan(&Subject::new(corpus, at, config, &peers)))
+    })
 }
 
 /// A measurement under way: what was planned, and what has been run of it.

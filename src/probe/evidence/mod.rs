@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use crate::notice::Notice;
 use crate::probe::{CaseRecord, Ending, Metric};
 
-pub(crate) use measure::{Forecast, Measurement, Survey, plan, unusable_decision};
+pub(crate) use measure::{Forecast, Measurement, Survey, plan, plan_each, unusable_decision};
 pub(crate) use recompute::{Basis, Settings, recompute};
 
 /// What the evidence probe hands on.

@@ -65,7 +65,7 @@ fn record(
             relation: variant.figure.relation(),
             unit_type: variant.unit_type.as_deref().map(str::to_owned),
             input: variant.input,
-            notes: Arc::clone(&variant.notes),
+            notes: Arc::new(variant.notes(survey.corpus, place, survey.config)),
             samples: samples(repeats, |repeat| of(Some(&variant.id), repeat)),
         })
         .collect();

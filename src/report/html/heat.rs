@@ -121,7 +121,7 @@ fn touched<'a>(case: &'a CaseRecord, variant: &'a VariantRecord) -> BTreeSet<&'a
         .filter_map(|place| case.units.get(*place))
         .map(|unit| unit.unit_type.as_ref())
         .chain(notes.added.iter().map(|added| match added.from {
-            Some(_) => added.unit_type.as_str(),
+            Some(_) => &*added.unit_type,
             None => FILLER,
         }))
         .collect()

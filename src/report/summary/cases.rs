@@ -116,7 +116,7 @@ pub(crate) fn done(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
         parts.push(
             Phrase::of_name(unit(*out))
                 .and(" exchanged for the one of ")
-                .name(from),
+                .name(&**from),
         );
         (removed, added) = (&[], &[]);
     }

@@ -58,7 +58,7 @@ fn m11_m9_conditions_stay_when_a_case_comes_in() {
     let config = enabled(&["swap_condition"]);
     let inputs = |texts: &[(String, String)]| -> Vec<Vec<Digest>> {
         let plans = plans(&fixture::corpus(texts), &config);
-        let of = |plan: &Plan| {
+        let of = |plan: &NotedPlan| {
             of_kind(plan, "swap_condition")
                 .iter()
                 .map(|v| v.input)
