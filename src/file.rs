@@ -59,16 +59,14 @@ fn default_mode() -> fs::Permissions {
 /// 80 bytes. What had to be changed gets a hash of the original, so two names never share a folder.
 pub(crate) fn slug(name: &str) -> String {
     const MOST: usize = 80;
-    let mut slug: String = name
-        .chars()
-        .map(|c| {
-            if c.is_alphanumeric() || c == '_' || c == '-' || c == '.' {
-                c
-            } else {
-                '-'
-            }
-        })
-        .collect();
+    let mut slug = String::with_capacity(name.len());
+    slug.extend(name.chars().map(|c| {
+        if c.is_alphanumeric() || c == '_' || c == '-' || c == '.' {
+            c
+        } else {
+            '-'
+        }
+    }));
     while slug.starts_with('.') {
         slug.replace_range(..1, "-");
     }

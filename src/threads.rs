@@ -7,27 +7,42 @@ use std::thread;
 /// So many things are taken at a time; with no more than that, a thread costs more than it saves.
 const BLOCK: usize = 64;
 
-/// Maps every thing, in order, on as many threads as there are cores, this one among them.
+/// Maps every thing, in order, on as many threads as there are cores.
 pub(crate) fn map<T: Sync, U: Send>(things: &[T], f: impl Fn(&T) -> U + Sync) -> Vec<U> {
+    let mapped = map_blocks(things, BLOCK, |block| {
+        block.iter().map(&f).collect::<Vec<U>>()
+    });
+    mapped.into_iter().flatten().collect()
+}
+
+/// Maps `size` things at a time, in order, on as many threads as there are cores, this one among
+/// them. The last block may be smaller; none is empty.
+pub(crate) fn map_blocks<T: Sync, U: Send>(
+    things: &[T],
+    size: usize,
+    f: impl Fn(&[T]) -> U + Sync,
+) -> Vec<U> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let blocks = things.len().div_ceil(BLOCK);
+    let blocks = things.len().div_ceil(size);
     if threads == 1 || blocks < 2 {
-        return things.iter().map(f).collect();
+        return things.chunks(size).map(f).collect();
     }
     // Whoever is done with a block takes the next one: cores are seldom equally free.
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut done: Vec<(usize, Vec<U>)> = Vec::new();
+        let mut done: Vec<(usize, U)> = Vec::new();
         loop {
-            let block = next.fetch_add(1, Ordering::Relaxed);
-            let Some(taken) = things.chunks(BLOCK).nth(block) else {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(block) = things.chunks(size).nth(at) else {
                 return done;
             };
-            done.push((block, taken.iter().map(&f).collect()));
+            done.push((at, f(block)));
         }
     };
     let mut mapped = thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads.min(blocks)).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (1..threads.min(blocks))
+            .map(|_| scope.spawn(work))
+            .collect();
         let mut mapped = work();
         for worker in workers {
             match worker.join() {
@@ -37,8 +52,8 @@ pub(crate) fn map<T: Sync, U: Send>(things: &[T], f: impl Fn(&T) -> U + Sync) ->
         }
         mapped
     });
-    mapped.sort_unstable_by_key(|(block, _)| *block);
-    mapped.into_iter().flat_map(|(_, done)| done).collect()
+    mapped.sort_unstable_by_key(|(at, _)| *at);
+    mapped.into_iter().map(|(_, done)| done).collect()
 }
 
 #[cfg(test)]

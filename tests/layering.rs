@@ -38,6 +38,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rand", &["draw"]),
     ("rand_chacha", &["draw"]),
     ("sha2", &["digest"]),
+    ("foldhash", &["perturb"]),
+    ("memchr", &["cases"]),
 ];
 
 /// Stages that compute and nothing else, and what they must not name.

@@ -15,7 +15,7 @@ pub(crate) fn corpus<T: AsRef<str>>(texts: &[(T, T)]) -> Corpus {
         .iter()
         .map(|(name, text)| {
             let (name, text) = (name.as_ref(), text.as_ref());
-            Case::parse(name, &format!("cases/{name}.md"), text).expect("the text of a test parses")
+            Case::parse(name, format!("cases/{name}.md"), text).expect("the text of a test parses")
         })
         .collect();
     cases.sort_by(|one, two| one.name.cmp(&two.name));

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -19,11 +20,11 @@ use crate::notice::{Code, Notice};
 #[derive(Debug)]
 pub(super) struct Entry {
     /// The stem: the name of the case.
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     /// Where to read it.
     pub(super) path: PathBuf,
     /// Relative to the root of the configuration, with `/`.
-    pub(super) shown: String,
+    pub(super) shown: Arc<str>,
 }
 
 /// What was found.
@@ -186,8 +187,8 @@ impl Search<'_> {
             let name = file_name.to_string_lossy();
             let shown_as = match shown_as {
                 "" => name.into_owned(),
-                folder if folder.ends_with('/') => format!("{folder}{name}"),
-                folder => format!("{folder}/{name}"),
+                folder if folder.ends_with('/') => [folder, &*name].concat(),
+                folder => [folder, "/", &*name].concat(),
             };
             if self.glob.is_none() && depth > 0 {
                 if self.budget == 0 {
@@ -248,9 +249,9 @@ impl Search<'_> {
                 Some(name) => match wrong_with(name) {
                     Some(wrong) => self.refuse(&shown_as, wrong),
                     None => self.cases.push(Entry {
-                        name: name.to_owned(),
+                        name: name.into(),
                         path: path.to_path_buf(),
-                        shown: shown_as,
+                        shown: shown_as.into(),
                     }),
                 },
             },

@@ -50,6 +50,9 @@ const PROBE_HASHES: usize = 2;
 /// White space that CommonMark knows between blocks.
 pub(super) const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
 
+/// About so many units has a case.
+const USUAL: usize = 12;
+
 /// Finds the level-2 ATX headings at the top level of a document.
 pub(super) fn cut(text: &str) -> Cuts {
     let mark = text.len() - text.trim_start_matches('\u{feff}').len();
@@ -69,8 +72,9 @@ pub(super) fn cut(text: &str) -> Cuts {
         }
     };
 
-    let probed = format!("{}{PROBE}", &source[skip..]);
+    let probed = [&source[skip..], PROBE].concat();
     let probe = probed.len() - PROBE.len() + PROBE_HASHES;
+    cuts.units.reserve(USUAL);
     let mut open = Some((1, Block::Other));
     let mut lines = Lines::of(&source);
     for (block, range) in top_level(&probed) {
@@ -168,13 +172,10 @@ pub(crate) fn with_newline<'a>(text: &'a str, newline: &str) -> Cow<'a, str> {
 /// ends lines at a lone carriage return in some places only, and to it a fence with a tab after it
 /// is no end of a code block.
 pub(super) fn for_parser(text: &str) -> Cow<'_, str> {
-    let (returns, tabs) = (
-        text.as_bytes().contains(&b'\r'),
-        text.as_bytes().contains(&b'\t'),
-    );
-    if !returns && !tabs {
+    if memchr::memchr2(b'\r', b'\t', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }
+    let tabs = text.contains('\t');
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -322,7 +323,8 @@ impl<'a> Lines<'a> {
     }
 
     fn at(&mut self, offset: usize) -> usize {
-        self.line += self.source[self.offset..offset].matches('\n').count();
+        let passed = &self.source.as_bytes()[self.offset..offset];
+        self.line += memchr::memchr_iter(b'\n', passed).count();
         self.offset = offset;
         self.line
     }

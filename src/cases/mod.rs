@@ -42,7 +42,7 @@ pub(crate) struct Case {
     /// The stem of the file: a folder name, never a path.
     pub(crate) name: Arc<str>,
     /// The file, relative to the root of the configuration, with `/` on every platform.
-    pub(crate) file: String,
+    pub(crate) file: Arc<str>,
     /// The file as it is, with its byte order mark and its line ends.
     pub(crate) text: String,
     /// The units in the order of the document. Before the first one is the preamble; each begins
@@ -52,8 +52,6 @@ pub(crate) struct Case {
     pub(crate) newline: &'static str,
     /// Whether they all end in `\n`.
     pub(crate) is_unix: bool,
-    /// The digest of the text.
-    pub(crate) digest: Digest,
 }
 
 /// A section of a case that begins with a level-2 heading.
@@ -75,6 +73,15 @@ pub(crate) struct Unit {
     pub(crate) content: Digest,
 }
 
+impl Corpus {
+    /// The place of the case of this name.
+    pub(crate) fn place(&self, name: &str) -> Option<usize> {
+        self.cases
+            .binary_search_by(|case| (*case.name).cmp(name))
+            .ok()
+    }
+}
+
 impl Case {
     /// Takes a document apart. `file` is only for messages.
     ///
@@ -82,18 +89,18 @@ impl Case {
     ///
     /// Everything in the document that makes it unusable, each with its line and what to do.
     pub(crate) fn parse(
-        name: &str,
-        file: &str,
+        name: impl Into<Arc<str>>,
+        file: impl Into<Arc<str>>,
         text: impl Into<String>,
     ) -> Result<Self, Vec<Misuse>> {
-        let text = text.into();
-        let is_unix = !text.as_bytes().contains(&b'\r');
+        let (name, file, text) = (name.into(), file.into(), text.into());
+        let is_unix = memchr::memchr(b'\r', text.as_bytes()).is_none();
         let cuts = markdown::cut(&text);
         if !cuts.problems.is_empty() {
             let misuse = |problem: markdown::Problem| {
                 Misuse::new(format!(
                     "{}:{}: {}",
-                    shown(file),
+                    shown(&file),
                     problem.line,
                     problem.what
                 ))
@@ -129,17 +136,21 @@ impl Case {
             })
             .collect();
         Ok(Self {
-            name: name.into(),
-            file: file.to_owned(),
+            name,
+            file,
             newline: match is_unix {
                 true => "\n",
                 false => markdown::newline(&text),
             },
             is_unix,
-            digest: Digest::of(text.as_bytes()),
             units,
             text,
         })
+    }
+
+    /// The digest of the text.
+    pub(crate) fn digest(&self) -> Digest {
+        Digest::of(self.text.as_bytes())
     }
 
     /// What comes before the first unit; never perturbed, always first.
@@ -180,19 +191,10 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<(Corpus, Vec<Notice>)> {
     let mut problems = found.problems;
     let mut cases = Vec::with_capacity(found.files.len());
     let mut types = types::Types::default();
-    let parse = |entry: &folder::Entry| {
-        folder::read(entry)
-            .map_err(|misuse| vec![misuse])
-            .and_then(|text| Case::parse(&entry.name, &entry.shown, text))
-    };
-    for parsed in threads::map(&found.files, parse) {
-        match parsed {
-            Ok(mut case) => {
-                types.take(cases.len(), &mut case);
-                cases.push(case);
-            }
-            Err(misuses) => problems.extend(misuses),
-        }
+    for parsed in threads::map_blocks(&found.files, BLOCK, parse) {
+        types.join(cases.len(), parsed.types);
+        cases.extend(parsed.cases);
+        problems.extend(parsed.problems);
     }
     if !problems.is_empty() {
         return Err(one(problems).into());
@@ -207,6 +209,36 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<(Corpus, Vec<Notice>)> {
     types::all_occur(&config.governing_types, &types)?;
     notices.extend(types::look_alikes(&types, &cases));
     Ok((Corpus { cases }, notices))
+}
+
+/// So many files are read at a time.
+const BLOCK: usize = 128;
+
+/// Some of the cases.
+#[derive(Default)]
+struct Parsed {
+    cases: Vec<Case>,
+    types: types::Types,
+    problems: Vec<Misuse>,
+}
+
+/// Reads some files.
+fn parse(entries: &[folder::Entry]) -> Parsed {
+    let mut parsed = Parsed::default();
+    for entry in entries {
+        let (name, file) = (Arc::clone(&entry.name), Arc::clone(&entry.shown));
+        let case = folder::read(entry)
+            .map_err(|misuse| vec![misuse])
+            .and_then(|text| Case::parse(name, file, text));
+        match case {
+            Ok(mut case) => {
+                parsed.types.take(parsed.cases.len(), &mut case);
+                parsed.cases.push(case);
+            }
+            Err(problems) => parsed.problems.extend(problems),
+        }
+    }
+    parsed
 }
 
 /// Text of a user as it may stand in a message: control characters, and those that turn the

@@ -30,6 +30,19 @@ struct Seen {
 }
 
 impl Types {
+    /// Takes in the types of cases that come after `place` others.
+    pub(super) fn join(&mut self, place: usize, others: Self) {
+        for (name, other) in others.0 {
+            match self.0.get_mut(&name) {
+                Some(seen) => seen.units += other.units,
+                None => {
+                    let case = place + other.case;
+                    self.0.insert(name, Seen { case, ..other });
+                }
+            }
+        }
+    }
+
     /// Takes in the units of a case, and gives all units of a type one allocation for it.
     pub(super) fn take(&mut self, place: usize, case: &mut Case) {
         for unit in &mut case.units {

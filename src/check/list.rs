@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::Request;
 use super::asked::{self, Asked};
@@ -18,8 +18,9 @@ use crate::score;
 pub(crate) struct Listing {
     /// How many invocations they and the baselines are, by kind; `baseline` among them.
     pub(crate) invocations: BTreeMap<&'static str, usize>,
-    /// Every variant, in the order of the cases and of the registry.
-    pub(crate) variants: Vec<Listed>,
+    /// Every variant by case, in the order of the cases and of the registry.
+    #[serde(serialize_with = "in_one")]
+    pub(crate) variants: Vec<Vec<Listed>>,
     /// The caps and skips.
     pub(crate) notices: Vec<Notice>,
 }
@@ -36,16 +37,23 @@ pub(crate) struct Listed {
     kind: &'static str,
     /// What the decision ought to do.
     pub(crate) relation: Relation,
-    /// The digest of its input.
-    pub(crate) input: Digest,
+    /// The digest of its input, where the digests were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) input: Option<Digest>,
 }
 
-/// Lists what [`super::check`] would run, repeats and replays counted.
+/// One list of all, in which each names its case.
+fn in_one<S: Serializer>(variants: &[Vec<Listed>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(variants.iter().flatten())
+}
+
+/// Lists what [`super::check`] would run, repeats and replays counted. The `digests` of the inputs
+/// take about as long as all else.
 ///
 /// # Errors
 ///
 /// A [`Misuse`](crate::exit::Misuse) where the configuration, the cases or the request are wrong.
-pub(crate) fn list(request: &Request) -> anyhow::Result<Listing> {
+pub(crate) fn list(request: &Request, digests: bool) -> anyhow::Result<Listing> {
     let Asked {
         config,
         probes,
@@ -67,12 +75,13 @@ pub(crate) fn list(request: &Request) -> anyhow::Result<Listing> {
         let case = &corpus.cases[place].name;
         let listed = |variant: Variant| Listed {
             case: Arc::clone(case),
-            variant: variant.id,
             kind: variant.kind,
             relation: variant.figure.relation(),
-            input: variant.input,
+            input: digests.then(|| variant.digest(&corpus, place, &config)),
+            variant: variant.id,
         };
-        let variants: Vec<Listed> = plan.variants.into_iter().map(listed).collect();
+        let mut variants = Vec::with_capacity(plan.variants.len());
+        variants.extend(plan.variants.into_iter().map(listed));
         (variants, plan.notices)
     });
     let repeats = config.repeats.get();
@@ -88,13 +97,13 @@ pub(crate) fn list(request: &Request) -> anyhow::Result<Listing> {
     if let Some(questions) = questions.filter(|_| probes.retrieval) {
         invocations.insert("query", questions.places.len() * repeats);
     }
-    let mut variants = Vec::new();
+    let mut variants = Vec::with_capacity(plans.len());
     for (listed, told) in plans {
         notices.extend(told);
-        for variant in &listed {
-            *invocations.entry(variant.kind).or_default() += repeats;
+        for of_kind in listed.chunk_by(|one, two| one.kind == two.kind) {
+            *invocations.entry(of_kind[0].kind).or_default() += of_kind.len() * repeats;
         }
-        variants.extend(listed);
+        variants.push(listed);
     }
     notices.sort();
     Ok(Listing {

@@ -62,21 +62,27 @@ impl Probes {
         questions: Option<&mut Questions>,
         only: &[String],
     ) -> Result<Vec<usize>, Misuse> {
-        let mut known: BTreeSet<&str> = corpus.cases.iter().map(|case| &*case.name).collect();
-        if self.evidence && self.retrieval && known.contains(super::questions::FOLDER) {
+        let is_case = |name: &str| corpus.place(name).is_some();
+        if self.evidence && self.retrieval && is_case(super::questions::FOLDER) {
             let what = format!("a case is called `{}`", super::questions::FOLDER);
             return Err(Misuse::new(what).help(
                 "that is where the retrieval probe keeps its files; give the case another name",
             ));
         }
         let golden = questions.as_ref().map(|questions| questions.golden.clone());
-        known.extend(golden.iter().flatten().map(|query| query.id.as_str()));
+        let ids: BTreeSet<&str> = golden
+            .iter()
+            .flatten()
+            .map(|query| query.id.as_str())
+            .collect();
         let unknown: Vec<&str> = only
             .iter()
             .map(String::as_str)
-            .filter(|name| !known.contains(name))
+            .filter(|name| !is_case(name) && !ids.contains(name))
             .collect();
         if !unknown.is_empty() {
+            let cases = corpus.cases.iter().map(|case| &*case.name);
+            let known: BTreeSet<&str> = cases.chain(ids).collect();
             let known: Vec<&str> = known.into_iter().collect();
             let noun = match self.evidence {
                 true => "case",

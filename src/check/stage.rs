@@ -295,19 +295,11 @@ fn joined(endings: [Option<Ending>; 2]) -> Ending {
 /// The places of the cases that were asked for; all of them unless some were. Other names are
 /// passed over.
 pub(super) fn select(corpus: &Corpus, only: &[String]) -> Vec<usize> {
-    let names: BTreeMap<&str, usize> = corpus
-        .cases
-        .iter()
-        .enumerate()
-        .map(|(at, case)| (&*case.name, at))
-        .collect();
-    let mut places: Vec<usize> = if only.is_empty() {
-        names.into_values().collect()
-    } else {
-        only.iter()
-            .filter_map(|name| names.get(name.as_str()).copied())
-            .collect()
-    };
+    if only.is_empty() {
+        return (0..corpus.cases.len()).collect();
+    }
+    let place = |name: &String| corpus.place(name);
+    let mut places: Vec<usize> = only.iter().filter_map(place).collect();
     places.sort_unstable();
     places.dedup();
     places
@@ -319,7 +311,7 @@ fn not_pipeline(config: &Config, corpus: &Corpus, out: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = corpus
         .cases
         .iter()
-        .map(|case| config.root.join(&case.file))
+        .map(|case| config.root.join(&*case.file))
         .collect();
     paths.push(out.to_path_buf());
     paths.push(config.root.join(&config.file));
@@ -339,7 +331,7 @@ fn fingerprint(corpus: &Corpus) -> Digest {
         .fold(Fields::of("kelvin/cases/v1"), |fields, case| {
             fields
                 .field("name", &*case.name)
-                .field("content", case.digest.bytes())
+                .field("content", case.digest().bytes())
         })
         .digest()
 }

@@ -164,14 +164,17 @@ pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
 
 /// Prints what would be run.
 fn list(args: &CheckArgs) -> anyhow::Result<Exit> {
-    let listing = check::list(&args.into())?;
+    let listing = check::list(&args.into(), args.format == Format::Json)?;
     let mut page = String::new();
     match args.format {
         Format::Json => page = serde_json::to_string_pretty(&listing)? + "\n",
         Format::Text | Format::Markdown => {
-            for variant in &listing.variants {
-                let case = report::safe::line(&variant.case);
-                page.extend([&*case, "\t", &variant.variant, "\n"]);
+            for of_case in &listing.variants {
+                let case = of_case.first().map_or("", |variant| &variant.case);
+                let case = report::safe::line(case);
+                for variant in of_case {
+                    page.extend([&*case, "\t", &variant.variant, "\n"]);
+                }
             }
             for notice in &listing.notices {
                 page.extend(["# ", &*report::safe::line(&notice.text), "\n"]);

@@ -103,7 +103,12 @@ pub fn main() -> ExitCode {
 
 /// Prints an answer. A reader that went away (`| head`) is no failure.
 fn say(text: &str) {
-    let _ = anstream::stdout().write_all(text.as_bytes());
+    const ESCAPE: char = '\u{1b}';
+    let _ = match text.contains(ESCAPE) {
+        true => anstream::stdout().write_all(text.as_bytes()),
+        // Nothing to take out where it is no terminal, and an answer may be megabytes long.
+        false => std::io::stdout().write_all(text.as_bytes()),
+    };
 }
 
 /// Prints an error; the one place that does.

@@ -2,6 +2,7 @@
 
 pub(crate) mod pipeline;
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 /// A SHA-256 digest; 64 lower-case hex digits when shown.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Digest([u8; 32]);
 
 impl Digest {
@@ -25,10 +26,13 @@ impl Digest {
 
     /// The first 8 bytes, big-endian: a place on a ring, never an identity.
     pub(crate) fn point(&self) -> u64 {
-        self.0
-            .iter()
-            .take(8)
-            .fold(0, |point, byte| point << 8 | u64::from(*byte))
+        self.points()[0]
+    }
+
+    /// Every 8 bytes, big-endian: four places on a ring.
+    pub(crate) fn points(&self) -> [u64; 4] {
+        let eight = |at: usize| std::array::from_fn(|byte| self.0[8 * at + byte]);
+        std::array::from_fn(|at| u64::from_be_bytes(eight(at)))
     }
 
     /// The first `digits` hex digits, for people.
@@ -47,6 +51,19 @@ impl Digest {
             *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
         }
         Some(Self(bytes))
+    }
+}
+
+/// The order of the bytes, eight at a time.
+impl Ord for Digest {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.points().cmp(&other.points())
+    }
+}
+
+impl PartialOrd for Digest {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -137,6 +154,18 @@ mod tests {
         let one = Fields::of("t").field("a", "bc").field("d", "").digest();
         let two = Fields::of("t").field("a", "b").field("d", "c").digest();
         assert_ne!(one, two);
+    }
+
+    #[test]
+    fn digests_are_in_the_order_of_their_bytes() {
+        let mut digests: Vec<Digest> = (0..200_u8).map(|byte| Digest::of(&[byte])).collect();
+        for at in 0..32 {
+            let mut bytes = [7; 32];
+            bytes[at] += 1;
+            digests.push(Digest(bytes));
+        }
+        digests.sort_unstable();
+        assert!(digests.is_sorted_by_key(|digest| *digest.bytes()));
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod sentence;
 mod sites;
 mod swap;
 mod swap_condition;
+mod texts;
 mod whitespace_jitter;
 
 use std::sync::Arc;
@@ -156,12 +157,7 @@ pub(crate) struct Subject<'a> {
 
 impl<'a> Subject<'a> {
     /// The case at a place of a corpus.
-    pub(crate) fn new(
-        corpus: &'a Corpus,
-        at: usize,
-        config: &'a Config,
-        peers: &'a Peers,
-    ) -> Self {
+    pub(crate) fn new(corpus: &'a Corpus, at: usize, config: &'a Config, peers: &'a Peers) -> Self {
         Self {
             corpus,
             at,
@@ -184,6 +180,12 @@ impl<'a> Subject<'a> {
             .governing_types
             .iter()
             .any(|name| name == unit_type)
+    }
+
+    /// The text of some pieces, in place of whatever is there.
+    fn render(&self, text: &mut String, pieces: &[Piece]) {
+        text.clear();
+        render::render(text, self.corpus, self.at, self.config, pieces);
     }
 
     /// The choices of one variant: they depend on the seed, the case, the kind and the number only.
@@ -269,8 +271,6 @@ pub(crate) struct Variant {
     pub(crate) pieces: Vec<Piece>,
     /// Anything the pieces don't tell.
     pub(crate) detail: Vec<(&'static str, String)>,
-    /// The digest of its text.
-    pub(crate) input: Digest,
 }
 
 /// What a variant did, with units counted from 0 in the order of the case.
@@ -319,7 +319,15 @@ pub(crate) struct Plan {
 impl Variant {
     /// The text of the variant of the case at this place of the corpus.
     pub(crate) fn render(&self, corpus: &Corpus, at: usize, config: &Config) -> String {
-        render::render(corpus, at, config, &self.pieces)
+        let mut text = String::new();
+        render::render(&mut text, corpus, at, config, &self.pieces);
+        text
+    }
+
+    /// The digest of that text. It costs as much as making the variant, so that only a record has
+    /// it.
+    pub(crate) fn digest(&self, corpus: &Corpus, at: usize, config: &Config) -> Digest {
+        Digest::of(self.render(corpus, at, config).as_bytes())
     }
 
     /// What was done to the case at this place of the corpus.

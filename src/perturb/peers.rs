@@ -68,19 +68,21 @@ impl Peers {
                 .map(|(at, unit)| (at, sense(case, unit)))
                 .collect::<Vec<_>>()
         });
-        let mut pads: Vec<(Digest, Place)> = Vec::new();
+        let units = corpus.cases.iter().map(|case| case.units.len()).sum();
+        let mut pads: Vec<(Digest, Place)> = Vec::with_capacity(units);
         let mut rules: BTreeMap<Arc<str>, Vec<(Digest, Rule)>> = BTreeMap::new();
         for (case, (document, senses)) in corpus.cases.iter().zip(&senses).enumerate() {
+            let mut governing = senses.iter().peekable();
             for (unit, cut) in document.units.iter().enumerate() {
-                if config.perturbations.pad_include_governing || !governs(cut) {
-                    pads.push((cut.content, Place { case, unit }));
-                }
-            }
-            for &(unit, sense) in senses {
-                let unit_type = Arc::clone(&document.units[unit].unit_type);
                 let place = Place { case, unit };
-                let rules = rules.entry(unit_type).or_default();
-                rules.push((sense, Rule { sense, place }));
+                let sense = governing.next_if(|(at, _)| *at == unit);
+                if config.perturbations.pad_include_governing || sense.is_none() {
+                    pads.push((cut.content, place));
+                }
+                if let Some(&(_, sense)) = sense {
+                    let rules = rules.entry(Arc::clone(&cut.unit_type)).or_default();
+                    rules.push((sense, Rule { sense, place }));
+                }
             }
         }
         let padding = Ring::of("pad_content", config.seed, pads);

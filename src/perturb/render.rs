@@ -6,17 +6,23 @@ use crate::cases::{self, Case, Corpus};
 use crate::config::Config;
 use crate::config::words::Section;
 
-/// The text of a variant: the preamble, then the pieces.
-pub(super) fn render(corpus: &Corpus, at: usize, config: &Config, pieces: &[Piece]) -> String {
+/// Adds the text of a variant: the preamble, then the pieces.
+pub(super) fn render(
+    text: &mut String,
+    corpus: &Corpus,
+    at: usize,
+    config: &Config,
+    pieces: &[Piece],
+) {
     let case = &corpus.cases[at];
-    let mut text = String::with_capacity(case.text.len() + case.text.len() / 2);
+    text.reserve(case.text.len() + case.text.len() / 2);
     text.push_str(case.preamble());
     let mut before: Option<&Piece> = None;
     for piece in pieces {
         if let Some(before) = before {
-            push_gap(&mut text, case, before, piece);
+            push_gap(text, case, before, piece);
         }
-        push(&mut text, corpus, case, config, piece);
+        push(text, corpus, case, config, piece);
         before = Some(piece);
     }
     if let (Some(piece), Some(last)) = (before, case.units.last()) {
@@ -26,7 +32,6 @@ pub(super) fn render(corpus: &Corpus, at: usize, config: &Config, pieces: &[Piec
         let stayed = piece.own() == Some(case.units.len() - 1);
         text.push_str(if stayed { tail } else { &tail[own_line..] });
     }
-    text
 }
 
 /// The type of the unit that a filler section makes; none where it would make another number of
@@ -95,7 +100,9 @@ mod tests {
 
     fn rendered(text: &str, pieces: &[Piece]) -> String {
         let corpus = fixture::corpus(&[("a", text), ("b", "## Peer\rp1\r\np2\n")]);
-        render(&corpus, 0, &fixture::config(&[]), pieces)
+        let mut rendered = String::new();
+        render(&mut rendered, &corpus, 0, &fixture::config(&[]), pieces);
+        rendered
     }
 
     #[test]

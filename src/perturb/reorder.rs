@@ -95,19 +95,18 @@ fn classes(case: &Case) -> Vec<usize> {
 
 /// In how many orders these can stand: `n! / (m1! m2! ...)`, at most 2^40.
 fn arrangements(classes: &[usize]) -> usize {
-    const MOST: u128 = 1 << 40;
-    let mut counts: BTreeMap<usize, u128> = BTreeMap::new();
-    let mut product = 1_u128;
-    for (placed, class) in (1_u128..).zip(classes) {
-        let count = counts.entry(*class).or_insert(0);
-        *count += 1;
+    const MOST: usize = 1 << 40;
+    let mut counts = vec![0; classes.len()];
+    let mut product = 1_usize;
+    for (placed, class) in (1_usize..).zip(classes) {
+        counts[*class] += 1;
         // Each step is a multinomial coefficient again, so the division leaves no rest.
-        product = product * placed / *count;
-        if product > MOST {
-            return MOST as usize;
-        }
+        product = match product.checked_mul(placed) {
+            Some(wide) if wide / counts[*class] <= MOST => wide / counts[*class],
+            _ => return MOST,
+        };
     }
-    product as usize
+    product
 }
 
 /// Every order but the one of the case, in lexicographic order.
@@ -149,14 +148,19 @@ fn shuffled(subject: &Subject<'_>, classes: &[usize], wanted: usize) -> Vec<Vec<
 
 /// The units in this order; equal ones in the order of the case.
 fn places(classes: &[usize], order: &[usize]) -> Vec<usize> {
-    let mut units: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (unit, class) in classes.iter().enumerate().rev() {
-        units.entry(*class).or_default().push(unit);
+    let mut units: Vec<usize> = (0..classes.len()).collect();
+    units.sort_by_key(|unit| classes[*unit]);
+    // Where among them the next unit of each class is.
+    let mut next = vec![classes.len(); classes.len()];
+    for (at, unit) in units.iter().enumerate().rev() {
+        next[classes[*unit]] = at;
     }
-    order
-        .iter()
-        .filter_map(|class| units.get_mut(class).and_then(Vec::pop))
-        .collect()
+    let mut take = |class: usize| {
+        let at = next[class];
+        next[class] += 1;
+        units[at]
+    };
+    order.iter().map(|class| take(*class)).collect()
 }
 
 #[cfg(test)]

@@ -9,48 +9,92 @@ use crate::threads;
 pub(super) struct Ring<T> {
     /// Sorted by identity.
     things: Vec<(Digest, T)>,
-    /// Where among the things the identities begin.
-    identities: Starts,
-    /// Where on the ring, and which thing; sorted.
-    points: Vec<(u64, u32)>,
-    /// Where among the points they begin.
-    starts: Starts,
+    /// Finds a thing by its identity.
+    identities: Order,
+    /// Finds the points that follow one; each thing has [`POINTS`] of them.
+    points: Order,
 }
 
-/// Finds places in a sorted list of keys that are spread evenly, as digests are: the first bits of
-/// a key tell where to look, so that it takes the same few steps in a list of any length.
+/// Keys in order that are spread evenly, as digests are: their first bits tell where they belong, so
+/// that putting them in order takes O(n), and finding one the same few steps however many there are.
 #[derive(Debug)]
-struct Starts {
-    /// How far a key is shifted to give its bucket.
-    shift: u32,
+struct Order {
+    /// How many bits of a key tell its bucket.
+    bits: u32,
     /// Where the keys of each bucket begin; one more than there are buckets.
     starts: Vec<u32>,
+    /// The 32 bits of each key that follow, and the place of the key, in order. Keys that agree in
+    /// all these bits are in the order of their places.
+    keys: Vec<(u32, u32)>,
 }
 
-impl Starts {
-    /// Over sorted keys, about one a bucket.
-    fn of(keys: impl ExactSizeIterator<Item = u64>) -> Self {
-        let bits = usize::BITS - keys.len().leading_zeros();
-        let shift = u64::BITS - bits.max(1);
-        let mut starts = vec![0_u32; (1 << bits.max(1)) + 1];
+impl Order {
+    /// Of keys, by their places, with one or two a bucket.
+    fn of(keys: &[u64]) -> Self {
+        let bits = keys.len().max(2).ilog2();
+        let mut order = Self {
+            bits,
+            starts: vec![0; (1 << bits) + 1],
+            keys: vec![(0, 0); keys.len()],
+        };
         for key in keys {
-            starts[(key >> shift) as usize + 1] += 1;
+            let (bucket, _) = order.cut(*key);
+            order.starts[bucket] += 1;
         }
-        for bucket in 1..starts.len() {
-            starts[bucket] += starts[bucket - 1];
+        let mut end = 0;
+        for start in &mut order.starts {
+            end += *start;
+            *start = end;
         }
-        Self { shift, starts }
+        // From the ends of the buckets to their starts.
+        for (place, key) in keys.iter().enumerate().rev() {
+            let (bucket, rest) = order.cut(*key);
+            let start = &mut order.starts[bucket];
+            *start -= 1;
+            order.keys[*start as usize] = (rest, place as u32);
+        }
+        for bounds in order.starts.windows(2) {
+            order.keys[bounds[0] as usize..bounds[1] as usize].sort_unstable();
+        }
+        order
     }
 
-    /// Where the keys stand that begin with the same bits.
-    fn near(&self, key: u64) -> std::ops::Range<usize> {
-        let bucket = (key >> self.shift) as usize;
-        self.starts[bucket] as usize..self.starts[bucket + 1] as usize
+    /// The bucket of a key, and the bits that follow.
+    const fn cut(&self, key: u64) -> (usize, u32) {
+        let bucket = key >> (u64::BITS - self.bits);
+        let rest = key << self.bits >> u32::BITS;
+        (bucket as usize, rest as u32)
+    }
+
+    /// Where a key is in order, or would be.
+    fn find(&self, key: u64) -> usize {
+        let (bucket, rest) = self.cut(key);
+        let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);
+        let near = &self.keys[start as usize..end as usize];
+        start as usize + near.partition_point(|(known, _)| *known < rest)
+    }
+
+    /// The place of every key, in order from this key on, all the way round.
+    fn from(&self, key: u64) -> impl Iterator<Item = usize> {
+        let (before, after) = self.keys.split_at(self.find(key));
+        after.iter().chain(before).map(|(_, place)| *place as usize)
+    }
+
+    /// The places of the keys that may be this one.
+    fn like(&self, key: u64) -> impl Iterator<Item = usize> {
+        let (_, rest) = self.cut(key);
+        let after = self.keys[self.find(key)..].iter();
+        after
+            .take_while(move |(known, _)| *known == rest)
+            .map(|(_, place)| *place as usize)
     }
 }
 
-/// Digests per thing, of four points each: more points even out how often each thing is drawn.
+/// Digests per thing, of four points each.
 const ROUNDS: usize = 2;
+
+/// More points even out how often each thing is drawn.
+const POINTS: usize = ROUNDS * 4;
 
 impl<T> Ring<T> {
     /// Puts things on a ring; of several with the same identity the first one stays. The purpose
@@ -69,32 +113,20 @@ impl<T> Ring<T> {
         let ring = Fields::of("kelvin/ring/v1")
             .field("purpose", purpose)
             .field("seed", seed.to_be_bytes());
-        let digests = threads::map(&things, |(identity, _)| {
-            std::array::from_fn::<_, ROUNDS, _>(|round| {
-                ring.clone()
-                    .field("thing", identity.bytes())
-                    .field("round", [round as u8])
-                    .digest()
-            })
+        let rounds = threads::map(&things, |(identity, _)| {
+            let thing = ring.clone().field("thing", identity.bytes());
+            let round = |round| thing.clone().field("round", [round as u8]).digest();
+            std::array::from_fn::<_, ROUNDS, _>(|at| round(at).points())
         });
-        let mut points = Vec::with_capacity(things.len() * ROUNDS * 4);
-        for (at, digest) in (0_u32..).zip(&digests) {
-            let chunks = digest
-                .iter()
-                .flat_map(|digest| digest.bytes().chunks_exact(8));
-            points.extend(chunks.map(|chunk| {
-                let point = chunk
-                    .iter()
-                    .fold(0, |point, byte| point << 8 | u64::from(*byte));
-                (point, at)
-            }));
-        }
-        points.sort_unstable();
+        let points = rounds.into_flattened().into_flattened();
+        let identities: Vec<u64> = things
+            .iter()
+            .map(|(identity, _)| identity.point())
+            .collect();
         Self {
-            identities: Starts::of(things.iter().map(|(identity, _)| identity.point())),
-            starts: Starts::of(points.iter().map(|(point, _)| *point)),
+            identities: Order::of(&identities),
+            points: Order::of(&points),
             things,
-            points,
         }
     }
 
@@ -105,8 +137,8 @@ impl<T> Ring<T> {
 
     /// Whether a thing is there, by its identity.
     pub(super) fn contains(&self, identity: &Digest) -> bool {
-        let near = self.identities.near(identity.point());
-        self.things[near].iter().any(|(known, _)| known == identity)
+        let mut places = self.identities.like(identity.point());
+        places.any(|place| self.things[place].0 == *identity)
     }
 
     /// Every thing, in the order of the identities.
@@ -129,15 +161,11 @@ impl<T> Ring<T> {
             .field("nth", (nth as u64).to_be_bytes())
             .digest()
             .point();
-        let near = self.starts.near(point);
-        let start = near.start + self.points[near].partition_point(|(at, _)| *at < point);
-        let (before, after) = self.points.split_at(start);
-        after.iter().chain(before).find_map(|(_, at)| {
-            #[cfg(test)]
-            steps::count();
-            let thing = self.things.get(*at as usize)?;
-            allowed(&thing.0).then_some(thing)
-        })
+        let things = self.points.from(point).map(|at| &self.things[at / POINTS]);
+        #[cfg(test)]
+        let things = things.inspect(|_| steps::count());
+        let mut things = things;
+        things.find(|(identity, _)| allowed(identity))
     }
 }
 
@@ -174,7 +202,8 @@ mod tests {
 
     /// Where everything is allowed.
     fn drawn(ring: &Ring<u32>, number: u32, nth: usize) -> Option<u32> {
-        ring.draw(key(number), nth, |_| true).map(|(_, thing)| *thing)
+        ring.draw(key(number), nth, |_| true)
+            .map(|(_, thing)| *thing)
     }
 
     fn key(number: u32) -> Digest {
@@ -223,16 +252,24 @@ mod tests {
     }
 
     #[test]
-    fn places_are_found_in_lists_of_any_length() {
+    fn keys_are_in_order_from_any_key_on() {
         for length in [0, 1, 2, 3, 7, 8, 9, 1000] {
             let mut keys: Vec<u64> = (0..length).map(|n| key(n).point()).collect();
             keys.extend((length > 2).then_some([0, u64::MAX]).into_iter().flatten());
-            keys.sort_unstable();
-            let starts = Starts::of(keys.iter().copied());
+            keys.extend_from_within(..keys.len() / 2);
+            let order = Order::of(&keys);
+            let mut sorted: Vec<(u64, usize)> = keys.iter().copied().zip(0..).collect();
+            sorted.sort_unstable();
             for wanted in keys.iter().copied().chain([0, 1 << 63, u64::MAX]) {
-                let near = starts.near(wanted);
-                let found = near.start + keys[near].partition_point(|key| *key < wanted);
-                assert_eq!(found, keys.partition_point(|key| *key < wanted), "{length}");
+                let start = sorted.partition_point(|(key, _)| *key < wanted);
+                sorted.rotate_left(start);
+                let found: Vec<usize> = order.from(wanted).collect();
+                let expected: Vec<usize> = sorted.iter().map(|(_, place)| *place).collect();
+                assert_eq!(found, expected, "{length}");
+                let alike: Vec<usize> = order.like(wanted).collect();
+                let equal = sorted.iter().filter(|(key, _)| *key == wanted).count();
+                assert_eq!(alike, expected[..equal], "{length}");
+                sorted.rotate_right(start);
             }
         }
     }

@@ -135,7 +135,7 @@ pub(super) fn some(
     ring: &Ring<Rule>,
     wanted: usize,
 ) -> Vec<(usize, Rule)> {
-    let stream = format!("{kind} {}", subject.case().units[units[0]].unit_type);
+    let stream = [kind, " ", &*subject.case().units[units[0]].unit_type].concat();
     let mut turns = units.to_vec();
     subject.draw(&stream, 0).shuffle(&mut turns);
     let pool = ring.len() - own.iter().filter(|sense| ring.contains(sense)).count();

@@ -12,6 +12,7 @@ use crate::notice::Code;
 struct Noted {
     variant: Variant,
     notes: Notes,
+    input: Digest,
 }
 
 impl std::ops::Deref for Noted {
@@ -32,6 +33,7 @@ fn plan_at(corpus: &Corpus, config: &Config, peers: &Peers, at: usize) -> NotedP
     let Plan { variants, notices } = plan(&Subject::new(corpus, at, config, peers));
     let noted = |variant: Variant| Noted {
         notes: variant.notes(corpus, at, config),
+        input: variant.digest(corpus, at, config),
         variant,
     };
     NotedPlan {

@@ -61,7 +61,7 @@ proptest! {
         config.perturbations.pad_include_governing = include;
         for (at, plan) in plans(&corpus, &config).iter().enumerate() {
             let case = &corpus.cases[at];
-            let mut inputs = BTreeSet::from([case.digest]);
+            let mut inputs = BTreeSet::from([case.digest()]);
             for variant in &plan.variants {
                 let text = variant.render(&corpus, at, &config);
                 prop_assert_eq!(variant.input, Digest::of(text.as_bytes()));

@@ -72,7 +72,7 @@ fn changes(before: &Corpus, after: &Corpus, config: &Config) -> Vec<(&'static st
         let Some(old) = before
             .cases
             .iter()
-            .position(|old| old.digest == case.digest)
+            .position(|old| old.digest() == case.digest())
         else {
             continue;
         };

@@ -9,6 +9,7 @@ use crate::notice::{Code, Notice};
 use crate::perturb::Plan;
 use crate::probe::{CaseRecord, Ending, Sample, UnitRecord, VariantRecord};
 use crate::run::Outcome;
+use crate::threads;
 
 /// Over this share of failed invocations a case is marked insufficient.
 const INSUFFICIENT_ABOVE: f64 = 0.2;
@@ -21,17 +22,12 @@ pub(super) fn tell(
     outcomes: &Outcomes,
     ending: Ending,
 ) -> Evidence {
-    let cases: BTreeMap<String, CaseRecord> = survey
-        .places
-        .iter()
-        .map(|&place| {
-            let name = survey.corpus.cases[place].name.to_string();
-            (
-                name,
-                record(survey, place, &plans[&place], rounds, outcomes),
-            )
-        })
-        .collect();
+    let told = threads::map(survey.places, |&place| {
+        let name = survey.corpus.cases[place].name.to_string();
+        let record = record(survey, place, &plans[&place], rounds, outcomes);
+        (name, record)
+    });
+    let cases: BTreeMap<String, CaseRecord> = told.into_iter().collect();
     let basis = Basis::of(survey.config, survey.corpus.cases.len());
     let settings = Settings {
         governing_types: &survey.config.governing_types,
@@ -64,7 +60,7 @@ fn record(
             kind: variant.kind.to_owned(),
             relation: variant.figure.relation(),
             unit_type: variant.unit_type.as_deref().map(str::to_owned),
-            input: variant.input,
+            input: variant.digest(survey.corpus, place, survey.config),
             notes: Arc::new(variant.notes(survey.corpus, place, survey.config)),
             samples: samples(repeats, |repeat| of(Some(&variant.id), repeat)),
         })
@@ -86,9 +82,9 @@ fn record(
         insufficient,
     ));
     CaseRecord {
-        file: case.file.clone(),
+        file: case.file.to_string(),
         folder: case.name.to_string(),
-        input: case.digest,
+        input: case.digest(),
         units: case
             .units
             .iter()
