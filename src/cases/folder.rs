@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::fs::{self, FileType};
+use std::fs::{self, File, FileType};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -94,17 +95,22 @@ pub(super) fn find(config: &Config) -> Result<Found, Misuse> {
     search.finish(written)
 }
 
-/// Reads a case.
-pub(super) fn read(entry: &Entry) -> Result<String, Misuse> {
-    let shown = shown(&entry.shown);
-    let bytes = fs::read(&entry.path)
-        .map_err(|error| Misuse::new(format!("{shown}: cannot be read: {error}")))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let bytes = error.as_bytes();
+/// Reads a case, by way of a buffer that is there already: most files are small, and to ask for the
+/// size of one takes as long as to read it.
+pub(super) fn read(entry: &Entry, bytes: &mut Vec<u8>) -> Result<String, Misuse> {
+    bytes.clear();
+    File::open(&entry.path)
+        .and_then(|file| file.take(u64::MAX).read_to_end(bytes))
+        .map_err(|error| {
+            let shown = shown(&entry.shown);
+            Misuse::new(format!("{shown}: cannot be read: {error}"))
+        })?;
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let shown = shown(&entry.shown);
+        let at = error.valid_up_to();
         let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
         let found = bytes.get(at).copied().unwrap_or_default();
-        let help = match bytes {
+        let help = match bytes.as_slice() {
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it looks like UTF-16: save it as UTF-8",
             _ => "save it as UTF-8",
         };
@@ -112,7 +118,8 @@ pub(super) fn read(entry: &Entry) -> Result<String, Misuse> {
             "{shown}:{line}: not UTF-8: byte 0x{found:02x} at offset {at}"
         ))
         .help(help)
-    })
+    })?;
+    Ok(text.to_owned())
 }
 
 /// The part of a glob before its first wildcard, in whole components; a folder as it is.

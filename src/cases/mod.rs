@@ -214,6 +214,9 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<(Corpus, Vec<Notice>)> {
 /// So many files are read at a time.
 const BLOCK: usize = 128;
 
+/// Nearly every file of a case has fewer bytes.
+const BUFFER: usize = 1 << 16;
+
 /// Some of the cases.
 #[derive(Default)]
 struct Parsed {
@@ -225,9 +228,10 @@ struct Parsed {
 /// Reads some files.
 fn parse(entries: &[folder::Entry]) -> Parsed {
     let mut parsed = Parsed::default();
+    let mut bytes = Vec::with_capacity(BUFFER);
     for entry in entries {
         let (name, file) = (Arc::clone(&entry.name), Arc::clone(&entry.shown));
-        let case = folder::read(entry)
+        let case = folder::read(entry, &mut bytes)
             .map_err(|misuse| vec![misuse])
             .and_then(|text| Case::parse(name, file, text));
         match case {

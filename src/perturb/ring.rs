@@ -29,16 +29,16 @@ struct Order {
 }
 
 impl Order {
-    /// Of keys, by their places, with one or two a bucket.
-    fn of(keys: &[u64]) -> Self {
-        let bits = keys.len().max(2).ilog2();
+    /// Of so many keys, by their places, with one or two a bucket.
+    fn of(length: usize, keys: impl Iterator<Item = u64> + Clone) -> Self {
+        let bits = length.max(2).ilog2();
         let mut order = Self {
             bits,
             starts: vec![0; (1 << bits) + 1],
-            keys: vec![(0, 0); keys.len()],
+            keys: vec![(0, 0); length],
         };
-        for key in keys {
-            let (bucket, _) = order.cut(*key);
+        for key in keys.clone() {
+            let (bucket, _) = order.cut(key);
             order.starts[bucket] += 1;
         }
         let mut end = 0;
@@ -47,11 +47,11 @@ impl Order {
             *start = end;
         }
         // From the ends of the buckets to their starts.
-        for (place, key) in keys.iter().enumerate().rev() {
-            let (bucket, rest) = order.cut(*key);
+        for (place, key) in (0..).zip(keys) {
+            let (bucket, rest) = order.cut(key);
             let start = &mut order.starts[bucket];
             *start -= 1;
-            order.keys[*start as usize] = (rest, place as u32);
+            order.keys[*start as usize] = (rest, place);
         }
         for bounds in order.starts.windows(2) {
             order.keys[bounds[0] as usize..bounds[1] as usize].sort_unstable();
@@ -96,6 +96,9 @@ const ROUNDS: usize = 2;
 /// More points even out how often each thing is drawn.
 const POINTS: usize = ROUNDS * 4;
 
+/// The points of so many things are made at a time.
+const BLOCK: usize = 256;
+
 impl<T> Ring<T> {
     /// Puts things on a ring; of several with the same identity the first one stays. The purpose
     /// keeps rings over the same things apart. O(n log n).
@@ -113,19 +116,22 @@ impl<T> Ring<T> {
         let ring = Fields::of("kelvin/ring/v1")
             .field("purpose", purpose)
             .field("seed", seed.to_be_bytes());
-        let rounds = threads::map(&things, |(identity, _)| {
-            let thing = ring.clone().field("thing", identity.bytes());
-            let round = |round| thing.clone().field("round", [round as u8]).digest();
-            std::array::from_fn::<_, ROUNDS, _>(|at| round(at).points())
+        let points = threads::map_blocks(&things, BLOCK, |block| {
+            let mut points = Vec::with_capacity(block.len() * POINTS);
+            for (identity, _) in block {
+                let thing = ring.clone().field("thing", identity.bytes());
+                for round in 0..ROUNDS {
+                    let digest = thing.clone().field("round", [round as u8]).digest();
+                    points.extend(digest.points());
+                }
+            }
+            points
         });
-        let points = rounds.into_flattened().into_flattened();
-        let identities: Vec<u64> = things
-            .iter()
-            .map(|(identity, _)| identity.point())
-            .collect();
+        let points = points.iter().flatten().copied();
+        let identities = things.iter().map(|(identity, _)| identity.point());
         Self {
-            identities: Order::of(&identities),
-            points: Order::of(&points),
+            identities: Order::of(things.len(), identities),
+            points: Order::of(things.len() * POINTS, points),
             things,
         }
     }
@@ -257,7 +263,7 @@ mod tests {
             let mut keys: Vec<u64> = (0..length).map(|n| key(n).point()).collect();
             keys.extend((length > 2).then_some([0, u64::MAX]).into_iter().flatten());
             keys.extend_from_within(..keys.len() / 2);
-            let order = Order::of(&keys);
+            let order = Order::of(keys.len(), keys.iter().copied());
             let mut sorted: Vec<(u64, usize)> = keys.iter().copied().zip(0..).collect();
             sorted.sort_unstable();
             for wanted in keys.iter().copied().chain([0, 1 << 63, u64::MAX]) {
