@@ -238,7 +238,7 @@ def in_memory(options, scratch):
     spent = {name: [] for name in commands}
     for _ in range(options.repeats):
         for name, command in commands.items():
-            # Its files and its program are in the caches: the other one has just emptied them.
+            # Not measured, so that neither side is measured cold.
             measure(command, mine)
             spent[name].append(measure(command, mine))
     rows = [
