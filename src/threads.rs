@@ -9,8 +9,20 @@ const BLOCK: usize = 64;
 
 /// Maps every thing, in order, on as many threads as there are cores.
 pub(crate) fn map<T: Sync, U: Send>(things: &[T], f: impl Fn(&T) -> U + Sync) -> Vec<U> {
+    map_with(things, || (), |(), thing| f(thing))
+}
+
+/// The same with something to work with, such as a buffer, that serves many things. Nothing may
+/// depend on what it served before.
+pub(crate) fn map_with<T: Sync, U: Send, W>(
+    things: &[T],
+    make: impl Fn() -> W + Sync,
+    f: impl Fn(&mut W, &T) -> U + Sync,
+) -> Vec<U> {
     let mapped = map_blocks(things, BLOCK, |block| {
-        block.iter().map(&f).collect::<Vec<U>>()
+        let mut with = make();
+        let mapped = block.iter().map(|thing| f(&mut with, thing));
+        mapped.collect::<Vec<U>>()
     });
     mapped.into_iter().flatten().collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::Request;
 use super::asked::{self, Asked};
@@ -13,14 +13,13 @@ use crate::perturb::{Relation, Variant};
 use crate::probe::evidence::{self, Survey};
 use crate::score;
 
-/// The variants of a check.
+/// What a check would run.
 #[derive(Debug, Serialize)]
-pub(crate) struct Listing {
-    /// How many invocations they and the baselines are, by kind; `baseline` among them.
+pub(crate) struct Listing<T> {
+    /// How many invocations there are, by kind; `baseline` among them.
     pub(crate) invocations: BTreeMap<&'static str, usize>,
-    /// Every variant by case, in the order of the cases and of the registry.
-    #[serde(serialize_with = "in_one")]
-    pub(crate) variants: Vec<Vec<Listed>>,
+    /// What was made of the variants, in the order of the cases and of the registry.
+    pub(crate) variants: Vec<T>,
     /// The caps and skips.
     pub(crate) notices: Vec<Notice>,
 }
@@ -32,28 +31,53 @@ pub(crate) struct Listed {
     pub(crate) case: Arc<str>,
     /// Its name within the case.
     pub(crate) variant: Arc<str>,
-    /// What it is counted as.
-    #[serde(skip)]
-    kind: &'static str,
     /// What the decision ought to do.
     pub(crate) relation: Relation,
-    /// The digest of its input, where the digests were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) input: Option<Digest>,
+    /// The digest of its input.
+    pub(crate) input: Digest,
 }
 
-/// One list of all, in which each names its case.
-fn in_one<S: Serializer>(variants: &[Vec<Listed>], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(variants.iter().flatten())
+/// The variants of one case.
+pub(crate) struct OfCase<'a> {
+    survey: &'a Survey<'a>,
+    place: usize,
+    variants: &'a [Variant],
 }
 
-/// Lists what [`super::check`] would run, repeats and replays counted. The `digests` of the inputs
-/// take about as long as all else.
+impl OfCase<'_> {
+    /// The name of the case.
+    pub(crate) fn case(&self) -> &Arc<str> {
+        &self.survey.corpus.cases[self.place].name
+    }
+
+    /// The names of the variants, in the order of the registry.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.variants.iter().map(|variant| &*variant.id)
+    }
+
+    /// Everything about each. The digests take about as long as all else.
+    pub(crate) fn listed(&self) -> Vec<Listed> {
+        let Survey { corpus, config, .. } = self.survey;
+        let listed = |variant: &Variant| Listed {
+            case: Arc::clone(self.case()),
+            variant: Arc::clone(&variant.id),
+            relation: variant.figure.relation(),
+            input: variant.digest(corpus, self.place, config),
+        };
+        self.variants.iter().map(listed).collect()
+    }
+}
+
+/// Lists what [`super::check`] would run, repeats and replays counted: of the variants of each case
+/// what `keep` makes of them.
 ///
 /// # Errors
 ///
 /// A [`Misuse`](crate::exit::Misuse) where the configuration, the cases or the request are wrong.
-pub(crate) fn list(request: &Request, digests: bool) -> anyhow::Result<Listing> {
+pub(crate) fn list<T: Send>(
+    request: &Request,
+    keep: impl Fn(&OfCase<'_>) -> T + Sync,
+) -> anyhow::Result<Listing<T>> {
     let Asked {
         config,
         probes,
@@ -72,17 +96,14 @@ pub(crate) fn list(request: &Request, digests: bool) -> anyhow::Result<Listing> 
         scorer: &*scorer,
     };
     let plans = evidence::plan_each(&survey, |place, plan| {
-        let case = &corpus.cases[place].name;
-        let listed = |variant: Variant| Listed {
-            case: Arc::clone(case),
-            kind: variant.kind,
-            relation: variant.figure.relation(),
-            input: digests.then(|| variant.digest(&corpus, place, &config)),
-            variant: variant.id,
-        };
-        let mut variants = Vec::with_capacity(plan.variants.len());
-        variants.extend(plan.variants.into_iter().map(listed));
-        (variants, plan.notices)
+        let kept = keep(&OfCase {
+            survey: &survey,
+            place,
+            variants: &plan.variants,
+        });
+        let of_kinds = plan.variants.chunk_by(|one, two| one.kind == two.kind);
+        let counts: Vec<(&str, usize)> = of_kinds.map(|of| (of[0].kind, of.len())).collect();
+        (kept, counts, plan.notices)
     });
     let repeats = config.repeats.get();
     // The replays of the noise floor include the first invocation of the baseline.
@@ -98,17 +119,31 @@ pub(crate) fn list(request: &Request, digests: bool) -> anyhow::Result<Listing> 
         invocations.insert("query", questions.places.len() * repeats);
     }
     let mut variants = Vec::with_capacity(plans.len());
-    for (listed, told) in plans {
+    for (kept, counts, told) in plans {
+        variants.push(kept);
         notices.extend(told);
-        for of_kind in listed.chunk_by(|one, two| one.kind == two.kind) {
-            *invocations.entry(of_kind[0].kind).or_default() += of_kind.len() * repeats;
+        for (kind, count) in counts {
+            *invocations.entry(kind).or_default() += count * repeats;
         }
-        variants.push(listed);
     }
     notices.sort();
+    // Giving back the texts of thousands of cases, one by one, would take longer than the caller
+    // has left to do: a listing is the last thing that a process makes.
+    std::mem::forget(corpus);
     Ok(Listing {
         invocations,
         variants,
         notices,
     })
+}
+
+impl<T> Listing<Vec<T>> {
+    /// One list of all variants, instead of one a case.
+    pub(crate) fn in_one(self) -> Listing<T> {
+        Listing {
+            invocations: self.invocations,
+            variants: self.variants.into_iter().flatten().collect(),
+            notices: self.notices,
+        }
+    }
 }

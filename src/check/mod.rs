@@ -34,7 +34,7 @@ use crate::report::Report;
 use crate::run::Observer;
 pub(crate) use eval::{EvalRequest, eval};
 pub(crate) use gate::{GateRequest, configuration, gate};
-pub(crate) use list::list;
+pub(crate) use list::{Listing, OfCase, list};
 pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use probes::Probe;
 pub(crate) use record::{Recomputed, recompute, record, record_eval};

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::progress;
 use crate::cases::Shard;
-use crate::check::{self, Checked, Mode, Probe, Request};
+use crate::check::{self, Checked, Listing, Mode, OfCase, Probe, Request};
 use crate::config::Overrides;
 use crate::exit::{Exit, Misuse};
 use crate::gate::Judgement;
@@ -164,32 +164,41 @@ pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
 
 /// Prints what would be run.
 fn list(args: &CheckArgs) -> anyhow::Result<Exit> {
-    let listing = check::list(&args.into(), args.format == Format::Json)?;
-    let mut page = String::new();
-    match args.format {
-        Format::Json => page = serde_json::to_string_pretty(&listing)? + "\n",
-        Format::Text | Format::Markdown => {
-            for of_case in &listing.variants {
-                let case = of_case.first().map_or("", |variant| &variant.case);
-                let case = report::safe::line(case);
-                for variant in of_case {
-                    page.extend([&*case, "\t", &variant.variant, "\n"]);
-                }
-            }
-            for notice in &listing.notices {
-                page.extend(["# ", &*report::safe::line(&notice.text), "\n"]);
-            }
-            let total: usize = listing.invocations.values().sum();
-            let kinds: Vec<String> = listing
-                .invocations
-                .iter()
-                .map(|(kind, count)| format!("{count} {kind}"))
-                .collect();
-            page.push_str(&format!("# {total} invocations: {}\n", kinds.join(", ")));
+    let request = args.into();
+    super::say(&match args.format {
+        Format::Json => {
+            let listing = check::list(&request, |of_case| of_case.listed())?.in_one();
+            serde_json::to_string_pretty(&listing)? + "\n"
         }
-    }
-    super::say(&page);
+        Format::Text | Format::Markdown => page(&check::list(&request, lines)?),
+    });
     Ok(Exit::Passed)
+}
+
+/// A line for each variant of a case.
+fn lines(of_case: &OfCase<'_>) -> String {
+    let case = report::safe::line(of_case.case());
+    let parts = of_case.names().flat_map(|name| [&*case, "\t", name, "\n"]);
+    // At its full length from the start: there are thousands of these.
+    let mut lines = String::with_capacity(parts.clone().map(str::len).sum());
+    lines.extend(parts);
+    lines
+}
+
+/// All lines, and what there is to say about them.
+fn page(listing: &Listing<String>) -> String {
+    let mut page = listing.variants.concat();
+    for notice in &listing.notices {
+        page.extend(["# ", &*report::safe::line(&notice.text), "\n"]);
+    }
+    let total: usize = listing.invocations.values().sum();
+    let kinds: Vec<String> = listing
+        .invocations
+        .iter()
+        .map(|(kind, count)| format!("{count} {kind}"))
+        .collect();
+    page.push_str(&format!("# {total} invocations: {}\n", kinds.join(", ")));
+    page
 }
 
 /// Asks on the terminal; anything but a clear yes is a no.

@@ -1,6 +1,6 @@
 //! Perturbations: rewrites of a case that ought to hold the decision, or to move it.
 //!
-//! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`plan()`] names
+//! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`Planner`] names
 //! them, leaves out the vacuous ones and writes down what each one did.
 
 mod bullet_reformat;
@@ -46,7 +46,7 @@ use crate::digest::{Digest, Fields};
 use crate::draw::Draw;
 use crate::notice::Notice;
 pub(crate) use peers::Peers;
-pub(crate) use plan::plan;
+pub(crate) use plan::Planner;
 
 /// Every kind, in the order of the reports.
 pub(crate) static ALL: &[&dyn Perturbation] = &[
@@ -157,7 +157,7 @@ pub(crate) struct Subject<'a> {
 
 impl<'a> Subject<'a> {
     /// The case at a place of a corpus.
-    pub(crate) fn new(corpus: &'a Corpus, at: usize, config: &'a Config, peers: &'a Peers) -> Self {
+    fn new(corpus: &'a Corpus, at: usize, config: &'a Config, peers: &'a Peers) -> Self {
         Self {
             corpus,
             at,
@@ -252,7 +252,7 @@ pub(crate) struct Draft {
 pub(crate) struct Proposal {
     /// In the order of their numbers.
     pub(crate) drafts: Vec<Draft>,
-    /// Every cap and skip; [`plan()`] adds the case and the kind.
+    /// Every cap and skip; [`Planner`] adds the case and the kind.
     pub(crate) notices: Vec<Notice>,
 }
 

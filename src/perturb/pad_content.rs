@@ -37,7 +37,7 @@ impl Perturbation for PadContent {
         let mut own: Vec<Digest> = case.units.iter().map(|unit| unit.content).collect();
         own.sort_unstable();
         own.dedup();
-        let pool = ring.len() - own.iter().filter(|content| ring.contains(content)).count();
+        let pool = ring.besides(own.iter(), MOST);
         if pool < FEWEST {
             let reason = if subject.corpus.cases.len() < 2 {
                 "this is the only case".to_owned()

@@ -4,48 +4,107 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::texts::Texts;
-use super::{ALL, Perturbation, Plan, Subject, Variant, is_enabled};
+use super::{ALL, Peers, Perturbation, Plan, Subject, Variant, is_enabled};
+use crate::cases::Corpus;
+use crate::config::Config;
 use crate::file;
 use crate::notice::{Code, Notice};
 
 /// About so many variants has a case.
 const USUAL: usize = 16;
 
-/// Plans every enabled kind for one case. A case without units has nothing to perturb, as its
-/// loading has told.
-pub(crate) fn plan(subject: &Subject<'_>) -> Plan {
-    let mut plan = Plan {
-        variants: Vec::with_capacity(USUAL),
-        notices: Vec::new(),
-    };
-    if subject.case().units.is_empty() {
-        return plan;
-    }
-    let mut texts = Texts::of(subject);
-    for kind in ALL.iter().filter(|kind| is_enabled(**kind, subject.config)) {
-        plan_kind(*kind, subject, &mut texts, &mut plan);
-    }
-    plan
+/// Plans case after case.
+pub(crate) struct Planner<'a> {
+    corpus: &'a Corpus,
+    config: &'a Config,
+    peers: &'a Peers,
+    texts: Texts,
+    names: Names,
 }
 
-/// Most names are shorter.
-const LONG: usize = 64;
+impl<'a> Planner<'a> {
+    /// A planner for the cases of a corpus.
+    pub(crate) fn new(corpus: &'a Corpus, config: &'a Config, peers: &'a Peers) -> Self {
+        Self {
+            corpus,
+            config,
+            peers,
+            texts: Texts::default(),
+            names: Names::default(),
+        }
+    }
 
-/// Names for the variants of one kind.
+    /// Plans every enabled kind for the case at a place of the corpus. A case without units has
+    /// nothing to perturb, as its loading has told.
+    pub(crate) fn plan(&mut self, at: usize) -> Plan {
+        let subject = Subject::new(self.corpus, at, self.config, self.peers);
+        let mut plan = Plan {
+            variants: Vec::with_capacity(USUAL),
+            notices: Vec::new(),
+        };
+        if subject.case().units.is_empty() {
+            return plan;
+        }
+        self.texts.begin(&subject);
+        for kind in ALL.iter().filter(|kind| is_enabled(**kind, self.config)) {
+            self.plan_kind(*kind, &subject, &mut plan);
+        }
+        plan
+    }
+
+    /// Plans one kind; what is run already is in the plan.
+    fn plan_kind(&mut self, kind: &dyn Perturbation, subject: &Subject<'_>, plan: &mut Plan) {
+        let proposal = kind.propose(subject);
+        let mut notices = proposal.notices;
+        let proposed = proposal.drafts.len();
+        let mut kept = 0;
+        self.names.begin();
+        for draft in proposal.drafts {
+            // Named before anything is left out: a variant keeps its name when another goes.
+            let id = self.names.next(kind.name(), draft.unit_type.as_deref());
+            if !self.texts.take(&draft.pieces, subject, &plan.variants) {
+                continue;
+            }
+            kept += 1;
+            plan.variants.push(Variant {
+                id,
+                kind: kind.name(),
+                figure: kind.figure(),
+                unit_type: draft.unit_type,
+                pieces: draft.pieces,
+                detail: draft.detail,
+            });
+        }
+        if kept < proposed {
+            let text = format!(
+                "{} of {proposed} variants read exactly like the case or like an earlier variant: not \
+                 run, not counted",
+                proposed - kept
+            );
+            notices.push(Notice::new(Code::Vacuous, text).counts(proposed, kept));
+        }
+        let of_kind = |notice: Notice| Notice {
+            case: Some(subject.case().name.to_string()),
+            kind: Some(kind.name().to_owned()),
+            ..notice
+        };
+        plan.notices.extend(notices.into_iter().map(of_kind));
+    }
+}
+
+/// Names for the variants of one kind after another.
+#[derive(Default)]
 struct Names {
     /// What the names begin with, and how many do; the latest at the end.
     stems: Vec<(String, usize)>,
-    /// The name in the making. One allocation serves all: there are many names, and threads that
-    /// let texts grow wait for each other.
+    /// The name in the making.
     name: String,
 }
 
 impl Names {
-    fn new() -> Self {
-        Self {
-            stems: Vec::new(),
-            name: String::with_capacity(LONG),
-        }
+    /// Forgets the names of other kinds.
+    fn begin(&mut self) {
+        self.stems.clear();
     }
 
     /// The next name of a kind, of variants that are about a type, or about none.
@@ -71,45 +130,4 @@ impl Names {
         let _ = write!(self.name, "-{number:02}");
         Arc::from(&*self.name)
     }
-}
-
-/// Plans one kind; `texts` holds what is run already.
-fn plan_kind(kind: &dyn Perturbation, subject: &Subject<'_>, texts: &mut Texts, plan: &mut Plan) {
-    let proposal = kind.propose(subject);
-    let mut notices = proposal.notices;
-    let proposed = proposal.drafts.len();
-    let mut kept = 0;
-    let mut text = String::new();
-    let mut names = Names::new();
-    for draft in proposal.drafts {
-        // Named before anything is left out: a variant keeps its name when another goes.
-        let id = names.next(kind.name(), draft.unit_type.as_deref());
-        subject.render(&mut text, &draft.pieces);
-        if !texts.take(&text, subject, &plan.variants) {
-            continue;
-        }
-        kept += 1;
-        plan.variants.push(Variant {
-            id,
-            kind: kind.name(),
-            figure: kind.figure(),
-            unit_type: draft.unit_type,
-            pieces: draft.pieces,
-            detail: draft.detail,
-        });
-    }
-    if kept < proposed {
-        let text = format!(
-            "{} of {proposed} variants read exactly like the case or like an earlier variant: not \
-             run, not counted",
-            proposed - kept
-        );
-        notices.push(Notice::new(Code::Vacuous, text).counts(proposed, kept));
-    }
-    let of_kind = |notice: Notice| Notice {
-        case: Some(subject.case().name.to_string()),
-        kind: Some(kind.name().to_owned()),
-        ..notice
-    };
-    plan.notices.extend(notices.into_iter().map(of_kind));
 }

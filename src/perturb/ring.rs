@@ -1,13 +1,16 @@
 //! Consistent sampling: things stand on a ring at points that depend on nothing but themselves and
 //! the seed, so that one thing more or less moves only the draws that fall next to it.
 
+use std::iter;
+use std::ops::Range;
+
 use crate::digest::{Digest, Fields};
 use crate::threads;
 
 /// Distinct things, each at a few points of a ring.
 #[derive(Debug)]
 pub(super) struct Ring<T> {
-    /// Sorted by identity.
+    /// In the order in which they came.
     things: Vec<(Digest, T)>,
     /// Finds a thing by its identity.
     identities: Order,
@@ -15,17 +18,19 @@ pub(super) struct Ring<T> {
     points: Order,
 }
 
-/// Keys in order that are spread evenly, as digests are: their first bits tell where they belong, so
-/// that putting them in order takes O(n), and finding one the same few steps however many there are.
+/// Keys that are spread evenly, as digests are: their first bits tell their bucket, and buckets are
+/// so small that what comes next in one is found by looking at all of it. So putting keys in order
+/// takes O(n), and finding one the same few steps however many there are.
 #[derive(Debug)]
 struct Order {
     /// How many bits of a key tell its bucket.
     bits: u32,
-    /// Where the keys of each bucket begin; one more than there are buckets.
+    /// Where each bucket begins; one more than there are buckets.
     starts: Vec<u32>,
-    /// The 32 bits of each key that follow, and the place of the key, in order. Keys that agree in
-    /// all these bits are in the order of their places.
-    keys: Vec<(u32, u32)>,
+    /// Bucket by bucket, in no order within one: the 32 bits of a key that follow those of the
+    /// bucket, and below them the place of the key. Keys that agree in all these bits are in the
+    /// order of their places.
+    keys: Vec<u64>,
 }
 
 impl Order {
@@ -35,7 +40,7 @@ impl Order {
         let mut order = Self {
             bits,
             starts: vec![0; (1 << bits) + 1],
-            keys: vec![(0, 0); length],
+            keys: vec![0; length],
         };
         for key in keys.clone() {
             let (bucket, _) = order.cut(key);
@@ -47,48 +52,72 @@ impl Order {
             *start = end;
         }
         // From the ends of the buckets to their starts.
-        for (place, key) in (0..).zip(keys) {
+        for (place, key) in (0_u64..).zip(keys) {
             let (bucket, rest) = order.cut(key);
             let start = &mut order.starts[bucket];
             *start -= 1;
-            order.keys[*start as usize] = (rest, place);
-        }
-        for bounds in order.starts.windows(2) {
-            order.keys[bounds[0] as usize..bounds[1] as usize].sort_unstable();
+            order.keys[*start as usize] = rest | place;
         }
         order
     }
 
-    /// The bucket of a key, and the bits that follow.
-    const fn cut(&self, key: u64) -> (usize, u32) {
+    /// The bucket of a key, and where its 32 bits that follow belong.
+    const fn cut(&self, key: u64) -> (usize, u64) {
         let bucket = key >> (u64::BITS - self.bits);
-        let rest = key << self.bits >> u32::BITS;
-        (bucket as usize, rest as u32)
+        let rest = (key << self.bits) & REST;
+        (bucket as usize, rest)
     }
 
-    /// Where a key is in order, or would be.
-    fn find(&self, key: u64) -> usize {
-        let (bucket, rest) = self.cut(key);
-        let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);
-        let near = &self.keys[start as usize..end as usize];
-        start as usize + near.partition_point(|(known, _)| *known < rest)
+    /// The bounds of a bucket.
+    fn bucket(&self, bucket: usize) -> Range<usize> {
+        self.starts[bucket] as usize..self.starts[bucket + 1] as usize
+    }
+
+    /// The places of the keys of a bucket that lie within these bounds, in order.
+    fn within(&self, bucket: usize, bounds: Range<u64>) -> impl Iterator<Item = usize> {
+        let near = &self.keys[self.bucket(bucket)];
+        let mut bounds = bounds;
+        iter::from_fn(move || {
+            let left = near.iter().filter(|key| bounds.contains(*key));
+            let next = *left.min()?;
+            bounds.start = next + 1;
+            Some((next & !REST) as usize)
+        })
     }
 
     /// The place of every key, in order from this key on, all the way round.
     fn from(&self, key: u64) -> impl Iterator<Item = usize> {
-        let (before, after) = self.keys.split_at(self.find(key));
-        after.iter().chain(before).map(|(_, place)| *place as usize)
+        let (first, rest) = self.cut(key);
+        let buckets = self.starts.len() - 1;
+        let others = (1..buckets).flat_map(move |step| {
+            let bucket = (first + step) % buckets;
+            self.within(bucket, 0..u64::MAX)
+        });
+        let after = self.within(first, rest..u64::MAX);
+        after.chain(others).chain(self.within(first, 0..rest))
     }
 
-    /// The places of the keys that may be this one.
+    /// The places of the keys that may be this one, in order.
     fn like(&self, key: u64) -> impl Iterator<Item = usize> {
-        let (_, rest) = self.cut(key);
-        let after = self.keys[self.find(key)..].iter();
-        after
-            .take_while(move |(known, _)| *known == rest)
-            .map(|(_, place)| *place as usize)
+        let (bucket, rest) = self.cut(key);
+        self.within(bucket, rest..rest | !REST)
+    }
+
+    /// The places of keys that may be one and the same, in order: two or more at a time.
+    fn alike(&mut self) -> impl Iterator<Item = Vec<usize>> {
+        for bucket in 0..self.starts.len() - 1 {
+            let bounds = self.bucket(bucket);
+            self.keys[bounds].sort_unstable();
+        }
+        let buckets = (0..self.starts.len() - 1).map(|bucket| &self.keys[self.bucket(bucket)]);
+        let runs = buckets.flat_map(|keys| keys.chunk_by(|one, other| one & REST == other & REST));
+        let several = runs.filter(|run| run.len() > 1);
+        several.map(|run| run.iter().map(|key| (key & !REST) as usize).collect())
     }
 }
+
+/// The bits of a key that are not its place. No place has all of its own bits set: there are fewer.
+const REST: u64 = !(u32::MAX as u64);
 
 /// Digests per thing, of four points each.
 const ROUNDS: usize = 2;
@@ -110,9 +139,7 @@ impl<T> Ring<T> {
     where
         T: Sync,
     {
-        let mut things: Vec<(Digest, T)> = things.into_iter().collect();
-        things.sort_by_key(|(identity, _)| *identity);
-        things.dedup_by_key(|(identity, _)| *identity);
+        let (things, identities) = distinct(things.into_iter().collect());
         let ring = Fields::of("kelvin/ring/v1")
             .field("purpose", purpose)
             .field("seed", seed.to_be_bytes());
@@ -128,10 +155,9 @@ impl<T> Ring<T> {
             points
         });
         let points = points.iter().flatten().copied();
-        let identities = things.iter().map(|(identity, _)| identity.point());
         Self {
-            identities: Order::of(things.len(), identities),
             points: Order::of(things.len() * POINTS, points),
+            identities,
             things,
         }
     }
@@ -141,13 +167,27 @@ impl<T> Ring<T> {
         self.things.len()
     }
 
+    /// How many things there are besides those of these distinct identities: exactly, where there
+    /// are fewer than `enough`, and else no more than there are.
+    pub(super) fn besides<'a>(
+        &self,
+        own: impl ExactSizeIterator<Item = &'a Digest>,
+        enough: usize,
+    ) -> usize {
+        let least = self.len().saturating_sub(own.len());
+        if least >= enough {
+            return least;
+        }
+        self.len() - own.filter(|identity| self.contains(identity)).count()
+    }
+
     /// Whether a thing is there, by its identity.
-    pub(super) fn contains(&self, identity: &Digest) -> bool {
+    fn contains(&self, identity: &Digest) -> bool {
         let mut places = self.identities.like(identity.point());
         places.any(|place| self.things[place].0 == *identity)
     }
 
-    /// Every thing, in the order of the identities.
+    /// Every thing, in the order in which they came.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.things.iter().map(|(_, thing)| thing)
     }
@@ -173,6 +213,34 @@ impl<T> Ring<T> {
         let mut things = things;
         things.find(|(identity, _)| allowed(identity))
     }
+}
+
+/// Things without the later ones of the same identity, and the order of the identities.
+fn distinct<T>(mut things: Vec<(Digest, T)>) -> (Vec<(Digest, T)>, Order) {
+    let order = |things: &[(Digest, T)]| {
+        let identities = things.iter().map(|(identity, _)| identity.point());
+        Order::of(things.len(), identities)
+    };
+    let mut identities = order(&things);
+    let mut repeats = vec![false; things.len()];
+    let mut any = false;
+    for alike in identities.alike() {
+        let mut first: Vec<usize> = Vec::with_capacity(1);
+        for place in alike {
+            if first.iter().any(|known| things[*known].0 == things[place].0) {
+                repeats[place] = true;
+                any = true;
+            } else {
+                first.push(place);
+            }
+        }
+    }
+    if any {
+        let mut repeats = repeats.into_iter();
+        things.retain(|_| repeats.next() == Some(false));
+        identities = order(&things);
+    }
+    (things, identities)
 }
 
 /// Counts the points that draws look at, for a test of the growth that needs no clock.

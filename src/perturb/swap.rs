@@ -63,7 +63,11 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, count: SwapCount, propos
         return skip(format!("no other case has a unit of type `{unit_type}`"));
     };
     let own = subject.peers.senses(subject.at, &units);
-    let pool = ring.len() - own.iter().filter(|sense| ring.contains(sense)).count();
+    let enough = match count {
+        SwapCount::UpTo(wanted) => wanted.saturating_add(1),
+        SwapCount::All => 1,
+    };
+    let pool = ring.besides(own.iter(), enough);
     if pool == 0 {
         return skip(if subject.corpus.cases.len() < 2 {
             format!("this is the only case: nothing can replace its `{unit_type}`")
@@ -138,7 +142,7 @@ pub(super) fn some(
     let stream = [kind, " ", &*subject.case().units[units[0]].unit_type].concat();
     let mut turns = units.to_vec();
     subject.draw(&stream, 0).shuffle(&mut turns);
-    let pool = ring.len() - own.iter().filter(|sense| ring.contains(sense)).count();
+    let pool = ring.besides(own.iter(), wanted);
     let mut used: BTreeSet<(usize, Digest)> = BTreeSet::new();
     let mut drawn: BTreeSet<Digest> = BTreeSet::new();
     let mut pairs = Vec::with_capacity(wanted);

@@ -177,7 +177,7 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, index: &Index, proposal:
             continue;
         };
         let senses: BTreeSet<Digest> = read.iter().map(|(.., sense)| *sense).collect();
-        let pool = ring.len() - senses.iter().filter(|sense| ring.contains(sense)).count();
+        let pool = ring.besides(senses.iter(), wanted.saturating_add(1));
         let mut pairs = if own.len().saturating_mul(pool) <= wanted {
             all(&own, &senses, ring)
         } else {

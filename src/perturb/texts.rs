@@ -6,44 +6,53 @@ use std::hash::BuildHasher as _;
 
 use foldhash::fast::FixedState;
 
-use super::{Subject, Variant};
+use super::{Piece, Subject, Variant};
 
 /// The texts of a case and of its variants, told apart without keeping them: by length and a quick
-/// hash, and where both are equal by the earlier text itself.
+/// hash, and where both are equal by the earlier text itself. It serves one case after another.
+#[derive(Default)]
 pub(super) struct Texts {
     /// Length, hash, and which text: 0 is the case, and `n` its `n`th variant, from 1.
     known: BTreeSet<(usize, u64, usize)>,
+    /// The text at hand, and an earlier one to compare it with. These buffers grow a few times, not
+    /// once a variant.
+    text: String,
+    earlier: String,
 }
 
 impl Texts {
-    /// The text of the case alone.
-    pub(super) fn of(subject: &Subject<'_>) -> Self {
+    /// Forgets all others: there is the text of the case alone.
+    pub(super) fn begin(&mut self, subject: &Subject<'_>) {
         let text = &subject.case().text;
-        Self {
-            known: BTreeSet::from([(text.len(), hash(text), 0)]),
-        }
+        self.known.clear();
+        self.known.insert((text.len(), hash(text), 0));
     }
 
     /// Takes in the text of the variant that comes after `variants`; false where the case or one of
     /// them reads the same.
-    pub(super) fn take(&mut self, text: &str, subject: &Subject<'_>, variants: &[Variant]) -> bool {
-        let (length, hash) = (text.len(), hash(text));
-        let alike = self
-            .known
-            .range((length, hash, 0)..=(length, hash, usize::MAX));
-        let reads_alike = |which: usize| match which.checked_sub(1) {
-            None => subject.case().text == text,
-            Some(at) => {
-                let mut earlier = String::new();
-                subject.render(&mut earlier, &variants[at].pieces);
-                earlier == text
+    pub(super) fn take(
+        &mut self,
+        pieces: &[Piece],
+        subject: &Subject<'_>,
+        variants: &[Variant],
+    ) -> bool {
+        subject.render(&mut self.text, pieces);
+        let (length, hash) = (self.text.len(), hash(&self.text));
+        let alike = (length, hash, 0)..=(length, hash, usize::MAX);
+        for (.., which) in self.known.range(alike) {
+            let earlier = match which.checked_sub(1) {
+                None => &subject.case().text,
+                Some(at) => {
+                    subject.render(&mut self.earlier, &variants[at].pieces);
+                    &self.earlier
+                }
+            };
+            if *earlier == self.text {
+                return false;
             }
-        };
-        let is_new = !alike.into_iter().any(|(.., which)| reads_alike(*which));
-        if is_new {
-            self.known.insert((length, hash, variants.len() + 1));
         }
-        is_new
+        self.known.insert((length, hash, variants.len() + 1));
+        true
     }
 }
 

@@ -30,7 +30,7 @@ struct NotedPlan {
 }
 
 fn plan_at(corpus: &Corpus, config: &Config, peers: &Peers, at: usize) -> NotedPlan {
-    let Plan { variants, notices } = plan(&Subject::new(corpus, at, config, peers));
+    let Plan { variants, notices } = Planner::new(corpus, config, peers).plan(at);
     let noted = |variant: Variant| Noted {
         notes: variant.notes(corpus, at, config),
         input: variant.digest(corpus, at, config),

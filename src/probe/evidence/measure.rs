@@ -9,7 +9,7 @@ use super::schedule::{self, Outcomes, Rounds};
 use super::{Evidence, records};
 use crate::cases::Corpus;
 use crate::config::Config;
-use crate::perturb::{self, Peers, Plan, Subject};
+use crate::perturb::{Peers, Plan, Planner};
 use crate::probe::Ending;
 use crate::run::{Failure, FailureKind, Runner, Task};
 use crate::score::Scorer;
@@ -53,9 +53,11 @@ pub(crate) fn plan_each<T: Send>(
 ) -> Vec<T> {
     let Survey { corpus, config, .. } = *survey;
     let peers = Peers::of(corpus, config);
-    threads::map(survey.places, |&at| {
-        keep(at, perturb::plan(&Subject::new(corpus, at, config, &peers)))
-    })
+    threads::map_with(
+        survey.places,
+        || Planner::new(corpus, config, &peers),
+        |planner, &at| keep(at, planner.plan(at)),
+    )
 }
 
 /// A measurement under way: what was planned, and what has been run of it.
