@@ -29,7 +29,7 @@ impl<'a> Planner<'a> {
             corpus,
             config,
             peers,
-            texts: Texts::default(),
+            texts: Texts::new(),
             names: Names::default(),
         }
     }
@@ -129,5 +129,31 @@ impl Names {
         // Writing to a string cannot fail.
         let _ = write!(self.name, "-{number:02}");
         Arc::from(&*self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::fixture;
+
+    #[test]
+    fn different_texts_of_one_length_and_one_hash_are_all_run() {
+        let units = "## A\none\n\n## B\ntwo\n\n## C\nsix\n";
+        let peers = "## A\nten\n\n## B\nnil\n\n## C\nall\n";
+        let corpus = fixture::corpus(&[("a", units), ("b", peers)]);
+        let config = fixture::config(&["a"]);
+        let peers = Peers::of(&corpus, &config);
+        let planned = |texts| {
+            let mut planner = Planner::new(&corpus, &config, &peers);
+            planner.texts = texts;
+            let plan = planner.plan(0);
+            let ids = plan.variants.iter().map(|variant| variant.id.to_string());
+            ids.collect::<Vec<_>>()
+        };
+        let told_apart = planned(Texts::by(|_| 0));
+        assert_eq!(told_apart, planned(Texts::new()));
+        let reordered = told_apart.iter().filter(|id| id.starts_with("reorder"));
+        assert_eq!(reordered.count(), 3, "{told_apart:?}");
     }
 }

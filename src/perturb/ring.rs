@@ -227,7 +227,10 @@ fn distinct<T>(mut things: Vec<(Digest, T)>) -> (Vec<(Digest, T)>, Order) {
     for alike in identities.alike() {
         let mut first: Vec<usize> = Vec::with_capacity(1);
         for place in alike {
-            if first.iter().any(|known| things[*known].0 == things[place].0) {
+            if first
+                .iter()
+                .any(|known| things[*known].0 == things[place].0)
+            {
                 repeats[place] = true;
                 any = true;
             } else {
@@ -345,6 +348,16 @@ mod tests {
                 assert_eq!(alike, expected[..equal], "{length}");
                 sorted.rotate_right(start);
             }
+            let mut order = order;
+            let mut repeated: Vec<Vec<usize>> = order.alike().collect();
+            repeated.sort();
+            let mut expected: Vec<Vec<usize>> = sorted
+                .chunk_by(|one, two| one.0 == two.0)
+                .filter(|run| run.len() > 1)
+                .map(|run| run.iter().map(|(_, place)| *place).collect())
+                .collect();
+            expected.sort();
+            assert_eq!(repeated, expected, "{length}");
         }
     }
 
@@ -354,6 +367,22 @@ mod tests {
         let ring = Ring::of("test", 0, [(same, "first"), (same, "second")]);
         assert_eq!((ring.len(), ring.contains(&same)), (1, true));
         assert_eq!(ring.iter().collect::<Vec<_>>(), [&"first"]);
+
+        let digest = |thing: u32| Digest::of(&thing.to_be_bytes());
+        let things = (0..900).map(|at| (digest(at % 300), at));
+        let ring = Ring::of("test", 0, things);
+        assert!(ring.iter().copied().eq(0..300));
+        assert!((0..300).all(|thing| ring.contains(&digest(thing))));
+    }
+
+    #[test]
+    fn others_are_counted_exactly_where_there_are_few() {
+        let ring = ring(0..10);
+        let own: Vec<Digest> = (7..13_u32).map(|n| Digest::of(&n.to_be_bytes())).collect();
+        for (enough, count) in [(0, 4), (4, 4), (5, 7), (7, 7), (usize::MAX, 7)] {
+            assert_eq!(ring.besides(own.iter(), enough), count, "{enough}");
+        }
+        assert_eq!(ring.besides([].iter(), usize::MAX), 10);
     }
 
     #[test]

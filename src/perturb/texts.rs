@@ -10,8 +10,9 @@ use super::{Piece, Subject, Variant};
 
 /// The texts of a case and of its variants, told apart without keeping them: by length and a quick
 /// hash, and where both are equal by the earlier text itself. It serves one case after another.
-#[derive(Default)]
 pub(super) struct Texts {
+    /// The quick hash.
+    hash: fn(&str) -> u64,
     /// Length, hash, and which text: 0 is the case, and `n` its `n`th variant, from 1.
     known: BTreeSet<(usize, u64, usize)>,
     /// The text at hand, and an earlier one to compare it with. These buffers grow a few times, not
@@ -21,11 +22,26 @@ pub(super) struct Texts {
 }
 
 impl Texts {
+    /// No text yet.
+    pub(super) fn new() -> Self {
+        Self::by(hash)
+    }
+
+    /// The same with another hash: a worse one costs time, and nothing else.
+    pub(super) const fn by(hash: fn(&str) -> u64) -> Self {
+        Self {
+            hash,
+            known: BTreeSet::new(),
+            text: String::new(),
+            earlier: String::new(),
+        }
+    }
+
     /// Forgets all others: there is the text of the case alone.
     pub(super) fn begin(&mut self, subject: &Subject<'_>) {
         let text = &subject.case().text;
         self.known.clear();
-        self.known.insert((text.len(), hash(text), 0));
+        self.known.insert((text.len(), (self.hash)(text), 0));
     }
 
     /// Takes in the text of the variant that comes after `variants`; false where the case or one of
@@ -37,7 +53,7 @@ impl Texts {
         variants: &[Variant],
     ) -> bool {
         subject.render(&mut self.text, pieces);
-        let (length, hash) = (self.text.len(), hash(&self.text));
+        let (length, hash) = (self.text.len(), (self.hash)(&self.text));
         let alike = (length, hash, 0)..=(length, hash, usize::MAX);
         for (.., which) in self.known.range(alike) {
             let earlier = match which.checked_sub(1) {
