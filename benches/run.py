@@ -332,6 +332,8 @@ def main():
     parser.add_argument("--only", nargs="*", help="some of: bare peer made dry growth cached version")
     parser.add_argument("--write", action="store_true", help="put the tables into the document")
     options = parser.parse_args()
+    if options.write and options.only:
+        parser.error("--write replaces all tables: it goes without --only")
 
     build = ["cargo", "build", "--release", "--quiet"]
     programs = ["--example", "trivial_pipeline", "--example", "bare_spawn"]
@@ -356,12 +358,13 @@ def main():
                 os.sync()
                 sections.append(part(options, Path(scratch)))
                 print("\n".join(sections[-1]) + "\n", flush=True)
-    text = "\n\n".join("\n".join(rows) for rows in sections)
-    if options.write:
-        page = PAGE.read_text(encoding="utf-8")
-        before, rest = page.split(BEGIN)
-        after = rest.split(END)[1]
-        PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+        if options.write:
+            page = PAGE.read_text(encoding="utf-8")
+            before, rest = page.split(BEGIN)
+            after = rest.split(END)[1]
+            text = "\n\n".join("\n".join(rows) for rows in sections)
+            PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+        print("All is measured; what was written is being deleted, which takes minutes.", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-//! From proposals to variants: names, digests, notes; what would be run for nothing is left out.
+//! From proposals to variants: each gets its name, and what would be run for nothing is left out.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
