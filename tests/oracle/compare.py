@@ -83,6 +83,8 @@ def kelvin_binary(given):
     for path in candidates:
         if path.is_file():
             return path.resolve()
+    if given:
+        sys.exit(f"there is no file `{given}`: name the binary, or leave --kelvin out")
     raise Skip("no kelvin binary; build one with `cargo build --release`, or name it: --kelvin PATH")
 
 
