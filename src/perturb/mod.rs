@@ -15,6 +15,7 @@ mod non_governing_duplication;
 mod notes;
 mod numbers;
 mod numeric_magnitude;
+mod order;
 mod pad_content;
 mod pad_length;
 mod pads;
