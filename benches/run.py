@@ -364,7 +364,7 @@ def main():
             after = rest.split(END)[1]
             text = "\n\n".join("\n".join(rows) for rows in sections)
             PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
-        print("All is measured; what was written is being deleted, which takes minutes.", flush=True)
+        print("All is measured; what was written is being deleted, which may take minutes.", flush=True)
 
 
 if __name__ == "__main__":
