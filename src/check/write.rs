@@ -8,6 +8,7 @@ use crate::run;
 
 /// Writes every file of the report; the run report last, so that it is there only when all are.
 pub(super) fn files(report: &Report, out: &Path, texts: &Texts<'_>) -> anyhow::Result<()> {
+    let expected = report::Expected::of(report);
     for (name, case) in &report.cases {
         let folder = out.join(&case.folder);
         file::write_with(&folder.join("report.json"), |file| {
@@ -15,7 +16,7 @@ pub(super) fn files(report: &Report, out: &Path, texts: &Texts<'_>) -> anyhow::R
         })?;
         file::write(
             &folder.join("report.md"),
-            report::markdown::render_case(name, case).as_bytes(),
+            report::markdown::render_case(name, case, &expected).as_bytes(),
         )?;
     }
     run_files(report, out, texts)

@@ -108,6 +108,15 @@ impl Metric {
         self
     }
 
+    /// Shows the value within `[0, 1]`: what noise takes outside of it means no more than its end.
+    #[must_use]
+    pub(crate) fn shown_within_one(mut self) -> Self {
+        if let Some(value) = self.value {
+            self.display = display(value.clamp(0.0, 1.0));
+        }
+        self
+    }
+
     /// Adds the interval.
     #[must_use]
     pub(crate) const fn interval(mut self, interval: Option<Interval>) -> Self {

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, display};
-pub(crate) use record::{CaseRecord, Sample, UnitRecord, VariantRecord};
+pub(crate) use record::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
 
 /// Whether a run came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

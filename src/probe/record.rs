@@ -81,6 +81,37 @@ pub(crate) struct VariantRecord {
     pub(crate) notes: Arc<Notes>,
     /// One sample a repeat; empty where nothing was run.
     pub(crate) samples: Vec<Sample>,
+    /// What a swap did, next to what it could do; none for other kinds, and where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) swap: Option<SwapRecord>,
+}
+
+/// A swap next to its donor, the case that its unit comes from. Distances are those of the scorer.
+/// The *own answers* of a case are its baselines and its answers to the variants that count into
+/// invariance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SwapRecord {
+    /// How far the answers went: the mean distance to the case's own answers, less the mean
+    /// distance between two of those.
+    pub(crate) reaction: f64,
+    /// How far the donor's own answers are away: their mean distance to the case's own answers,
+    /// less `noise`.
+    pub(crate) contrast: f64,
+    /// The mean distance between two own answers of the same case, over the case and its donor.
+    pub(crate) noise: f64,
+    /// Whether the answer that the case mostly gets is another one than the donor mostly gets.
+    pub(crate) donor_differs: bool,
+}
+
+impl VariantRecord {
+    /// The place of the unit that was replaced or rewritten, where it is exactly one.
+    pub(crate) fn changed_unit(&self) -> Option<usize> {
+        match (self.notes.removed.as_slice(), self.notes.edited.as_slice()) {
+            ([unit], []) | ([], [unit]) => Some(*unit),
+            _ => None,
+        }
+    }
 }
 
 /// One invocation.

@@ -15,3 +15,4 @@ pub(crate) mod fixture;
 mod schema_tests;
 
 pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session, Share};
+pub(crate) use summary::Expected;

@@ -8,7 +8,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::document::Report;
-use super::summary::{BANDS, QUADRANT, Quadrant, Signal};
+use super::summary::{BANDS, QUADRANT, Signal, Standing};
 use super::{fixture, json as report_json};
 
 const SCHEMA: &str = "schema/report.schema.json";
@@ -110,13 +110,13 @@ fn the_schema_refuses_what_no_report_has() {
 #[test]
 fn the_documented_bands_are_those_of_the_code() {
     let mut table =
-        String::from("| value, unrounded | invariance | sensitivity |\n| --- | --- | --- |\n");
+        String::from("| value, unrounded | invariance | following |\n| --- | --- | --- |\n");
     let lows = BANDS.iter().map(|low| format!("{low:.2} and more"));
     let last = BANDS.last().map(|low| format!("less than {low:.2}"));
     let words = Signal::Invariance
         .words()
         .into_iter()
-        .zip(Signal::Sensitivity.words());
+        .zip(Signal::Following.words());
     for (from, (holds, moves)) in lows.chain(last).zip(words) {
         table.push_str(&format!("| {from} | {holds} | {moves} |\n"));
     }
@@ -125,11 +125,10 @@ fn the_documented_bands_are_those_of_the_code() {
 }
 
 #[test]
-fn the_documented_quadrants_are_those_of_the_code() {
+fn the_documented_words_for_a_run_are_those_of_the_code() {
     let document = fs::read_to_string(path(DOCUMENT)).expect("it is there");
-    for (invariance, sensitivity) in [(1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0)] {
-        let quadrant = Quadrant::of(invariance, sensitivity);
-        let cell = format!("| **{}**: {} |", quadrant.name(), quadrant.meaning());
+    for standing in Standing::ALL {
+        let cell = format!("| **{}** | {} |", standing.name(), standing.meaning());
         assert!(document.contains(&cell), "{cell}");
     }
     assert!(document.contains(&format!("meet at {QUADRANT:.2}")));

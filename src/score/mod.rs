@@ -30,6 +30,17 @@ pub(crate) fn of(settings: &ScorerSettings) -> Box<dyn Scorer> {
     }
 }
 
+/// The scorer of this id, as a report has it; none where this kelvin knows none of that id. An
+/// ordinal one needs its levels.
+pub(crate) fn stored(id: &str, levels: &[String]) -> Option<Box<dyn Scorer>> {
+    let settings = match levels {
+        [] => vec![ScorerSettings::Exact, ScorerSettings::Set],
+        levels => vec![ScorerSettings::Ordinal(levels.to_vec())],
+    };
+    let mut scorers = settings.iter().map(of);
+    scorers.find(|scorer| scorer.id() == id)
+}
+
 /// What a decision is, for messages: "a list of 3", "an object with 2 fields".
 pub(crate) fn describe(value: &Value) -> String {
     match value {

@@ -25,6 +25,7 @@ mod server;
 mod repository;
 
 /// The gate on real repositories.
+mod following;
 mod gate;
 
 /// The local history, and what can be compared.

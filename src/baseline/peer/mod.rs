@@ -179,6 +179,7 @@ fn case(folder: &Path, name: &str) -> anyhow::Result<CaseRecord> {
                 distance: variant.distance,
                 ..sample(&variant.invocation)
             }],
+            swap: None,
         });
     }
     variants.sort_by(|a, b| a.id.cmp(&b.id));

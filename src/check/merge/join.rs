@@ -11,6 +11,7 @@ use crate::probe::retrieval::{RetrievalRecord, Retrieved};
 use crate::probe::{CaseRecord, Ending};
 use crate::report::{Report, Run, Session};
 use crate::run::Cost;
+use crate::score;
 
 /// Joins reports that agree.
 ///
@@ -33,6 +34,8 @@ pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
         ..first.report.run.clone()
     };
     let was_run = |found: &Found| !found.report.run.scorer.is_empty();
+    // Where a swap leads is known when its donor's answers are, which another shard may have.
+    let scorer = score::stored(&run.scorer, &run.basis.levels);
     let evidence = found.iter().any(was_run).then(|| {
         evidence::recompute(
             cases,
@@ -40,7 +43,7 @@ pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
                 governing_types: &run.governing_types,
                 basis: &run.basis,
                 ending: run.ending,
-                scorer: None,
+                scorer: scorer.as_deref(),
             },
         )
     });

@@ -80,6 +80,11 @@ impl Figures<'_> {
         metric
     }
 
+    /// Why there is no sample of a swap, of which so many failed.
+    pub(super) fn why_no_sample(&self, failed: usize) -> String {
+        self.why_empty(failed, Turn::Distance)
+    }
+
     /// Why there is no sample.
     fn why_empty(&self, failed: usize, turn: Turn) -> String {
         let ending = self.settings.ending;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::aggregate::{Detail, Figures, Turn, ends, part_missing};
+use super::aggregate::{Detail, Figures, Turn, ends};
 use super::noise::corrected;
 use super::recompute::{Basis, Settings};
 use crate::perturb::{self, Figure};
@@ -16,6 +16,11 @@ fn figure(basis: &Basis, kind: &str) -> Option<Figure> {
         Figure::Drop if basis.count_drop => Figure::Invariance,
         figure => figure,
     })
+}
+
+/// Whether the samples of a variant count into invariance: the decision ought to hold there.
+pub(super) fn holds(basis: &Basis, variant: &VariantRecord) -> bool {
+    figure(basis, &variant.kind) == Some(Figure::Invariance)
 }
 
 /// Fills in the scores of one case.
@@ -99,7 +104,14 @@ pub(super) fn metrics(
         };
         let metric = figures.mean(&of_type, Turn::Distance, Detail::Cases);
         put(format!("sensitivity.{governing}"), metric);
+        put(
+            format!("following.{governing}"),
+            figures.following(&of_type),
+        );
     }
+    let swaps = is(Figure::Sensitivity);
+    put("following".into(), figures.following(&swaps));
+    put("donor_contrast".into(), figures.donor_contrast(&swaps));
 
     let enabled = |wanted: Figure| {
         perturb::ALL.iter().any(|kind| {
@@ -108,10 +120,7 @@ pub(super) fn metrics(
     };
     if enabled(Figure::Condition) {
         let condition = figures.mean(&is(Figure::Condition), Turn::Distance, Detail::Cases);
-        put(
-            "content_effect".into(),
-            content_effect(&sensitivity, &condition),
-        );
+        put("content_effect".into(), content_effect(&figures, basis));
         put("sensitivity_condition".into(), condition);
     }
     if enabled(Figure::Mechanical) {
@@ -169,12 +178,49 @@ fn case_mean(metric: &Metric) -> Metric {
         .interval(ends(stats::clustered_interval(&clusters)))
 }
 
-/// What a whole-unit swap moves beyond what the exchange of the conditions alone moves.
-fn content_effect(sensitivity: &Metric, condition: &Metric) -> Metric {
-    let value = match (sensitivity.value, condition.value) {
-        (Some(sensitivity), Some(condition)) => Ok((sensitivity - condition).max(0.0)),
-        (None, _) => Err(part_missing("sensitivity", sensitivity)),
-        (_, None) => Err(part_missing("sensitivity_condition", condition)),
+/// What a whole-unit swap moves beyond what the exchange of the conditions alone moves, at least 0.
+/// Only units that were changed in both ways count, so that one rule is compared with itself: most
+/// units of a suite may have no conditions to exchange.
+fn content_effect(figures: &Figures<'_>, basis: &Basis) -> Metric {
+    let units = |wanted: Figure| -> BTreeSet<(&str, usize)> {
+        let cases = figures.cases.iter();
+        let units = cases.flat_map(|(name, case)| {
+            let measured = case.variants.iter().filter(move |variant| {
+                figure(basis, &variant.kind) == Some(wanted)
+                    && variant
+                        .samples
+                        .iter()
+                        .any(|sample| sample.distance.is_some())
+            });
+            measured.filter_map(move |variant| Some((name.as_str(), variant.changed_unit()?)))
+        });
+        units.collect()
     };
-    Metric::new(value, condition.n, condition.n_failed)
+    let both: BTreeSet<(&str, usize)> = units(Figure::Sensitivity)
+        .intersection(&units(Figure::Condition))
+        .copied()
+        .collect();
+    let mean = |wanted: Figure| {
+        let is_compared = |name: &str, variant: &VariantRecord| {
+            let unit = variant.changed_unit();
+            figure(basis, &variant.kind) == Some(wanted)
+                && unit.is_some_and(|unit| both.contains(&(name, unit)))
+        };
+        let distances: Vec<f64> = figures
+            .cases
+            .iter()
+            .flat_map(|(name, case)| {
+                let variants = case.variants.iter();
+                variants.filter(move |variant| is_compared(name, variant))
+            })
+            .flat_map(|variant| variant.samples.iter().filter_map(|sample| sample.distance))
+            .collect();
+        (stats::mean(&distances), distances.len())
+    };
+    let ((swaps, _), (conditions, n)) = (mean(Figure::Sensitivity), mean(Figure::Condition));
+    let value = swaps.zip(conditions).map_or_else(
+        || Err("no unit was both exchanged whole and given other conditions".to_owned()),
+        |(swaps, conditions)| Ok((swaps - conditions).max(0.0)),
+    );
+    Metric::new(value, n, 0)
 }

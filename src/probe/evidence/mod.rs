@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod figures;
+mod following;
 mod inputs;
 mod measure;
 mod noise;

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, figures, noise};
-use crate::config::Config;
+use super::{Evidence, figures, following, noise};
+use crate::config::{Config, ScorerSettings};
 use crate::notice::{Code, Notice};
-use crate::probe::{CaseRecord, Ending};
+use crate::probe::{CaseRecord, Ending, VariantRecord};
 use crate::score::Scorer;
 
 /// What the figures depend on beside the records; a part of every report.
@@ -21,6 +21,10 @@ pub(crate) struct Basis {
     /// The opt-in kinds of perturbation that were enabled, in the order of the registry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) enabled: Vec<String>,
+    /// The levels of an ordinal scorer, lowest first: shards are joined without the configuration,
+    /// and decisions of different shards have to be compared then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) levels: Vec<String>,
     /// Whether `drop` counts into invariance.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) count_drop: bool,
@@ -35,6 +39,10 @@ impl Basis {
         Self {
             cases,
             enabled: config.perturbations.enable.clone(),
+            levels: match &config.scorer {
+                ScorerSettings::Ordinal(levels) => levels.clone(),
+                ScorerSettings::Exact | ScorerSettings::Set => Vec::new(),
+            },
             count_drop: config.perturbations.count_drop,
             noise_floor: config.noise_floor.is_some(),
         }
@@ -66,6 +74,10 @@ pub(crate) fn recompute(
             case.sigma = noise::sigma(settings.basis, scorer, case);
         }
         figures::score_case(settings.basis, case);
+    }
+    if let Some(scorer) = settings.scorer {
+        let holds = |variant: &VariantRecord| figures::holds(settings.basis, variant);
+        following::compare(&mut cases, &holds, scorer);
     }
     Evidence {
         metrics: figures::metrics(settings, &cases),
@@ -126,10 +138,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::config::ScorerSettings;
     use crate::digest::Digest;
     use crate::perturb::Relation;
-    use crate::probe::{Sample, VariantRecord};
+    use crate::probe::Sample;
     use crate::score;
 
     fn answer(decision: &str) -> Sample {
@@ -149,6 +160,7 @@ mod tests {
             input: Digest::of(b"variant"),
             notes: Arc::default(),
             samples: vec![answer("a"), answer("a")],
+            swap: None,
         };
         let case = CaseRecord {
             file: "cases/one.md".to_owned(),

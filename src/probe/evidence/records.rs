@@ -63,6 +63,7 @@ fn record(
             input: variant.digest(survey.corpus, place, survey.config),
             notes: Arc::new(variant.notes(survey.corpus, place, survey.config)),
             samples: samples(repeats, |repeat| of(Some(&variant.id), repeat)),
+            swap: None,
         })
         .collect();
     let all = baseline

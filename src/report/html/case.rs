@@ -8,7 +8,7 @@ use super::diff::{self, Line};
 use super::foot::Row;
 use crate::perturb::Relation;
 use crate::probe::{CaseRecord, Sample, VariantRecord};
-use crate::report::summary::{Outcome, Phrase, Ranked, brief, decision, done, outcome};
+use crate::report::summary::{Expected, Outcome, Phrase, Ranked, brief, decision, done};
 use crate::report::{Report, safe};
 use crate::stats;
 
@@ -25,6 +25,7 @@ const NOTICES: usize = 100;
 /// What a page has room for.
 pub(super) struct Budget<'a> {
     texts: &'a Texts<'a>,
+    expected: Expected<'a>,
     diffs: usize,
     bytes: usize,
     variants: usize,
@@ -36,9 +37,10 @@ pub(super) struct Budget<'a> {
 
 impl<'a> Budget<'a> {
     /// All of it.
-    pub(super) fn new(texts: &'a Texts<'a>) -> Self {
+    pub(super) fn new(texts: &'a Texts<'a>, report: &'a Report) -> Self {
         Self {
             texts,
+            expected: Expected::of(report),
             diffs: DIFFS,
             bytes: DIFF_BYTES,
             variants: VARIANTS,
@@ -125,7 +127,7 @@ impl Case {
         let mut variants = Vec::new();
         let mut variants_more = 0;
         for variant in &case.variants {
-            if budget.variants == 0 && outcome(variant) == Outcome::Expected {
+            if budget.variants == 0 && budget.expected.outcome(variant) != Outcome::Against {
                 variants_more += 1;
                 continue;
             }
@@ -175,7 +177,7 @@ impl Case {
 
 impl Variant {
     fn of(name: &str, case: &CaseRecord, variant: &VariantRecord, budget: &mut Budget<'_>) -> Self {
-        let outcome = outcome(variant);
+        let outcome = budget.expected.outcome(variant);
         let against = outcome == Outcome::Against;
         let mut decisions: Vec<(Phrase, usize)> = Vec::new();
         for sample in &variant.samples {

@@ -123,7 +123,7 @@ fn bands() -> Vec<(String, &'static str, &'static str)> {
     let last = BANDS.last().map(|low| format!("less than {low:.2}"));
     lows.chain(last)
         .zip(Signal::Invariance.words())
-        .zip(Signal::Sensitivity.words())
+        .zip(Signal::Following.words())
         .map(|((from, holds), moves)| (from, holds, moves))
         .collect()
 }

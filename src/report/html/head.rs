@@ -132,7 +132,7 @@ impl Head {
                     }
                 }))
                 .collect(),
-            heat: heat::map(report),
+            heat: heat::map(summary),
             all: ranked.len(),
             against: ranked.iter().filter(|one| one.against > 0).count(),
             failing: ranked.iter().filter(|one| one.case.failed > 0).count(),
@@ -147,8 +147,8 @@ fn verdict(summary: &Summary<'_>) -> (&'static str, &'static str) {
     if !summary.has_evidence() {
         return ("Retrieval", "how much is found of what there is to find");
     }
-    match (summary.quadrant, summary.report.run.ending) {
-        (Some(quadrant), _) => (capital(quadrant.name()), quadrant.meaning()),
+    match (summary.standing, summary.report.run.ending) {
+        (Some(standing), _) => (standing.title(), standing.meaning()),
         (None, Ending::DryRun) => ("Dry run", "inputs were written, nothing was run"),
         (None, _)
             if summary
@@ -160,16 +160,6 @@ fn verdict(summary: &Summary<'_>) -> (&'static str, &'static str) {
             ("Half measured", "one of the two signals is missing")
         }
         (None, _) => ("Not measured", "there is no figure to go by"),
-    }
-}
-
-fn capital(word: &'static str) -> &'static str {
-    match word {
-        "grounded" => "Grounded",
-        "flat" => "Flat",
-        "brittle" => "Brittle",
-        "unstable" => "Unstable",
-        other => other,
     }
 }
 
@@ -203,11 +193,20 @@ fn cards(summary: &Summary<'_>) -> Vec<Card> {
             String::new(),
         ),
         (
+            "Following",
+            "Does it go where the governing evidence leads?",
+            &summary.following,
+            1.0,
+            // Bands mean something only where the figure has a word.
+            summary.following.word.map_or_else(Vec::new, |_| ticks),
+            summary.swaps.sentence().unwrap_or_default(),
+        ),
+        (
             "Sensitivity",
-            "Does it move when the governing evidence changes?",
+            "How far does other governing evidence move it? An exchange may rightly change nothing.",
             &summary.sensitivity,
             1.0,
-            ticks,
+            Vec::new(),
             String::new(),
         ),
         (

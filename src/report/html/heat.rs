@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::perturb::Relation;
 use crate::probe::{CaseRecord, VariantRecord};
-use crate::report::summary::order;
-use crate::report::{Report, safe};
+use crate::report::safe;
+use crate::report::summary::{Summary, ignored_types, order};
 
 /// The row of neutral sections: no section of the bank is a type of the cases.
 const FILLER: &str = "(neutral sections)";
@@ -43,15 +43,16 @@ struct Row {
 /// The samples that touched one type in one kind of perturbation.
 #[derive(Debug, PartialEq, Serialize)]
 struct Cell {
-    /// How far the mean is from what it ought to be, in `[0, 1]`.
-    off: f64,
+    /// How far the mean is from what it ought to be, in `[0, 1]`; none where that is not known.
+    off: Option<f64>,
     /// The mean distance, for people.
     shown: String,
     n: usize,
 }
 
 /// The map of a report.
-pub(super) fn map(report: &Report) -> Heat {
+pub(super) fn map(summary: &Summary<'_>) -> Heat {
+    let report = summary.report;
     let mut cells: BTreeMap<(&str, &str), (f64, usize)> = BTreeMap::new();
     let mut kinds: BTreeSet<(bool, usize, &str)> = BTreeSet::new();
     for case in report.cases.values() {
@@ -69,6 +70,11 @@ pub(super) fn map(report: &Report) -> Heat {
             }
         }
     }
+    let ignored = ignored_types(report);
+    let not_followed = |name: &str| match (summary.following.word, summary.following.value) {
+        (Some(_), Some(following)) => Some(1.0 - following),
+        _ => ignored.contains(name).then_some(1.0),
+    };
     let governs = |name: &str| report.run.governing_types.iter().any(|one| one == name);
     let types: BTreeSet<(bool, &str)> = cells
         .keys()
@@ -77,9 +83,12 @@ pub(super) fn map(report: &Report) -> Heat {
     let cell = |unit_type: &str, kind: &str, moves: bool| {
         let (sum, n) = cells.get(&(unit_type, kind))?;
         let mean = sum / *n as f64;
-        let off = if moves { 1.0 - mean } else { mean };
+        let off = match moves {
+            false => Some(mean),
+            true => not_followed(unit_type).filter(|_| kind == "swap"),
+        };
         Some(Cell {
-            off: (off * 1000.0).round() / 1000.0,
+            off: off.map(|off| (off * 1000.0).round() / 1000.0),
             shown: format!("{mean:.2}"),
             n: *n,
         })

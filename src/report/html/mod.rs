@@ -50,7 +50,7 @@ pub(crate) fn write(to: &mut dyn Write, report: &Report, texts: &Texts<'_>) -> i
         .collect();
     let head = head::Head::of(&summary, &ranked);
     put(to, &environment, "head.html", &head)?;
-    let mut budget = Budget::new(texts);
+    let mut budget = Budget::new(texts, report);
     for one in &ranked {
         let anchor = anchors.get(one.name).copied().unwrap_or_default();
         let case = case::Case::of(anchor, one, report, &mut budget);

@@ -1,11 +1,13 @@
-//! Both signals at once: the run and its cases as points of a square.
+//! Both signals at once: the run and its cases as points of a square. Only with one governing
+//! type: with several the quadrants would mean nothing.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::probe::CaseRecord;
 use crate::report::Report;
-use crate::report::summary::{Figure, QUADRANT, Summary};
+use crate::report::summary::{Figure, QUADRANT, Standing, Summary};
 
 /// The side of the square; values are scaled to it.
 const SIDE: f64 = 200.0;
@@ -34,9 +36,18 @@ pub(super) struct Point {
     r: f64,
 }
 
-/// The square of a report; none where a signal is missing.
+/// The square of a report; none where the run has no place in one of the quadrants.
 pub(super) fn of(summary: &Summary<'_>) -> Option<Plane> {
-    let (invariance, sensitivity) = (&summary.invariance, &summary.sensitivity);
+    let standing = summary.standing.filter(|standing| standing.is_quadrant())?;
+    let noise = summary.noise.as_ref();
+    // The word for the run rests on invariance without noise, where that is known.
+    let invariance = noise.map_or(&summary.invariance, |noise| &noise.invariance);
+    let following = &summary.following;
+    // One kind alone may be why the word is another one than that of the place.
+    let holds = matches!(standing, Standing::Grounded | Standing::Flat);
+    if holds != (invariance.value? >= QUADRANT) {
+        return None;
+    }
     let (dots, cases) = dots(summary.report);
     let ends = |figure: &Figure<'_>, place: fn(f64) -> f64| {
         let (low, high) = figure.ends?;
@@ -45,11 +56,11 @@ pub(super) fn of(summary: &Summary<'_>) -> Option<Plane> {
     Some(Plane {
         cut: across(QUADRANT),
         at: Point {
-            x: across(sensitivity.value?),
+            x: across(following.value?),
             y: down(invariance.value?),
             r: 6.0,
         },
-        across: ends(sensitivity, across),
+        across: ends(following, across),
         down: ends(invariance, down),
         dots,
         cases,
@@ -60,10 +71,10 @@ fn dots(report: &Report) -> (Vec<Point>, usize) {
     let mut places: BTreeMap<(i64, i64), usize> = BTreeMap::new();
     let mut cases = 0;
     for case in report.cases.values() {
-        if let (Some(invariance), Some(sensitivity)) = (case.invariance, case.sensitivity) {
+        if let (Some(invariance), Some(following)) = (case.invariance, following(case)) {
             let cell = |value: f64| (value * 100.0).round() as i64;
             *places
-                .entry((cell(sensitivity), cell(invariance)))
+                .entry((cell(following), cell(invariance)))
                 .or_default() += 1;
             cases += 1;
         }
@@ -77,8 +88,19 @@ fn dots(report: &Report) -> (Vec<Point>, usize) {
     (dots.collect(), cases)
 }
 
-fn across(sensitivity: f64) -> f64 {
-    tidy(sensitivity.clamp(0.0, 1.0) * SIDE)
+/// Following in one case; none where no donor of its swaps is answered differently.
+fn following(case: &CaseRecord) -> Option<f64> {
+    let swaps = case.variants.iter().filter_map(|variant| variant.swap);
+    let (reaction, contrast) = swaps
+        .filter(|swap| swap.donor_differs)
+        .fold((0.0, 0.0), |sum, swap| {
+            (sum.0 + swap.reaction, sum.1 + swap.contrast)
+        });
+    (contrast > 0.0).then(|| (reaction / contrast).clamp(0.0, 1.0))
+}
+
+fn across(following: f64) -> f64 {
+    tidy(following.clamp(0.0, 1.0) * SIDE)
 }
 
 fn down(invariance: f64) -> f64 {

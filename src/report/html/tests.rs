@@ -1,5 +1,6 @@
 use super::*;
 use crate::report::fixture;
+use crate::report::summary::Standing;
 
 pub(super) fn page(report: &Report) -> String {
     let texts = |case: &str, variant: Option<&str>| fixture::input(report, case, variant);
@@ -81,7 +82,9 @@ fn kel_44_untrusted_text_is_escaped_wherever_it_stands() {
         assert_eq!(page.matches("<script").count(), 1, "{text:?}");
         assert_eq!(page.matches("<title>").count(), 1, "{text:?}");
         let title = &page[page.find("<title>").unwrap()..page.find("</title>").unwrap()];
-        assert_eq!(title, "<title>Unstable: kelvin, 2 cases", "{text:?}");
+        // The word is ours; which one it is depends on what is counted, not on what it looks like.
+        let words = Standing::ALL.map(|one| format!("<title>{}: kelvin, 2 cases", one.title()));
+        assert!(words.iter().any(|word| word == title), "{text:?}: {title}");
         for tag in tags(&page) {
             let mut attributes = tag.to_lowercase();
             if let Some(label) = attributes.find("aria-label=\"") {
@@ -188,7 +191,7 @@ fn a_page_of_a_thousand_cases_stays_under_15_mb_and_says_what_it_left_out() {
     let usual = page(&fixture::large(1_000));
     assert!(usual.len() < 12_000_000, "{} bytes", usual.len());
     assert!(!usual.contains("Left out to keep"));
-    // Everything that can have a diff went against expectation.
+    // Every pad moved the decision, and each has a diff; a new order is shown as such.
     let worst = fixture::report(1_000, |_, kind, _| {
         Some(f64::from(u8::from(kind != "swap")))
     });
@@ -196,7 +199,7 @@ fn a_page_of_a_thousand_cases_stays_under_15_mb_and_says_what_it_left_out() {
     assert!(page.len() < 15_000_000, "{} bytes", page.len());
     let diffs = page.matches("class=\"diff\"").count();
     let left_out = page.matches("The diff was left out").count();
-    assert_eq!(diffs + left_out, 12_000);
+    assert_eq!(diffs + left_out, 6_000);
     assert!(diffs >= 1_000, "{diffs}");
     let note = format!("Left out to keep this page quick: {left_out} diffs and 0 variants");
     assert!(page.contains(&note));

@@ -5,10 +5,10 @@ use super::{signal, told};
 use crate::perturb::Relation;
 use crate::probe::{CaseRecord, Sample, VariantRecord};
 use crate::report::safe;
-use crate::report::summary::{DISCLAIMER, Outcome, Phrase, counted, decision, done, outcome};
+use crate::report::summary::{DISCLAIMER, Expected, Outcome, Phrase, counted, decision, done};
 
 /// Renders the report of one case.
-pub(crate) fn render(case_name: &str, case: &CaseRecord) -> String {
+pub(crate) fn render(case_name: &str, case: &CaseRecord, expected: &Expected<'_>) -> String {
     let mut page = Page::default();
     page.line(&format!("# {}", name(case_name)));
     page.gap();
@@ -48,7 +48,7 @@ pub(crate) fn render(case_name: &str, case: &CaseRecord) -> String {
             ought(variant.relation),
             decisions(&variant.samples),
             distances(variant),
-            match outcome(variant) {
+            match expected.outcome(variant) {
                 Outcome::Against => "**against**",
                 other => other.word(),
             }

@@ -4,10 +4,9 @@ mod case;
 mod page;
 
 use super::document::Report;
-use super::summary::{self, Outcome};
 use super::summary::{
-    DISCLAIMER, Failed, Figure, Ranked, Summary, Table, Tone, counted, decision, label, outcome,
-    poor_queries, retrieval_rows,
+    self, DISCLAIMER, Expected, Failed, Figure, Outcome, Ranked, Summary, Table, Tone, counted,
+    decision, label, poor_queries, retrieval_rows,
 };
 use super::{SCHEMA_VERSION, safe};
 use crate::notice::Notice;
@@ -118,8 +117,8 @@ fn page(summary: &Summary<'_>, listed: &Listed) -> String {
 }
 
 fn title(summary: &Summary<'_>) -> &'static str {
-    match summary.quadrant {
-        Some(quadrant) => quadrant.name(),
+    match summary.standing {
+        Some(standing) => standing.name(),
         None if summary.report.run.ending == crate::probe::Ending::DryRun => "dry run",
         None if !summary.has_evidence() => "retrieval",
         None => "not measured in full",
@@ -130,8 +129,8 @@ fn headline(page: &mut Page, summary: &Summary<'_>) {
     page.line("| signal | value | 95 % interval | sample | in words |");
     page.line("| --- | ---: | --- | --- | --- |");
     let kelvin_word = summary
-        .quadrant
-        .map(|quadrant| quadrant.meaning().to_owned());
+        .standing
+        .map(|standing| standing.meaning().to_owned());
     let word = |figure: &Figure<'_>| figure.word.unwrap_or_default().to_owned();
     let mut rows = vec![
         (
@@ -140,9 +139,14 @@ fn headline(page: &mut Page, summary: &Summary<'_>) {
             word(&summary.invariance),
         ),
         (
-            "**Sensitivity**: moves when it should",
+            "**Following**: goes where the evidence leads",
+            &summary.following,
+            word(&summary.following),
+        ),
+        (
+            "**Sensitivity**: moves when other evidence comes in",
             &summary.sensitivity,
-            word(&summary.sensitivity),
+            summary.swaps.sentence().unwrap_or_default(),
         ),
         (
             "**Kelvin score**: 0 is best, 2 worst",
@@ -165,7 +169,7 @@ fn headline(page: &mut Page, summary: &Summary<'_>) {
         rows.push((
             "Sensitivity without noise",
             &noise.sensitivity,
-            word(&noise.sensitivity),
+            String::new(),
         ));
         rows.push(("Kelvin score without noise", &noise.kelvin, String::new()));
     }
@@ -245,6 +249,7 @@ fn worst(page: &mut Page, summary: &Summary<'_>, listed: &Listed) {
     if cases.is_empty() {
         return;
     }
+    let expected = Expected::of(summary.report);
     page.line(&format!(
         "## {} against expectation",
         counted(cases.len(), "case")
@@ -257,7 +262,7 @@ fn worst(page: &mut Page, summary: &Summary<'_>, listed: &Listed) {
         let example = case
             .variants
             .iter()
-            .find(|variant| outcome(variant) == Outcome::Against);
+            .find(|variant| expected.outcome(variant) == Outcome::Against);
         let example = example.map_or_else(String::new, |variant| {
             let sample = variant
                 .samples

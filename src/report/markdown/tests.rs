@@ -4,7 +4,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use regex::Regex;
 
 use super::*;
-use crate::report::fixture;
+use crate::report::{Expected, fixture};
 
 /// What a page turns into where it is shown.
 #[derive(Debug, Default)]
@@ -121,7 +121,7 @@ fn untrusted_text_changes_nothing_but_the_text_of_a_report() {
 fn untrusted_text_changes_nothing_but_the_text_of_a_case() {
     let case = |text: &str| {
         let report = fixture::hostile(text);
-        render_case(text, &report.cases[text])
+        render_case(text, &report.cases[text], &Expected::of(&report))
     };
     let plain = read(&case("plain"));
     for text in fixture::corpus() {
@@ -146,7 +146,11 @@ fn peer_4e_a_report_as_markdown() {
 #[test]
 fn peer_4e_a_report_of_a_case_as_markdown_lists_every_variant() {
     let report = fixture::bad();
-    let page = render_case("case_000", &report.cases["case_000"]);
+    let page = render_case(
+        "case_000",
+        &report.cases["case_000"],
+        &Expected::of(&report),
+    );
     for variant in &report.cases["case_000"].variants {
         assert!(
             page.contains(&format!("| `{}` |", variant.id)),
@@ -206,7 +210,11 @@ fn kel_45_every_row_with_a_value_has_its_sample() {
 #[test]
 fn kel_46_no_score_is_called_what_it_is_not() {
     for report in [fixture::bad(), fixture::noisy(), fixture::unmeasured()] {
-        let case = render_case("case_000", &report.cases["case_000"]);
+        let case = render_case(
+            "case_000",
+            &report.cases["case_000"],
+            &Expected::of(&report),
+        );
         let page = (render(&report) + &case).to_lowercase();
         assert!(!page.contains("accuracy") && !page.contains("correctness"));
     }

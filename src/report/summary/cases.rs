@@ -1,7 +1,8 @@
 //! Single cases: which went against expectation, and what was done to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::swaps::ignored_types;
 use super::words::{Phrase, counted};
 use crate::perturb::Relation;
 use crate::probe::{CaseRecord, Sample, VariantRecord};
@@ -15,6 +16,9 @@ pub(crate) enum Outcome {
     Expected,
     /// At least one did not.
     Against,
+    /// The evidence changed, the decision held, and that may be right: the exchanged unit may lead
+    /// to the same decision.
+    Open,
     /// There is no sample with a distance, and a failure.
     Failed,
     /// It was not run.
@@ -27,30 +31,62 @@ impl Outcome {
         match self {
             Self::Expected => "as expected",
             Self::Against => "against",
+            Self::Open => "may hold",
             Self::Failed => "failed",
             Self::NotRun => "not run",
         }
     }
 }
 
-/// What became of a variant.
-pub(crate) fn outcome(variant: &VariantRecord) -> Outcome {
-    let mut outcome = match variant
-        .samples
-        .iter()
-        .any(|sample| sample.failure.is_some())
-    {
-        true => Outcome::Failed,
-        false => Outcome::NotRun,
-    };
-    for distance in variant.samples.iter().filter_map(|sample| sample.distance) {
-        let moved = distance > 0.0;
-        if moved != (variant.relation == Relation::Sensitivity) {
-            return Outcome::Against;
+/// What can be expected of the variants of a run.
+pub(crate) struct Expected<'a> {
+    /// Whether there are several governing types: a swap of one may then rightly move nothing,
+    /// because another one decides.
+    several: bool,
+    /// Those of several types that the pipeline ignores.
+    ignored: BTreeSet<&'a str>,
+}
+
+impl<'a> Expected<'a> {
+    /// Of the variants of a report.
+    pub(crate) fn of(report: &'a Report) -> Self {
+        Self {
+            several: report.run.governing_types.len() > 1,
+            ignored: ignored_types(report),
         }
-        outcome = Outcome::Expected;
     }
-    outcome
+
+    /// What became of a variant.
+    pub(crate) fn outcome(&self, variant: &VariantRecord) -> Outcome {
+        let samples = variant.samples.iter();
+        let mut outcome = match samples.clone().any(|sample| sample.failure.is_some()) {
+            true => Outcome::Failed,
+            false => Outcome::NotRun,
+        };
+        for distance in samples.filter_map(|sample| sample.distance) {
+            let moved = distance > 0.0;
+            outcome = match (variant.relation, moved) {
+                (Relation::Invariance, true) => return Outcome::Against,
+                (Relation::Invariance, false) | (Relation::Sensitivity, true) => Outcome::Expected,
+                (Relation::Sensitivity, false) if self.had_to_move(variant) => {
+                    return Outcome::Against;
+                }
+                (Relation::Sensitivity, false) => Outcome::Open,
+            };
+        }
+        outcome
+    }
+
+    /// Whether a variant with other evidence had to move the decision: its unit comes from a case
+    /// that is answered differently, and nothing else could have held the decision.
+    fn had_to_move(&self, variant: &VariantRecord) -> bool {
+        let differs = variant.swap.is_some_and(|swap| swap.donor_differs);
+        let ignored = variant
+            .unit_type
+            .as_deref()
+            .is_some_and(|name| self.ignored.contains(name));
+        differs && (!self.several || ignored)
+    }
 }
 
 /// A case with what counts against it.
@@ -64,9 +100,10 @@ pub(crate) struct Ranked<'a> {
 }
 
 impl<'a> Ranked<'a> {
-    /// Every case of a report, worst first: by what its signals lack, then by what failed, then by
+    /// Every case of a report, worst first: by what went against expectation, then by what failed, then by
     /// name.
     pub(crate) fn all(report: &'a Report) -> Vec<Self> {
+        let expected = Expected::of(report);
         let mut cases: Vec<Self> = report
             .cases
             .iter()
@@ -76,7 +113,7 @@ impl<'a> Ranked<'a> {
                 against: case
                     .variants
                     .iter()
-                    .filter(|variant| outcome(variant) == Outcome::Against)
+                    .filter(|variant| expected.outcome(variant) == Outcome::Against)
                     .count(),
             })
             .collect();
@@ -89,10 +126,10 @@ impl<'a> Ranked<'a> {
         cases
     }
 
-    /// What both signals lack in this case; a signal without a value lacks nothing that is known.
+    /// How much of what could be expected of this case did not come true.
     fn lack(&self) -> f64 {
-        let lack = |value: Option<f64>| 1.0 - value.unwrap_or(1.0);
-        lack(self.case.invariance) + lack(self.case.sensitivity)
+        let drift = 1.0 - self.case.invariance.unwrap_or(1.0);
+        drift + self.against as f64 / self.case.variants.len().max(1) as f64
     }
 }
 

@@ -4,6 +4,8 @@ mod cases;
 mod diagnosis;
 mod notices;
 mod retrieval;
+mod standing;
+mod swaps;
 mod tables;
 mod words;
 
@@ -11,12 +13,14 @@ use crate::notice::Code;
 use crate::probe::{Ending, Metric, display};
 use crate::report::Report;
 
-pub(crate) use cases::{Outcome, Ranked, decision, done, outcome};
+pub(crate) use cases::{Expected, Outcome, Ranked, decision, done};
 pub(crate) use diagnosis::{Diagnosis, Tone};
 pub(crate) use notices::{Failed, Tally};
 pub(crate) use retrieval::{poor as poor_queries, rows as retrieval_rows};
+pub(crate) use standing::Standing;
+pub(crate) use swaps::{Swaps, ignored_types};
 pub(crate) use tables::{Table, order};
-pub(crate) use words::{BANDS, Part, Phrase, QUADRANT, Quadrant, Signal, band, counted, duration};
+pub(crate) use words::{BANDS, Part, Phrase, QUADRANT, Signal, band, counted, duration};
 
 /// The line that stands in every report.
 pub(crate) const DISCLAIMER: &str = "Diagnostic signals, not truth metrics: a pipeline can do well \
@@ -32,10 +36,15 @@ pub(crate) struct Summary<'a> {
     pub(crate) invariance: Figure<'a>,
     /// Sensitivity.
     pub(crate) sensitivity: Figure<'a>,
+    /// Following: sensitivity next to what the swaps could show. It has a word with one governing
+    /// type and enough swaps; else no band would mean anything.
+    pub(crate) following: Figure<'a>,
+    /// Every swap of the run.
+    pub(crate) swaps: Swaps,
     /// The Kelvin score.
     pub(crate) kelvin: Figure<'a>,
-    /// What the two signals say together; none where either is missing.
-    pub(crate) quadrant: Option<Quadrant>,
+    /// What the signals say together; none where one is missing.
+    pub(crate) standing: Option<Standing>,
     /// The noise floor and what is left without it, where it was measured.
     pub(crate) noise: Option<Noise<'a>>,
     /// What a reader should know first, most useful first.
@@ -52,25 +61,26 @@ impl<'a> Summary<'a> {
     /// Tells a report.
     pub(crate) fn of(report: &'a Report) -> Self {
         let figure = |id: &str| Figure::of(report.metrics.get(id));
-        let (invariance, sensitivity) = (
-            figure("evidence.invariance").word(Signal::Invariance),
-            figure("evidence.sensitivity").word(Signal::Sensitivity),
-        );
-        let quadrant = invariance
-            .value
-            .zip(sensitivity.value)
-            .map(|(invariance, sensitivity)| Quadrant::of(invariance, sensitivity));
+        let invariance = figure("evidence.invariance").word(Signal::Invariance);
+        let sensitivity = figure("evidence.sensitivity");
+        let swaps = Swaps::of(report, |_| true);
+        let has_bands = report.run.governing_types.len() == 1 && swaps.are_enough();
+        let following = match figure("evidence.following") {
+            figure if has_bands => figure.within_one().word(Signal::Following),
+            figure => figure.within_one(),
+        };
+        let standing = has_evidence(report).then(|| Standing::of(report)).flatten();
         let mut kelvin = figure("evidence.kelvin_score");
-        kelvin.word = quadrant.map(Quadrant::name);
+        kelvin.word = standing.map(Standing::name);
         let noise = figure("evidence.noise_floor");
         Self {
             report,
             scope: scope(report),
-            quadrant,
+            standing,
             noise: noise.value.is_some().then(|| Noise {
                 floor: noise,
                 invariance: figure("evidence.invariance_corrected").word(Signal::Invariance),
-                sensitivity: figure("evidence.sensitivity_corrected").word(Signal::Sensitivity),
+                sensitivity: figure("evidence.sensitivity_corrected"),
                 kelvin: figure("evidence.kelvin_score_corrected"),
             }),
             diagnoses: match has_evidence(report) {
@@ -82,6 +92,8 @@ impl<'a> Summary<'a> {
             tallies: notices::tallies(report),
             invariance,
             sensitivity,
+            following,
+            swaps,
             kelvin,
         }
     }
@@ -143,7 +155,7 @@ pub(crate) struct Figure<'a> {
     pub(crate) interval: Option<String>,
     /// Why there is no value. It may quote the user.
     pub(crate) reason: Option<&'a str>,
-    /// The word for its band, or for its quadrant.
+    /// The word for its band, or for the standing of the run.
     pub(crate) word: Option<&'static str>,
     /// The place of its band, 0 for the best; none where bands mean nothing.
     pub(crate) band: Option<usize>,
@@ -181,6 +193,16 @@ impl<'a> Figure<'a> {
             band: None,
             ends,
         }
+    }
+
+    /// Takes a value to the end of `[0, 1]` that noise has carried it beyond.
+    #[must_use]
+    pub(crate) fn within_one(mut self) -> Self {
+        self.value = self.value.map(|value| value.clamp(0.0, 1.0));
+        if let Some(value) = self.value {
+            self.shown = display(value);
+        }
+        self
     }
 
     /// Adds the word for the band of a signal.
@@ -293,3 +315,6 @@ pub(crate) const fn label(code: Code) -> &'static str {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod known_truth;

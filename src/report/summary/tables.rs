@@ -18,10 +18,18 @@ pub(crate) struct Table<'a> {
 /// Tables of metrics that have one part more than this id: title, note, id, signal.
 const FAMILIES: &[(&str, &str, &str, Option<Signal>)] = &[
     (
+        "Following by governing type",
+        "How far the decision goes where the exchanged unit leads in the case that it comes from. \
+         With one governing type 1 is good; with several each can be right and well below.",
+        "evidence.following",
+        None,
+    ),
+    (
         "Sensitivity by governing type",
-        "How far the decision moves when a unit of the type is exchanged. 1 is good.",
+        "How often, or how far, the decision moves when a unit of the type is exchanged. An \
+         exchange may rightly change nothing.",
         "evidence.sensitivity",
-        Some(Signal::Sensitivity),
+        None,
     ),
     (
         "Invariance by kind",
@@ -47,6 +55,10 @@ const FAMILIES: &[(&str, &str, &str, Option<Signal>)] = &[
 /// Further figures of the evidence probe, with their names.
 const FURTHER: &[(&str, &str)] = &[
     ("evidence.failure_rate", "share of failed invocations"),
+    (
+        "evidence.donor_contrast",
+        "donor contrast: how far the swaps of this suite could move the decision",
+    ),
     ("evidence.noise_floor", "noise floor (eta)"),
     ("evidence.invariance_corrected", "invariance without noise"),
     (
@@ -74,8 +86,9 @@ const FURTHER: &[(&str, &str)] = &[
 ];
 
 /// What stands at the top of every report.
-const HEADLINE: [&str; 3] = [
+const HEADLINE: [&str; 4] = [
     "evidence.invariance",
+    "evidence.following",
     "evidence.sensitivity",
     "evidence.kelvin_score",
 ];
@@ -87,7 +100,10 @@ pub(super) fn of(report: &Report) -> Vec<Table<'_>> {
         let mut family = family(report, id);
         family.sort_by_key(|(name, _)| (order(name), *name));
         let rows = family.into_iter().map(|(name, metric)| {
-            let figure = Figure::of(Some(metric));
+            let figure = match *id {
+                "evidence.following" => Figure::of(Some(metric)).within_one(),
+                _ => Figure::of(Some(metric)),
+            };
             let label = match name {
                 "pad" => Phrase::text("both pads together"),
                 name => Phrase::of_name(name),
@@ -109,7 +125,11 @@ pub(super) fn of(report: &Report) -> Vec<Table<'_>> {
         .iter()
         .filter_map(|(id, name)| {
             let metric = report.metrics.get(*id)?;
-            Some((Phrase::text(*name), Figure::of(Some(metric))))
+            let figure = match *id {
+                "evidence.donor_contrast" => Figure::of(Some(metric)).within_one(),
+                _ => Figure::of(Some(metric)),
+            };
+            Some((Phrase::text(*name), figure))
         })
         .collect();
     // A metric that nobody has named here is still in every report.

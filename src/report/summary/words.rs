@@ -5,7 +5,7 @@ use serde::Serialize;
 /// The lower ends of the bands, half-open: a value of exactly 0.90 is in the first.
 pub(crate) const BANDS: [f64; 4] = [0.90, 0.70, 0.50, 0.30];
 
-/// Both signals at least this high: grounded.
+/// Invariance and following are high from here on.
 pub(crate) const QUADRANT: f64 = 0.70;
 
 /// One of the two signals; each has words of its own.
@@ -13,21 +13,21 @@ pub(crate) const QUADRANT: f64 = 0.70;
 pub(crate) enum Signal {
     /// The decision holds while the governing evidence is the same.
     Invariance,
-    /// It moves when the governing evidence changes.
-    Sensitivity,
+    /// It goes where the governing evidence leads.
+    Following,
 }
 
 impl Signal {
     /// The words for the bands, best first.
     pub(crate) const fn words(self) -> [&'static str; 5] {
         match self {
-            Self::Invariance => ["firm", "mostly firm", "wavering", "shaky", "adrift"],
-            Self::Sensitivity => [
+            Self::Invariance => ["firm", "mostly firm", "wavering", "shaky", "erratic"],
+            Self::Following => [
                 "attentive",
                 "mostly attentive",
                 "half attentive",
                 "inattentive",
-                "oblivious",
+                "unresponsive",
             ],
         }
     }
@@ -42,51 +42,6 @@ impl Signal {
 pub(crate) fn band(value: f64) -> usize {
     let place = BANDS.iter().position(|low| value >= *low);
     place.unwrap_or(BANDS.len())
-}
-
-/// What the two signals say together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Quadrant {
-    /// Both high.
-    Grounded,
-    /// Only invariance is high.
-    Flat,
-    /// Only sensitivity is high.
-    Brittle,
-    /// Neither is.
-    Unstable,
-}
-
-impl Quadrant {
-    /// The quadrant of two unrounded values.
-    pub(crate) fn of(invariance: f64, sensitivity: f64) -> Self {
-        match (invariance >= QUADRANT, sensitivity >= QUADRANT) {
-            (true, true) => Self::Grounded,
-            (true, false) => Self::Flat,
-            (false, true) => Self::Brittle,
-            (false, false) => Self::Unstable,
-        }
-    }
-
-    /// One word.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Grounded => "grounded",
-            Self::Flat => "flat",
-            Self::Brittle => "brittle",
-            Self::Unstable => "unstable",
-        }
-    }
-
-    /// What it means.
-    pub(crate) const fn meaning(self) -> &'static str {
-        match self {
-            Self::Grounded => "follows the evidence, and little else",
-            Self::Flat => "holds, but does not follow the evidence",
-            Self::Brittle => "follows the evidence, but other things move it too",
-            Self::Unstable => "moves, but not with the evidence",
-        }
-    }
 }
 
 /// A sentence of ours with names in it that are not: each renderer shows those in its own way.
@@ -220,24 +175,16 @@ mod tests {
             (word(0.7), word(0.5), word(0.3)),
             ("mostly firm", "wavering", "shaky")
         );
-        assert_eq!(word(0.299_999), "adrift");
-        assert_eq!(Signal::Sensitivity.word(1.0), "attentive");
-        assert_eq!(Signal::Sensitivity.word(0.0), "oblivious");
+        assert_eq!(word(0.299_999), "erratic");
+        assert_eq!(Signal::Following.word(1.0), "attentive");
+        assert_eq!(Signal::Following.word(0.0), "unresponsive");
     }
 
     #[test]
     fn the_two_signals_share_no_word() {
         for word in Signal::Invariance.words() {
-            assert!(!Signal::Sensitivity.words().contains(&word), "{word}");
+            assert!(!Signal::Following.words().contains(&word), "{word}");
         }
-    }
-
-    #[test]
-    fn the_quadrants_meet_at_seventy() {
-        assert_eq!(Quadrant::of(0.7, 0.7), Quadrant::Grounded);
-        assert_eq!(Quadrant::of(0.7, 0.699_999), Quadrant::Flat);
-        assert_eq!(Quadrant::of(0.699_999, 0.7), Quadrant::Brittle);
-        assert_eq!(Quadrant::of(0.0, 0.0), Quadrant::Unstable);
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod retrieval;
 use super::document::Report;
 use super::safe;
 use super::summary::{
-    self, DISCLAIMER, Figure, Phrase, Signal, Summary, Tally, Tone, band, brief, counted,
+    self, DISCLAIMER, Figure, Phrase, Summary, Tally, Tone, band, brief, counted,
 };
 use crate::notice::Code;
 use page::{Ink, Page};
@@ -66,11 +66,22 @@ fn laid_out(summary: &Summary<'_>, folder: &str, room: &Room) -> Page {
         signals(&mut page, summary);
     }
     page.gap();
-    for (label, signal, id) in [
-        ("by kind", Signal::Invariance, "evidence.invariance"),
-        ("by type", Signal::Sensitivity, "evidence.sensitivity"),
-    ] {
-        breakdown(&mut page, label, signal, summary.report, id, room.rows);
+    breakdown(
+        &mut page,
+        "by kind",
+        summary,
+        "evidence.invariance",
+        room.rows,
+    );
+    // One governing type alone would only repeat the whole.
+    if summary.report.run.governing_types.len() > 1 {
+        breakdown(
+            &mut page,
+            "by type",
+            summary,
+            "evidence.following",
+            room.rows,
+        );
     }
     others(&mut page, summary.report, room.rows);
     page.gap();
@@ -100,36 +111,22 @@ fn signals(page: &mut Page, summary: &Summary<'_>) {
             &summary.invariance,
             "does it hold when it should?",
         ),
-        (
-            "Sensitivity",
-            &summary.sensitivity,
-            "does it move when it should?",
-        ),
+        ("Following", &summary.following, "does it follow evidence?"),
     ] {
-        let Some(value) = figure.value else {
-            page.line(
-                Ink::Plain,
-                &format!("{name:<INDENT$}{} ({})", figure.shown, figure.sample),
-            );
-            let why = safe::line(figure.reason.unwrap_or("no reason is known"));
-            page.line(Ink::Plain, &format!("{:INDENT$}{why}", ""));
-            continue;
-        };
-        let word = figure.word.unwrap_or_default();
-        page.parts(&[
-            (Ink::Plain, &format!("{name:<INDENT$}")),
-            (Ink::Bold, &figure.shown),
-            (Ink::Plain, "  "),
-            (
-                Ink::of_band(band(value)),
-                &format!("{}  {word:<17}", bar(value)),
-            ),
-            (Ink::Dim, question),
-        ]);
-        let interval = interval(summary, figure);
-        let sample = format!("{:INDENT$}{}{interval}", "", figure.sample);
-        page.line(Ink::Plain, &sample);
+        signal(page, summary, name, figure, question);
     }
+    let figure = &summary.sensitivity;
+    let sample = format!("({})", figure.sample);
+    let (could, followed) = (summary.swaps.could, summary.swaps.followed);
+    let of = match figure.value {
+        Some(_) => format!("  {sample}; {could} swaps could move it, {followed} did"),
+        None => format!(" {sample}"),
+    };
+    page.parts(&[
+        (Ink::Plain, &format!("{:<INDENT$}", "Sensitivity")),
+        (Ink::Plain, &figure.shown),
+        (Ink::Plain, &of),
+    ]);
     kelvin(page, summary);
     if let Some(noise) = &summary.noise {
         let text = format!(
@@ -145,9 +142,37 @@ fn signals(page: &mut Page, summary: &Summary<'_>) {
     }
 }
 
+/// A figure with its bar, its sample and its interval; or why there is none.
+fn signal(page: &mut Page, summary: &Summary<'_>, name: &str, figure: &Figure<'_>, question: &str) {
+    let Some(value) = figure.value else {
+        let text = format!("{name:<INDENT$}{} ({})", figure.shown, figure.sample);
+        page.line(Ink::Plain, &text);
+        let why = safe::line(figure.reason.unwrap_or("no reason is known"));
+        page.line(Ink::Plain, &format!("{:INDENT$}{why}", ""));
+        return;
+    };
+    let word = figure.word.unwrap_or_default();
+    page.parts(&[
+        (Ink::Plain, &format!("{name:<INDENT$}")),
+        (Ink::Bold, &figure.shown),
+        (Ink::Plain, "  "),
+        (
+            // A value without a word is neither good nor bad.
+            figure
+                .word
+                .map_or(Ink::Plain, |_| Ink::of_band(band(value))),
+            &format!("{}  {word:<17}", bar(value)),
+        ),
+        (Ink::Dim, question),
+    ]);
+    let interval = interval(summary, figure);
+    let sample = format!("{:INDENT$}{}{interval}", "", figure.sample);
+    page.line(Ink::Plain, &sample);
+}
+
 fn kelvin(page: &mut Page, summary: &Summary<'_>) {
     let (figure, name) = (&summary.kelvin, "Kelvin score");
-    let (Some(parts), Some(quadrant)) = (summary.kelvin_parts(), summary.quadrant) else {
+    let (Some(parts), Some(standing)) = (summary.kelvin_parts(), summary.standing) else {
         let text = format!(
             "{name:<INDENT$}{} ({}), since it needs both",
             figure.shown, figure.sample
@@ -166,8 +191,8 @@ fn kelvin(page: &mut Page, summary: &Summary<'_>) {
             ),
         ),
     ]);
-    let meaning = format!("{:INDENT$}{}: {}", "", quadrant.name(), quadrant.meaning());
-    page.line(Ink::Plain, &meaning);
+    let meaning = format!("{}: {}", standing.title(), standing.meaning());
+    page.wrapped(Ink::Bold, "", &meaning, 2);
 }
 
 fn interval(summary: &Summary<'_>, figure: &Figure<'_>) -> String {
@@ -192,8 +217,8 @@ fn bar(value: f64) -> String {
 }
 
 /// The parts of a signal, the lowest first: those are the ones to look at.
-fn breakdown(page: &mut Page, label: &str, signal: Signal, report: &Report, id: &str, rows: usize) {
-    let mut family = summary::family(report, id);
+fn breakdown(page: &mut Page, label: &str, summary: &Summary<'_>, id: &str, rows: usize) {
+    let mut family = summary::family(summary.report, id);
     // Both pads together would only repeat the two.
     family.retain(|(name, _)| *name != "pad");
     family.sort_by(|a, b| {
@@ -203,7 +228,7 @@ fn breakdown(page: &mut Page, label: &str, signal: Signal, report: &Report, id: 
     let items: Vec<String> = family
         .into_iter()
         .map(|(name, metric)| {
-            let figure = Figure::of(Some(metric)).word(signal);
+            let figure = Figure::of(Some(metric)).within_one();
             format!(
                 "{} {} ({})",
                 safe::cut(name, 28),

@@ -129,7 +129,7 @@ fn peer_4e_a_dry_run_and_failed_baselines_are_never_healthy() {
             !text.contains("Nothing stands out") && !text.contains("grounded"),
             "{text}"
         );
-        assert_eq!(text.matches("not measured").count(), 3, "{text}");
+        assert_eq!(text.matches("not measured").count(), 4, "{text}");
     }
     assert!(shown(&fixture::dry_run()).contains("nothing run"));
 }
@@ -145,7 +145,7 @@ fn peer_4e_failed_baselines_caps_and_skips_are_on_the_screen() {
         text.contains("Not as asked: 6 caps (pad_content 6), 1 ignored file"),
         "{text}"
     );
-    assert!(text.contains("and 1 more failed invocation"), "{text}");
+    assert!(text.contains("and 2 more failed invocations"), "{text}");
     assert!(shown(&fixture::half()).contains("1 skip (swap 1)"));
 }
 
@@ -158,7 +158,7 @@ fn peer_4e_every_variant_is_counted_and_the_opt_in_figures_are_shown() {
         id: "swap_condition-release_rule-01".to_owned(),
         kind: "swap_condition".to_owned(),
         relation: Relation::Sensitivity,
-        samples: vec![fixture::sample(Some(0.0))],
+        samples: vec![fixture::sample(0, Some(0.0))],
         ..variant
     });
     set(&mut report, "sensitivity_condition", 0.0, 1);
@@ -174,11 +174,8 @@ fn peer_4e_every_variant_is_counted_and_the_opt_in_figures_are_shown() {
     assert!(text.contains("181 variants"), "{text}");
     assert!(text.contains("conditions alone 0.00 (n=1)"), "{text}");
     assert!(text.contains("content effect 1.00 (n=1)") && text.contains("mechanical 0.25 (n=4)"));
-    assert!(
-        text.contains("Other conditions in a rule moved the decision in 0 of 1"),
-        "{text}"
-    );
-    assert!(!text.contains("Nothing stands out"), "{text}");
+    // One exchange of conditions and four other values are too few for an alarm.
+    assert!(text.contains("Nothing stands out"), "{text}");
     fits(&text);
 }
 

@@ -1,15 +1,20 @@
 //! What a reader should know first: what is wrong with the run, then what is wrong with the
 //! pipeline, the largest first. Nothing measured is never healthy.
 
-use super::words::{Phrase, QUADRANT, Quadrant, Signal, counted};
+mod follows;
+mod values;
+
+use super::standing::{Standing, without_noise};
+use super::swaps::Swaps;
+use super::words::{Phrase, QUADRANT, Signal, counted};
 use super::{Figure, family};
 use crate::probe::{CaseRecord, Ending, Metric, VariantRecord};
 use crate::report::Report;
 
 /// Above this share of failed invocations the figures cover too little.
 const FAILING: f64 = 0.2;
-/// Below this a type is ignored rather than half heeded.
-const IGNORED: f64 = 0.5;
+/// Whole swaps of a type move the decision where their sensitivity is at least this.
+const MOVES: f64 = 0.20;
 /// Below this a kind is worth a word.
 const DRIFTING: f64 = 0.9;
 /// Above this two answers to the same input differ often enough to matter.
@@ -80,29 +85,40 @@ fn found(report: &Report) -> Vec<Diagnosis> {
         ),
         Ending::Complete => Vec::new(),
     };
-    let value = |id: &str| report.metrics.get(id).and_then(|metric| metric.value);
-    let (invariance, sensitivity) = (value("evidence.invariance"), value("evidence.sensitivity"));
     let mut found = interrupted;
+    let standing = Standing::of(report);
     found.extend(failures(report));
-    found.extend(ignored(report));
+    found.extend(standing.and_then(|standing| follows::not_told(report, standing)));
+    if standing != Some(Standing::Constant) {
+        found.extend(follows::hardly_followed(report));
+        found.extend(follows::moves_without_cause(report));
+        found.extend(follows::ignored(report));
+        found.extend(values::conditions(report));
+        found.extend(values::mechanical(report));
+    }
     found.extend(reactive(report));
-    found.extend(conditions(report));
-    found.extend(mechanical(report));
     found.extend(noise(report));
     found.extend(insufficient(report));
     found.extend(uneven(report));
     found.extend(unmeasured(report));
     found.extend(wide(report));
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-    let quadrant = invariance.zip(sensitivity).map(|(i, s)| Quadrant::of(i, s));
     // Few samples are worth a note, but hide nothing that was seen.
     let stands_out = found.iter().any(|one| one.weight > FEW);
-    if quadrant == Some(Quadrant::Grounded) && !stands_out {
-        let calm = "nothing stands out: it moves with the governing evidence and holds without";
+    let calm = match standing {
+        Some(Standing::Grounded) => {
+            Some("nothing stands out: it moves with the governing evidence and holds without")
+        }
+        Some(Standing::Responsive) => {
+            Some("nothing stands out: it holds where it should, and ignores no governing type")
+        }
+        _ => None,
+    };
+    if let Some(calm) = calm.filter(|_| !stands_out) {
         found.insert(0, Diagnosis::new(Tone::Calm, 0.0, Phrase::text(calm)));
     }
     if found.is_empty() {
-        let text = quadrant.map_or("no figure of the evidence probe is here", Quadrant::meaning);
+        let text = standing.map_or("no figure of the evidence probe is here", Standing::meaning);
         found.push(Diagnosis::new(Tone::Caution, 0.0, Phrase::text(text)));
     }
     found
@@ -126,114 +142,42 @@ fn failures(report: &Report) -> Option<Diagnosis> {
     Some(Diagnosis::new(tone, weight, Phrase::text(text)))
 }
 
-/// The governing type whose exchange moves the decision least, where that is too little.
-fn ignored(report: &Report) -> Option<Diagnosis> {
-    let types = family(report, "evidence.sensitivity");
-    let (name, value) = lowest(&types, QUADRANT)?;
-    let swaps = Sampled::of(report, |variant| {
-        variant.kind == "swap" && variant.unit_type.as_deref() == Some(name)
-    });
-    let (verb, tone) = if value < IGNORED {
-        (" is hardly heeded: ", Tone::Alarm)
-    } else {
-        (" is heeded in part only: ", Tone::Caution)
-    };
-    let held = swaps.samples - swaps.moved;
-    let cases = counted(swaps.cases, "case");
-    let all = counted(swaps.samples, "swap");
-    // Where decisions are numbers, all of them may move, and none of them far.
-    let seen = if swaps.samples == 0 || held * 2 < swaps.samples && value < IGNORED {
-        format!("{all} moved the decision by {value:.2} on average ({cases})")
-    } else if held == swaps.samples {
-        format!("not one of {all} moved the decision ({cases})")
-    } else if swaps.still == 0 {
-        format!("{held} of {all} left the decision as it was ({cases})")
-    } else {
-        let still = swaps.still;
-        format!("{held} of {all} left the decision as it was ({cases}; {still} never moved)")
-    };
-    let text = Phrase::of_name(name).and(verb).and(seen);
-    let others: Vec<&str> = types
-        .iter()
-        .filter(|(other, metric)| *other != name && metric.value.is_some_and(|v| v < IGNORED))
-        .map(|(other, _)| *other)
-        .collect();
-    let text = match others.as_slice() {
-        [] => text,
-        [other] => text.and("; hardly more moves with ").name(*other),
-        more => text.and(format!(
-            "; hardly more moves with {}",
-            counted(more.len(), "other type")
-        )),
-    };
-    Some(Diagnosis::new(tone, 1.0 - value, text))
-}
-
 /// The kind that moves the decision most of those that should not.
 fn reactive(report: &Report) -> Option<Diagnosis> {
     let mut kinds = family(report, "evidence.invariance");
     // Both pads together would only repeat the worse of the two.
     kinds.retain(|(kind, _)| *kind != "pad");
     let (kind, value) = lowest(&kinds, DRIFTING)?;
-    // What noise alone explains is no matter of presentation.
-    let eta = report.metrics.get("evidence.noise_floor");
-    let eta = eta
-        .and_then(|eta| eta.value)
-        .filter(|eta| *eta < 1.0)
-        .unwrap_or(0.0);
-    let drift = ((1.0 - value - eta) / (1.0 - eta)).max(0.0);
+    // The worst of several kinds is partly the unluckiest: what noise may explain is not told.
+    let floor = report.metrics.get("evidence.noise_floor");
+    let most = floor.and_then(|floor| floor.interval.map(|ends| ends.high).or(floor.value));
+    let drift = 1.0 - without_noise(value, most.unwrap_or(0.0));
     if 1.0 - drift >= DRIFTING {
         return None;
     }
     let seen = Sampled::of(report, |variant| variant.kind == kind);
+    let (cause, which) = match report.metrics.contains_key("evidence.noise_floor") {
+        true => ("presentation moves it: ", ""),
+        false => (
+            "presentation or noise moves it: ",
+            "; `noise_floor: 5` would tell which",
+        ),
+    };
     let tone = if 1.0 - drift < QUADRANT {
         Tone::Alarm
     } else {
         Tone::Caution
     };
-    let text = Phrase::text("presentation moves it: ")
-        .name(kind)
-        .and(format!(
-            " changed the decision in {} of {}, in {} of {}",
-            seen.moved,
-            counted(seen.samples, "variant"),
-            seen.cases - seen.still,
-            counted(seen.cases, "case")
-        ));
-    Some(Diagnosis::new(tone, drift, text))
-}
-
-/// Whole swaps move the decision, the conditions alone don't: it may follow the words around them.
-fn conditions(report: &Report) -> Option<Diagnosis> {
-    let metric = report.metrics.get("evidence.sensitivity_condition")?;
-    let value = metric.value.filter(|value| *value < IGNORED)?;
-    let seen = Sampled::of(report, |variant| variant.kind == "swap_condition");
-    let text = format!(
-        "other conditions in a rule moved the decision in {} of {} (n={}): it may go by the words \
-         around them",
+    let text = Phrase::text(cause).name(kind).and(format!(
+        " changed the decision in {} of {}, in {} of {}{which}",
         seen.moved,
-        counted(seen.samples, "exchange"),
-        metric.n
-    );
-    Some(Diagnosis::new(
-        Tone::Alarm,
-        0.9 * (1.0 - value),
-        Phrase::text(text),
-    ))
-}
-
-/// Turned numbers, comparators and opposites leave the decision alone.
-fn mechanical(report: &Report) -> Option<Diagnosis> {
-    let all = report.metrics.get("evidence.mechanical_sensitivity")?;
-    let value = all.value.filter(|value| *value < IGNORED)?;
-    let (kind, _) = lowest(&family(report, "evidence.mechanical_sensitivity"), IGNORED)?;
-    let text = Phrase::text(format!(
-        "turned numbers, comparators and opposites in the rules moved the decision by {value:.2} \
-         on average (n={}), least of all ",
-        all.n
-    ))
-    .name(kind);
-    Some(Diagnosis::new(Tone::Alarm, 0.8 * (1.0 - value), text))
+        counted(seen.samples, "variant"),
+        seen.cases - seen.still,
+        counted(seen.cases, "case")
+    ));
+    // What the swaps say rests on steady own answers: where presentation moves every fourth of
+    // them, that comes first.
+    Some(Diagnosis::new(tone, 4.0 * drift, text))
 }
 
 /// The same input does not always get the same answer.
@@ -281,20 +225,22 @@ fn uneven(report: &Report) -> Option<Diagnosis> {
             .sum::<f64>()
             / count
     };
-    let (signal, values) = [
-        ("invariance", values(|case| case.invariance)),
-        ("sensitivity", values(|case| case.sensitivity)),
-    ]
-    .into_iter()
-    .find(|(_, values)| spread(values) > UNEVEN)?;
+    // Sensitivity differs between cases by the donors that they happen to have.
+    let values = values(|case| case.invariance);
+    if spread(&values) <= UNEVEN {
+        return None;
+    }
     let least = values.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
     // The first of equals, as with the least.
     let most = values.iter().rev().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let text = Phrase::text(format!("the cases differ: {signal} is {:.2} in ", least.0))
-        .name(least.1)
-        .and(format!(" and {:.2} in ", most.0))
-        .name(most.1)
-        .and(", so the mean describes few of them");
+    let text = Phrase::text(format!(
+        "the cases differ: invariance is {:.2} in ",
+        least.0
+    ))
+    .name(least.1)
+    .and(format!(" and {:.2} in ", most.0))
+    .name(most.1)
+    .and(", so the mean describes few of them");
     Some(Diagnosis::new(Tone::Caution, 0.4, text))
 }
 
@@ -323,10 +269,13 @@ fn unmeasured(report: &Report) -> Option<Diagnosis> {
 fn wide(report: &Report) -> Option<Diagnosis> {
     let widths = [
         (Signal::Invariance, "evidence.invariance"),
-        (Signal::Sensitivity, "evidence.sensitivity"),
+        (Signal::Following, "evidence.following"),
     ]
     .map(|(signal, id)| {
-        let figure = Figure::of(report.metrics.get(id)).word(signal);
+        // Without a word there is no band that the interval could leave.
+        let has_word = signal == Signal::Invariance
+            || (report.run.governing_types.len() == 1 && Swaps::of(report, |_| true).are_enough());
+        let figure = Figure::of(report.metrics.get(id).filter(|_| has_word)).word(signal);
         let (low, high) = figure.ends?;
         (high - low > WIDE && signal.word(low) != signal.word(high)).then(|| {
             let name = id.trim_start_matches("evidence.");

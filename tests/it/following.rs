@@ -1,0 +1,222 @@
+use serde_json::{Value, json};
+
+use crate::project::{CONSTANT, Project};
+
+/// Approves by the credit score alone.
+const LOANS: &str = r#"
+score=$(awk '/^## /{on=0} /^## Credit Score/{on=1} on && /score/{print $NF}' "$1")
+if [ "${score%.}" -ge 600 ]; then answer=approve; else answer=deny; fi
+printf '{"decision": "%s"}' "$answer" > "$2"
+"#;
+
+/// Refunds what came back within the days that the policy allows.
+const REFUNDS: &str = r#"
+allowed=$(awk '/^## /{on=0} /^## Policy/{on=1} on && /days/{print $1}' "$1")
+taken=$(awk '/^## /{on=0} /^## Order/{on=1} on && /days/{print $1}' "$1")
+if [ "$taken" -le "$allowed" ]; then answer=refund; else answer=refuse; fi
+printf '{"decision": "%s"}' "$answer" > "$2"
+"#;
+
+/// A project with cases of its own in place of the usual ones.
+fn project(script: &str, governing: &str, cases: &[(String, String)], more: &str) -> Project {
+    let project = Project::new(script);
+    std::fs::remove_dir_all(project.path("cases")).expect("removed");
+    for (name, text) in cases {
+        project.write(&format!("cases/{name}.md"), text);
+    }
+    project.write(
+        "kelvin.yaml",
+        &format!(
+            "run: sh pipeline.sh {{input}} {{output}}\ncases: cases\ndecision_field: decision\n\
+             governing_types: [{governing}]\njobs: 2\n{more}"
+        ),
+    );
+    project
+}
+
+/// Nine loans to approve, three to deny.
+fn loans() -> Vec<(String, String)> {
+    let case = |at: usize| {
+        let score = if at % 4 == 3 { 480 + at } else { 640 + 9 * at };
+        let text = format!(
+            "# Loan {at}\n\n## Income\n\n{} crowns a month.\n\n## Credit Score\n\nThe score is \
+             {score}.\n\n## Employer\n\nCompany {at}.\n\n## Notes\n\nNote {at}.\n",
+            2_000 + 100 * at
+        );
+        (format!("loan-{at:02}"), text)
+    };
+    (0..12).map(case).collect()
+}
+
+fn refunds() -> Vec<(String, String)> {
+    let case = |at: usize| {
+        let (allowed, taken) = (14 + 10 * (at % 3), 8 + 5 * at);
+        let text = format!(
+            "# Refund {at}\n\n## Policy\n\n{allowed} days are allowed.\n\n## Order\n\n{taken} days \
+             have passed since purchase {at}.\n\n## Letter\n\nLetter {at}.\n\n## Shop\n\nShop {at}.\n"
+        );
+        (format!("refund-{at:02}"), text)
+    };
+    (0..8).map(case).collect()
+}
+
+fn metric(project: &Project, name: &str) -> Value {
+    project.json("kelvin/report.json")["metrics"][format!("evidence.{name}")].clone()
+}
+
+#[test]
+fn a_right_pipeline_whose_swaps_often_lead_to_the_same_decision_is_grounded() {
+    let project = project(LOANS, "credit_score", &loans(), "");
+    let said = project.check();
+    let sensitivity = project.figure("sensitivity").as_f64().expect("measured");
+    assert!(sensitivity < 0.6, "{sensitivity}");
+    assert_eq!(project.figure("following"), json!(1.0));
+    assert_eq!(project.figure("donor_contrast"), json!(sensitivity));
+    for word in [
+        "Grounded: follows the evidence",
+        "attentive",
+        "Nothing stands out",
+    ] {
+        assert!(said.stdout.contains(word), "{word}: {}", said.stdout);
+    }
+    for word in ["flat", "inattentive", "! "] {
+        assert!(!said.stdout.contains(word), "{word}: {}", said.stdout);
+    }
+    let page = project.read("kelvin/report.md");
+    let sentence = format!(
+        "the donors' own answers differ in {} of the 36",
+        sensitivity * 36.0
+    );
+    assert!(page.contains(&sentence), "{page}");
+    assert!(page.contains(", and the pipeline followed those"), "{page}");
+    assert!(!page.contains("against expectation"), "{page}");
+    assert!(
+        !project
+            .read("kelvin/report.html")
+            .contains("class=\"against\"")
+    );
+}
+
+#[test]
+fn a_right_rule_engine_of_two_units_ignores_neither() {
+    let project = project(REFUNDS, "policy, order", &refunds(), "");
+    let said = project.check();
+    assert!(
+        said.stdout.contains("Responsive: holds where it should"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        said.stdout.contains("Nothing stands out"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        !project
+            .read("kelvin/report.md")
+            .contains("against expectation")
+    );
+}
+
+#[test]
+fn a_rule_engine_that_stops_reading_the_policy_is_told_so() {
+    let blind = REFUNDS.replace("allowed=$(awk", "allowed=30 unused=$(awk");
+    let more = "variants: {swap: 5}\n";
+    let cases: Vec<(String, String)> = (0..3)
+        .flat_map(|copy| {
+            let cases = refunds().into_iter();
+            cases.map(move |(name, text)| {
+                (format!("{name}-{copy}"), format!("{text}\nCopy {copy}.\n"))
+            })
+        })
+        .collect();
+    let project = project(&blind, "policy, order", &cases, more);
+    let said = project.check();
+    assert!(
+        said.stdout.contains("`policy` is ignored, or another unit"),
+        "{}",
+        said.stdout
+    );
+    assert!(said.stdout.contains("Selective: "), "{}", said.stdout);
+    assert!(
+        !said.stdout.contains("Nothing stands out"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn a_constant_pipeline_and_a_suite_of_one_answer_are_never_calm() {
+    let constant = project(CONSTANT, "credit_score", &loans(), "");
+    let said = constant.check();
+    assert!(
+        said.stdout.contains("Constant: gives the same answer"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        said.stdout.contains("It always answers `\"go\"`"),
+        "{}",
+        said.stdout
+    );
+    assert_eq!(metric(&constant, "following")["value"], json!(null));
+
+    let approved: Vec<_> = loans()
+        .into_iter()
+        .filter(|(name, _)| !["loan-03", "loan-07", "loan-11"].contains(&name.as_str()))
+        .collect();
+    let same = project(LOANS, "credit_score", &approved, "");
+    let said = same.check();
+    assert!(
+        said.stdout.contains("or this suite has no case"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        !said.stdout.contains("Nothing stands out"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn a_donor_that_was_not_asked_leaves_following_unmeasured() {
+    let project = project(LOANS, "credit_score", &loans(), "");
+    project.kelvin(&["check", "--only", "loan-00"]).expect(0);
+    let following = metric(&project, "following");
+    assert_eq!(following["value"], json!(null));
+    let reason = following["reason"].as_str().expect("a reason");
+    assert!(
+        reason.starts_with("3 of 3 swaps took their unit from a case that this run did not ask")
+    );
+}
+
+#[test]
+fn levels_are_compared_when_shards_are_joined() {
+    let graded = LOANS.replace(
+        "printf",
+        "[ \"${score%.}\" -lt 660 ] || answer=best\nprintf",
+    );
+    let more = "scorer: {ordinal: [deny, approve, best]}\n";
+    let whole = project(&graded, "credit_score", &loans(), more);
+    whole.check();
+    let wanted = metric(&whole, "following");
+    assert!(wanted["value"].is_number(), "{wanted}");
+    for shard in 1..=3 {
+        let (share, out) = (format!("{shard}/3"), format!("shards/{shard}"));
+        project_shard(&whole, &share, &out);
+        let report = whole.json(&format!("{out}/report.json"));
+        let part = &report["metrics"]["evidence.following"];
+        assert_eq!(part["value"], json!(null), "{part}");
+    }
+    let cases = whole.json("kelvin/report.json")["cases"].clone();
+    whole.kelvin(&["merge", "shards"]).expect(0);
+    let joined = whole.json("kelvin/report.json");
+    assert_eq!(joined["metrics"]["evidence.following"], wanted);
+    assert_eq!(joined["cases"], cases);
+}
+
+fn project_shard(project: &Project, share: &str, out: &str) {
+    let shard = ["check", "--shard", share, "--out", out];
+    project.kelvin(&shard).expect(0);
+}
