@@ -4,7 +4,7 @@
 mod follows;
 mod values;
 
-use super::standing::{Standing, without_noise};
+use super::standing::{Standing, most_noise, without_noise};
 use super::swaps::Swaps;
 use super::words::{Phrase, QUADRANT, Signal, counted};
 use super::{Figure, family};
@@ -148,10 +148,7 @@ fn reactive(report: &Report) -> Option<Diagnosis> {
     // Both pads together would only repeat the worse of the two.
     kinds.retain(|(kind, _)| *kind != "pad");
     let (kind, value) = lowest(&kinds, DRIFTING)?;
-    // The worst of several kinds is partly the unluckiest: what noise may explain is not told.
-    let floor = report.metrics.get("evidence.noise_floor");
-    let most = floor.and_then(|floor| floor.interval.map(|ends| ends.high).or(floor.value));
-    let drift = 1.0 - without_noise(value, most.unwrap_or(0.0));
+    let drift = 1.0 - without_noise(value, most_noise(report));
     if 1.0 - drift >= DRIFTING {
         return None;
     }
