@@ -356,8 +356,10 @@ fn jackknife(
     let squares: f64 = without.iter().map(|one| (one - mean).powi(2)).sum();
     let variance = ((n - 1.0) / n * squares).max((0.5 / n).powi(2));
     let half = stats::t_upper_quantile(TAIL, n - 1.0) * variance.sqrt();
+    // A value that noise has carried beyond an end is as unsure as one at that end.
+    let value = value.clamp(0.0, 1.0);
     Some(Interval {
-        low: (value - half).clamp(0.0, 1.0),
-        high: (value + half).clamp(0.0, 1.0),
+        low: (value - half).max(0.0),
+        high: (value + half).min(1.0),
     })
 }

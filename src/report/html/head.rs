@@ -179,7 +179,7 @@ fn cards(summary: &Summary<'_>) -> Vec<Card> {
         return Vec::new();
     }
     let kelvin_note = match summary.kelvin_parts() {
-        Some([drift, deaf]) => format!("{drift} for drift + {deaf} for what it did not follow"),
+        Some([drift, still]) => format!("{drift} for drift + {still} for what did not move"),
         None => "needs both signals".to_owned(),
     };
     let ticks: Vec<f64> = BANDS.iter().map(|low| percent(*low)).collect();

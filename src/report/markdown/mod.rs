@@ -152,8 +152,8 @@ fn headline(page: &mut Page, summary: &Summary<'_>) {
             "**Kelvin score**: 0 is best, 2 worst",
             &summary.kelvin,
             match summary.kelvin_parts() {
-                Some([drift, deaf]) => {
-                    format!("{drift} + {deaf}; {}", kelvin_word.unwrap_or_default())
+                Some([drift, still]) => {
+                    format!("{drift} + {still}; {}", kelvin_word.unwrap_or_default())
                 }
                 None => String::new(),
             },

@@ -59,28 +59,30 @@ fn unclear(report: &Report) -> Diagnosis {
             Swaps::of_type(report, name),
         ),
     };
-    let why = if swaps.are_enough() {
-        format!(
+    let setting = "variants.swap";
+    let text = if swaps.are_enough() {
+        let seen = format!(
             "the decision moved in {} of the {} whose unit comes from a case that is answered \
-             differently, and other cases might show more or less; add cases, or raise \
-             `variants.swap`",
+             differently, and other cases might show more or less; add cases, or raise ",
             swaps.followed,
             counted(swaps.could, "swap"),
-        )
+        );
+        text.and(seen).name(setting)
     } else if swaps.are_drowned() {
-        "the same case is answered about as differently as two cases are; more cases or `repeats` \
-         would tell, or a pipeline with less noise"
-            .to_owned()
+        text.and("the same case is answered about as differently as two cases are; more cases or ")
+            .name("repeats")
+            .and(" would tell, or a pipeline with less noise")
     } else {
-        format!(
+        let lacking = format!(
             "it takes {ENOUGH_SWAPS} swaps in {ENOUGH_CASES} cases whose unit comes from a case \
              that is answered differently, and there are {} in {}; add cases with other answers, \
-             or raise `variants.swap`",
+             or raise ",
             swaps.variants,
             counted(swaps.cases, "case"),
-        )
+        );
+        text.and(lacking).name(setting)
     };
-    Diagnosis::new(Tone::Caution, 0.3, text.and(why))
+    Diagnosis::new(Tone::Caution, 0.3, text)
 }
 
 /// The only governing type, where the decision goes along with it too little.

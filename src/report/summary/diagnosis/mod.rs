@@ -154,11 +154,8 @@ fn reactive(report: &Report) -> Option<Diagnosis> {
     }
     let seen = Sampled::of(report, |variant| variant.kind == kind);
     let (cause, which) = match report.metrics.contains_key("evidence.noise_floor") {
-        true => ("presentation moves it: ", ""),
-        false => (
-            "presentation or noise moves it: ",
-            "; `noise_floor: 5` would tell which",
-        ),
+        true => ("presentation moves it: ", None),
+        false => ("presentation or noise moves it: ", Some("noise_floor: 5")),
     };
     let tone = if 1.0 - drift < QUADRANT {
         Tone::Alarm
@@ -166,12 +163,16 @@ fn reactive(report: &Report) -> Option<Diagnosis> {
         Tone::Caution
     };
     let text = Phrase::text(cause).name(kind).and(format!(
-        " changed the decision in {} of {}, in {} of {}{which}",
+        " changed the decision in {} of {}, in {} of {}",
         seen.moved,
         counted(seen.samples, "variant"),
         seen.cases - seen.still,
         counted(seen.cases, "case")
     ));
+    let text = match which {
+        None => text,
+        Some(setting) => text.and("; ").name(setting).and(" would tell which"),
+    };
     // What the swaps say rests on steady own answers: where presentation moves every fourth of
     // them, that comes first.
     Some(Diagnosis::new(tone, 4.0 * drift, text))
