@@ -317,4 +317,4 @@ pub(crate) const fn label(code: Code) -> &'static str {
 mod tests;
 
 #[cfg(test)]
-mod known_truth;
+mod known_truth_tests;
