@@ -66,6 +66,9 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
         return finished::gate(request, file, observer);
     }
     stage::with(&request.check, observer, |stage| {
+        if let Some(tip) = &request.hint.tip {
+            tip.demand(&stage.config.root)?;
+        }
         stage.measure(&|_| true)?;
         let mut judgement = judge(request, stage.config, stage, observer)?;
         if request.advisory {

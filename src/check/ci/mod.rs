@@ -101,12 +101,20 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
     };
     let mut hint = event::hint(&request.event, &request.payload);
     hint.asked.clone_from(&request.gate.hint.asked);
-    if let Err(why) = place::find_pull_request(client.as_deref(), &mut context, &mut hint) {
+    place::checked_out(&hint, &config.root, &mut context)
+        .inspect_err(|error| kept::tell_error(&surfaces, error))?;
+    if let Err(why) =
+        place::find_pull_request(client.as_deref(), &config.root, &mut context, &mut hint)
+    {
         surfaces.warn(&why);
     }
     if let Some(script) = &request.setup {
         setup(request, script, &config.root, on_github)?;
+        // The script may have checked something else out.
+        place::checked_out(&hint, &config.root, &mut context)
+            .inspect_err(|error| kept::tell_error(&surfaces, error))?;
     }
+    let tip = hint.tip.clone();
     if (request.variables)("KELVIN_IN_CONTAINER").is_some() && request.merge.is_none() {
         place::demand_command(&config).inspect_err(|error| kept::tell_error(&surfaces, error))?;
     }
@@ -146,6 +154,12 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
             return Err(error);
         }
     };
+    if let Some(tip) = tip {
+        let commit = checked.report.run.session.commit.as_deref();
+        tip.demand_of_report(&config.root, commit)
+            .map_err(anyhow::Error::from)
+            .inspect_err(|error| kept::tell_error(&surfaces, error))?;
+    }
     let comment = publish(
         request,
         &config,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::CiRequest;
-use crate::baseline::{self, Hint, PullRequest};
+use crate::baseline::{self, CheckedOut, Hint, PullRequest};
 use crate::check::configuration;
 use crate::config::Config;
 use crate::exit::Misuse;
@@ -21,6 +21,21 @@ pub(super) fn of(request: &CiRequest<'_>, config: &Config) -> Context {
             .join("/")
     });
     context
+}
+
+/// Looks at what is checked out. An event that is about a commit demands this one; of any other
+/// event what is checked out is what the run is about, and where its check run belongs.
+///
+/// # Errors
+///
+/// A [`Misuse`] where the commit of the event is not checked out.
+pub(super) fn checked_out(hint: &Hint, root: &Path, context: &mut Context) -> anyhow::Result<()> {
+    if let Some(tip) = &hint.tip {
+        tip.demand(root)?;
+    } else if let Ok(found) = CheckedOut::of(root) {
+        context.head_sha = found.commit.to_string();
+    }
+    Ok(())
 }
 
 /// Sees to it that the container has the program of the pipeline, before every call of it fails.
@@ -51,6 +66,7 @@ pub(super) fn demand_command(config: &Config) -> anyhow::Result<()> {
 /// Why GitHub could not tell; the run goes on without one.
 pub(super) fn find_pull_request(
     client: Option<&Client>,
+    root: &Path,
     context: &mut Context,
     hint: &mut Hint,
 ) -> Result<(), String> {
@@ -65,11 +81,15 @@ pub(super) fn find_pull_request(
     let found = client
         .pull_requests_of(owner, branch)
         .map_err(|error| error.to_string())?;
+    // A run by hand may have checked anything out; what it found is said of that alone.
+    let checked_out = CheckedOut::of(root).ok();
     let here = |request: &crate::github::PullRequest| {
-        request.state == "open" && request.head.sha == context.head_sha
+        let is_here = |found: &CheckedOut| found.has(&request.head.sha);
+        request.state == "open" && checked_out.as_ref().is_some_and(is_here)
     };
     if let Some(request) = found.into_iter().find(here) {
         context.pull_request = Some(request.number);
+        context.head_sha.clone_from(&request.head.sha);
         hint.pull_request = Some(PullRequest {
             head: request.head.sha,
             base_ref: request.base.branch,

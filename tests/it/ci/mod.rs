@@ -1,5 +1,6 @@
 //! `kelvin ci` end to end: recorded events, a real repository, and a GitHub on loopback.
 
+mod checkout;
 mod events;
 mod forks;
 mod refusals;
