@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::stage::Stage;
-use super::{Checked, Request, compute, edits, finished, stage, write};
+use super::{Checked, Request, changed, compute, edits, finished, stage, write};
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
 use crate::baseline::{self, Artifacts, Baseline, Hint, Search, Source, retrieval};
@@ -148,6 +148,16 @@ fn settle(
     side: &mut dyn Head,
     observer: &dyn Observer,
 ) -> anyhow::Result<Judgement> {
+    let unknown = |head: &Report| {
+        let why = changed::told(head)?;
+        Some(Judgement::without_base(
+            Verdict::unmeasured(why),
+            Vec::new(),
+        ))
+    };
+    if let Some(judgement) = unknown(&side.report()) {
+        return Ok(judgement);
+    }
     let policy = Policy::of(&config.gate, config.baseline.require);
     let base_of = |repo: &_, commit, only: &[String], repeats| {
         let which = (only, request.check.shard);
@@ -224,6 +234,9 @@ fn settle(
             Side::Head => {
                 side.run_again(&rerun)?;
                 head = side.report();
+                if let Some(judgement) = unknown(&head) {
+                    return Ok(judgement);
+                }
             }
             Side::Base => {
                 let repo = baseline::open(&config.root)?;
