@@ -1,7 +1,7 @@
 //! The gate's spine: measure, find the baseline, compare, run doubtful cases again, judge.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::stage::Stage;
@@ -272,16 +272,18 @@ fn settle(
 
 /// The name of a configuration among several of one repository.
 pub(crate) fn configuration(config: &Config) -> String {
+    named(config.name.clone(), &config.root, &config.file)
+}
+
+/// The same of a configuration that may not be readable: the name it gives itself, and its place.
+pub(super) fn named(name: Option<String>, root: &Path, file: &Path) -> String {
     let path = || -> Option<PathBuf> {
-        let repo = baseline::open(&config.root).ok()?;
+        let repo = baseline::open(root).ok()?;
         let top = repo.workdir()?.canonicalize().ok()?;
-        let root = config.root.canonicalize().ok()?;
-        let stem = config.file.file_stem()?;
-        Some(root.strip_prefix(top).ok()?.join(stem))
+        let root = root.canonicalize().ok()?;
+        Some(root.strip_prefix(top).ok()?.join(file.file_stem()?))
     };
-    let name = config
-        .name
-        .clone()
+    let name = name
         .or_else(|| Some(path()?.display().to_string()))
         .unwrap_or_else(|| "kelvin".to_owned());
     file::slug(&name)

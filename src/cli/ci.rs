@@ -7,11 +7,12 @@
 use std::ffi::OsString;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args, Parser as _, ValueEnum};
+use serde_json::Value;
 
 use super::check::{Format, LogFormat, show};
 use super::gate::{GateOptions, payload};
@@ -19,7 +20,7 @@ use super::progress::Progress;
 use crate::cases::Shard;
 use crate::check::ci::{self, CiRequest, PostRequest};
 use crate::check::{GateRequest, Request};
-use crate::config::Overrides;
+use crate::config::{Around, Overrides};
 use crate::exit::{Exit, Misuse};
 use crate::github::{Access, Client};
 use crate::publish::deliver::Surfaces;
@@ -205,17 +206,55 @@ pub(super) fn variable(name: &str) -> Option<String> {
 
 /// Runs `kelvin ci`.
 pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
-    if let Some(folder) = &args.working_directory {
-        std::env::set_current_dir(folder).map_err(|error| {
-            Misuse::new(format!(
-                "`working-directory`: `{}` cannot be worked in: {error}",
-                folder.display()
-            ))
-        })?;
+    let (dry_run, progress) = (args.dry_run, Progress::new(LogFormat::Text));
+    let entered = enter(args.working_directory.as_deref());
+    let event = payload(args.event.as_ref(), args.event_name.as_ref());
+    let (request, wrong) = request(args, (entered, event));
+    if let Some(error) = wrong {
+        ci::failed(&request, &error);
+        return Err(error);
     }
+    let ran = ci::ci(&request, &progress);
+    progress.finish(ran.as_ref().ok().map(|ran| &ran.checked.report));
+    let ran = ran?;
+    if !dry_run {
+        show(Format::Text, &ran.checked, ran.judgement.as_ref())?;
+    }
+    if let Some(url) = &ran.comment {
+        super::say(&format!("comment: {}\n", crate::report::safe::line(url)));
+    }
+    Ok(ran.exit())
+}
+
+/// Works in another folder.
+fn enter(folder: Option<&Path>) -> anyhow::Result<()> {
+    let Some(folder) = folder else {
+        return Ok(());
+    };
+    std::env::set_current_dir(folder).map_err(|error| {
+        Misuse::new(format!(
+            "`working-directory`: `{}` cannot be worked in: {error}",
+            folder.display()
+        ))
+        .into()
+    })
+}
+
+/// The event, and what else has to be in place before anything is asked of a run.
+type Begun = (anyhow::Result<()>, anyhow::Result<(String, Value)>);
+
+/// What the arguments ask for; and why it cannot even begin, where it cannot.
+fn request(args: CiArgs, (entered, event): Begun) -> (CiRequest<'static>, Option<anyhow::Error>) {
+    let (event, wrong) = match event {
+        Ok(event) => (event, None),
+        Err(error) => {
+            let name = args.event_name.clone();
+            let name = name.or_else(|| variable("GITHUB_EVENT_NAME"));
+            ((name.unwrap_or_default(), Value::Null), Some(error))
+        }
+    };
     let token = args.token.clone().or_else(|| variable("GITHUB_TOKEN"));
     let masker = Arc::new(Masker::new(std::env::vars(), token.clone()));
-    let (event, payload) = payload(args.event.as_ref(), args.event_name.as_ref())?;
     let mut gate = GateRequest {
         check: Request {
             overrides: Overrides {
@@ -224,6 +263,7 @@ pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
                 jobs: args.jobs,
                 no_cache: args.no_cache,
                 cache: true,
+                around: Some(Around::of(args.setup.as_deref(), std::env::vars())),
                 ..Overrides::default()
             },
             only: args.only,
@@ -235,36 +275,79 @@ pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
     };
     gate.hint.asked = args.base;
     args.gate.apply(&mut gate);
-    let progress = Progress::new(LogFormat::Text);
-    let ran = ci::ci(
-        &CiRequest {
-            gate,
-            merge: args.merge,
-            event,
-            payload,
-            variables: &variable,
-            setup: args.setup,
-            comment: args.comment.into(),
-            comment_key: args.comment_key,
-            check_run: args.check_run,
-            upload: args.upload,
-            dry_run: args.dry_run,
-            token,
-            masker,
-            guard: guard(),
-            say: &super::say,
-        },
-        &progress,
+    let request = CiRequest {
+        gate,
+        merge: args.merge,
+        event: event.0,
+        payload: event.1,
+        variables: &variable,
+        setup: args.setup,
+        comment: args.comment.into(),
+        comment_key: args.comment_key,
+        check_run: args.check_run,
+        upload: args.upload,
+        dry_run: args.dry_run,
+        token,
+        masker,
+        guard: guard(),
+        say: &super::say,
+    };
+    (request, entered.err().or(wrong))
+}
+
+/// Tells that the arguments of `kelvin ci`, or the inputs that became some, could not be read. What
+/// says where to tell it is taken from them as far as it can be.
+pub(super) fn wrong_input(line: &[OsString], error: &clap::Error) {
+    let given = |name: &str| {
+        let flag = format!("--{name}");
+        let mut words = line.iter().map(|word| word.to_string_lossy());
+        while let Some(word) = words.next() {
+            if word == flag {
+                return words.next().map(|value| value.into_owned());
+            }
+            if let Some(value) = word.strip_prefix(&format!("{flag}=")) {
+                return Some(value.to_owned());
+            }
+        }
+        None
+    };
+    let kept = [
+        "config",
+        "comment-key",
+        "token",
+        "event",
+        "event-name",
+        "working-directory",
+    ];
+    let mut sane: Vec<OsString> = vec!["kelvin".into(), "ci".into()];
+    for name in kept {
+        sane.extend(given(name).map(|value| format!("--{name}={value}").into()));
+    }
+    for (name, words) in [
+        ("comment", &["update", "new", "on-change", "off"][..]),
+        ("check-run", &["true", "false"]),
+    ] {
+        let known = given(name).filter(|value| words.contains(&value.as_str()));
+        sane.extend(known.map(|value| format!("--{name}={value}").into()));
+    }
+    let dry = line.iter().any(|word| word == "--dry-run");
+    sane.extend(dry.then(|| OsString::from("--dry-run")));
+    let Ok(super::Args {
+        command: super::Command::Ci(args),
+    }) = super::Args::try_parse_from(sane)
+    else {
+        return;
+    };
+    let entered = enter(args.working_directory.as_deref());
+    let event = payload(args.event.as_ref(), args.event_name.as_ref());
+    let (request, _) = request(args, (entered, event));
+    let text = error.to_string();
+    let text = text.trim_start_matches("error: ").trim_end();
+    let wrong = Misuse::new(text).help(
+        "an input of the action is the option of the same name: `max-drop` is `--max-drop`, which \
+         `kelvin ci --help` describes",
     );
-    progress.finish(ran.as_ref().ok().map(|ran| &ran.checked.report));
-    let ran = ran?;
-    if !args.dry_run {
-        show(Format::Text, &ran.checked, ran.judgement.as_ref())?;
-    }
-    if let Some(url) = &ran.comment {
-        super::say(&format!("comment: {}\n", crate::report::safe::line(url)));
-    }
-    Ok(ran.exit())
+    ci::failed(&request, &wrong.into());
 }
 
 /// Runs `kelvin post`.

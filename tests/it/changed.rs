@@ -23,11 +23,17 @@ fn committed(script: &str) -> Project {
     project
 }
 
+/// A condition that holds once, after so many calls; calls run beside each other.
+fn first_after(number: usize) -> String {
+    format!("[ \"$(wc -l < ../calls.log)\" -ge {number} ] && mkdir ../acted-{number} 2> /dev/null")
+}
+
 /// A script that does something at its so-manieth call, before it decides; it counts in a file that
 /// is no code.
 fn at_call(number: usize, act: &str, then: &str) -> String {
     format!(
-        "echo x >> ../calls.log\nif [ \"$(wc -l < ../calls.log)\" -eq {number} ]; then\n{act}\nfi\n{then}"
+        "echo x >> ../calls.log\nif {}; then\n{act}\nfi\n{then}",
+        first_after(number)
     )
 }
 
@@ -253,9 +259,11 @@ fn a_shard_whose_code_changed_makes_the_whole_unmeasured() {
 
 #[test]
 fn a_new_file_that_is_there_for_a_while_and_taken_away_is_found_out() {
-    let act =
-        "echo 1 > src/new.py\nelif [ \"$(wc -l < ../calls.log)\" -eq 48 ]; then\nrm src/new.py";
-    let project = committed(&at_call(8, act, &format!("sleep 0.1\n{GROUNDED}")));
+    let act = format!(
+        "echo 1 > src/new.py\nelif {}; then\nrm src/new.py",
+        first_after(48)
+    );
+    let project = committed(&at_call(8, &act, &format!("sleep 0.1\n{GROUNDED}")));
     let said = project.kelvin(&["check"]);
     nothing_is_known(&project, &said, "`src/new.py` is new");
 }

@@ -4,23 +4,15 @@ use std::path::{Path, PathBuf};
 
 use super::CiRequest;
 use crate::baseline::{self, CheckedOut, Hint, PullRequest};
-use crate::check::configuration;
 use crate::config::Config;
 use crate::exit::Misuse;
 use crate::github::Client;
 use crate::publish::{Context, event};
 use crate::run;
 
-/// The context of a run.
-pub(super) fn of(request: &CiRequest<'_>, config: &Config) -> Context {
-    let mut context = event::context(&request.event, &request.payload, request.variables);
-    context.configuration = configuration(config);
-    context.comment_key = request.comment_key.clone().unwrap_or_else(|| {
-        [&context.workflow, &context.job, &context.configuration]
-            .map(String::as_str)
-            .join("/")
-    });
-    context
+/// The context of a run, as far as the event tells it.
+pub(super) fn of(request: &CiRequest<'_>) -> Context {
+    event::context(&request.event, &request.payload, request.variables)
 }
 
 /// Looks at what is checked out. An event that is about a commit demands this one; of any other
@@ -125,6 +117,17 @@ pub(super) fn folder(config: &Config) -> String {
         Some(root.strip_prefix(top).ok()?.to_str()?.to_owned())
     };
     inside().unwrap_or_default()
+}
+
+/// A file as the repository names it, relative to its top; as it was written, where it is outside.
+pub(super) fn in_repository(root: &Path, file: &Path) -> String {
+    let inside = || {
+        let repo = baseline::open(root).ok()?;
+        let top = repo.workdir()?.canonicalize().ok()?;
+        let path = std::path::absolute(file).ok()?.canonicalize().ok()?;
+        Some(path.strip_prefix(top).ok()?.to_str()?.to_owned())
+    };
+    inside().unwrap_or_else(|| file.display().to_string())
 }
 
 /// A folder as the other steps of the job see it: relative to the workspace, which a container has
