@@ -200,6 +200,40 @@ fn a_job_that_waits_for_others_runs_also_where_they_broke() {
 }
 
 #[test]
+fn a_cache_brings_back_no_answer_of_other_packages() {
+    let mut seen = 0;
+    let mut files = workflows("docs/workflows");
+    files.extend(workflows(".github/workflows"));
+    for file in files {
+        let text = fs::read_to_string(&file).expect("read");
+        if !text.contains(".kelvin-cache") {
+            continue;
+        }
+        seen += 1;
+        let value = |name: &str| {
+            let found = text.lines().find_map(|line| line.trim().strip_prefix(name));
+            found.unwrap_or_else(|| panic!("{name} {}", file.display()))
+        };
+        let (key, restored) = (value("key: "), value("restore-keys: "));
+        let digest = "${{ hashFiles('requirements.lock') }}-";
+        for part in ["${{ runner.os }}", "${{ runner.arch }}", digest] {
+            assert!(restored.contains(part), "{part}: {restored}");
+        }
+        assert!(
+            key.starts_with(restored) && restored.ends_with(digest),
+            "{key}"
+        );
+        assert!(text.contains("pip install --require-hashes -r requirements.lock"));
+    }
+    assert_eq!(seen, 1);
+    let page = read("docs/action.md");
+    let keys = page
+        .lines()
+        .filter(|line| line.trim().starts_with("restore-keys:"));
+    assert_eq!(keys.count(), 1, "the page shows another recipe");
+}
+
+#[test]
 fn every_foreign_action_is_pinned_by_one_commit() {
     let mut files = workflows(".github/workflows");
     files.extend(["host/action.yml", "post/action.yml"].map(|path| root().join(path)));

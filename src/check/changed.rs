@@ -9,7 +9,7 @@ use crate::report::Report;
 /// Says what changed, and what to do.
 pub(super) fn notice(changes: &str) -> Notice {
     Notice::new(
-        Code::CodeChanged,
+        Code::Changed,
         format!(
             "the code of the pipeline changed while it ran, so it is not known which code gave \
              which answer, and nothing of this run is kept: {changes}. Run it again and leave the \
@@ -25,7 +25,7 @@ pub(super) fn told(report: &Report) -> Option<String> {
         return None;
     }
     let mut notices = report.notices.iter();
-    let notice = notices.find(|notice| notice.code == Code::CodeChanged);
+    let notice = notices.find(|notice| notice.code == Code::Changed);
     let plain = || "the code of the pipeline changed while it ran".to_owned();
     Some(notice.map_or_else(plain, |notice| notice.text.clone()))
 }
