@@ -1,6 +1,7 @@
 //! The spine: every stage once, in order.
 
 mod asked;
+mod beside;
 mod changed;
 pub(crate) mod ci;
 mod compute;

@@ -3,15 +3,14 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::asked::{self, Asked};
-use super::{Mode, Request, changed, questions};
+use super::{Mode, Request, beside, changed, questions};
 use crate::cases::Corpus;
 use crate::config::Config;
 use crate::digest::pipeline::{self, Code, Watch};
 use crate::digest::{Digest, Fields};
-use crate::history;
 use crate::notice::{Code as NoticeCode, Notice};
 use crate::probe::Ending;
 use crate::probe::evidence::{self, Basis, Evidence, Forecast, Measurement, Survey};
@@ -84,7 +83,7 @@ pub(super) fn with<T>(
         Some(out) => std::path::absolute(out)?,
         None => config.root.join("kelvin"),
     };
-    let beside = not_pipeline(&config, &corpus, &out);
+    let beside = beside::not_pipeline(&config, &corpus, &out);
     let (code, watch) = pipeline::begin(&config.root, &config.fingerprint, &beside)?;
     let survey = Survey {
         config: &config,
@@ -339,24 +338,6 @@ pub(super) fn select(corpus: &Corpus, only: &[String]) -> Vec<usize> {
     places.sort_unstable();
     places.dedup();
     places
-}
-
-/// What lies beside the pipeline and is none of its code: a change there changes no answer. The
-/// cases one by one, since their folder may be that of the pipeline.
-fn not_pipeline(config: &Config, corpus: &Corpus, out: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = corpus
-        .cases
-        .iter()
-        .map(|case| config.root.join(&*case.file))
-        .collect();
-    paths.push(out.to_path_buf());
-    paths.push(config.root.join(&config.file));
-    paths.extend(history::files(&config.root));
-    if let Some(retrieval) = &config.retrieval {
-        paths.push(config.root.join(&retrieval.golden));
-    }
-    paths.extend(config.cache.as_ref().map(|cache| cache.dir.clone()));
-    paths
 }
 
 /// Every case's name and bytes.

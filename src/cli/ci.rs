@@ -1,4 +1,4 @@
-//! `kelvin ci` and `kelvin post`: what the action calls.
+//! `kelvin ci`: what the action calls.
 //!
 //! Inputs of an action come as variables, `INPUT_` and the name in upper case. They are put in front
 //! of the parser as if they had been written on the command line, where the line itself has none, so
@@ -10,7 +10,6 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use clap::{ArgAction, Args, Parser as _, ValueEnum};
 use serde_json::Value;
 
@@ -18,12 +17,10 @@ use super::check::{Format, LogFormat, show};
 use super::gate::{GateOptions, payload};
 use super::progress::Progress;
 use crate::cases::Shard;
-use crate::check::ci::{self, CiRequest, PostRequest};
+use crate::check::ci::{self, CiRequest};
 use crate::check::{GateRequest, Request};
 use crate::config::{Around, Overrides};
 use crate::exit::{Exit, Misuse};
-use crate::github::{Access, Client};
-use crate::publish::deliver::Surfaces;
 use crate::publish::mask::Masker;
 use crate::publish::post::Mode;
 
@@ -89,29 +86,9 @@ pub(super) struct CiArgs {
     dry_run: bool,
 }
 
-/// The arguments of `kelvin post`; each may also come as an input, the variable `INPUT_<NAME>`.
-#[derive(Debug, Args)]
-pub(super) struct PostArgs {
-    /// The run whose result is published [default: the one of the `workflow_run` event].
-    #[arg(long, value_name = "ID")]
-    run_id: Option<u64>,
-    /// The name of the configuration, where a repository has several.
-    #[arg(long, value_name = "NAME", default_value = "kelvin")]
-    configuration: String,
-    /// When a comment is written on the pull request.
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Update)]
-    comment: When,
-    /// Tells the comment of this job from those of others [default: workflow and configuration].
-    #[arg(long, value_name = "KEY")]
-    comment_key: Option<String>,
-    /// The token that GitHub is asked with [default: the one in `GITHUB_TOKEN`].
-    #[arg(long, value_name = "TOKEN")]
-    token: Option<String>,
-}
-
 /// When a comment is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum When {
+pub(super) enum When {
     /// One comment, kept up to date.
     Update,
     /// A new one for every run.
@@ -348,51 +325,6 @@ pub(super) fn wrong_input(line: &[OsString], error: &clap::Error) {
          `kelvin ci --help` describes",
     );
     ci::failed(&request, &wrong.into());
-}
-
-/// Runs `kelvin post`.
-pub(super) fn post(args: PostArgs) -> anyhow::Result<Exit> {
-    let (event, payload) = payload(None, None)?;
-    let of_event = || {
-        let id = payload.pointer("/workflow_run/id")?.as_u64();
-        id.filter(|_| event == "workflow_run")
-    };
-    let Some(run) = args.run_id.or_else(of_event) else {
-        return Err(Misuse::new("there is no run to publish")
-            .help("run this on `workflow_run`, or name the run with `run-id`")
-            .into());
-    };
-    let token = args.token.or_else(|| variable("GITHUB_TOKEN"));
-    let api_url = variable("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
-    let repository = variable("GITHUB_REPOSITORY").context("`GITHUB_REPOSITORY` is not set")?;
-    let client = Client::new(&Access {
-        api_url: &api_url,
-        repository: &repository,
-        token: token.as_deref().unwrap_or_default(),
-    })?;
-    let url = ci::post(
-        &PostRequest {
-            client: &client,
-            run,
-            configuration: args.configuration,
-            comment_key: args.comment_key,
-            server_url: variable("GITHUB_SERVER_URL")
-                .unwrap_or_else(|| "https://github.com".to_owned()),
-        },
-        Surfaces {
-            outputs: variable("GITHUB_OUTPUT").map(PathBuf::from),
-            summary: variable("GITHUB_STEP_SUMMARY").map(PathBuf::from),
-            check: None,
-            client: Some(&client),
-            comment: args.comment.into(),
-            on_github: variable("GITHUB_ACTIONS").is_some(),
-            say: &super::say,
-        },
-    )?;
-    if let Some(url) = url {
-        super::say(&format!("comment: {}\n", crate::report::safe::line(&url)));
-    }
-    Ok(Exit::Passed)
 }
 
 /// A word that nobody can guess: the keys of the standard library's hashers come from the system's

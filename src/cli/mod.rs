@@ -10,6 +10,7 @@ mod gate;
 mod history;
 mod init;
 mod merge;
+mod post;
 mod progress;
 
 use std::io::Write as _;
@@ -48,7 +49,7 @@ enum Command {
     /// Does everything in a workflow: reads the event, runs the gate, publishes what it found.
     Ci(ci::CiArgs),
     /// Publishes what a run that may not write has left, on `workflow_run`.
-    Post(ci::PostArgs),
+    Post(post::PostArgs),
     /// Compares two reports.
     Compare(compare::CompareArgs),
     /// Measures a retrieval run that was made elsewhere against relevance judgements.
@@ -92,7 +93,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::main(args),
         Command::Merge(args) => merge::main(args),
         Command::Ci(args) => ci::main(args),
-        Command::Post(args) => ci::post(args),
+        Command::Post(args) => post::main(args),
         Command::Compare(args) => compare::main(&args),
         Command::Eval(args) => eval::main(&args),
         Command::History(args) => history::list(&args),

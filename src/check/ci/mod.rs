@@ -1,6 +1,7 @@
 //! A run in a workflow: reads the event, prepares the machine, runs the gate, publishes, and keeps
 //! the report of a push.
 
+mod excerpts;
 mod failed;
 mod kept;
 mod place;
@@ -13,7 +14,6 @@ use serde_json::Value;
 
 use super::gate::Judged;
 use super::{Checked, GateRequest, MergeRequest, check, configuration, gate, merge};
-use crate::baseline::compare::Change;
 use crate::baseline::{Artifacts, Hint, event};
 use crate::config::Config;
 use crate::exit::{Exit, Misuse};
@@ -25,6 +25,7 @@ use crate::publish::mask::Masker;
 use crate::publish::post::{Check, Mode};
 use crate::publish::{Context, Excerpt, Publication, commands, comment};
 use crate::run::{self, Observer};
+use excerpts::excerpts;
 use failed::Stop;
 pub(crate) use failed::failed;
 pub(crate) use post::{PostRequest, post};
@@ -349,49 +350,6 @@ fn open<'a>(
             None
         }
     }
-}
-
-/// The texts of the worst cases' variants: of those that got worse the one that is closest to its
-/// case, since there is least to read.
-fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt> {
-    const CASES: usize = 5;
-    const VARIANTS: usize = 20;
-    let Checked { report, out } = checked;
-    let read = |path: PathBuf| std::fs::read_to_string(path).ok();
-    judgement
-        .cases
-        .iter()
-        .filter(|case| matches!(case.change, Change::Regression | Change::Loss))
-        .take(CASES)
-        .filter_map(|change| {
-            let case = report.cases.get(&change.case)?;
-            let folder = out.join(&case.folder);
-            let before = read(folder.join("baseline/input.md"))?;
-            let of = |flipped: &String| {
-                let variant = flipped.split(' ').next()?;
-                let known = case.variants.iter().find(|known| known.id == variant)?;
-                let after = read(
-                    folder
-                        .join("perturbations")
-                        .join(&known.id)
-                        .join("input.md"),
-                )?;
-                Some((known.id.clone(), after))
-            };
-            let (variant, after) = change
-                .flipped
-                .iter()
-                .take(VARIANTS)
-                .filter_map(of)
-                .min_by_key(|(_, after)| comment::changed_lines(&before, after))?;
-            Some(Excerpt {
-                case: change.case.clone(),
-                variant,
-                before,
-                after,
-            })
-        })
-        .collect()
 }
 
 impl Ran {
