@@ -5,6 +5,9 @@ set -euo pipefail
 
 fail() {
   printf '::error title=Kelvin::%s\n' "$1" >&2
+  if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
+    printf '### ❌ Kelvin: could not check this commit\n\n%s\n' "$1" >> "$GITHUB_STEP_SUMMARY"
+  fi
   exit 1
 }
 

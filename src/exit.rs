@@ -1,6 +1,7 @@
 //! How the process ends, and the two errors that decide it.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// How the process ends. No crash can produce [`Exit::GateFailed`].
@@ -65,6 +66,8 @@ pub(crate) struct Misuse {
     pub(crate) what: String,
     /// What to do about it.
     pub(crate) help: Option<String>,
+    /// The file and the line, where it is about one.
+    pub(crate) at: Option<(PathBuf, usize)>,
 }
 
 impl Misuse {
@@ -73,6 +76,7 @@ impl Misuse {
         Self {
             what: what.into(),
             help: None,
+            at: None,
         }
     }
 
@@ -80,6 +84,13 @@ impl Misuse {
     #[must_use]
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Adds the file and the line that it is about.
+    #[must_use]
+    pub(crate) fn at(mut self, file: &Path, line: usize) -> Self {
+        self.at = Some((file.to_path_buf(), line));
         self
     }
 }

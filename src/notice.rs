@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Code {
+    /// The code of the pipeline changed while it ran, so that nothing is known of it.
+    Changed,
     /// Every baseline invocation failed, or a case was left out because its own did.
     BaselineFailed,
     /// Variants whose invocation failed; they contribute to no score.

@@ -177,6 +177,63 @@ fn the_documentation_shows_the_workflows_that_are_linted_and_run() {
 }
 
 #[test]
+fn a_job_that_waits_for_others_runs_also_where_they_broke() {
+    // GitHub skips it otherwise, and a check that is skipped counts as passed.
+    let mut waiting = 0;
+    for folder in ["docs/workflows", ".github/workflows"] {
+        for file in workflows(folder) {
+            let text = fs::read_to_string(&file).expect("read");
+            let document: Value = serde_yaml::from_str(&text).expect("YAML");
+            let jobs = document["jobs"].as_object().expect("jobs");
+            for (name, job) in jobs {
+                let merges = job["steps"].to_string().contains("\"merge\"");
+                if job["needs"].is_null() || !merges {
+                    continue;
+                }
+                waiting += 1;
+                let file = file.display();
+                assert_eq!(job["if"], "${{ !cancelled() }}", "{file}: {name}");
+            }
+        }
+    }
+    assert_eq!(waiting, 1, "there is one recipe");
+}
+
+#[test]
+fn a_cache_brings_back_no_answer_of_other_packages() {
+    let mut seen = 0;
+    let mut files = workflows("docs/workflows");
+    files.extend(workflows(".github/workflows"));
+    for file in files {
+        let text = fs::read_to_string(&file).expect("read");
+        if !text.contains(".kelvin-cache") {
+            continue;
+        }
+        seen += 1;
+        let value = |name: &str| {
+            let found = text.lines().find_map(|line| line.trim().strip_prefix(name));
+            found.unwrap_or_else(|| panic!("{name} {}", file.display()))
+        };
+        let (key, restored) = (value("key: "), value("restore-keys: "));
+        let digest = "${{ hashFiles('requirements.lock') }}-";
+        for part in ["${{ runner.os }}", "${{ runner.arch }}", digest] {
+            assert!(restored.contains(part), "{part}: {restored}");
+        }
+        assert!(
+            key.starts_with(restored) && restored.ends_with(digest),
+            "{key}"
+        );
+        assert!(text.contains("pip install --require-hashes -r requirements.lock"));
+    }
+    assert_eq!(seen, 1);
+    let page = read("docs/action.md");
+    let keys = page
+        .lines()
+        .filter(|line| line.trim().starts_with("restore-keys:"));
+    assert_eq!(keys.count(), 1, "the page shows another recipe");
+}
+
+#[test]
 fn every_foreign_action_is_pinned_by_one_commit() {
     let mut files = workflows(".github/workflows");
     files.extend(["host/action.yml", "post/action.yml"].map(|path| root().join(path)));

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use git2::{Oid, Repository};
 
 use super::remote::Remote;
+use super::tip::Tip;
 
 /// What the event that started a run says about where the change begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub(crate) struct Hint {
     pub(crate) before: Option<String>,
     /// The default branch, where the event names it.
     pub(crate) default_branch: Option<String>,
+    /// The commit that has to be checked out, where the event is about one.
+    pub(crate) tip: Option<Tip>,
 }
 
 impl Hint {
@@ -201,7 +204,7 @@ pub(crate) fn short(commit: Oid) -> String {
     text
 }
 
-fn head(repo: &Repository) -> anyhow::Result<Oid> {
+pub(super) fn head(repo: &Repository) -> anyhow::Result<Oid> {
     repo.head()
         .and_then(|head| head.peel(git2::ObjectType::Commit))
         .map(|commit| commit.id())

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Hint, PullRequest};
+use super::{Hint, PullRequest, Tip};
 
 /// Reads a payload; what it does not say stays unknown.
 pub(crate) fn hint(name: &str, payload: &Value) -> Hint {
@@ -19,8 +19,20 @@ pub(crate) fn hint(name: &str, payload: &Value) -> Hint {
             hint.pull_request = text("/pull_request/head/sha")
                 .zip(text("/pull_request/base/ref"))
                 .map(|(head, base_ref)| PullRequest { head, base_ref });
+            hint.tip = Some(Tip {
+                event: name.to_owned(),
+                commit: text("/pull_request/head/sha"),
+                base: text("/pull_request/base/sha"),
+            });
         }
-        "merge_group" => hint.merge_group_base = text("/merge_group/base_sha"),
+        "merge_group" => {
+            hint.merge_group_base = text("/merge_group/base_sha");
+            hint.tip = Some(Tip {
+                event: name.to_owned(),
+                commit: text("/merge_group/head_sha"),
+                base: text("/merge_group/base_sha"),
+            });
+        }
         // All zeros: the branch is new, and nothing was there before.
         "push" => {
             hint.before = text("/before").filter(|sha| sha.bytes().any(|digit| digit != b'0'))
@@ -57,20 +69,30 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_group_names_its_base() {
-        let payload =
-            json!({ "merge_group": { "base_sha": "abc", "base_ref": "refs/heads/main" } });
-        assert_eq!(
-            hint("merge_group", &payload).merge_group_base.as_deref(),
-            Some("abc")
-        );
+    fn a_merge_group_names_its_base_and_its_tip() {
+        let payload = json!({ "merge_group": {
+            "base_sha": "abc", "head_sha": "def", "base_ref": "refs/heads/main",
+        } });
+        let hint = hint("merge_group", &payload);
+        assert_eq!(hint.merge_group_base.as_deref(), Some("abc"));
+        assert_eq!(hint.tip.and_then(|tip| tip.commit).as_deref(), Some("def"));
+    }
+
+    #[test]
+    fn a_push_and_a_run_by_hand_demand_no_commit() {
+        for name in ["push", "workflow_dispatch", "schedule", "workflow_run"] {
+            let payload = json!({ "before": "abc", "after": "def" });
+            assert_eq!(hint(name, &payload).tip, None);
+        }
     }
 
     #[test]
     fn a_payload_of_any_shape_is_read_without_a_panic() {
         for payload in [json!(null), json!([]), json!({ "before": 3 }), json!("x")] {
             for name in ["push", "pull_request", "merge_group", "schedule", ""] {
-                assert_eq!(hint(name, &payload), Hint::default());
+                let hint = hint(name, &payload);
+                assert!(hint.tip.as_ref().is_none_or(|tip| tip.commit.is_none()));
+                assert_eq!(Hint { tip: None, ..hint }, Hint::default());
             }
         }
     }

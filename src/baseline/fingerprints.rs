@@ -76,6 +76,9 @@ fn incomparable(before: &Run, after: &Run) -> Option<String> {
             Ending::Interrupted => "was stopped before its end",
             Ending::DryRun => "was a dry run",
             Ending::Failed => "has no baseline invocation that succeeded",
+            Ending::Changed => {
+                "counts for nothing, since the code of the pipeline changed during it"
+            }
         };
         return Some(format!("the run of the {side} {why}"));
     }

@@ -16,6 +16,7 @@ mod peer;
 mod remote;
 pub(crate) mod retrieval;
 mod revision;
+mod tip;
 mod tree;
 
 pub(crate) use artifact::Artifacts;
@@ -26,6 +27,7 @@ pub(crate) use find::{Search, find, open};
 pub(crate) use git2::{Oid, Repository};
 pub(crate) use remote::Remote;
 pub(crate) use revision::{base_file, branch, of_commit, resolve};
+pub(crate) use tip::{CheckedOut, Tip};
 
 use std::fmt;
 

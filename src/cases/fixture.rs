@@ -52,6 +52,7 @@ pub(crate) fn config(governing: &[&str]) -> Config {
         },
         cache: None,
         fingerprint: Vec::new(),
+        around: None,
         env: Vec::new(),
         perturbations: Perturbations {
             enable: Vec::new(),

@@ -34,6 +34,7 @@ pub(super) fn commit(
             file: Some(root.join(Path::new(name))),
             jobs: Some(config.jobs),
             repeats: Some(repeats),
+            around: config.around,
             cache_dir: config.cache.as_ref().map(|cache| cache.dir.clone()),
             ..Overrides::default()
         },

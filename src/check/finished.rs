@@ -34,6 +34,9 @@ pub(super) fn gate(
         .help("join all shards with `kelvin merge`, and judge what it writes")
         .into());
     }
+    if let Some(tip) = &request.hint.tip {
+        tip.demand_of_report(&config.root, report.run.session.commit.as_deref())?;
+    }
     let out = match &request.check.out {
         Some(out) => std::path::absolute(out)?,
         None => {

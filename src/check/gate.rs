@@ -1,11 +1,11 @@
 //! The gate's spine: measure, find the baseline, compare, run doubtful cases again, judge.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::stage::Stage;
-use super::{Checked, Request, compute, edits, finished, stage, write};
+use super::{Checked, Request, changed, compute, edits, finished, stage, write};
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
 use crate::baseline::{self, Artifacts, Baseline, Hint, Search, Source, retrieval};
@@ -66,6 +66,9 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
         return finished::gate(request, file, observer);
     }
     stage::with(&request.check, observer, |stage| {
+        if let Some(tip) = &request.hint.tip {
+            tip.demand(&stage.config.root)?;
+        }
         stage.measure(&|_| true)?;
         let mut judgement = judge(request, stage.config, stage, observer)?;
         if request.advisory {
@@ -145,6 +148,16 @@ fn settle(
     side: &mut dyn Head,
     observer: &dyn Observer,
 ) -> anyhow::Result<Judgement> {
+    let unknown = |head: &Report| {
+        let why = changed::told(head)?;
+        Some(Judgement::without_base(
+            Verdict::unmeasured(why),
+            Vec::new(),
+        ))
+    };
+    if let Some(judgement) = unknown(&side.report()) {
+        return Ok(judgement);
+    }
     let policy = Policy::of(&config.gate, config.baseline.require);
     let base_of = |repo: &_, commit, only: &[String], repeats| {
         let which = (only, request.check.shard);
@@ -221,6 +234,9 @@ fn settle(
             Side::Head => {
                 side.run_again(&rerun)?;
                 head = side.report();
+                if let Some(judgement) = unknown(&head) {
+                    return Ok(judgement);
+                }
             }
             Side::Base => {
                 let repo = baseline::open(&config.root)?;
@@ -256,16 +272,18 @@ fn settle(
 
 /// The name of a configuration among several of one repository.
 pub(crate) fn configuration(config: &Config) -> String {
+    named(config.name.clone(), &config.root, &config.file)
+}
+
+/// The same of a configuration that may not be readable: the name it gives itself, and its place.
+pub(super) fn named(name: Option<String>, root: &Path, file: &Path) -> String {
     let path = || -> Option<PathBuf> {
-        let repo = baseline::open(&config.root).ok()?;
+        let repo = baseline::open(root).ok()?;
         let top = repo.workdir()?.canonicalize().ok()?;
-        let root = config.root.canonicalize().ok()?;
-        let stem = config.file.file_stem()?;
-        Some(root.strip_prefix(top).ok()?.join(stem))
+        let root = root.canonicalize().ok()?;
+        Some(root.strip_prefix(top).ok()?.join(file.file_stem()?))
     };
-    let name = config
-        .name
-        .clone()
+    let name = name
         .or_else(|| Some(path()?.display().to_string()))
         .unwrap_or_else(|| "kelvin".to_owned());
     file::slug(&name)

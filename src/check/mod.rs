@@ -1,6 +1,8 @@
 //! The spine: every stage once, in order.
 
 mod asked;
+mod beside;
+mod changed;
 pub(crate) mod ci;
 mod compute;
 pub(crate) mod doctor;
@@ -98,7 +100,7 @@ impl Checked {
         match self.report.run.ending {
             Ending::Complete | Ending::DryRun => Exit::Passed,
             Ending::Interrupted => Exit::Interrupted,
-            Ending::Failed => Exit::Unmeasurable,
+            Ending::Failed | Ending::Changed => Exit::Unmeasurable,
         }
     }
 }

@@ -52,6 +52,13 @@ pub(crate) fn save(config: &Config, report: &Report, allow_dirty: bool) -> anyho
             "join all shards with `kelvin merge`, and save what it writes",
         );
     }
+    if report.run.ending == Ending::Changed {
+        return refuse(
+            "the code of the pipeline changed while the report was made, so it is the report of no \
+             commit",
+            "run `kelvin check` again, and leave the files of the pipeline alone until it ends",
+        );
+    }
     if report.run.ending != Ending::Complete || !report.run.only.is_empty() {
         return refuse(
             "the report is not of a whole check",

@@ -3,15 +3,14 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::asked::{self, Asked};
-use super::{Mode, Request, questions};
+use super::{Mode, Request, beside, changed, questions};
 use crate::cases::Corpus;
 use crate::config::Config;
-use crate::digest::pipeline::{self, Code};
+use crate::digest::pipeline::{self, Code, Watch};
 use crate::digest::{Digest, Fields};
-use crate::history;
 use crate::notice::{Code as NoticeCode, Notice};
 use crate::probe::Ending;
 use crate::probe::evidence::{self, Basis, Evidence, Forecast, Measurement, Survey};
@@ -35,6 +34,8 @@ pub(super) struct Stage<'a> {
     /// How many cases and queries were asked for, before they were shared out.
     chosen: usize,
     code: &'a Code,
+    /// Notices that this code changes.
+    watch: Option<&'a Watch>,
     clock: Clock,
     notices: Vec<Notice>,
 }
@@ -82,8 +83,8 @@ pub(super) fn with<T>(
         Some(out) => std::path::absolute(out)?,
         None => config.root.join("kelvin"),
     };
-    let beside = not_pipeline(&config, &corpus, &out);
-    let code = pipeline::code(&config.root, &config.fingerprint, &beside)?;
+    let beside = beside::not_pipeline(&config, &corpus, &out);
+    let (code, watch) = pipeline::begin(&config.root, &config.fingerprint, &beside)?;
     let survey = Survey {
         config: &config,
         corpus: &corpus,
@@ -104,6 +105,7 @@ pub(super) fn with<T>(
             out,
             start,
             fingerprint: code.digest,
+            watch: watch.as_ref(),
             accepts,
             observer,
         })
@@ -147,6 +149,7 @@ pub(super) fn with<T>(
         retrieval,
         chosen: chosen.len() + questions.as_ref().map_or(0, |questions| questions.chosen),
         code: &code,
+        watch: watch.as_ref(),
         clock,
         notices,
     })
@@ -168,10 +171,29 @@ impl Stage<'_> {
             }
         }
         match &mut self.retrieval {
-            Some(side) if is_rehearsal => side.asking.rehearse(),
-            Some(side) if !refused.get() => side.asking.run(),
-            _ => Ok(()),
+            Some(side) if is_rehearsal => side.asking.rehearse()?,
+            Some(side) if !refused.get() => side.asking.run()?,
+            _ => {}
         }
+        match is_rehearsal {
+            true => Ok(()),
+            false => self.confirm(),
+        }
+    }
+
+    /// Looks whether the code of the pipeline is what it was when the run began. Where it is not,
+    /// nobody knows which code gave which answer, and nothing of the run is kept.
+    fn confirm(&self) -> anyhow::Result<()> {
+        if let Some(watch) = self.watch {
+            watch.look_at_the_end();
+        }
+        self.runners().try_for_each(Runner::conclude)
+    }
+
+    /// What was changed in the code of the pipeline while it ran, in words.
+    fn changes(&self) -> Option<String> {
+        let watch = self.watch.filter(|watch| watch.is_broken())?;
+        Some(watch.changes())
     }
 
     /// How many calls of the pipeline were made so far.
@@ -210,10 +232,10 @@ impl Stage<'_> {
                 }
             }
         }
-        match &mut self.retrieval {
-            Some(side) => side.asking.repeat(wanted),
-            None => Ok(()),
+        if let Some(side) = &mut self.retrieval {
+            side.asking.repeat(wanted)?;
         }
+        self.confirm()
     }
 
     /// What has been measured so far.
@@ -224,13 +246,25 @@ impl Stage<'_> {
             .map(|side| side.measurement.evidence());
         let mut notices = self.notices.clone();
         notices.extend(self.runners().flat_map(Runner::notices));
+        let changes = self.changes();
+        let evidence = match &changes {
+            Some(changes) => {
+                notices.push(changed::notice(changes));
+                // It stopped because of this, and not because of a signal.
+                evidence.map(changed::without_interruption)
+            }
+            None => evidence,
+        };
         let side = self.evidence.as_ref();
         let endings = [
             evidence.as_ref().map(|evidence| evidence.ending),
             self.retrieval.as_ref().map(|side| side.asking.ending()),
         ];
         let run = Run {
-            ending: joined(endings),
+            ending: match changes {
+                Some(_) => Ending::Changed,
+                None => joined(endings),
+            },
             seed: self.config.seed,
             only: self.request.only.clone(),
             shard: self.request.shard.map(|shard| Share {
@@ -252,7 +286,7 @@ impl Stage<'_> {
                 started_at: self.clock.started_at(),
                 seconds: self.clock.seconds(),
                 commit: self.code.commit.clone(),
-                dirty: self.code.dirty,
+                dirty: self.code.dirty || changes.is_some(),
                 cost: self.cost(),
             },
         };
@@ -276,7 +310,8 @@ impl Stage<'_> {
         Fingerprints {
             cases,
             config: self.config.measured(),
-            pipeline: self.code.digest,
+            // A fingerprint would say that these are the answers of one code.
+            pipeline: self.code.digest.filter(|_| self.changes().is_none()),
             command,
         }
     }
@@ -303,24 +338,6 @@ pub(super) fn select(corpus: &Corpus, only: &[String]) -> Vec<usize> {
     places.sort_unstable();
     places.dedup();
     places
-}
-
-/// What lies beside the pipeline and is none of its code: a change there changes no answer. The
-/// cases one by one, since their folder may be that of the pipeline.
-fn not_pipeline(config: &Config, corpus: &Corpus, out: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = corpus
-        .cases
-        .iter()
-        .map(|case| config.root.join(&*case.file))
-        .collect();
-    paths.push(out.to_path_buf());
-    paths.push(config.root.join(&config.file));
-    paths.extend(history::files(&config.root));
-    if let Some(retrieval) = &config.retrieval {
-        paths.push(config.root.join(&retrieval.golden));
-    }
-    paths.extend(config.cache.as_ref().map(|cache| cache.dir.clone()));
-    paths
 }
 
 /// Every case's name and bytes.
@@ -357,6 +374,9 @@ pub(super) fn assemble(
     if let Some(record) = &record {
         metrics.extend(retrieval::figures(record));
         notices.extend(retrieval::notices(record));
+    }
+    if run.ending == Ending::Changed {
+        metrics.values_mut().for_each(changed::withdraw);
     }
     for (id, metric) in &metrics {
         if let (None, Some(reason), true) = (metric.value, &metric.reason, metric.gated) {

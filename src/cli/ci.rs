@@ -1,4 +1,4 @@
-//! `kelvin ci` and `kelvin post`: what the action calls.
+//! `kelvin ci`: what the action calls.
 //!
 //! Inputs of an action come as variables, `INPUT_` and the name in upper case. They are put in front
 //! of the parser as if they had been written on the command line, where the line itself has none, so
@@ -7,22 +7,20 @@
 use std::ffi::OsString;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context as _;
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args, Parser as _, ValueEnum};
+use serde_json::Value;
 
 use super::check::{Format, LogFormat, show};
 use super::gate::{GateOptions, payload};
 use super::progress::Progress;
 use crate::cases::Shard;
-use crate::check::ci::{self, CiRequest, PostRequest};
+use crate::check::ci::{self, CiRequest};
 use crate::check::{GateRequest, Request};
-use crate::config::Overrides;
+use crate::config::{Around, Overrides};
 use crate::exit::{Exit, Misuse};
-use crate::github::{Access, Client};
-use crate::publish::deliver::Surfaces;
 use crate::publish::mask::Masker;
 use crate::publish::post::Mode;
 
@@ -88,29 +86,9 @@ pub(super) struct CiArgs {
     dry_run: bool,
 }
 
-/// The arguments of `kelvin post`; each may also come as an input, the variable `INPUT_<NAME>`.
-#[derive(Debug, Args)]
-pub(super) struct PostArgs {
-    /// The run whose result is published [default: the one of the `workflow_run` event].
-    #[arg(long, value_name = "ID")]
-    run_id: Option<u64>,
-    /// The name of the configuration, where a repository has several.
-    #[arg(long, value_name = "NAME", default_value = "kelvin")]
-    configuration: String,
-    /// When a comment is written on the pull request.
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Update)]
-    comment: When,
-    /// Tells the comment of this job from those of others [default: workflow and configuration].
-    #[arg(long, value_name = "KEY")]
-    comment_key: Option<String>,
-    /// The token that GitHub is asked with [default: the one in `GITHUB_TOKEN`].
-    #[arg(long, value_name = "TOKEN")]
-    token: Option<String>,
-}
-
 /// When a comment is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum When {
+pub(super) enum When {
     /// One comment, kept up to date.
     Update,
     /// A new one for every run.
@@ -205,17 +183,55 @@ pub(super) fn variable(name: &str) -> Option<String> {
 
 /// Runs `kelvin ci`.
 pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
-    if let Some(folder) = &args.working_directory {
-        std::env::set_current_dir(folder).map_err(|error| {
-            Misuse::new(format!(
-                "`working-directory`: `{}` cannot be worked in: {error}",
-                folder.display()
-            ))
-        })?;
+    let (dry_run, progress) = (args.dry_run, Progress::new(LogFormat::Text));
+    let entered = enter(args.working_directory.as_deref());
+    let event = payload(args.event.as_ref(), args.event_name.as_ref());
+    let (request, wrong) = request(args, (entered, event));
+    if let Some(error) = wrong {
+        ci::failed(&request, &error);
+        return Err(error);
     }
+    let ran = ci::ci(&request, &progress);
+    progress.finish(ran.as_ref().ok().map(|ran| &ran.checked.report));
+    let ran = ran?;
+    if !dry_run {
+        show(Format::Text, &ran.checked, ran.judgement.as_ref())?;
+    }
+    if let Some(url) = &ran.comment {
+        super::say(&format!("comment: {}\n", crate::report::safe::line(url)));
+    }
+    Ok(ran.exit())
+}
+
+/// Works in another folder.
+fn enter(folder: Option<&Path>) -> anyhow::Result<()> {
+    let Some(folder) = folder else {
+        return Ok(());
+    };
+    std::env::set_current_dir(folder).map_err(|error| {
+        Misuse::new(format!(
+            "`working-directory`: `{}` cannot be worked in: {error}",
+            folder.display()
+        ))
+        .into()
+    })
+}
+
+/// The event, and what else has to be in place before anything is asked of a run.
+type Begun = (anyhow::Result<()>, anyhow::Result<(String, Value)>);
+
+/// What the arguments ask for; and why it cannot even begin, where it cannot.
+fn request(args: CiArgs, (entered, event): Begun) -> (CiRequest<'static>, Option<anyhow::Error>) {
+    let (event, wrong) = match event {
+        Ok(event) => (event, None),
+        Err(error) => {
+            let name = args.event_name.clone();
+            let name = name.or_else(|| variable("GITHUB_EVENT_NAME"));
+            ((name.unwrap_or_default(), Value::Null), Some(error))
+        }
+    };
     let token = args.token.clone().or_else(|| variable("GITHUB_TOKEN"));
     let masker = Arc::new(Masker::new(std::env::vars(), token.clone()));
-    let (event, payload) = payload(args.event.as_ref(), args.event_name.as_ref())?;
     let mut gate = GateRequest {
         check: Request {
             overrides: Overrides {
@@ -224,6 +240,7 @@ pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
                 jobs: args.jobs,
                 no_cache: args.no_cache,
                 cache: true,
+                around: Some(Around::of(args.setup.as_deref(), std::env::vars())),
                 ..Overrides::default()
             },
             only: args.only,
@@ -235,81 +252,79 @@ pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
     };
     gate.hint.asked = args.base;
     args.gate.apply(&mut gate);
-    let progress = Progress::new(LogFormat::Text);
-    let ran = ci::ci(
-        &CiRequest {
-            gate,
-            merge: args.merge,
-            event,
-            payload,
-            variables: &variable,
-            setup: args.setup,
-            comment: args.comment.into(),
-            comment_key: args.comment_key,
-            check_run: args.check_run,
-            upload: args.upload,
-            dry_run: args.dry_run,
-            token,
-            masker,
-            guard: guard(),
-            say: &super::say,
-        },
-        &progress,
-    );
-    progress.finish(ran.as_ref().ok().map(|ran| &ran.checked.report));
-    let ran = ran?;
-    if !args.dry_run {
-        show(Format::Text, &ran.checked, ran.judgement.as_ref())?;
-    }
-    if let Some(url) = &ran.comment {
-        super::say(&format!("comment: {}\n", crate::report::safe::line(url)));
-    }
-    Ok(ran.exit())
+    let request = CiRequest {
+        gate,
+        merge: args.merge,
+        event: event.0,
+        payload: event.1,
+        variables: &variable,
+        setup: args.setup,
+        comment: args.comment.into(),
+        comment_key: args.comment_key,
+        check_run: args.check_run,
+        upload: args.upload,
+        dry_run: args.dry_run,
+        token,
+        masker,
+        guard: guard(),
+        say: &super::say,
+    };
+    (request, entered.err().or(wrong))
 }
 
-/// Runs `kelvin post`.
-pub(super) fn post(args: PostArgs) -> anyhow::Result<Exit> {
-    let (event, payload) = payload(None, None)?;
-    let of_event = || {
-        let id = payload.pointer("/workflow_run/id")?.as_u64();
-        id.filter(|_| event == "workflow_run")
+/// Tells that the arguments of `kelvin ci`, or the inputs that became some, could not be read. What
+/// says where to tell it is taken from them as far as it can be.
+pub(super) fn wrong_input(line: &[OsString], error: &clap::Error) {
+    let given = |name: &str| {
+        let flag = format!("--{name}");
+        let mut words = line.iter().map(|word| word.to_string_lossy());
+        while let Some(word) = words.next() {
+            if word == flag {
+                return words.next().map(|value| value.into_owned());
+            }
+            if let Some(value) = word.strip_prefix(&format!("{flag}=")) {
+                return Some(value.to_owned());
+            }
+        }
+        None
     };
-    let Some(run) = args.run_id.or_else(of_event) else {
-        return Err(Misuse::new("there is no run to publish")
-            .help("run this on `workflow_run`, or name the run with `run-id`")
-            .into());
-    };
-    let token = args.token.or_else(|| variable("GITHUB_TOKEN"));
-    let api_url = variable("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
-    let repository = variable("GITHUB_REPOSITORY").context("`GITHUB_REPOSITORY` is not set")?;
-    let client = Client::new(&Access {
-        api_url: &api_url,
-        repository: &repository,
-        token: token.as_deref().unwrap_or_default(),
-    })?;
-    let url = ci::post(
-        &PostRequest {
-            client: &client,
-            run,
-            configuration: args.configuration,
-            comment_key: args.comment_key,
-            server_url: variable("GITHUB_SERVER_URL")
-                .unwrap_or_else(|| "https://github.com".to_owned()),
-        },
-        Surfaces {
-            outputs: variable("GITHUB_OUTPUT").map(PathBuf::from),
-            summary: variable("GITHUB_STEP_SUMMARY").map(PathBuf::from),
-            check: None,
-            client: Some(&client),
-            comment: args.comment.into(),
-            on_github: variable("GITHUB_ACTIONS").is_some(),
-            say: &super::say,
-        },
-    )?;
-    if let Some(url) = url {
-        super::say(&format!("comment: {}\n", crate::report::safe::line(&url)));
+    let kept = [
+        "config",
+        "comment-key",
+        "token",
+        "event",
+        "event-name",
+        "working-directory",
+    ];
+    let mut sane: Vec<OsString> = vec!["kelvin".into(), "ci".into()];
+    for name in kept {
+        sane.extend(given(name).map(|value| format!("--{name}={value}").into()));
     }
-    Ok(Exit::Passed)
+    for (name, words) in [
+        ("comment", &["update", "new", "on-change", "off"][..]),
+        ("check-run", &["true", "false"]),
+    ] {
+        let known = given(name).filter(|value| words.contains(&value.as_str()));
+        sane.extend(known.map(|value| format!("--{name}={value}").into()));
+    }
+    let dry = line.iter().any(|word| word == "--dry-run");
+    sane.extend(dry.then(|| OsString::from("--dry-run")));
+    let Ok(super::Args {
+        command: super::Command::Ci(args),
+    }) = super::Args::try_parse_from(sane)
+    else {
+        return;
+    };
+    let entered = enter(args.working_directory.as_deref());
+    let event = payload(args.event.as_ref(), args.event_name.as_ref());
+    let (request, _) = request(args, (entered, event));
+    let text = error.to_string();
+    let text = text.trim_start_matches("error: ").trim_end();
+    let wrong = Misuse::new(text).help(
+        "an input of the action is the option of the same name: `max-drop` is `--max-drop`, which \
+         `kelvin ci --help` describes",
+    );
+    ci::failed(&request, &wrong.into());
 }
 
 /// A word that nobody can guess: the keys of the standard library's hashers come from the system's

@@ -10,6 +10,7 @@ mod gate;
 mod history;
 mod init;
 mod merge;
+mod post;
 mod progress;
 
 use std::io::Write as _;
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
+use crate::publish::commands;
 
 /// Tells whether a change made an AI pipeline worse, and where.
 #[derive(Debug, Parser)]
@@ -47,7 +49,7 @@ enum Command {
     /// Does everything in a workflow: reads the event, runs the gate, publishes what it found.
     Ci(ci::CiArgs),
     /// Publishes what a run that may not write has left, on `workflow_run`.
-    Post(ci::PostArgs),
+    Post(post::PostArgs),
     /// Compares two reports.
     Compare(compare::CompareArgs),
     /// Measures a retrieval run that was made elsewhere against relevance judgements.
@@ -62,10 +64,8 @@ enum Command {
 
 /// Runs the program. Returning, rather than exiting, lets every destructor run.
 pub fn main() -> ExitCode {
-    let args = match Args::try_parse_from(ci::with_inputs(
-        std::env::args_os().collect(),
-        &ci::variable,
-    )) {
+    let line = ci::with_inputs(std::env::args_os().collect(), &ci::variable);
+    let args = match Args::try_parse_from(&line) {
         Ok(args) => args,
         Err(error) => {
             // Help and version are answers; everything else is a misuse, which is 1 here and 2 in
@@ -75,7 +75,14 @@ pub fn main() -> ExitCode {
             } else {
                 Exit::Passed
             };
-            let _ = error.print();
+            match on_github() && error.use_stderr() {
+                // What an input has in it must not become a command of the workflow.
+                true => write_error(&error.to_string()),
+                false => drop(error.print()),
+            }
+            if exit == Exit::Misused && line.get(1).is_some_and(|word| word == "ci") {
+                ci::wrong_input(&line, &error);
+            }
             return exit.into();
         }
     };
@@ -86,7 +93,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::main(args),
         Command::Merge(args) => merge::main(args),
         Command::Ci(args) => ci::main(args),
-        Command::Post(args) => ci::post(args),
+        Command::Post(args) => post::main(args),
         Command::Compare(args) => compare::main(&args),
         Command::Eval(args) => eval::main(&args),
         Command::History(args) => history::list(&args),
@@ -115,7 +122,21 @@ fn say(text: &str) {
 fn complain(error: &anyhow::Error) {
     let style = anstyle::AnsiColor::Red.on_default().bold();
     let text = crate::report::safe::lines(&format!("{error:#}"));
-    let _ = writeln!(anstream::stderr(), "{style}error{style:#}: {text}");
+    write_error(&format!("{style}error{style:#}: {text}\n"));
+}
+
+/// Writes to standard error. In a workflow no line of it is a command, whatever a configuration, a
+/// case or an input has put into it.
+fn write_error(text: &str) {
+    let text = match on_github() {
+        true => commands::inert(text),
+        false => text.to_owned(),
+    };
+    let _ = anstream::stderr().write_all(text.as_bytes());
+}
+
+fn on_github() -> bool {
+    ci::variable("GITHUB_ACTIONS").is_some()
 }
 
 #[cfg(test)]

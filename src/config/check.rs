@@ -247,6 +247,7 @@ pub(super) fn settle(
                     .unwrap_or_else(|| root.join(dir)),
             }),
         fingerprint: raw.fingerprint,
+        around: overrides.around,
         env: raw.env,
         perturbations: Perturbations {
             enable: enable

@@ -54,8 +54,11 @@ pub(super) fn misuse(file: &Path, source: &str, mut problems: Vec<Problem>) -> M
         shown.push(format!("error: {more} more problems in `{name}`"));
     }
     let text = shown.join("\n\n");
+    let first = problems.first().map_or(0, |problem| problem.at.start);
+    let before = source.bytes().take(first);
+    let line = 1 + before.filter(|byte| *byte == b'\n').count();
     // The command line says "error:" before every error.
-    Misuse::new(text.strip_prefix("error: ").unwrap_or(&text))
+    Misuse::new(text.strip_prefix("error: ").unwrap_or(&text)).at(file, line)
 }
 
 fn render(name: &str, source: &str, problem: &Problem) -> String {

@@ -1,6 +1,7 @@
 //! `kelvin.yaml` in its checked form. What the file says as written is in [`raw`]; the word lists
 //! that perturbations use are in [`words`].
 
+mod around;
 mod check;
 mod diagnostic;
 mod edits;
@@ -20,6 +21,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub(crate) use around::Around;
 pub(crate) use edits::edits;
 pub(crate) use quote::quote;
 pub(crate) use raw::gate::{
@@ -65,6 +67,8 @@ pub(crate) struct Config {
     pub(crate) cache: Option<CacheSettings>,
     /// Globs of the files that make up the pipeline; empty means what git knows.
     pub(crate) fingerprint: Vec<String>,
+    /// The environment of the job, where there is one; part of the cache key.
+    pub(crate) around: Option<Around>,
     /// Environment variables that change the answers; part of the cache key.
     pub(crate) env: Vec<String>,
     /// Which perturbations are made, and how many.
@@ -197,8 +201,10 @@ pub(crate) struct Overrides {
     pub(crate) no_cache: bool,
     /// The folder of the cache, where the file asks for one.
     pub(crate) cache_dir: Option<PathBuf>,
-    /// A cache although the file asks for none.
+    /// A cache where the file does not say whether there is one.
     pub(crate) cache: bool,
+    /// The environment of the job, where there is one.
+    pub(crate) around: Option<Around>,
     /// Changes of `gate` and `baseline`.
     pub(crate) gate: GateOverrides,
 }
@@ -275,6 +281,11 @@ impl Config {
     pub(crate) fn parse(text: &str, file: &Path) -> anyhow::Result<Self> {
         load::parse(text, file, &Overrides::default())
     }
+}
+
+/// The `name` in the text of a configuration, also where the rest of it cannot be read.
+pub(crate) fn name(text: &str) -> Option<String> {
+    load::name(text)
 }
 
 /// The type of the units under a heading: trimmed, in lower case, runs of white space as `_`.

@@ -178,6 +178,14 @@ impl Verdict {
         }
     }
 
+    /// Nothing is known of the change, and why.
+    pub(crate) fn unmeasured(text: impl Into<String>) -> Self {
+        Self {
+            verdict: Word::Unmeasured,
+            ..Self::no_baseline(Effect::Fail, text)
+        }
+    }
+
     /// Lets the job pass: what would have failed it warns.
     pub(crate) fn let_pass(&mut self) {
         self.passed = true;

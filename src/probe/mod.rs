@@ -24,4 +24,6 @@ pub(crate) enum Ending {
     DryRun,
     /// Every baseline invocation failed.
     Failed,
+    /// The code of the pipeline changed while it ran: which code gave which answer is not known.
+    Changed,
 }

@@ -21,6 +21,20 @@ pub(crate) fn resume(token: &str) -> String {
     format!("::{token}::\n")
 }
 
+/// A text of several lines of which none is a command.
+pub(crate) fn inert(text: &str) -> String {
+    let line = |line: &str| {
+        let start = line.trim_start();
+        match start.starts_with("::") || start.starts_with("##[") {
+            true => format!("| {line}"),
+            false => line.to_owned(),
+        }
+    };
+    // The runner ends a line at a carriage return as well.
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    text.split_inclusive('\n').map(line).collect()
+}
+
 /// Begins a part of the log that is folded away.
 pub(crate) fn group(title: &str) -> String {
     format!("::group::{}\n", data(title))
@@ -145,6 +159,20 @@ mod tests {
                     }
                 });
             }
+        }
+    }
+
+    #[test]
+    fn no_line_of_an_error_is_a_command() {
+        for text in crate::report::fixture::hostile::corpus() {
+            let said = inert(&format!(
+                "error: {text}\r::error::x\n  ::set-env name=A::b\n{text}"
+            ));
+            let is_command = |line: &str| {
+                let start = line.trim_start();
+                start.starts_with("::") || start.starts_with("##[")
+            };
+            assert!(!said.split(['\n', '\r']).any(is_command), "{said}");
         }
     }
 

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
+use super::failure::{self, Failure};
 use super::post::{self, Check, Conclusion, Mode, Posted, Shown, Stamp, Sticky};
 use super::{Publication, annotations, commands, outputs, summary};
 use crate::baseline::compare::Change;
@@ -83,6 +84,86 @@ pub(crate) fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>)
         });
     }
     url
+}
+
+/// How far a failure is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Everywhere; a comment that is there already is replaced.
+    Everywhere,
+    /// Where only this job is read: what the comment and the check run say is of another commit than
+    /// the one at hand, and stays.
+    JobOnly,
+}
+
+/// Publishes a run that ended before anything was measured; where the comment is, if one was
+/// replaced.
+pub(crate) fn fail(
+    failure: &Failure<'_>,
+    mut surfaces: Surfaces<'_>,
+    reach: Reach,
+) -> Option<String> {
+    if surfaces.on_github {
+        (surfaces.say)(&match failure::annotation(failure) {
+            Some(annotation) => commands::annotations(&[annotation]),
+            None => commands::error(&failure.reason),
+        });
+    }
+    write(&surfaces, surfaces.outputs.as_ref(), "the outputs", || {
+        outputs::file(&outputs::of_failure())
+    });
+    write(
+        &surfaces,
+        surfaces.summary.as_ref(),
+        "the job summary",
+        || failure::page(failure),
+    );
+    if reach == Reach::JobOnly {
+        return None;
+    }
+    if let Some(check) = surfaces.check.take() {
+        let shown = Shown {
+            title: failure::title(failure),
+            summary: failure::page(failure),
+            text: None,
+            annotations: failure::annotation(failure).into_iter().collect(),
+        };
+        if let Err(error) = check.finish(Conclusion::Failure, &shown) {
+            surfaces.warn(&error.to_string());
+        }
+    }
+    let url = replace(failure, &surfaces)?;
+    write(&surfaces, surfaces.outputs.as_ref(), "the outputs", || {
+        outputs::file(&[("comment-url", url.clone())])
+    });
+    Some(url)
+}
+
+/// Puts the failure in the place of the comment, where there is one. A first comment it does not
+/// make: the job is red, and nobody takes that for a pass.
+fn replace(failure: &Failure<'_>, surfaces: &Surfaces<'_>) -> Option<String> {
+    let context = failure.context;
+    let (client, pull_request) = (surfaces.client?, context.pull_request?);
+    if context.read_only || surfaces.comment == Mode::Off {
+        return None;
+    }
+    let sticky = Sticky {
+        pull_request,
+        key: &context.comment_key,
+        mode: match surfaces.comment {
+            Mode::New => Mode::New,
+            _ => Mode::OnChange,
+        },
+        stamp: &Stamp::of(context),
+        quiet: true,
+    };
+    match post::comment(client, &sticky, &mut |_| failure::page(failure)) {
+        Ok(posted) => posted.url().map(str::to_owned),
+        Err(error) => {
+            surfaces.warn(&error.to_string());
+            None
+        }
+    }
 }
 
 /// Writes the comment, where there is a pull request to write it on.

@@ -9,6 +9,7 @@ pub(crate) mod commands;
 pub(crate) mod comment;
 pub(crate) mod deliver;
 pub(crate) mod event;
+pub(crate) mod failure;
 pub(crate) mod mask;
 pub(crate) mod outputs;
 pub(crate) mod post;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::Publication;
-use crate::gate::verdict::MetricVerdict;
+use crate::gate::verdict::{MetricVerdict, Word};
 use crate::report::safe;
 
 /// The names of all outputs, in their order.
@@ -60,6 +60,20 @@ pub(crate) fn of(
         cost.cache_hits.to_string(),
     ];
     NAMES.into_iter().zip(values).collect()
+}
+
+/// The outputs of a run that ended before anything was measured.
+pub(crate) fn of_failure() -> Vec<(&'static str, String)> {
+    let value = |name: &str| match name {
+        "verdict" => Word::Unmeasured.as_str(),
+        "metrics" => "{}",
+        "invocations" | "cache-hits" => "0",
+        _ => "",
+    };
+    NAMES
+        .into_iter()
+        .map(|name| (name, value(name).to_owned()))
+        .collect()
 }
 
 /// The metric that dropped most, measured by what is allowed; none where nothing dropped.

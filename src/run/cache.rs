@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
+use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
@@ -136,6 +137,27 @@ impl Cache {
     pub(super) fn keep(&self, key: &Digest, output: &[u8], seconds: f64) {
         if self.write(key, output, seconds).is_err() {
             self.not_kept.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes an answer out again; one that is not there is no failure.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn remove(&self, key: &Digest) -> anyhow::Result<()> {
+        let path = self.path(key);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(error).with_context(|| {
+                    format!(
+                        "failed to remove `{}` from the cache, an answer that no code of the \
+                         pipeline is known to give",
+                        path.display()
+                    )
+                })
+            }
+            _ => Ok(()),
         }
     }
 

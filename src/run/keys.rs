@@ -11,23 +11,28 @@ use crate::digest::{Digest, Fields};
 pub(super) struct Keys {
     command: Digest,
     fingerprint: Digest,
+    around: Option<Digest>,
 }
 
 impl Keys {
-    /// For a command, its declared environment and the code of the pipeline.
+    /// For a command, its environment and the code of the pipeline.
     pub(super) fn of(config: &Config, fingerprint: Digest) -> Self {
         Self {
             command: config.command(),
             fingerprint,
+            around: config.around.map(|around| around.digest(&config.env)),
         }
     }
 
     /// The key of one input.
     pub(super) fn key(&self, input: &str) -> Digest {
-        Fields::of("kelvin/cache/v1")
+        let fields = Fields::of("kelvin/cache/v1")
             .field("command", self.command.bytes())
             .field("pipeline", self.fingerprint.bytes())
-            .field("input", input)
-            .digest()
+            .field("input", input);
+        match &self.around {
+            Some(around) => fields.field("around", around.bytes()).digest(),
+            None => fields.digest(),
+        }
     }
 }

@@ -39,6 +39,12 @@ impl Ran {
     }
 }
 
+const DOWNLOAD: &str = "name: a stand-in\ndescription: Gets the artifacts of a pattern.\n\
+    inputs:\n  pattern: {description: n}\n  path: {description: p}\nruns:\n  using: composite\n  steps:\n    \
+    - shell: bash\n      env:\n        PATTERN: ${{ inputs.pattern }}\n        INTO: ${{ inputs.path }}\n      \
+    run: |\n        shopt -s nullglob\n        cd \"$STORE\"\n        for found in $PATTERN; do\n          \
+    mkdir -p \"$GITHUB_WORKSPACE/$INTO\"; cp -r \"$found\" \"$GITHUB_WORKSPACE/$INTO\"\n        done\n";
+
 const UPLOAD: &str = "name: a stand-in\ndescription: Keeps the files of an artifact below a folder.\n\
     inputs:\n  name: {description: n}\n  path: {description: p}\n  if-no-files-found: {description: i}\n  \
     overwrite: {description: o}\nruns:\n  using: composite\n  steps:\n    - shell: bash\n      env:\n        \
@@ -64,10 +70,18 @@ impl Rig {
             run: 0,
         };
         let source = Path::new(env!("CARGO_MANIFEST_DIR"));
-        for folder in ["home", "store", "upload", "remote.git", "work/cases"] {
+        for folder in [
+            "home",
+            "store",
+            "upload",
+            "download",
+            "remote.git",
+            "work/cases",
+        ] {
             fs::create_dir_all(rig.path(folder)).expect("made");
         }
         fs::write(rig.path("upload/action.yml"), UPLOAD).expect("written");
+        fs::write(rig.path("download/action.yml"), DOWNLOAD).expect("written");
         // What a runner would clone, and no more: `act` holds all of it in memory.
         for file in [
             "action.yml",
@@ -177,6 +191,13 @@ impl Rig {
             .args([
                 "--local-repository",
                 &format!("{upload}={}", self.path("upload").display()),
+            ])
+            .args([
+                "--local-repository",
+                &format!(
+                    "actions/download-artifact@v7={}",
+                    self.path("download").display()
+                ),
             ])
             .args(
                 variables
@@ -381,5 +402,86 @@ fn a_pull_request_of_a_fork_is_posted_by_the_second_workflow() {
         comments[0].1.to_lowercase().contains("regression"),
         "{}",
         comments[0].1
+    );
+}
+
+#[test]
+#[ignore = "takes `act`; `tests/action/act` runs it"]
+fn a_matrix_whose_shard_breaks_is_red_and_one_that_works_is_judged_as_a_whole() {
+    let act = std::env::var_os("KELVIN_ACT").expect("`tests/action/act` says where it is");
+    let mut rig = Rig::new(PathBuf::from(act));
+    let recipe = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/workflows/matrix.yml");
+    let recipe = fs::read_to_string(recipe).expect("read");
+    // What the job itself has set up, instead of what an image has.
+    let recipe = recipe
+        .replace("org/kelvin-action@v1", "org/kelvin-action/host@v1")
+        .replace("pip install -r requirements.txt", "sh setup.sh");
+    rig.write(".github/workflows/kelvin.yml", &recipe);
+    rig.write("setup.sh", "true\n");
+    // How the job that gates came out; it has to have run.
+    let gate = |ran: &Ran| {
+        let lines = ran.log.lines().filter(|line| {
+            let job = line.split(']').next().unwrap_or_default();
+            job.trim_end().ends_with("/kelvin")
+        });
+        let ends: Vec<bool> = lines
+            .filter_map(|line| match line {
+                line if line.contains("Job succeeded") => Some(true),
+                line if line.contains("Job failed") => Some(false),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(ends.len(), 1, "{}", ran.log);
+        ends[0]
+    };
+    let (base, ran) = rig.begin();
+    assert!(ran.succeeded && gate(&ran), "{}", ran.log);
+
+    // All shards are there: a harmless change passes.
+    rig.git(&["checkout", "--quiet", "-b", "feature"]);
+    rig.write("README.md", "Words.\n");
+    let head = rig.push("words");
+    let clear = |rig: &Rig| {
+        fs::remove_dir_all(rig.path("store")).expect("removed");
+        fs::create_dir(rig.path("store")).expect("made");
+    };
+    clear(&rig);
+    let ran = rig.request(&head, &base, REPOSITORY);
+    assert!(ran.succeeded && gate(&ran), "{}", ran.log);
+    assert_eq!(rig.comments().len(), 1);
+    assert!(
+        rig.comments()[0].1.contains('✅'),
+        "{}",
+        rig.comments()[0].1
+    );
+
+    // One breaks before it has measured anything; then all of them do.
+    for broken in ["[ \"$INPUT_SHARD\" != 3/4 ]\n", "exit 1\n"] {
+        rig.write("setup.sh", broken);
+        let head = rig.push("broken");
+        clear(&rig);
+        let ran = rig.request(&head, &base, REPOSITORY);
+        assert!(!ran.succeeded && !gate(&ran), "{}", ran.log);
+        let comments = rig.comments();
+        assert_eq!(comments.len(), 1, "{comments:?}");
+        assert!(
+            comments[0].1.contains("could not check"),
+            "{}",
+            comments[0].1
+        );
+        assert!(!comments[0].1.contains('✅'), "{}", comments[0].1);
+    }
+
+    // Shards that work, and a change that hurts.
+    rig.write("setup.sh", "true\n");
+    rig.pipeline("examples/position-biased/pipeline.py");
+    let head = rig.push("what stands first");
+    clear(&rig);
+    let ran = rig.request(&head, &base, REPOSITORY);
+    assert!(!ran.succeeded && !gate(&ran), "{}", ran.log);
+    assert!(
+        rig.comments()[0].1.contains("regression"),
+        "{}",
+        rig.comments()[0].1
     );
 }

@@ -288,7 +288,7 @@ fn a_merge_queue_and_a_push_name_their_base_and_only_that_is_fetched() {
     save(&project);
     let base = git(project.root(), &["rev-parse", "HEAD"]);
     project.write("pipeline.sh", CONSTANT);
-    commit(&project, "worse");
+    let head = commit(&project, "worse");
     git(
         project.root(),
         &["push", "--quiet", "origin", "HEAD:refs/heads/queue"],
@@ -296,7 +296,7 @@ fn a_merge_queue_and_a_push_name_their_base_and_only_that_is_fetched() {
     for (name, event) in [
         (
             "merge_group",
-            json!({ "merge_group": { "base_sha": base } }),
+            json!({ "merge_group": { "base_sha": base, "head_sha": head } }),
         ),
         ("push", json!({ "before": base })),
     ] {

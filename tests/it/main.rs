@@ -12,6 +12,9 @@ mod disk;
 /// Failures, signals and runs that were cut off.
 mod stopped;
 
+/// Code that changes while it runs.
+mod changed;
+
 /// `kelvin ci` on recorded events.
 mod ci;
 

@@ -35,7 +35,7 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
 /// A project in a repository, pushed to a remote.
 pub(crate) fn pushed(remote: &str, script: &str) -> Project {
     let project = Project::new(script);
-    project.write(".gitignore", "/kelvin/\n");
+    project.write(".gitignore", "/kelvin/\n/calls\n");
     git(
         project.root(),
         &["init", "--quiet", "--initial-branch=main"],

@@ -13,6 +13,7 @@ use git2::Oid;
 use super::commit::{self, Distances};
 use super::tree::MAX_BYTES;
 use crate::github::{self, Archive, Artifact, Client, REPORT_FILE};
+use crate::probe::Ending;
 use crate::report::{self, Report};
 
 /// How many artifacts are looked into before giving up.
@@ -172,6 +173,10 @@ fn read(artifacts: &Artifacts, artifact: &Artifact) -> anyhow::Result<(Report, u
         .read(REPORT_FILE, MAX_BYTES)?
         .with_context(|| format!("it has no `{REPORT_FILE}`"))?;
     let report = report::json::read(&report).with_context(|| format!("its `{REPORT_FILE}`"))?;
+    ensure!(
+        report.run.ending != Ending::Changed,
+        "the code of the pipeline changed while its report was made"
+    );
     if let Some(commit) = &report.run.session.commit {
         ensure!(
             *commit == run.head_sha,

@@ -9,15 +9,11 @@ use super::CiRequest;
 use crate::baseline;
 use crate::check::save::save;
 use crate::config::Config;
-use crate::exit::Exit;
 use crate::file;
 use crate::github::{artifact_name, artifact_upload};
 use crate::publish::Publication;
 use crate::publish::bundle::{self, Bundle};
-use crate::publish::commands;
-use crate::publish::deliver::Surfaces;
 use crate::publish::outputs;
-use crate::report::safe;
 
 /// The files of the artifact, where they are there.
 const KEPT: [&str; 6] = [
@@ -129,24 +125,4 @@ fn upload(request: &CiRequest<'_>, out: &Path, name: &str) -> anyhow::Result<()>
     artifact_upload(request.variables, name, &files)?;
     (request.say)(&format!("uploaded the artifact `{name}`\n"));
     Ok(())
-}
-
-/// Shows where a run without a verdict failed.
-pub(super) fn tell_error(surfaces: &Surfaces<'_>, error: &anyhow::Error) {
-    let text = format!("{error:#}");
-    if surfaces.on_github {
-        (surfaces.say)(&commands::error(&text));
-    }
-    let Some(path) = &surfaces.summary else {
-        return;
-    };
-    let what = match Exit::of(error) {
-        Exit::Misused => "there is something to mend before anything can be measured",
-        _ => "the measurement was not possible",
-    };
-    let page = format!("### ❌ Kelvin: {what}\n\n{}\n", safe::fenced(&text, 4_000));
-    let before = std::fs::read_to_string(path).unwrap_or_default();
-    if let Err(error) = file::write(path, format!("{before}{page}").as_bytes()) {
-        surfaces.warn(&format!("{error:#}"));
-    }
 }

@@ -1,6 +1,8 @@
 //! A run in a workflow: reads the event, prepares the machine, runs the gate, publishes, and keeps
 //! the report of a push.
 
+mod excerpts;
+mod failed;
 mod kept;
 mod place;
 mod post;
@@ -11,9 +13,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::gate::Judged;
-use super::{Checked, GateRequest, MergeRequest, check, gate, merge};
-use crate::baseline::compare::Change;
-use crate::baseline::{Artifacts, event};
+use super::{Checked, GateRequest, MergeRequest, check, configuration, gate, merge};
+use crate::baseline::{Artifacts, Hint, event};
 use crate::config::Config;
 use crate::exit::{Exit, Misuse};
 use crate::gate::Judgement;
@@ -24,6 +25,9 @@ use crate::publish::mask::Masker;
 use crate::publish::post::{Check, Mode};
 use crate::publish::{Context, Excerpt, Publication, commands, comment};
 use crate::run::{self, Observer};
+use excerpts::excerpts;
+use failed::Stop;
+pub(crate) use failed::failed;
 pub(crate) use post::{PostRequest, post};
 
 /// What is asked of a run in a workflow.
@@ -76,88 +80,155 @@ pub(crate) struct Ran {
 ///
 /// # Errors
 ///
-/// As [`super::gate()`]; and a [`Misuse`] where the event must not be run, or where `setup` fails.
-/// What could not be published is never one.
+/// As [`super::gate()`]; and a [`Misuse`] where the event must not be run, or where `setup` fails. It
+/// is told on every surface before it is returned. What could not be published is never one.
 pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Result<Ran> {
-    let config = Config::load(&request.gate.check.overrides)?;
     let client = client(request);
-    let mut context = place::of(request, &config);
-    if let Some(why) = context.refusal() {
-        return Err(Misuse::new(why).into());
-    }
     let on_github = (request.variables)("GITHUB_ACTIONS").is_some();
     if on_github {
         let masks = request.masker.secrets().map(commands::mask);
         (request.say)(&masks.collect::<String>());
     }
-    let mut surfaces = Surfaces {
-        outputs: (request.variables)("GITHUB_OUTPUT").map(PathBuf::from),
-        summary: (request.variables)("GITHUB_STEP_SUMMARY").map(PathBuf::from),
-        check: None,
-        client: client.as_deref(),
-        comment: request.comment,
-        on_github,
-        say: request.say,
+    let (root, file) = failed::configuration_of(request);
+    let mut job = Job {
+        request,
+        client: client.as_ref(),
+        context: place::of(request),
+        hint: event::hint(&request.event, &request.payload),
+        surfaces: surfaces(request, client.as_deref()),
     };
-    let mut hint = event::hint(&request.event, &request.payload);
-    hint.asked.clone_from(&request.gate.hint.asked);
-    if let Err(why) = place::find_pull_request(client.as_deref(), &mut context, &mut hint) {
-        surfaces.warn(&why);
-    }
-    if let Some(script) = &request.setup {
-        setup(request, script, &config.root, on_github)?;
-    }
-    if (request.variables)("KELVIN_IN_CONTAINER").is_some() && request.merge.is_none() {
-        place::demand_command(&config).inspect_err(|error| kept::tell_error(&surfaces, error))?;
-    }
-    if request.check_run && !context.read_only && !request.dry_run {
-        surfaces.check = open(client.as_deref(), &context, &surfaces);
-    }
-    let asked = GateRequest {
-        check: super::Request {
-            masker: Some(Arc::clone(&request.masker)),
-            ..request.gate.check.clone()
-        },
-        rerun: request.gate.rerun,
-        advisory: request.gate.advisory,
-        report: None,
-        artifacts: client.as_ref().map(|client| Artifacts {
-            client: Arc::clone(client),
-            branch: place::base_branch(&hint, &context),
-            workflow: place::workflow(&context),
-        }),
-        hint,
-    };
-    let ran = quietly(request, on_github, || {
-        let judged = match (&request.merge, asked.check.shard) {
-            (Some(folder), _) => joined(asked, folder, observer)?,
-            (None, None) => gate(&asked, observer)?,
-            (None, Some(_)) => {
-                // A share is judged with the others.
-                return check(&asked.check, observer, &|_| true).map(|checked| (checked, None));
-            }
-        };
-        Ok((judged.checked, Some(judged.judgement)))
-    });
-    let (checked, judgement) = match ran {
-        Ok(ran) => ran,
-        Err(error) => {
-            kept::tell_error(&surfaces, &error);
-            return Err(error);
+    job.hint.asked.clone_from(&request.gate.hint.asked);
+    let measured = job.measure(&root, &file, observer);
+    let Job {
+        context, surfaces, ..
+    } = job;
+    let (config, checked, judgement) = match measured {
+        Ok(measured) => measured,
+        Err(stop) => {
+            let place = (surfaces, client.as_deref());
+            failed::tell(request, &context, &root, place, &stop);
+            return Err(stop.error);
         }
     };
-    let comment = publish(
-        request,
-        &config,
-        &context,
-        (&checked, judgement.as_ref()),
-        surfaces,
-    )?;
+    let found = (&checked, judgement.as_ref());
+    let comment = publish(request, &config, &context, found, surfaces)?;
     Ok(Ran {
         checked,
         judgement,
         comment,
     })
+}
+
+/// A run under way: all that there is to tell of it where it fails.
+struct Job<'a> {
+    request: &'a CiRequest<'a>,
+    client: Option<&'a Arc<Client>>,
+    context: Context,
+    hint: Hint,
+    surfaces: Surfaces<'a>,
+}
+
+/// What was measured, with the configuration that said how.
+type Measured = (Config, Checked, Option<Judgement>);
+
+impl Job<'_> {
+    /// Looks at the checkout, prepares the machine, and measures.
+    fn measure(
+        &mut self,
+        root: &Path,
+        file: &Path,
+        observer: &dyn Observer,
+    ) -> Result<Measured, Stop> {
+        let request = self.request;
+        self.refuse_other_commits(root)?;
+        let found = place::find_pull_request(
+            self.client.map(Arc::as_ref),
+            root,
+            &mut self.context,
+            &mut self.hint,
+        );
+        if let Err(why) = found {
+            self.surfaces.warn(&why);
+        }
+        // Whatever comes now: it is told where the comment of an earlier run is.
+        failed::call(
+            request,
+            &mut self.context,
+            &failed::name(root, file, &self.hint),
+        );
+        if let Some(why) = self.context.refusal() {
+            return Err(anyhow::Error::from(Misuse::new(why)).into());
+        }
+        let config = Config::load(&request.gate.check.overrides)?;
+        failed::call(request, &mut self.context, &configuration(&config));
+        if let Some(script) = &request.setup {
+            setup(request, script, &config.root, self.surfaces.on_github)?;
+            // The script may have checked something else out.
+            self.refuse_other_commits(&config.root)?;
+        }
+        if (request.variables)("KELVIN_IN_CONTAINER").is_some() && request.merge.is_none() {
+            place::demand_command(&config)?;
+        }
+        if request.check_run && !self.context.read_only && !request.dry_run {
+            let client = self.client.map(Arc::as_ref);
+            self.surfaces.check = open(client, &self.context, &self.surfaces);
+        }
+        let (checked, judgement) = self.run(observer)?;
+        if let Some(tip) = &self.hint.tip {
+            let commit = checked.report.run.session.commit.as_deref();
+            tip.demand_of_report(&config.root, commit)
+                .map_err(|misuse| Stop::wrong_checkout(misuse.into()))?;
+        }
+        Ok((config, checked, judgement))
+    }
+
+    fn refuse_other_commits(&mut self, root: &Path) -> Result<(), Stop> {
+        place::checked_out(&self.hint, root, &mut self.context).map_err(Stop::wrong_checkout)
+    }
+
+    /// Runs the gate, or a share of the check, or joins the shards.
+    fn run(&self, observer: &dyn Observer) -> anyhow::Result<(Checked, Option<Judgement>)> {
+        let request = self.request;
+        let asked = GateRequest {
+            check: super::Request {
+                masker: Some(Arc::clone(&request.masker)),
+                ..request.gate.check.clone()
+            },
+            rerun: request.gate.rerun,
+            advisory: request.gate.advisory,
+            report: None,
+            artifacts: self.client.map(|client| Artifacts {
+                client: Arc::clone(client),
+                branch: place::base_branch(&self.hint, &self.context),
+                workflow: place::workflow(&self.context),
+            }),
+            hint: self.hint.clone(),
+        };
+        quietly(request, self.surfaces.on_github, || {
+            let judged = match (&request.merge, asked.check.shard) {
+                (Some(folder), _) => joined(asked, folder, observer)?,
+                (None, None) => gate(&asked, observer)?,
+                (None, Some(_)) => {
+                    // A share is judged with the others.
+                    return check(&asked.check, observer, &|_| true).map(|checked| (checked, None));
+                }
+            };
+            Ok((judged.checked, Some(judged.judgement)))
+        })
+    }
+}
+
+/// Where a run is shown.
+fn surfaces<'a>(request: &CiRequest<'a>, client: Option<&'a Client>) -> Surfaces<'a> {
+    Surfaces {
+        outputs: (request.variables)("GITHUB_OUTPUT").map(PathBuf::from),
+        summary: (request.variables)("GITHUB_STEP_SUMMARY").map(PathBuf::from),
+        check: None,
+        client,
+        comment: request.comment,
+        on_github: (request.variables)("GITHUB_ACTIONS").is_some(),
+        say: request.say,
+    }
 }
 
 /// Publishes what was found, and keeps what is to be kept.
@@ -279,49 +350,6 @@ fn open<'a>(
             None
         }
     }
-}
-
-/// The texts of the worst cases' variants: of those that got worse the one that is closest to its
-/// case, since there is least to read.
-fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt> {
-    const CASES: usize = 5;
-    const VARIANTS: usize = 20;
-    let Checked { report, out } = checked;
-    let read = |path: PathBuf| std::fs::read_to_string(path).ok();
-    judgement
-        .cases
-        .iter()
-        .filter(|case| matches!(case.change, Change::Regression | Change::Loss))
-        .take(CASES)
-        .filter_map(|change| {
-            let case = report.cases.get(&change.case)?;
-            let folder = out.join(&case.folder);
-            let before = read(folder.join("baseline/input.md"))?;
-            let of = |flipped: &String| {
-                let variant = flipped.split(' ').next()?;
-                let known = case.variants.iter().find(|known| known.id == variant)?;
-                let after = read(
-                    folder
-                        .join("perturbations")
-                        .join(&known.id)
-                        .join("input.md"),
-                )?;
-                Some((known.id.clone(), after))
-            };
-            let (variant, after) = change
-                .flipped
-                .iter()
-                .take(VARIANTS)
-                .filter_map(of)
-                .min_by_key(|(_, after)| comment::changed_lines(&before, after))?;
-            Some(Excerpt {
-                case: change.case.clone(),
-                variant,
-                before,
-                after,
-            })
-        })
-        .collect()
 }
 
 impl Ran {

@@ -3,24 +3,31 @@
 use std::path::{Path, PathBuf};
 
 use super::CiRequest;
-use crate::baseline::{self, Hint, PullRequest};
-use crate::check::configuration;
+use crate::baseline::{self, CheckedOut, Hint, PullRequest};
 use crate::config::Config;
 use crate::exit::Misuse;
 use crate::github::Client;
 use crate::publish::{Context, event};
 use crate::run;
 
-/// The context of a run.
-pub(super) fn of(request: &CiRequest<'_>, config: &Config) -> Context {
-    let mut context = event::context(&request.event, &request.payload, request.variables);
-    context.configuration = configuration(config);
-    context.comment_key = request.comment_key.clone().unwrap_or_else(|| {
-        [&context.workflow, &context.job, &context.configuration]
-            .map(String::as_str)
-            .join("/")
-    });
-    context
+/// The context of a run, as far as the event tells it.
+pub(super) fn of(request: &CiRequest<'_>) -> Context {
+    event::context(&request.event, &request.payload, request.variables)
+}
+
+/// Looks at what is checked out. An event that is about a commit demands this one; of any other
+/// event what is checked out is what the run is about, and where its check run belongs.
+///
+/// # Errors
+///
+/// A [`Misuse`] where the commit of the event is not checked out.
+pub(super) fn checked_out(hint: &Hint, root: &Path, context: &mut Context) -> anyhow::Result<()> {
+    if let Some(tip) = &hint.tip {
+        tip.demand(root)?;
+    } else if let Ok(found) = CheckedOut::of(root) {
+        context.head_sha = found.commit.to_string();
+    }
+    Ok(())
 }
 
 /// Sees to it that the container has the program of the pipeline, before every call of it fails.
@@ -51,6 +58,7 @@ pub(super) fn demand_command(config: &Config) -> anyhow::Result<()> {
 /// Why GitHub could not tell; the run goes on without one.
 pub(super) fn find_pull_request(
     client: Option<&Client>,
+    root: &Path,
     context: &mut Context,
     hint: &mut Hint,
 ) -> Result<(), String> {
@@ -65,11 +73,15 @@ pub(super) fn find_pull_request(
     let found = client
         .pull_requests_of(owner, branch)
         .map_err(|error| error.to_string())?;
+    // A run by hand may have checked anything out; what it found is said of that alone.
+    let checked_out = CheckedOut::of(root).ok();
     let here = |request: &crate::github::PullRequest| {
-        request.state == "open" && request.head.sha == context.head_sha
+        let is_here = |found: &CheckedOut| found.has(&request.head.sha);
+        request.state == "open" && checked_out.as_ref().is_some_and(is_here)
     };
     if let Some(request) = found.into_iter().find(here) {
         context.pull_request = Some(request.number);
+        context.head_sha.clone_from(&request.head.sha);
         hint.pull_request = Some(PullRequest {
             head: request.head.sha,
             base_ref: request.base.branch,
@@ -105,6 +117,17 @@ pub(super) fn folder(config: &Config) -> String {
         Some(root.strip_prefix(top).ok()?.to_str()?.to_owned())
     };
     inside().unwrap_or_default()
+}
+
+/// A file as the repository names it, relative to its top; as it was written, where it is outside.
+pub(super) fn in_repository(root: &Path, file: &Path) -> String {
+    let inside = || {
+        let repo = baseline::open(root).ok()?;
+        let top = repo.workdir()?.canonicalize().ok()?;
+        let path = std::path::absolute(file).ok()?.canonicalize().ok()?;
+        Some(path.strip_prefix(top).ok()?.to_str()?.to_owned())
+    };
+    inside().unwrap_or_else(|| file.display().to_string())
 }
 
 /// A folder as the other steps of the job see it: relative to the workspace, which a container has

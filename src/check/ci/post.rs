@@ -5,7 +5,8 @@ use anyhow::{anyhow, ensure};
 
 use crate::github::{Archive, Artifact, Client, artifact_name};
 use crate::publish::bundle::{self, Bundle};
-use crate::publish::deliver::{Surfaces, deliver};
+use crate::publish::deliver::{Reach, Surfaces, deliver, fail};
+use crate::publish::failure::Failure;
 use crate::publish::{Context, Publication};
 
 /// What is asked of the second half.
@@ -67,7 +68,20 @@ pub(crate) fn post(
     let artifacts = client.artifacts_of(request.run, &name).map_err(told)?;
     let Some(artifact) = artifacts.first() else {
         (surfaces.say)(&format!("run {} has no artifact `{name}`\n", request.run));
-        return Ok(None);
+        // It failed before it had measured anything: an older comment is not about this commit.
+        if run.conclusion.as_deref() != Some("failure") {
+            return Ok(None);
+        }
+        let failure = Failure {
+            context: &context,
+            what: "The run ended without a result",
+            reason: format!(
+                "run {} has left no artifact `{name}`; its log says why it failed",
+                request.run
+            ),
+            place: None,
+        };
+        return Ok(fail(&failure, surfaces, Reach::Everywhere));
     };
     let Some(bundle) = read(client, artifact, &context)? else {
         (surfaces.say)("the run left no bundle, since it could publish itself\n");

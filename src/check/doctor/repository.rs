@@ -44,6 +44,14 @@ pub(super) fn look(
             return;
         }
     };
+    if let Some(Err(wrong)) = hint.tip.as_ref().map(|tip| tip.demand(root)) {
+        let help = wrong.help.unwrap_or_default();
+        findings.push(Finding::missing(
+            "checkout",
+            format!("{}; {help}", wrong.what),
+        ));
+        return;
+    }
     findings.push(checkout(&repo));
     let is_off = config.is_some_and(|config| config.baseline.from == BaselineSource::Off);
     if is_off {

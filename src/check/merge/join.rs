@@ -92,7 +92,9 @@ fn ending(found: &[Found], cases: &BTreeMap<String, CaseRecord>) -> Ending {
     let came_back = asked
         .flat_map(|record| record.queries.values().flat_map(|query| &query.runs))
         .any(Retrieved::ran);
-    if any(Ending::DryRun) {
+    if any(Ending::Changed) {
+        Ending::Changed
+    } else if any(Ending::DryRun) {
         Ending::DryRun
     } else if any(Ending::Interrupted) {
         Ending::Interrupted

@@ -40,6 +40,7 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
         out: &out,
         start: Start::Fresh,
         fingerprint: None,
+        watch: None,
         accepts: &accepts,
         observer: &Silent,
     })?;

@@ -30,7 +30,13 @@ pub(super) fn parse(source: &str, file: &Path, overrides: &Overrides) -> anyhow:
         .with_context(|| format!("failed to find the folder of `{}`", file.display()))?;
     let root = absolute.parent().unwrap_or(Path::new("/"));
     let raw = understand(source).map_err(|found| diagnostic::misuse(file, source, found))?;
-    check::settle(raw, file, root, overrides)
+    // A command may turn on what the file does not speak of, and nothing that it turns off.
+    let says = yaml::parse(source).is_ok_and(|tree| tree.get(&["cache"]).is_some());
+    let overrides = Overrides {
+        cache: overrides.cache && !says,
+        ..overrides.clone()
+    };
+    check::settle(raw, file, root, &overrides)
 }
 
 /// The file as written, if nothing is wrong with it.
@@ -49,6 +55,17 @@ fn understand(source: &str) -> Result<RawConfig, Vec<Problem>> {
     // the user is told rather than let down.
     serde_json::from_value(tree.to_json())
         .map_err(|error| vec![Problem::new(0..0, error.to_string())])
+}
+
+/// The `name` that a configuration gives itself, as far as the text can be read at all.
+pub(super) fn name(source: &str) -> Option<String> {
+    if let Ok(tree) = yaml::parse(source) {
+        return tree.text(&["name"]).map(|(name, _)| name.to_owned());
+    }
+    let value = source.lines().find_map(|line| line.strip_prefix("name:"))?;
+    let value = value.split(" #").next()?.trim();
+    let value = value.trim_matches(['"', '\'']);
+    (!value.is_empty()).then(|| value.to_owned())
 }
 
 /// Reads the file as text.
@@ -81,6 +98,7 @@ pub(super) fn read(file: &Path) -> anyhow::Result<String> {
             "`{name}` is not UTF-8 text: byte {valid}, in line {line}"
         ))
         .help("save the file as UTF-8")
+        .at(file, line)
         .into()
     })
 }

@@ -111,7 +111,7 @@ impl Walk<'_> {
         for entry in fs::read_dir(&path).with_context(failed)? {
             let name = entry.with_context(failed)?.file_name();
             // The store of git changes with every fetch and is nobody's code.
-            if name != ".git" {
+            if name != ".git" && name != super::COMPILED {
                 self.named(&folder.join(name))?;
             }
         }

@@ -4,11 +4,14 @@
 
 mod globs;
 mod repository;
+mod stamp;
+mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::{Digest, Fields};
+pub(crate) use watch::{Seen, Watch, begin};
 
 /// What tells the code of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +22,16 @@ pub(crate) struct Code {
     pub(crate) commit: Option<String>,
     /// Whether the work tree differs from the commit.
     pub(crate) dirty: bool,
+}
+
+/// Where Python keeps what it has compiled of the sources beside it, whenever it runs them. It is no
+/// code of its own: the first run of a pipeline would change the code of the second.
+const COMPILED: &str = "__pycache__";
+
+/// Whether a file lies in such a folder.
+fn is_compiled(path: &Path) -> bool {
+    let folder = path.parent().and_then(Path::file_name);
+    folder.is_some_and(|name| name == COMPILED)
 }
 
 /// Files by their name, each with what tells its kind and content.
@@ -43,20 +56,43 @@ struct Entry {
 ///
 /// A [`Misuse`](crate::exit::Misuse) where a glob names no file, any other error where a file that
 /// is named cannot be read. A repository that cannot be read is as good as none.
+#[cfg(test)]
 pub(crate) fn code(root: &Path, globs: &[String], exclude: &[PathBuf]) -> anyhow::Result<Code> {
-    let exclude = Excluded::new(exclude);
-    let seen = repository::look(&real(root), &exclude);
-    let digest = match globs {
-        [] => seen
-            .as_ref()
-            .and_then(|seen| Some(digest(seen.files.as_ref()?))),
-        globs => Some(digest(&globs::files(root, globs, &exclude)?)),
-    };
-    Ok(Code {
-        digest,
+    list(root, globs, &Excluded::new(exclude)).map(|(code, _)| code)
+}
+
+/// The files of a pipeline.
+struct Listed {
+    /// The folder that their names are relative to.
+    top: PathBuf,
+    files: Files,
+}
+
+/// Lists and digests them; no files where neither git nor globs tell which they are.
+fn list(
+    root: &Path,
+    globs: &[String],
+    exclude: &Excluded,
+) -> anyhow::Result<(Code, Option<Listed>)> {
+    let root = real(root);
+    let seen = repository::look(&root, exclude);
+    let mut code = Code {
+        digest: None,
         dirty: seen.as_ref().is_some_and(|seen| seen.dirty),
-        commit: seen.and_then(|seen| seen.commit),
-    })
+        commit: seen.as_ref().and_then(|seen| seen.commit.clone()),
+    };
+    let listed = match globs {
+        [] => seen.and_then(|seen| {
+            let (top, files) = (seen.top, seen.files?);
+            Some(Listed { top, files })
+        }),
+        globs => {
+            let files = globs::files(&root, globs, exclude)?;
+            Some(Listed { top: root, files })
+        }
+    };
+    code.digest = listed.as_ref().map(|listed| digest(&listed.files));
+    Ok((code, listed))
 }
 
 fn digest(files: &Files) -> Digest {
@@ -84,6 +120,7 @@ fn real(path: &Path) -> PathBuf {
 }
 
 /// What is left out: a thousand cases among it, so a path is looked up and not compared with each.
+#[derive(Debug)]
 struct Excluded(BTreeSet<PathBuf>);
 
 impl Excluded {

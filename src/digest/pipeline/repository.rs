@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use git2::{
     Delta, Diff, DiffOptions, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryOpenFlags,
@@ -15,6 +15,8 @@ use crate::file::OUTPUT_MARK;
 
 /// What a repository tells.
 pub(super) struct Seen {
+    /// The top of the work tree.
+    pub(super) top: PathBuf,
     /// The files of the work tree; none where they cannot be listed.
     pub(super) files: Option<Files>,
     /// The commit that is checked out; none before the first.
@@ -43,6 +45,7 @@ pub(super) fn look(root: &Path, exclude: &Excluded) -> Option<Seen> {
         .diff_tree_to_index(tree.as_ref(), None, None)
         .is_ok_and(|diff| diff.deltas().len() > 0);
     Some(Seen {
+        top: workdir,
         files: listed.is_ok().then_some(listing.files),
         commit: head.map(|head| head.id().to_string()),
         dirty: staged || listing.dirty,
@@ -133,7 +136,8 @@ impl Listing<'_> {
             };
             let path = workdir.join(OsStr::from_bytes(name));
             let untracked = delta.status() == Delta::Untracked;
-            let is_excluded = self.exclude.has(&path) || untracked && outputs.has(&path);
+            let is_made = untracked && (outputs.has(&path) || super::is_compiled(&path));
+            let is_excluded = self.exclude.has(&path) || is_made;
             self.dirty |= !(is_excluded && untracked);
             if is_excluded || file.mode() == FileMode::Commit {
                 continue;

@@ -106,12 +106,12 @@ impl<'a> Measurement<'a> {
 
         let answered = self.answered();
         let tasks = self.todo(&answered);
-        if self.runner.interrupted() || !proceed(self.forecast(tasks.len())) {
+        if self.runner.stopped() || !proceed(self.forecast(tasks.len())) {
             return Ok(());
         }
         self.run_tasks("variants", tasks)?;
         let failed = answered.is_empty() && !self.survey.places.is_empty();
-        self.ending = match (self.runner.interrupted(), failed) {
+        self.ending = match (self.runner.stopped(), failed) {
             (true, _) => Ending::Interrupted,
             (false, true) => Ending::Failed,
             (false, false) => Ending::Complete,
@@ -129,7 +129,7 @@ impl<'a> Measurement<'a> {
         let answered = self.answered();
         let tasks = self.todo(&answered);
         self.run_tasks("repeats", tasks)?;
-        if self.runner.interrupted() {
+        if self.runner.stopped() {
             self.ending = Ending::Interrupted;
         }
         Ok(())

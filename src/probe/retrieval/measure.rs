@@ -90,7 +90,7 @@ impl<'a> Asking<'a> {
     pub(crate) fn run(&mut self) -> anyhow::Result<()> {
         self.ask()?;
         let answered = self.outcomes.values().any(|outcome| outcome.result.is_ok());
-        self.ending = match (self.runner.interrupted(), answered) {
+        self.ending = match (self.runner.stopped(), answered) {
             (true, _) => Ending::Interrupted,
             (false, false) if !self.questions.places.is_empty() => Ending::Failed,
             (false, _) => Ending::Complete,
@@ -109,7 +109,7 @@ impl<'a> Asking<'a> {
             *so_far = (*repeats).max(*so_far);
         }
         self.ask()?;
-        if self.runner.interrupted() {
+        if self.runner.stopped() {
             self.ending = Ending::Interrupted;
         }
         Ok(())

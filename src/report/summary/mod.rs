@@ -294,6 +294,7 @@ pub(crate) fn family<'a>(report: &'a Report, prefix: &str) -> Vec<(&'a str, &'a 
 /// What a code is called where it is shown.
 pub(crate) const fn label(code: Code) -> &'static str {
     match code {
+        Code::Changed => "the code changed",
         Code::BaselineFailed => "baseline failed",
         Code::VariantsFailed => "failed invocations",
         Code::Insufficient => "too many failures",

@@ -152,6 +152,15 @@ impl Journal {
         })
     }
 
+    /// Forgets everything: a run that goes on from here finds nothing.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn clear(&self) -> anyhow::Result<()> {
+        self.file.set_len(0).context("failed to empty the journal")
+    }
+
     /// One write a line: lines of several threads never mix, and a kill tears at most the last.
     fn append(&self, line: &impl Serialize) -> anyhow::Result<()> {
         let mut bytes = serde_json::to_vec(line)?;

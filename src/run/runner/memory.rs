@@ -1,34 +1,56 @@
-//! What is known already: from an interrupted run, and from the cache.
+//! What is known already, from an interrupted run and from the cache, and what is kept of this run.
+//!
+//! An answer is held back until a look at the files of the pipeline has shown that they are still
+//! those of the run's fingerprint. The look comes after the answer, so it speaks for every answer
+//! that was held back before it.
+
+use std::mem;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::{Settings, Start};
 use crate::config::Config;
+use crate::digest::pipeline::{Seen, Watch};
 use crate::digest::{Digest, Fields};
 use crate::notice::{Code, Notice};
 use crate::run::cache::{self, Cache, Hit};
 use crate::run::journal::{Header, Journal, Left};
 use crate::run::keys::Keys;
 use crate::run::tree::Tree;
-use crate::run::{Outcome, Task, answer};
+use crate::run::{Outcome, Source, Task, answer};
 
 /// The journal and the cache; neither where nothing tells the code of the pipeline.
-pub(super) struct Memory {
+pub(super) struct Memory<'a> {
     config: Config,
     keys: Option<Keys>,
     journal: Option<Journal>,
     cache: Option<Cache>,
     notices: Vec<Notice>,
+    watch: Option<&'a Watch>,
+    held: Mutex<Vec<Held>>,
+    /// The keys of what this run has put into the cache.
+    kept: Mutex<Vec<Digest>>,
 }
 
-impl Memory {
+/// An answer, or a failure, that is not kept yet.
+struct Held {
+    task: Task,
+    key: Digest,
+    outcome: Outcome,
+    /// What the cache is to have.
+    entry: Option<Vec<u8>>,
+}
+
+impl<'a> Memory<'a> {
     /// Opens both, and empties the output folder of what is not known.
     ///
     /// # Errors
     ///
     /// Where the disk refuses it; a [`Misuse`](crate::exit::Misuse) where it is the folder of the
     /// cache.
-    pub(super) fn open(settings: &Settings<'_>, tree: &mut Tree) -> anyhow::Result<Self> {
+    pub(super) fn open(settings: &Settings<'a>, tree: &mut Tree) -> anyhow::Result<Self> {
         let config = settings.config;
         let mut memory = Self {
             config: config.clone(),
@@ -36,6 +58,9 @@ impl Memory {
             journal: None,
             cache: None,
             notices: Vec::new(),
+            watch: settings.watch,
+            held: Mutex::default(),
+            kept: Mutex::default(),
         };
         let Some(code) = settings.fingerprint else {
             memory.tell_what_is_off(settings);
@@ -107,41 +132,110 @@ impl Memory {
         }
     }
 
-    /// Keeps an answer for later runs; of a large output only the decision.
-    pub(super) fn keep(
-        &self,
-        task: &Task,
-        key: Option<&Digest>,
-        output: &[u8],
-        decision: &Value,
-        seconds: f64,
-    ) {
-        let (Some(cache), Some(key)) = (self.cache_for(task), key) else {
-            return;
-        };
-        if output.len() <= cache::KEPT_WHOLE {
-            cache.keep(key, output, seconds);
-        } else {
-            let smallest = answer::smallest(decision, &self.config.decision_field);
-            cache.keep(key, smallest.to_string().as_bytes(), seconds);
-        }
-    }
-
-    /// Notes down what has finished.
+    /// Remembers what has finished: in the journal, and an answer with its output in the cache too.
     ///
     /// # Errors
     ///
     /// Where the disk refuses it.
-    pub(super) fn note(
+    pub(super) fn remember(
         &self,
         task: &Task,
         key: Option<&Digest>,
         outcome: &Outcome,
+        output: &[u8],
     ) -> anyhow::Result<()> {
-        match (&self.journal, key) {
-            (Some(journal), Some(key)) => journal.note(task, key, outcome),
-            _ => Ok(()),
+        let Some(key) = key else {
+            return Ok(());
+        };
+        let held = Held {
+            task: task.clone(),
+            key: *key,
+            outcome: outcome.clone(),
+            entry: self.entry(task, outcome, output),
+        };
+        // What is known from before was not made by the code that lies there now.
+        if outcome.source != Source::Called {
+            return self.keep(&held);
         }
+        locked(&self.held).push(held);
+        let call = Duration::try_from_secs_f64(outcome.seconds).unwrap_or_default();
+        match self.watch.is_none_or(|watch| watch.is_due(call)) {
+            true => self.settle(),
+            false => Ok(()),
+        }
+    }
+
+    /// Keeps what was held back, if the code of the pipeline is still what it was.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn settle(&self) -> anyhow::Result<()> {
+        let mut held = mem::take(&mut *locked(&self.held));
+        if held.is_empty() {
+            return Ok(());
+        }
+        match self.watch.map_or(Seen::Same, Watch::look) {
+            Seen::Same => held.iter().try_for_each(|held| self.keep(held)),
+            Seen::Unsure => {
+                locked(&self.held).append(&mut held);
+                Ok(())
+            }
+            Seen::Changed => Ok(()),
+        }
+    }
+
+    /// Keeps what was held back and is known by now to be of the code that the run began with; takes
+    /// back all that this run has kept, where that code has changed.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it: what stays would be taken for answers of this code.
+    pub(super) fn conclude(&self) -> anyhow::Result<()> {
+        let held = mem::take(&mut *locked(&self.held));
+        match self.is_broken() {
+            true => self.take_back(),
+            false => held.iter().try_for_each(|held| self.keep(held)),
+        }
+    }
+
+    /// Whether the code of the pipeline has changed.
+    pub(super) fn is_broken(&self) -> bool {
+        self.watch.is_some_and(Watch::is_broken)
+    }
+
+    fn take_back(&self) -> anyhow::Result<()> {
+        if let Some(cache) = &self.cache {
+            for key in mem::take(&mut *locked(&self.kept)) {
+                cache.remove(&key)?;
+            }
+        }
+        self.journal.as_ref().map_or(Ok(()), Journal::clear)
+    }
+
+    fn keep(&self, held: &Held) -> anyhow::Result<()> {
+        if let (Some(cache), Some(entry)) = (&self.cache, &held.entry) {
+            locked(&self.kept).push(held.key);
+            cache.keep(&held.key, entry, held.outcome.seconds);
+        }
+        match &self.journal {
+            Some(journal) => journal.note(&held.task, &held.key, &held.outcome),
+            None => Ok(()),
+        }
+    }
+
+    /// What the cache is to have of an outcome; of a large output only the decision.
+    fn entry(&self, task: &Task, outcome: &Outcome, output: &[u8]) -> Option<Vec<u8>> {
+        self.cache_for(task)?;
+        let decision = outcome.result.as_ref().ok()?;
+        if outcome.source != Source::Called {
+            return None;
+        }
+        if output.len() <= cache::KEPT_WHOLE {
+            return Some(output.to_vec());
+        }
+        let smallest = answer::smallest(decision, &self.config.decision_field);
+        Some(smallest.to_string().into_bytes())
     }
 
     /// What there is to tell.
@@ -153,6 +247,11 @@ impl Memory {
     fn cache_for(&self, task: &Task) -> Option<&Cache> {
         self.cache.as_ref().filter(|_| task.repeat <= 1)
     }
+}
+
+/// A list, also where a thread has panicked while it had it: nothing is left half done in it.
+fn locked<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a journal holds for.

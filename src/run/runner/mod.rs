@@ -35,7 +35,7 @@ pub(crate) struct Runner<'a> {
     pipeline: Box<dyn Pipeline + 'a>,
     interrupt: Arc<Interrupt>,
     tree: Tree,
-    memory: Memory,
+    memory: Memory<'a>,
     pace: Option<Pace>,
     tally: Tally,
 }
@@ -102,7 +102,7 @@ impl<'a> Runner<'a> {
             name: phase,
             tasks: tasks.len(),
         });
-        pool::run(tasks.len(), self.settings.config.jobs, &|at| {
+        let outcomes = pool::run(tasks.len(), self.settings.config.jobs, &|at| {
             let task = &tasks[at];
             let outcome = self.perform(task, input)?;
             if let Some(outcome) = &outcome {
@@ -110,7 +110,19 @@ impl<'a> Runner<'a> {
                 self.tell(&Event::Finished { task, outcome });
             }
             Ok(outcome)
-        })
+        })?;
+        self.memory.settle()?;
+        Ok(outcomes)
+    }
+
+    /// Comes to an end after the last look at the code of the pipeline: keeps the answers that wait
+    /// for it, or takes back what this run has kept, where that code has changed.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(crate) fn conclude(&self) -> anyhow::Result<()> {
+        self.memory.conclude()
     }
 
     /// Writes the inputs of `tasks` and runs nothing.
@@ -134,8 +146,14 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
+    /// Whether nothing more is called: a signal has asked to stop, or the code of the pipeline has
+    /// changed.
+    pub(crate) fn stopped(&self) -> bool {
+        self.interrupted() || self.memory.is_broken()
+    }
+
     /// Whether a signal has asked to stop.
-    pub(crate) fn interrupted(&self) -> bool {
+    fn interrupted(&self) -> bool {
         self.interrupt.tripped()
     }
 
@@ -155,7 +173,7 @@ impl<'a> Runner<'a> {
 
     /// One task, from its input to its outcome.
     fn perform(&self, task: &Task, input: &Input<'_, '_>) -> anyhow::Result<Option<Outcome>> {
-        if self.interrupted() {
+        if self.stopped() {
             return Ok(None);
         }
         let text = input(task);
@@ -171,15 +189,7 @@ impl<'a> Runner<'a> {
                 None => return Ok(None),
             },
         };
-        if outcome.source == Source::Called
-            && let Ok(decision) = &outcome.result
-        {
-            OUTPUT.with_borrow(|output| {
-                self.memory
-                    .keep(task, key.as_ref(), output, decision, outcome.seconds);
-            });
-        }
-        self.memory.note(task, key.as_ref(), &outcome)?;
+        OUTPUT.with_borrow(|output| self.memory.remember(task, key.as_ref(), &outcome, output))?;
         Ok(Some(outcome))
     }
 
@@ -261,6 +271,9 @@ impl<'a> Runner<'a> {
 
     /// Waits for its turn where there is a rate limit. Not after an interruption.
     fn may_start(&self) -> bool {
+        if self.memory.is_broken() {
+            return false;
+        }
         match &self.pace {
             Some(pace) => pace.wait(&self.interrupt),
             None => !self.interrupted(),

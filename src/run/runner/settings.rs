@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::config::Config;
 use crate::digest::Digest;
+use crate::digest::pipeline::Watch;
 use crate::exit::Misuse;
 use crate::run::Observer;
 
@@ -31,6 +32,8 @@ pub(crate) struct Settings<'a> {
     pub(crate) start: Start,
     /// The code of the pipeline; without it nothing is cached and nothing is resumed.
     pub(crate) fingerprint: Option<Digest>,
+    /// Notices that this code changes; nothing is kept and nothing more is called from then on.
+    pub(crate) watch: Option<&'a Watch>,
     /// Judges decisions.
     pub(crate) accepts: &'a Accepts<'a>,
     /// Is told what happens.

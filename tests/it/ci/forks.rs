@@ -113,3 +113,28 @@ fn poisoned_bundles_are_refused() {
     assert_ne!(post(&mut rig, run).code, Some(0));
     assert!(rig.comments().is_empty());
 }
+
+#[test]
+fn a_run_of_a_fork_that_left_no_result_takes_the_green_comment_away() {
+    let mut rig = Rig::new(GROUNDED);
+    let mut payload = rig.payload("pull_request");
+    payload["pull_request"]["head"]["repo"]["full_name"] = "stranger/widgets".into();
+    rig.ci("pull_request", &payload, &[]).expect(0);
+    let bundle = fs::read(rig.project.path("kelvin/bundle.json")).expect("it left a bundle");
+    let run = ended(&rig, &bundle);
+    post(&mut rig, run).expect(0);
+    assert!(rig.comments()[0].contains("✅"), "{}", rig.comments()[0]);
+    // The next run fails in its setup.
+    rig.ci("pull_request", &payload, &["--setup", "exit 1"])
+        .expect(1);
+    let run = ended(&rig, b"");
+    rig.server
+        .state()
+        .artifacts
+        .retain(|_, artifact| artifact.run != run);
+    post(&mut rig, run).expect(0);
+    let comments = rig.comments();
+    assert_eq!(comments.len(), 1);
+    assert!(comments[0].contains("could not check"), "{}", comments[0]);
+    assert!(!comments[0].contains("✅"), "{}", comments[0]);
+}

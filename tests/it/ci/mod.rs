@@ -1,6 +1,9 @@
 //! `kelvin ci` end to end: recorded events, a real repository, and a GitHub on loopback.
 
+mod cached;
+mod checkout;
 mod events;
+mod failed;
 mod forks;
 mod refusals;
 

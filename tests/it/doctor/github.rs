@@ -192,3 +192,13 @@ fn a_permission_that_github_refuses_is_missing_with_the_line_to_add() {
         "{found}"
     );
 }
+
+#[test]
+fn a_checkout_of_the_base_is_named_before_anything_is_measured() {
+    let (_remote, url) = repository::bare();
+    let project = repository::pushed(&url, CONSTANT);
+    let variables = on_github(&project, "main", &"b".repeat(40));
+    let said = asked(&project, &borrowed(&variables));
+    let words = ["is about the commit bbbbbbb", "leave `ref` away"];
+    expect(&finding(&said, "checkout"), "missing", &words);
+}

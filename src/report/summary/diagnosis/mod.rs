@@ -79,6 +79,12 @@ fn found(report: &Report) -> Vec<Diagnosis> {
                 "every baseline invocation failed: nothing was measured",
             );
         }
+        Ending::Changed => {
+            return said(
+                Tone::Alarm,
+                "the code of the pipeline changed while it ran: nothing is known, and nothing was kept",
+            );
+        }
         Ending::Interrupted => said(
             Tone::Caution,
             "stopped before the end: the figures cover what had finished",

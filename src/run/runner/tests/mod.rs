@@ -90,6 +90,7 @@ impl Bench {
             out,
             start,
             fingerprint: self.fingerprint,
+            watch: None,
             accepts: &|decision: &Value| match decision {
                 Value::Array(_) => Err("a list".to_owned()),
                 _ => Ok(()),

@@ -1,0 +1,180 @@
+//! Whether what is checked out is the change that an event is about. A checkout of the base would be
+//! compared with itself and pass, whatever the change does.
+
+use std::path::Path;
+
+use git2::{Oid, Repository};
+
+use super::commit::parents;
+use super::{open, short};
+use crate::exit::Misuse;
+
+/// The commit that an event is about; it has to be checked out, itself or a merge of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tip {
+    /// The name of the event.
+    pub(crate) event: String,
+    /// The commit; none where the payload does not name it.
+    pub(crate) commit: Option<String>,
+    /// The tip of the branch that the change goes into, where the payload names it.
+    pub(crate) base: Option<String>,
+}
+
+/// The commit that is checked out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CheckedOut {
+    /// Which one.
+    pub(crate) commit: Oid,
+    parents: Vec<Oid>,
+}
+
+impl CheckedOut {
+    /// Looks at HEAD of the repository of a folder. A shallow clone has no parents of its only
+    /// commit, but the commit itself names them.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no repository, or no commit in it.
+    pub(crate) fn of(root: &Path) -> anyhow::Result<Self> {
+        let repo = open(root)?;
+        let commit = super::commit::head(&repo)?;
+        Self::read(&repo, commit)
+    }
+
+    fn read(repo: &Repository, commit: Oid) -> anyhow::Result<Self> {
+        Ok(Self {
+            commit,
+            parents: parents(repo, commit)?,
+        })
+    }
+
+    /// Whether it is this commit, or has this commit as a parent.
+    pub(crate) fn has(&self, tip: &str) -> bool {
+        let mut commits = self.parents.iter().chain([&self.commit]);
+        commits.any(|commit| commit.to_string() == tip)
+    }
+}
+
+impl Tip {
+    /// Demands that HEAD of the repository of a folder is the tip, or a merge of it.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] that says what is checked out, and what to write into the workflow.
+    pub(crate) fn demand(&self, root: &Path) -> Result<CheckedOut, Misuse> {
+        let tip = self.known()?;
+        let found = CheckedOut::of(root).map_err(|error| {
+            Misuse::new(format!(
+                "what is checked out cannot be told, so it may not be the commit that \
+                 `{}` is about ({}): {error:#}",
+                self.event,
+                abbreviated(tip)
+            ))
+            .help(
+                "check the change out with `actions/checkout`, in a job or a container that has \
+                 `git`, and run Kelvin in that folder",
+            )
+        })?;
+        if found.has(tip) {
+            return Ok(found);
+        }
+        Err(self.wrong(tip, &format!("HEAD is {}", self.described(&found))))
+    }
+
+    /// Demands the same of the commit that a finished report is of: it may be HEAD too, which was
+    /// looked at before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::demand`].
+    pub(crate) fn demand_of_report(&self, root: &Path, commit: Option<&str>) -> Result<(), Misuse> {
+        let tip = self.known()?;
+        let head = self.demand(root)?.commit.to_string();
+        let Some(commit) = commit else {
+            return Err(self.wrong(tip, "the report does not say which commit it is of"));
+        };
+        if commit == tip || commit == head {
+            return Ok(());
+        }
+        let found = Oid::from_str(commit).ok().and_then(|commit| {
+            let repo = open(root).ok()?;
+            CheckedOut::read(&repo, commit).ok()
+        });
+        match found {
+            Some(found) if found.has(tip) => Ok(()),
+            Some(found) => {
+                Err(self.wrong(tip, &format!("the report is of {}", self.described(&found))))
+            }
+            None => Err(self.wrong(
+                tip,
+                &format!(
+                    "the report is of {}, which is not the commit that this job has checked out",
+                    abbreviated(commit)
+                ),
+            )),
+        }
+    }
+
+    fn known(&self) -> Result<&str, Misuse> {
+        self.commit.as_deref().ok_or_else(|| {
+            Misuse::new(format!(
+                "the payload of `{}` does not name the commit that the event is about",
+                self.event
+            ))
+            .help("`GITHUB_EVENT_PATH` has to name the payload of the event in `GITHUB_EVENT_NAME`")
+        })
+    }
+
+    /// A commit with what a reader has to know of it.
+    fn described(&self, found: &CheckedOut) -> String {
+        let commit = short(found.commit);
+        if self.base.as_deref() == Some(found.commit.to_string().as_str()) {
+            return format!("{commit}, the tip of the branch that the change goes into");
+        }
+        match &*found.parents {
+            [one, other] => format!(
+                "{commit}, a merge of {} and {}; if `refs/pull/…/merge` was checked out, a newer \
+                 push has moved it, and the run of that push measures it",
+                short(*one),
+                short(*other)
+            ),
+            _ => commit,
+        }
+    }
+
+    fn wrong(&self, tip: &str, found: &str) -> Misuse {
+        let event = &self.event;
+        let tip = abbreviated(tip);
+        Misuse::new(format!(
+            "what is checked out is not the change: `{event}` is about the commit {tip}, and {found}"
+        ))
+        .help(self.cure())
+    }
+
+    /// What to write into the workflow.
+    fn cure(&self) -> &'static str {
+        match &*self.event {
+            "pull_request_target" => {
+                "`pull_request_target` checks out the base unless it is told otherwise. Write `ref: \
+                 ${{ github.event.pull_request.head.sha }}` under `with:` of `actions/checkout`. \
+                 Mind that the code of the pull request then runs beside the secrets and the token \
+                 of this repository: do that only where everybody whose pull request is run may \
+                 have them. `on: pull_request`, with `post/` on `workflow_run` for forks, needs no \
+                 such trust"
+            }
+            "merge_group" => {
+                "leave `ref` away from `actions/checkout`: it takes the commit of the merge group"
+            }
+            _ => {
+                "leave `ref` away from `actions/checkout`, or write `ref: ${{ \
+                 github.event.pull_request.head.sha }}` under its `with:`"
+            }
+        }
+    }
+}
+
+/// The first digits of what should be a commit; it comes from a payload or a report.
+fn abbreviated(commit: &str) -> String {
+    let kept = commit.chars().filter(char::is_ascii_alphanumeric);
+    kept.take(7).collect()
+}

@@ -1,0 +1,49 @@
+//! A run during which the code of the pipeline changed: which code gave which answer is not known, so
+//! it has no figures.
+
+use crate::notice::{Code, Notice};
+use crate::probe::evidence::Evidence;
+use crate::probe::{Ending, Metric};
+use crate::report::Report;
+
+/// Says what changed, and what to do.
+pub(super) fn notice(changes: &str) -> Notice {
+    Notice::new(
+        Code::Changed,
+        format!(
+            "the code of the pipeline changed while it ran, so it is not known which code gave \
+             which answer, and nothing of this run is kept: {changes}. Run it again and leave the \
+             files alone until it ends. Files that the pipeline writes itself are no code where \
+             `.gitignore` has them, or where `fingerprint` names the files that are"
+        ),
+    )
+}
+
+/// Why nothing can be said of a report, where it is of such a run.
+pub(super) fn told(report: &Report) -> Option<String> {
+    if report.run.ending != Ending::Changed {
+        return None;
+    }
+    let mut notices = report.notices.iter();
+    let notice = notices.find(|notice| notice.code == Code::Changed);
+    let plain = || "the code of the pipeline changed while it ran".to_owned();
+    Some(notice.map_or_else(plain, |notice| notice.text.clone()))
+}
+
+/// Takes the value of a metric away.
+pub(super) fn withdraw(metric: &mut Metric) {
+    let reason = "the code of the pipeline changed while it ran".to_owned();
+    *metric = Metric {
+        direction: metric.direction,
+        gated: metric.gated,
+        ..Metric::new(Err(reason), metric.n, metric.n_failed)
+    };
+}
+
+/// What was measured, without the word of an interruption: nobody interrupted it.
+pub(super) fn without_interruption(mut evidence: Evidence) -> Evidence {
+    evidence
+        .notices
+        .retain(|notice| notice.code != Code::Interrupted);
+    evidence
+}

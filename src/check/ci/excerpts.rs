@@ -1,0 +1,51 @@
+//! What a reader of the comment sees of the inputs that got worse.
+
+use std::path::PathBuf;
+
+use crate::baseline::compare::Change;
+use crate::check::Checked;
+use crate::gate::Judgement;
+use crate::publish::{Excerpt, comment};
+
+/// The texts of the worst cases' variants: of those that got worse the one that is closest to its
+/// case, since there is least to read.
+pub(super) fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt> {
+    const CASES: usize = 5;
+    const VARIANTS: usize = 20;
+    let Checked { report, out } = checked;
+    let read = |path: PathBuf| std::fs::read_to_string(path).ok();
+    judgement
+        .cases
+        .iter()
+        .filter(|case| matches!(case.change, Change::Regression | Change::Loss))
+        .take(CASES)
+        .filter_map(|change| {
+            let case = report.cases.get(&change.case)?;
+            let folder = out.join(&case.folder);
+            let before = read(folder.join("baseline/input.md"))?;
+            let of = |flipped: &String| {
+                let variant = flipped.split(' ').next()?;
+                let known = case.variants.iter().find(|known| known.id == variant)?;
+                let after = read(
+                    folder
+                        .join("perturbations")
+                        .join(&known.id)
+                        .join("input.md"),
+                )?;
+                Some((known.id.clone(), after))
+            };
+            let (variant, after) = change
+                .flipped
+                .iter()
+                .take(VARIANTS)
+                .filter_map(of)
+                .min_by_key(|(_, after)| comment::changed_lines(&before, after))?;
+            Some(Excerpt {
+                case: change.case.clone(),
+                variant,
+                before,
+                after,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,143 @@
+//! A run that ended before anything was measured: what is known of its place all the same, and where
+//! that it failed is told.
+
+use std::path::{Path, PathBuf};
+
+use super::{CiRequest, open, place};
+use crate::baseline::{self, Hint, event};
+use crate::check::gate::named;
+use crate::config;
+use crate::exit::{Exit, Misuse};
+use crate::file;
+use crate::github::Client;
+use crate::publish::deliver::{Reach, Surfaces, fail};
+use crate::publish::failure::Failure;
+use crate::publish::{Context, commands};
+
+/// Why a run ended, and how far that is told.
+pub(super) struct Stop {
+    pub(super) error: anyhow::Error,
+    pub(super) reach: Reach,
+}
+
+impl From<anyhow::Error> for Stop {
+    fn from(error: anyhow::Error) -> Self {
+        let reach = Reach::Everywhere;
+        Self { error, reach }
+    }
+}
+
+impl Stop {
+    /// What is checked out is not the change: all that is known of the change stays.
+    pub(super) fn wrong_checkout(error: anyhow::Error) -> Self {
+        let reach = Reach::JobOnly;
+        Self { error, reach }
+    }
+}
+
+/// Tells that a run could not even begin: an argument that cannot be read, a folder that is not
+/// there.
+pub(crate) fn failed(request: &CiRequest<'_>, error: &anyhow::Error) {
+    let client = super::client(request);
+    let on_github = (request.variables)("GITHUB_ACTIONS").is_some();
+    if on_github {
+        let masks = request.masker.secrets().map(commands::mask);
+        (request.say)(&masks.collect::<String>());
+    }
+    let (root, file) = configuration_of(request);
+    let mut context = place::of(request);
+    let mut hint = event::hint(&request.event, &request.payload);
+    call(request, &mut context, &name(&root, &file, &hint));
+    let surfaces = super::surfaces(request, client.as_deref());
+    // Which commit a run by hand is about is a question to the checkout.
+    if hint.tip.is_none() {
+        let _ = place::checked_out(&hint, &root, &mut context);
+    }
+    let _ = place::find_pull_request(client.as_deref(), &root, &mut context, &mut hint);
+    let stop = Stop::wrong(error);
+    tell(
+        request,
+        &context,
+        &root,
+        (surfaces, client.as_deref()),
+        &stop,
+    );
+}
+
+impl Stop {
+    /// The same error again, for a caller who keeps it.
+    fn wrong(error: &anyhow::Error) -> Self {
+        let text = format!("{error:#}");
+        Self::from(match error.downcast_ref::<Misuse>() {
+            Some(misuse) => anyhow::Error::from(misuse.clone()),
+            None => anyhow::anyhow!(text),
+        })
+    }
+}
+
+/// Tells it on every surface.
+pub(super) fn tell<'a>(
+    request: &CiRequest<'_>,
+    context: &Context,
+    root: &Path,
+    (mut surfaces, client): (Surfaces<'a>, Option<&'a Client>),
+    stop: &Stop,
+) {
+    let error = &stop.error;
+    let reason = request.masker.text(&format!("{error:#}")).into_owned();
+    let misuse = error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<Misuse>());
+    let at = misuse.and_then(|misuse| misuse.at.as_ref());
+    let failure = Failure {
+        context,
+        what: match (Exit::of(error), at) {
+            (Exit::Misused, Some(_)) => "The configuration has to be mended first",
+            (Exit::Misused, None) => "There is something to mend before anything can be measured",
+            _ => "The measurement was not possible",
+        },
+        reason,
+        place: at.map(|(file, line)| (place::in_repository(root, file), *line)),
+    };
+    if request.dry_run {
+        (request.say)(&crate::publish::failure::page(&failure));
+        return;
+    }
+    let wants_check = request.check_run && !context.read_only && stop.reach == Reach::Everywhere;
+    if wants_check && surfaces.check.is_none() {
+        surfaces.check = open(client, context, &surfaces);
+    }
+    fail(&failure, surfaces, stop.reach);
+}
+
+/// The folder of the configuration and the file, whether they are there or not.
+pub(super) fn configuration_of(request: &CiRequest<'_>) -> (PathBuf, PathBuf) {
+    let file = request.gate.check.overrides.file.clone();
+    let file = file.unwrap_or_else(|| PathBuf::from("kelvin.yaml"));
+    let absolute = std::path::absolute(&file).unwrap_or_else(|_| file.clone());
+    let root = absolute.parent().unwrap_or(Path::new("/"));
+    (root.to_path_buf(), file)
+}
+
+/// The name of a configuration that cannot be read, or is not there: as far as its text tells, else
+/// that of the base, else of its path. It has to be the name that the comment of an earlier run bears.
+pub(super) fn name(root: &Path, file: &Path, hint: &Hint) -> String {
+    let of_base = || {
+        let name = Path::new(file.file_name()?);
+        let (_, text) = baseline::base_file(root, hint, name).ok()?;
+        String::from_utf8(text?).ok()
+    };
+    let text = file::read(&root.join(file.file_name().unwrap_or_default())).ok();
+    let text = text.or_else(of_base);
+    named(text.and_then(|text| config::name(&text)), root, file)
+}
+
+/// Gives a run the name of its configuration, and with it the key of its comment.
+pub(super) fn call(request: &CiRequest<'_>, context: &mut Context, name: &str) {
+    name.clone_into(&mut context.configuration);
+    context.comment_key = request.comment_key.clone().unwrap_or_else(|| {
+        [&context.workflow, &context.job, &context.configuration]
+            .map(String::as_str)
+            .join("/")
+    });
+}

@@ -1,0 +1,78 @@
+//! `kelvin post`: the second half for runs that may not write.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+
+use super::ci::{When, variable};
+use super::gate::payload;
+use crate::check::ci::{self, PostRequest};
+use crate::exit::{Exit, Misuse};
+use crate::github::{Access, Client};
+use crate::publish::deliver::Surfaces;
+
+/// The arguments of `kelvin post`; each may also come as an input, the variable `INPUT_<NAME>`.
+#[derive(Debug, Args)]
+pub(super) struct PostArgs {
+    /// The run whose result is published [default: the one of the `workflow_run` event].
+    #[arg(long, value_name = "ID")]
+    run_id: Option<u64>,
+    /// The name of the configuration, where a repository has several.
+    #[arg(long, value_name = "NAME", default_value = "kelvin")]
+    configuration: String,
+    /// When a comment is written on the pull request.
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Update)]
+    comment: When,
+    /// Tells the comment of this job from those of others [default: workflow and configuration].
+    #[arg(long, value_name = "KEY")]
+    comment_key: Option<String>,
+    /// The token that GitHub is asked with [default: the one in `GITHUB_TOKEN`].
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+}
+
+/// Runs `kelvin post`.
+pub(super) fn main(args: PostArgs) -> anyhow::Result<Exit> {
+    let (event, payload) = payload(None, None)?;
+    let of_event = || {
+        let id = payload.pointer("/workflow_run/id")?.as_u64();
+        id.filter(|_| event == "workflow_run")
+    };
+    let Some(run) = args.run_id.or_else(of_event) else {
+        return Err(Misuse::new("there is no run to publish")
+            .help("run this on `workflow_run`, or name the run with `run-id`")
+            .into());
+    };
+    let token = args.token.or_else(|| variable("GITHUB_TOKEN"));
+    let api_url = variable("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
+    let repository = variable("GITHUB_REPOSITORY").context("`GITHUB_REPOSITORY` is not set")?;
+    let client = Client::new(&Access {
+        api_url: &api_url,
+        repository: &repository,
+        token: token.as_deref().unwrap_or_default(),
+    })?;
+    let url = ci::post(
+        &PostRequest {
+            client: &client,
+            run,
+            configuration: args.configuration,
+            comment_key: args.comment_key,
+            server_url: variable("GITHUB_SERVER_URL")
+                .unwrap_or_else(|| "https://github.com".to_owned()),
+        },
+        Surfaces {
+            outputs: variable("GITHUB_OUTPUT").map(PathBuf::from),
+            summary: variable("GITHUB_STEP_SUMMARY").map(PathBuf::from),
+            check: None,
+            client: Some(&client),
+            comment: args.comment.into(),
+            on_github: variable("GITHUB_ACTIONS").is_some(),
+            say: &super::say,
+        },
+    )?;
+    if let Some(url) = url {
+        super::say(&format!("comment: {}\n", crate::report::safe::line(&url)));
+    }
+    Ok(Exit::Passed)
+}

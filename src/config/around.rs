@@ -1,0 +1,115 @@
+//! The environment of a job, as far as it can be seen: what an answer may depend on beside the code,
+//! the command and the input. Where somebody works, the variables that matter are declared; a job in
+//! a workflow takes all of them, since nobody watches it.
+
+use crate::digest::{Digest, Fields};
+
+/// Variables that differ from run to run, or that the pipeline does not get, by what they begin with.
+const OF_A_RUN: &[&str] = &[
+    "ACTIONS_", "GITHUB_", "INPUT_", "KELVIN_", "RUNNER_", "STATE_", "SYSTEMD_",
+];
+/// The same by name.
+const PASSING: &[&str] = &[
+    "_",
+    "HOSTNAME",
+    "INVOCATION_ID",
+    "JOURNAL_STREAM",
+    "OLDPWD",
+    "PWD",
+    "SHLVL",
+];
+/// What tells one machine from another although it begins like the above.
+const OF_A_MACHINE: &[&str] = &["RUNNER_ARCH", "RUNNER_ENVIRONMENT", "RUNNER_OS"];
+
+/// The environment of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Around {
+    /// The script that prepared the machine.
+    setup: Digest,
+    /// The variables.
+    variables: Digest,
+}
+
+impl Around {
+    /// From the script and all variables, in any order.
+    pub(crate) fn of(
+        setup: Option<&str>,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Self {
+        let matters = |name: &str| {
+            let passes = OF_A_RUN.iter().any(|prefix| name.starts_with(prefix));
+            OF_A_MACHINE.contains(&name) || !(passes || PASSING.contains(&name))
+        };
+        let mut variables: Vec<(String, String)> = variables
+            .into_iter()
+            .filter(|(name, _)| matters(name))
+            .collect();
+        variables.sort();
+        let fields = Fields::of("kelvin/variables/v1");
+        let variables = variables
+            .iter()
+            .fold(fields, |fields, (name, value)| fields.field(name, value));
+        Self {
+            setup: Digest::of(setup.unwrap_or_default().as_bytes()),
+            variables: variables.digest(),
+        }
+    }
+
+    /// What the key of an answer takes of it: the variables only where none are declared, since those
+    /// that are declared are part of the key anyway.
+    pub(crate) fn digest(&self, declared: &[String]) -> Digest {
+        let fields = Fields::of("kelvin/around/v1").field("setup", self.setup.bytes());
+        match declared.is_empty() {
+            true => fields.field("variables", self.variables.bytes()).digest(),
+            false => fields.digest(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(setup: &str, variables: &[(&str, &str)]) -> Around {
+        let pairs = variables.iter();
+        let pairs = pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Around::of(Some(setup), pairs)
+    }
+
+    #[test]
+    fn another_setup_machine_or_variable_is_another_environment_and_another_run_is_not() {
+        let one = of(
+            "a",
+            &[
+                ("MODEL", "m"),
+                ("RUNNER_OS", "Linux"),
+                ("GITHUB_RUN_ID", "1"),
+            ],
+        );
+        let again = of(
+            "a",
+            &[
+                ("GITHUB_RUN_ID", "2"),
+                ("RUNNER_OS", "Linux"),
+                ("MODEL", "m"),
+            ],
+        );
+        assert_eq!(one.digest(&[]), again.digest(&[]));
+        for other in [
+            of("b", &[("MODEL", "m"), ("RUNNER_OS", "Linux")]),
+            of("a", &[("MODEL", "n"), ("RUNNER_OS", "Linux")]),
+            of("a", &[("MODEL", "m"), ("RUNNER_OS", "macOS")]),
+            of("a", &[("RUNNER_OS", "Linux")]),
+        ] {
+            assert_ne!(one.digest(&[]), other.digest(&[]));
+        }
+    }
+
+    #[test]
+    fn where_variables_are_declared_the_others_do_not_count() {
+        let declared = ["MODEL".to_owned()];
+        let one = of("a", &[("SESSION", "1")]).digest(&declared);
+        assert_eq!(one, of("a", &[("SESSION", "2")]).digest(&declared));
+        assert_ne!(one, of("b", &[("SESSION", "1")]).digest(&declared));
+    }
+}

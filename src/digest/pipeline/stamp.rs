@@ -1,0 +1,171 @@
+//! What the file system says of the pipeline's files without reading them: enough to notice that one
+//! of them was written to, replaced or removed.
+//!
+//! The time of the last change of the inode (ctime) counts, and not the time of the last
+//! modification (mtime): a program can set the latter to anything, and a file that was edited and
+//! restored can have its old size, content and mtime again. The former is set by the kernel alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::Files;
+
+/// Two changes within this time may bear the same time: kernels count in steps of up to 10 ms.
+const STEP: Duration = Duration::from_millis(20);
+
+/// The state of an inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    inode: (u64, u64),
+    mode: u32,
+    size: u64,
+    /// Seconds and nanoseconds of the last change of anything, the name included.
+    changed: (i64, i64),
+    /// The same of the content, or of the entries of a folder.
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    /// The inode at a path, given relative to `top`; none where nothing is there.
+    pub(super) fn at(top: &Path, name: &[u8]) -> Option<Self> {
+        place(&top.join(OsStr::from_bytes(name))).0
+    }
+
+    fn of(data: &Metadata) -> Self {
+        Self {
+            inode: (data.dev(), data.ino()),
+            mode: data.mode(),
+            size: data.size(),
+            changed: (data.ctime(), data.ctime_nsec()),
+            modified: (data.mtime(), data.mtime_nsec()),
+        }
+    }
+}
+
+/// The inode at a path and, where this is a link, the one that it leads to; none where nothing is
+/// there.
+type Place = (Option<Stamp>, Option<Stamp>);
+
+/// The state of every file and of every folder that leads to one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamps {
+    files: BTreeMap<PathBuf, Place>,
+    folders: BTreeMap<PathBuf, Place>,
+}
+
+/// What differs between two states.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Moved {
+    /// What was done to which path, in words.
+    pub(super) told: Vec<String>,
+    /// Whether a folder has got or lost entries: the files have to be listed again to know whether
+    /// these are code.
+    pub(super) entries: bool,
+}
+
+impl Stamps {
+    /// Looks at files, given relative to `top`.
+    pub(super) fn of(top: &Path, files: &Files) -> Self {
+        let paths = || files.keys().map(|name| Path::new(OsStr::from_bytes(name)));
+        let folders: BTreeSet<&Path> = paths().flat_map(|path| path.ancestors().skip(1)).collect();
+        let look = |path: &Path| (path.to_path_buf(), place(&top.join(path)));
+        Self {
+            files: paths().map(look).collect(),
+            folders: folders.into_iter().map(look).collect(),
+        }
+    }
+
+    /// Looks at the same paths again.
+    pub(super) fn again(&self, top: &Path) -> Self {
+        let again = |places: &BTreeMap<PathBuf, Place>| {
+            let paths = places.keys();
+            let looked = paths.map(|path| (path.clone(), place(&top.join(path))));
+            looked.collect()
+        };
+        Self {
+            files: again(&self.files),
+            folders: again(&self.folders),
+        }
+    }
+
+    /// Compares this state with a later one of the same paths.
+    pub(super) fn moved(&self, later: &Self) -> Moved {
+        let mut moved = Moved::default();
+        for ((path, before), after) in self.files.iter().zip(later.files.values()) {
+            let what = match (before, after) {
+                _ if before == after => continue,
+                ((Some(_), _), (None, _)) => "was removed",
+                ((None, _), (Some(_), _)) => "is new",
+                ((Some(one), _), (Some(other), _)) if one.inode != other.inode => "was replaced",
+                _ => "was written to",
+            };
+            moved.told.push(format!("`{}` {what}", shown(path)));
+        }
+        for ((path, before), after) in self.folders.iter().zip(later.folders.values()) {
+            let told = match (before, after) {
+                _ if before == after => continue,
+                ((None, _), _) | (_, (None, _)) => "was removed or is new",
+                // The link itself.
+                ((Some(one), Some(_)), (Some(other), _)) if one != other => "leads elsewhere",
+                ((Some(one), None), (Some(other), None)) | ((_, Some(one)), (_, Some(other))) => {
+                    moved.entries |= one.modified != other.modified;
+                    // What is moved away and back keeps its inode, and the entries that it has. Then
+                    // its own time of change is later, and that of its entries is not.
+                    if one.inode == other.inode && one.modified != other.modified {
+                        continue;
+                    }
+                    "was moved, replaced or given other rights"
+                }
+                _ => "was replaced",
+            };
+            moved
+                .told
+                .push(format!("the folder `{}` {told}", shown(path)));
+        }
+        moved
+    }
+
+    /// Whether a file changed so lately that a further change may bear the same time.
+    pub(super) fn is_fresh(&self, now: SystemTime) -> bool {
+        let now = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mut stamps = self
+            .files
+            .values()
+            .flat_map(|(one, other)| one.iter().chain(other));
+        stamps.any(|stamp| {
+            let (seconds, nanoseconds) = stamp.changed;
+            let seconds = u64::try_from(seconds).unwrap_or_default();
+            let nanoseconds = u32::try_from(nanoseconds).unwrap_or_default();
+            Duration::new(seconds, nanoseconds) + STEP > now
+        })
+    }
+}
+
+/// How long to wait until a change would bear another time.
+pub(super) fn wait() {
+    std::thread::sleep(STEP);
+}
+
+fn place(path: &Path) -> Place {
+    let Ok(data) = fs::symlink_metadata(path) else {
+        return (None, None);
+    };
+    let target = match data.is_symlink() {
+        true => fs::metadata(path).ok(),
+        false => None,
+    };
+    (Some(Stamp::of(&data)), target.as_ref().map(Stamp::of))
+}
+
+/// A path for people; the folder that all paths are relative to has none.
+fn shown(path: &Path) -> String {
+    match path.as_os_str().is_empty() {
+        true => ".".to_owned(),
+        false => path.display().to_string(),
+    }
+}
