@@ -13,7 +13,7 @@ use crate::repository::{bare, commit, git, pushed, save};
 fn committed(script: &str) -> Project {
     let project = Project::new("sh src/decide.sh \"$1\" \"$2\"\n");
     project.write("src/decide.sh", script);
-    project.write(".gitignore", "/kelvin/\n/*.log\n");
+    project.write(".gitignore", "/kelvin/\n");
     project.config("cache: true\n");
     git(
         project.root(),
@@ -165,7 +165,7 @@ fn what_a_pipeline_writes_that_is_no_code_changes_nothing_and_is_answered_by_the
                   echo $$ >> store/answers.db";
     for globs in ["", "fingerprint: [src, pipeline.sh]\n"] {
         let project = committed(&format!("{writes}\n{GROUNDED}"));
-        project.write("store/.gitignore", "*.db\n");
+        project.write("store/README", "answers\n");
         project.config(&format!("cache: true\n{globs}"));
         commit(&project, "store");
         project.check();

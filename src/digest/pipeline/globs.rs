@@ -111,7 +111,7 @@ impl Walk<'_> {
         for entry in fs::read_dir(&path).with_context(failed)? {
             let name = entry.with_context(failed)?.file_name();
             // The store of git changes with every fetch and is nobody's code.
-            if name != ".git" && name != super::COMPILED {
+            if name != ".git" && super::MADE_FOLDERS.iter().all(|made| name != *made) {
                 self.named(&folder.join(name))?;
             }
         }

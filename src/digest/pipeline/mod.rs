@@ -24,14 +24,31 @@ pub(crate) struct Code {
     pub(crate) dirty: bool,
 }
 
-/// Where Python keeps what it has compiled of the sources beside it, whenever it runs them. It is no
-/// code of its own: the first run of a pipeline would change the code of the second.
-const COMPILED: &str = "__pycache__";
+/// Folders in which a run leaves what it has compiled or kept of the sources beside them.
+const MADE_FOLDERS: [&str; 4] = ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"];
+/// The endings of logs, databases and marks that programs leave behind, and that nobody runs.
+const MADE_ENDINGS: [&str; 12] = [
+    "log",
+    "db",
+    "db-journal",
+    "db-shm",
+    "db-wal",
+    "sqlite",
+    "sqlite3",
+    "sqlite3-journal",
+    "pid",
+    "lock",
+    "tmp",
+    "pyc",
+];
 
-/// Whether a file lies in such a folder.
-fn is_compiled(path: &Path) -> bool {
-    let folder = path.parent().and_then(Path::file_name);
-    folder.is_some_and(|name| name == COMPILED)
+/// Whether an untracked file is by its place or name what a run leaves behind. Such a file is no
+/// code: the first run of a pipeline would otherwise change the code of the second.
+fn is_made_by_runs(path: &Path) -> bool {
+    let mut folders = path.ancestors().skip(1).filter_map(Path::file_name);
+    let in_folder = folders.any(|name| MADE_FOLDERS.iter().any(|made| name == *made));
+    let ending = path.extension();
+    in_folder || ending.is_some_and(|ending| MADE_ENDINGS.iter().any(|made| ending == *made))
 }
 
 /// Files by their name, each with what tells its kind and content.

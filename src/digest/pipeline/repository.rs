@@ -136,7 +136,7 @@ impl Listing<'_> {
             };
             let path = workdir.join(OsStr::from_bytes(name));
             let untracked = delta.status() == Delta::Untracked;
-            let is_made = untracked && (outputs.has(&path) || super::is_compiled(&path));
+            let is_made = untracked && (outputs.has(&path) || super::is_made_by_runs(&path));
             let is_excluded = self.exclude.has(&path) || is_made;
             self.dirty |= !(is_excluded && untracked);
             if is_excluded || file.mode() == FileMode::Commit {
