@@ -12,6 +12,7 @@ pub(crate) fn hint(name: &str, payload: &Value) -> Hint {
     };
     let mut hint = Hint {
         default_branch: text("/repository/default_branch"),
+        in_workflow: !name.is_empty(),
         ..Hint::default()
     };
     match name {
@@ -70,7 +71,11 @@ mod tests {
     fn a_payload_of_any_shape_is_read_without_a_panic() {
         for payload in [json!(null), json!([]), json!({ "before": 3 }), json!("x")] {
             for name in ["push", "pull_request", "merge_group", "schedule", ""] {
-                assert_eq!(hint(name, &payload), Hint::default());
+                let nothing = Hint {
+                    in_workflow: !name.is_empty(),
+                    ..Hint::default()
+                };
+                assert_eq!(hint(name, &payload), nothing);
             }
         }
     }

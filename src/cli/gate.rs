@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
@@ -51,6 +51,10 @@ pub(super) struct GateOptions {
     /// Where the baseline comes from: `auto`, `tree`, `branch`, `compute`, `off`, or a file.
     #[arg(long, value_name = "SOURCE", value_parser = baseline_of)]
     baseline: Option<BaselineOverride>,
+    /// The name that baseline, comment and artifact are kept under, instead of `name` in the
+    /// configuration; one for each job of a matrix.
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    name: Option<String>,
     /// How far a metric may drop, instead of `gate.max_drop`.
     #[arg(long, value_name = "X", value_parser = max_drop)]
     max_drop: Option<f64>,
@@ -86,6 +90,7 @@ impl GateOptions {
     /// Applies them to a request.
     pub(super) fn apply(&self, request: &mut GateRequest) {
         let spending = self.budget.unwrap_or_default();
+        request.check.overrides.name.clone_from(&self.name);
         request.check.overrides.gate = GateOverrides {
             max_drop: self.max_drop,
             baseline: self.baseline.clone(),
@@ -175,8 +180,13 @@ pub(super) fn payload(
         }
         return Ok((String::new(), Value::Null));
     };
-    let text = crate::file::read(&path)?;
-    let payload = serde_json::from_str(&text)
-        .with_context(|| format!("the event `{}` is not JSON", path.display()))?;
+    let text =
+        crate::file::read(&path).map_err(|error| Misuse::new(format!("the event: {error:#}")))?;
+    let payload = serde_json::from_str(&text).map_err(|error| {
+        Misuse::new(format!(
+            "the event `{}` is not JSON: {error}",
+            path.display()
+        ))
+    })?;
     Ok((name, payload))
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::gate::Judged;
 use super::{Checked, GateRequest, MergeRequest, check, gate, merge};
 use crate::baseline::compare::Change;
-use crate::baseline::{Artifacts, event};
+use crate::baseline::{Artifacts, Login, event};
 use crate::config::Config;
 use crate::exit::{Exit, Misuse};
 use crate::gate::Judgement;
@@ -121,6 +121,7 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
         rerun: request.gate.rerun,
         advisory: request.gate.advisory,
         report: None,
+        login: login(request, &context),
         artifacts: client.as_ref().map(|client| Artifacts {
             client: Arc::clone(client),
             branch: place::base_branch(&hint, &context),
@@ -190,11 +191,24 @@ fn publish(
         (request.say)(&comment::render(&publication(&[]), 60_000));
         return Ok(None);
     }
-    let warnings = kept::keep(request, config, &publication(&[]), out);
-    for warning in &warnings {
-        surfaces.warn(warning);
+    let kept = kept::keep(request, config, (surfaces.client, &publication(&[])), out);
+    let (warnings, refused) = match kept {
+        Ok(warnings) => (warnings, None),
+        Err(error) => {
+            kept::tell_error(&surfaces, &error);
+            (
+                vec![format!("the report was not kept: {error:#}")],
+                Some(error),
+            )
+        }
+    };
+    if refused.is_none() {
+        for warning in &warnings {
+            surfaces.warn(warning);
+        }
     }
-    Ok(deliver(&publication(&warnings), surfaces))
+    let comment = deliver(&publication(&warnings), surfaces);
+    refused.map_or(Ok(comment), Err)
 }
 
 /// Runs the script that prepares the machine, folded away in the log.
@@ -256,6 +270,12 @@ fn client(request: &CiRequest<'_>) -> Option<Arc<Client>> {
             None
         }
     }
+}
+
+/// The token, for git and for the repository of this workflow alone.
+fn login(request: &CiRequest<'_>, context: &Context) -> Option<Login> {
+    let token = request.token.as_deref()?;
+    Login::new(&context.server_url, &context.repository, token)
 }
 
 fn open<'a>(
