@@ -113,7 +113,7 @@ fn report(config: &Config, (hint, login): (&Hint, Option<&Login>)) -> Finding {
     match found {
         Ok(Baseline::Found(_, provenance)) => Finding::ok("baseline", provenance.to_string()),
         Ok(Baseline::Off) => Finding::ok("baseline", "turned off in the configuration"),
-        Ok(Baseline::None(_)) if config.baseline.compute => {
+        Ok(Baseline::None(_) | Baseline::Unreachable(_)) if config.baseline.compute => {
             Finding::ok("baseline", "none is kept, so the base commit is measured")
         }
         Ok(Baseline::Unreachable(tried)) => {

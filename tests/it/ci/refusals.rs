@@ -63,7 +63,7 @@ fn artifacts_that_cannot_be_listed_or_had_are_no_sign_that_there_is_none() {
         assert!(comment.contains(told), "{status}: {comment}");
     }
     // An archive that is damaged, and one that the server does not give.
-    for (fault, bytes) in [(None, &b"no archive"[..]), (Some(502), &b""[..])] {
+    for (fault, bytes) in [(None, &b"no archive"[..]), (Some(403), &b""[..])] {
         let mut rig = without_branch(CONSTANT);
         {
             let mut state = rig.server.state();
