@@ -23,6 +23,8 @@ pub(crate) struct Hint {
     /// Whether an event of a server started this run: the server then has what the change is compared
     /// with, and what a program of the change left in this clone does not count.
     pub(crate) in_workflow: bool,
+    /// Where the remote was before anything of the change ran, in a workflow.
+    pub(crate) remote: Option<String>,
 }
 
 impl Hint {

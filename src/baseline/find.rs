@@ -217,8 +217,12 @@ impl Place<'_> {
         let settings = self.search.settings;
         let branch = Branch::new(self.repo, self.remote, &settings.branch);
         let asked = branch.fetch().err();
-        let mut kept = branch.kept()?;
-        // In a workflow only what a server keeps counts: the change could have written the clone.
+        let mut kept = match (&asked, self.search.hint.in_workflow) {
+            // In a workflow only what the server has just given counts: the change could have written
+            // the clone.
+            (Some(_), true) => Vec::new(),
+            _ => branch.kept()?,
+        };
         if !self.search.hint.in_workflow {
             let local = Branch::local(self.repo, self.remote, &settings.branch);
             kept.splice(0..0, local.kept()?);

@@ -30,7 +30,7 @@ pub(crate) use find::{Search, find, open};
 pub(crate) use git2::{Oid, Repository};
 pub(crate) use login::Login;
 pub(crate) use remote::Remote;
-pub(crate) use revision::{base_file, branch, of_commit, resolve};
+pub(crate) use revision::{address, base_file, branch, of_commit, resolve};
 pub(crate) use unknown::Unknown;
 
 use std::fmt;

@@ -37,6 +37,8 @@ pub(crate) struct Remote<'a> {
     login: Option<&'a Login>,
     /// Whether a workflow was started by a server, so that there has to be a remote.
     expected: bool,
+    /// Where it was before anything of the change ran.
+    pinned: Option<&'a str>,
     /// Why the server could not be reached; it is not asked again then.
     lost: RefCell<Option<(Failed, bool)>>,
 }
@@ -66,15 +68,24 @@ impl<'a> Remote<'a> {
             name,
             login: None,
             expected: false,
+            pinned: None,
             lost: RefCell::new(None),
         }
     }
 
     /// The same for a run of which this is known: a token that git may need, and what started it.
-    pub(crate) fn with(mut self, login: Option<&'a Login>, hint: &Hint) -> Self {
+    pub(crate) fn with(mut self, login: Option<&'a Login>, hint: &'a Hint) -> Self {
         self.login = login;
         self.expected = hint.in_workflow;
+        self.pinned = hint.remote.as_deref();
         self
+    }
+
+    /// The address that git would ask, every `insteadOf` counted in.
+    pub(crate) fn address(&self) -> Option<String> {
+        let asked = ["ls-remote", "--get-url", &self.name].map(str::to_owned);
+        let said = self.once(&asked, b"", None).ok()?.ok()?;
+        Some(String::from_utf8_lossy(&said).trim().to_owned())
     }
 
     /// Where it is, as the repository says; none where there is no remote.
@@ -144,6 +155,7 @@ impl<'a> Remote<'a> {
     ///
     /// What git said, and what to do in a partial clone.
     pub(crate) fn want(&self, object: Oid) -> anyhow::Result<()> {
+        self.demand()?;
         let asked = self.git(&["cat-file".into(), "-e".into(), object.to_string()]);
         self.left_out(asked)
     }
@@ -209,7 +221,18 @@ impl<'a> Remote<'a> {
 
     fn demand(&self) -> anyhow::Result<()> {
         if self.url.is_some() {
-            return Ok(());
+            let Some(pinned) = self.pinned else {
+                return Ok(());
+            };
+            // A program of the change could lead to a repository with reports of its own.
+            let now = self.address().unwrap_or_default();
+            if now == pinned {
+                return Ok(());
+            }
+            return Err(Unknown::Unreachable.mark(anyhow!(
+                "the address of the remote `{}` was `{pinned}` when the run began and is `{now}` now",
+                self.name
+            )));
         }
         let missing = anyhow!(
             "this repository has no remote `{0}`; add it with `git remote add {0} URL`",

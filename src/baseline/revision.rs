@@ -28,6 +28,14 @@ pub(crate) fn resolve(root: &Path, revision: &str) -> anyhow::Result<Oid> {
     }
 }
 
+/// The address of the remote; none without a repository or a remote.
+pub(crate) fn address(root: &Path) -> Option<String> {
+    let repo = find::open(root).ok()?;
+    let remote = Remote::of(&repo);
+    remote.url()?;
+    remote.address()
+}
+
 /// The branch that is checked out; none on a detached HEAD, or without a repository.
 pub(crate) fn branch(root: &Path) -> Option<String> {
     let repo = find::open(root).ok()?;

@@ -96,7 +96,8 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
     }
     let name = configuration(config);
     let stored = serde_json::to_vec(report).context("failed to write the report")?;
-    let remote = Remote::of(&repo).with(request.login, &Hint::default());
+    let nothing = Hint::default();
+    let remote = Remote::of(&repo).with(request.login, &nothing);
     let kept_on = &config.baseline.branch;
     let (branch, place) = match (request.local, remote.url()) {
         (true, _) => {

@@ -1,6 +1,6 @@
 //! `kelvin gate`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::check::{CheckArgs, print};
 use super::ci::variable;
 use super::progress::Progress;
-use crate::baseline::event;
+use crate::baseline::{self, event};
 use crate::check::{self, GateRequest};
 use crate::config::{BaselineOverride, GateOverrides, OnSuspected};
 use crate::exit::{Exit, Misuse};
@@ -143,6 +143,11 @@ pub(super) fn main(args: &GateArgs) -> anyhow::Result<Exit> {
         report: args.report.clone(),
         ..GateRequest::default()
     };
+    if request.hint.in_workflow {
+        let file = request.check.overrides.file.as_deref();
+        let root = file.and_then(Path::parent).unwrap_or(Path::new(""));
+        request.hint.remote = baseline::address(&Path::new(".").join(root));
+    }
     args.options.apply(&mut request);
     if args.check.is_dry_run() {
         return Err(Misuse::new("there is nothing to gate in a dry run").into());

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::gate::Judged;
 use super::{Checked, GateRequest, MergeRequest, check, gate, merge};
 use crate::baseline::compare::Change;
-use crate::baseline::{Artifacts, Login, event};
+use crate::baseline::{self, Artifacts, Login, event};
 use crate::config::Config;
 use crate::exit::{Exit, Misuse};
 use crate::gate::Judgement;
@@ -101,6 +101,7 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
     };
     let mut hint = event::hint(&request.event, &request.payload);
     hint.asked.clone_from(&request.gate.hint.asked);
+    hint.remote = baseline::address(&config.root);
     if let Err(why) = place::find_pull_request(client.as_deref(), &mut context, &mut hint) {
         surfaces.warn(&why);
     }
