@@ -211,10 +211,8 @@ impl<'a> Remote<'a> {
         self.demand()?;
         let asked = ["ls-remote", "--symref", &self.name, "HEAD"].map(str::to_owned);
         let said = String::from_utf8(self.git(&asked)?).unwrap_or_default();
-        let branch = said
-            .strip_prefix("ref: refs/heads/")
-            .and_then(|rest| rest.split('\t').next());
-        branch
+        said.strip_prefix("ref: refs/heads/")
+            .and_then(|rest| rest.split('\t').next())
             .map(str::to_owned)
             .with_context(|| format!("the remote `{}` has no HEAD", self.name))
     }
@@ -388,7 +386,7 @@ impl<'a> Remote<'a> {
     }
 }
 
-/// Somebody else moved a branch between our look at it and our push.
+/// Somebody else moved a branch after we looked at it.
 #[derive(Debug)]
 pub(crate) struct Moved;
 
