@@ -9,7 +9,8 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// The command did its job; a gate, if one was asked for, passed.
     Passed,
-    /// Configuration, arguments or cases are wrong.
+    /// Configuration, arguments or cases are wrong, or a command that measures nothing could not do its
+    /// job.
     Misused,
     /// The measurement was impossible, or could not be finished.
     Unmeasurable,

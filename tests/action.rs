@@ -344,3 +344,41 @@ fn the_inputs_are_the_flags_of_the_command() {
         assert_eq!(inputs, flags, "{command}");
     }
 }
+
+/// Two jobs that differ in nothing but a variable of the matrix would keep their reports under one name.
+#[test]
+fn every_leg_of_a_documented_matrix_has_a_name_of_its_own_or_measures_a_share() {
+    let mut seen = 0;
+    for workflow in workflows("docs/workflows") {
+        let path = workflow.display().to_string();
+        let text = fs::read_to_string(&workflow).expect("read");
+        let document: Value = serde_yaml::from_str(&text).expect("it is YAML");
+        for (job, body) in document["jobs"].as_object().expect("jobs") {
+            let Some(matrix) = body["strategy"]["matrix"].as_object() else {
+                continue;
+            };
+            let steps = body["steps"].as_array().expect("steps");
+            let kelvin = steps
+                .iter()
+                .find(|step| {
+                    step["uses"]
+                        .as_str()
+                        .is_some_and(|uses| uses.contains("kelvin"))
+                })
+                .expect("a step that runs kelvin");
+            seen += 1;
+            if kelvin["with"]["shard"].is_string() {
+                continue;
+            }
+            let name = kelvin["with"]["name"].as_str().unwrap_or_default();
+            for variable in matrix.keys() {
+                let used = format!("${{{{ matrix.{variable} }}}}");
+                assert!(
+                    name.contains(&used),
+                    "{path}: `{job}` has no {used} in its name"
+                );
+            }
+        }
+    }
+    assert!(seen >= 2, "the workflows with a matrix were not found");
+}

@@ -3,11 +3,55 @@
 //! The branch never has more than one commit, so old reports cost nothing; a push succeeds only
 //! where the branch still is what we read, so two writers at once both end up in it.
 
+use std::fmt;
+
 use anyhow::Context as _;
 use git2::{ErrorCode, FileMode, ObjectType, Oid, Repository, Signature, Tree};
 
 use super::remote::{Moved, Remote};
 use super::tree;
+use crate::exit::Misuse;
+
+/// A job of a workflow run that keeps a report: who else does so under the same name and for the same
+/// commit is another job of that run, which was not given a name of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Writer {
+    /// `GITHUB_RUN_ID`.
+    pub(crate) run: String,
+    /// `GITHUB_RUN_ATTEMPT`: a job that is run again writes over what it wrote before.
+    pub(crate) attempt: String,
+}
+
+impl fmt::Display for Writer {
+    /// As it is kept beside the report.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.run, self.attempt)
+    }
+}
+
+/// Another job of the same run has kept its report in the same place.
+#[derive(Debug)]
+pub(crate) struct Taken;
+
+impl fmt::Display for Taken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("two jobs of this run write under one name")
+    }
+}
+
+/// A report that is to be kept.
+pub(crate) struct Entry<'a> {
+    /// The configuration it is of.
+    pub(crate) configuration: &'a str,
+    /// The commit it is of.
+    pub(crate) commit: Oid,
+    /// The report.
+    pub(crate) report: &'a [u8],
+    /// How many reports of the configuration stay, those of the newest commits.
+    pub(crate) keep: usize,
+    /// The job that writes it; none outside of a workflow.
+    pub(crate) writer: Option<&'a Writer>,
+}
 
 /// How often a write is tried again after another writer was first.
 const ATTEMPTS: usize = 20;
@@ -17,6 +61,8 @@ pub(crate) struct Branch<'a> {
     repo: &'a Repository,
     remote: &'a Remote<'a>,
     name: &'a str,
+    /// Whether it is in this clone alone: no push sends it, and no fetch writes over it.
+    local: bool,
 }
 
 /// A report as it is found on the branch.
@@ -28,12 +74,29 @@ pub(crate) struct Kept {
     pub(crate) commit: Oid,
     /// Its blob.
     pub(crate) blob: Oid,
+    /// Whether it is in this clone alone.
+    pub(crate) local: bool,
 }
 
 impl<'a> Branch<'a> {
     /// The branch of this name.
     pub(crate) const fn new(repo: &'a Repository, remote: &'a Remote<'a>, name: &'a str) -> Self {
-        Self { repo, remote, name }
+        Self {
+            repo,
+            remote,
+            name,
+            local: false,
+        }
+    }
+
+    /// The branch of this name that is in this clone alone.
+    pub(crate) const fn local(repo: &'a Repository, remote: &'a Remote<'a>, name: &'a str) -> Self {
+        Self {
+            repo,
+            remote,
+            name,
+            local: true,
+        }
     }
 
     /// Asks the remote for the branch. A failure is told and not fatal: what an earlier fetch left
@@ -43,7 +106,10 @@ impl<'a> Branch<'a> {
     ///
     /// What git said, where the remote could not be asked or has no such branch.
     pub(crate) fn fetch(&self) -> anyhow::Result<()> {
-        let refspec = format!("+refs/heads/{}:{}", self.name, self.tracking());
+        if self.local {
+            return Ok(());
+        }
+        let refspec = format!("+refs/heads/{}:{}", self.name, self.reference());
         self.remote.fetch(&[&refspec], Some(1))
     }
 
@@ -72,6 +138,7 @@ impl<'a> Branch<'a> {
                         configuration: configuration.to_owned(),
                         commit,
                         blob: entry.id(),
+                        local: self.local,
                     });
                 }
             }
@@ -79,37 +146,25 @@ impl<'a> Branch<'a> {
         Ok(kept)
     }
 
-    /// Adds a report and pushes it, as often as it takes while others write too. At most `keep`
-    /// reports of the configuration stay, those of the newest commits.
+    /// Adds a report and pushes it, as often as it takes while others write too.
     ///
     /// # Errors
     ///
-    /// Where it cannot be written or pushed.
-    pub(crate) fn save(
-        &self,
-        configuration: &str,
-        commit: Oid,
-        report: &[u8],
-        keep: usize,
-    ) -> anyhow::Result<()> {
+    /// [`Taken`] in the chain where another job of the same run was there first; any other error where
+    /// it cannot be written or pushed.
+    pub(crate) fn save(&self, entry: &Entry<'_>) -> anyhow::Result<()> {
         let blob = self
             .repo
-            .blob(report)
+            .blob(entry.report)
             .context("failed to store the report")?;
         let mut last = None;
         for attempt in 0..ATTEMPTS {
             // No branch yet is no failure of a write; a remote out of reach shows at the push.
             let _ = self.fetch();
             let seen = self.seen();
-            let tip = self.write(configuration, commit, blob, keep)?;
-            match self.remote.push(tip, self.name, seen) {
-                Ok(()) => {
-                    let reference = self.tracking();
-                    self.repo
-                        .reference(&reference, tip, true, "kelvin: report saved")
-                        .with_context(|| format!("failed to update `{reference}`"))?;
-                    return Ok(());
-                }
+            let tip = self.write(entry, blob)?;
+            match self.publish(tip, seen) {
+                Ok(()) => return Ok(()),
                 Err(error) if error.downcast_ref::<Moved>().is_some() => last = Some(error),
                 Err(error) => return Err(error),
             }
@@ -121,14 +176,34 @@ impl<'a> Branch<'a> {
             .with_context(|| format!("failed to push to `{}` {ATTEMPTS} times", self.name))
     }
 
+    /// Puts a commit in the place of the one that was seen.
+    fn publish(&self, tip: Oid, seen: Option<Oid>) -> anyhow::Result<()> {
+        const WHY: &str = "kelvin: report saved";
+        let reference = self.reference();
+        if !self.local {
+            self.remote.push(tip, self.name, seen)?;
+            let updated = self.repo.reference(&reference, tip, true, WHY);
+            return updated
+                .map(|_| ())
+                .with_context(|| format!("failed to update `{reference}`"));
+        }
+        let seen = seen.unwrap_or(Oid::ZERO_SHA1);
+        let updated = self
+            .repo
+            .reference_matching(&reference, tip, true, seen, WHY);
+        updated.map(|_| ()).map_err(|error| {
+            let moved = matches!(error.code(), ErrorCode::Modified | ErrorCode::Locked);
+            let error = anyhow::Error::from(error);
+            match moved {
+                true => error.context(Moved),
+                false => error.context(format!("failed to update `{reference}`")),
+            }
+        })
+    }
+
     /// One commit without parents that holds what the branch holds, and this report.
-    fn write(
-        &self,
-        configuration: &str,
-        commit: Oid,
-        blob: Oid,
-        keep: usize,
-    ) -> anyhow::Result<Oid> {
+    fn write(&self, entry: &Entry<'_>, blob: Oid) -> anyhow::Result<Oid> {
+        let (configuration, commit) = (entry.configuration, entry.commit);
         let root = self.tree()?;
         let inner = root
             .as_ref()
@@ -136,11 +211,27 @@ impl<'a> Branch<'a> {
             .filter(|entry| entry.kind() == Some(ObjectType::Tree))
             .map(|entry| tree::find(self.repo, self.remote, entry.id()))
             .transpose()?;
+        let (report, writer) = (format!("{commit}.json"), format!("{commit}.run"));
+        if let (Some(inner), Some(by)) = (&inner, entry.writer) {
+            self.demand_own(inner, (&report, blob), (&writer, by))?;
+        }
         let mut reports = self.repo.treebuilder(inner.as_ref())?;
         let mode = i32::from(FileMode::Blob);
-        reports.insert(format!("{commit}.json"), blob, mode)?;
-        for old in self.oldest(inner.as_ref(), commit, keep) {
+        reports.insert(report, blob, mode)?;
+        match entry.writer {
+            Some(by) => {
+                let by = self.repo.blob(by.to_string().as_bytes())?;
+                reports.insert(writer, by, mode)?;
+            }
+            None if reports.get(&writer)?.is_some() => reports.remove(writer)?,
+            None => {}
+        }
+        for old in self.oldest(inner.as_ref(), commit, entry.keep) {
+            let beside = old.replace(".json", ".run");
             reports.remove(old)?;
+            if reports.get(&beside)?.is_some() {
+                reports.remove(beside)?;
+            }
         }
         let mut builder = self.repo.treebuilder(root.as_ref())?;
         builder.insert(configuration, reports.write()?, i32::from(FileMode::Tree))?;
@@ -153,6 +244,30 @@ impl<'a> Branch<'a> {
         Ok(self
             .repo
             .commit(None, &author, &author, &message, &tree, &[])?)
+    }
+
+    /// Refuses to write over the report of another job of the same run. What is there already as it
+    /// is to be written came from this job: the answer to its push was lost.
+    fn demand_own(
+        &self,
+        reports: &Tree<'_>,
+        (report, blob): (&str, Oid),
+        (writer, by): (&str, &Writer),
+    ) -> anyhow::Result<()> {
+        let (Some(there), Some(known)) = (reports.get_name(report), reports.get_name(writer))
+        else {
+            return Ok(());
+        };
+        let known = tree::blob(self.repo, self.remote, known.id())?;
+        if there.id() == blob || known != by.to_string().as_bytes() {
+            return Ok(());
+        }
+        let refused = Misuse::new("another job of this run has kept its report in this place")
+            .help(
+                "give each job a name of its own with the input `name`, such as `name: \
+                 kelvin-${{ matrix.model }}`; with one name, each would be compared with the other",
+            );
+        Err(anyhow::Error::from(refused).context(Taken))
     }
 
     /// The names of the reports beyond the newest `keep`, the one being saved counted in, by the time
@@ -188,14 +303,18 @@ impl<'a> Branch<'a> {
     }
 
     fn seen(&self) -> Option<Oid> {
-        match self.repo.refname_to_id(&self.tracking()) {
+        match self.repo.refname_to_id(&self.reference()) {
             Ok(tip) => Some(tip),
             Err(error) if error.code() == ErrorCode::NotFound => None,
             Err(_) => None,
         }
     }
 
-    fn tracking(&self) -> String {
-        format!("refs/remotes/{}/{}", self.remote.name(), self.name)
+    /// Where this clone has the branch.
+    pub(crate) fn reference(&self) -> String {
+        match self.local {
+            true => format!("refs/kelvin/{}", self.name),
+            false => format!("refs/remotes/{}/{}", self.remote.name(), self.name),
+        }
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use git2::build::CheckoutBuilder;
 use git2::{Oid, Repository};
 
-use super::{Remote, tree};
+use super::{Hint, Login, Remote, tree};
 
 /// Writes the files of a commit into an empty folder. Returns what `root`, a folder in the work
 /// tree, is called there. Neither the index nor the work tree is touched.
@@ -19,6 +19,7 @@ pub(crate) fn checkout(
     commit: Oid,
     root: &Path,
     into: &Path,
+    (login, hint): (Option<&Login>, &Hint),
 ) -> anyhow::Result<PathBuf> {
     let top = repo.workdir().context("the repository has no work tree")?;
     let below = root
@@ -27,7 +28,7 @@ pub(crate) fn checkout(
         .zip(top.canonicalize().ok())
         .and_then(|(root, top)| root.strip_prefix(&top).ok().map(Path::to_path_buf))
         .context("the configuration is outside the repository")?;
-    let remote = Remote::of(repo);
+    let remote = Remote::of(repo).with(login, hint);
     let tree = tree::of(repo, &remote, commit)?;
     tree::complete(repo, &remote, &tree)
         .with_context(|| format!("failed to fetch the files of {}", super::short(commit)))?;

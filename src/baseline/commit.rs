@@ -23,6 +23,11 @@ pub(crate) struct Hint {
     pub(crate) default_branch: Option<String>,
     /// The commit that has to be checked out, where the event is about one.
     pub(crate) tip: Option<Tip>,
+    /// Whether an event of a server started this run: the server then has what the change is compared
+    /// with, and what a program of the change left in this clone does not count.
+    pub(crate) in_workflow: bool,
+    /// Where the remote was before anything of the change ran, in a workflow.
+    pub(crate) remote: Option<String>,
 }
 
 impl Hint {
@@ -236,9 +241,9 @@ fn named(repo: &Repository, remote: &Remote<'_>, revision: &str) -> anyhow::Resu
     })
 }
 
-fn default_branch(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> Option<String> {
+fn default_branch(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<String> {
     if let Some(name) = &hint.default_branch {
-        return Some(name.clone());
+        return Ok(name.clone());
     }
     let head = format!("refs/remotes/{}/HEAD", remote.name());
     let prefix = format!("refs/remotes/{}/", remote.name());
@@ -246,13 +251,16 @@ fn default_branch(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> Option
         && let Ok(Some(target)) = reference.symbolic_target()
         && let Some(name) = target.strip_prefix(&prefix)
     {
-        return Some(name.to_owned());
+        return Ok(name.to_owned());
     }
-    ["main", "master"]
+    let usual = ["main", "master"];
+    match usual
         .into_iter()
         .find(|name| tip(repo, remote, name).is_some())
-        .map(str::to_owned)
-        .or_else(|| remote.default_branch())
+    {
+        Some(name) => Ok(name.to_owned()),
+        None => remote.default_branch(),
+    }
 }
 
 /// The tip of a branch: what the remote had, else the local one.

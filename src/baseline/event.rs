@@ -12,6 +12,7 @@ pub(crate) fn hint(name: &str, payload: &Value) -> Hint {
     };
     let mut hint = Hint {
         default_branch: text("/repository/default_branch"),
+        in_workflow: !name.is_empty(),
         ..Hint::default()
     };
     match name {
@@ -92,7 +93,11 @@ mod tests {
             for name in ["push", "pull_request", "merge_group", "schedule", ""] {
                 let hint = hint(name, &payload);
                 assert!(hint.tip.as_ref().is_none_or(|tip| tip.commit.is_none()));
-                assert_eq!(Hint { tip: None, ..hint }, Hint::default());
+                let nothing = Hint {
+                    in_workflow: !name.is_empty(),
+                    ..Hint::default()
+                };
+                assert_eq!(Hint { tip: None, ..hint }, nothing);
             }
         }
     }

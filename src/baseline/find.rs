@@ -5,12 +5,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use git2::{Oid, Repository};
 
+use super::branch::Kept;
 use super::commit::{self, Base, Distances, Hint};
 use super::remote::Remote;
-use super::{Artifacts, Baseline, Branch, Provenance, Source, Tried, artifact, tree};
+use super::unknown::{Unknown, beside};
+use super::{
+    Artifacts, Baseline, Branch, Login, Provenance, Source, Tried, artifact, rename, tree,
+};
 use crate::config::{BaselineSettings, BaselineSource};
+use crate::exit::Misuse;
 use crate::github;
-use crate::report::{self, Report};
+use crate::report::{self, Fingerprints, Report};
 
 /// Measures a commit.
 pub(crate) type Compute<'a> = dyn Fn(&Repository, Oid) -> anyhow::Result<Report> + 'a;
@@ -27,6 +32,11 @@ pub(crate) struct Search<'a> {
     pub(crate) hint: &'a Hint,
     /// The artifacts of workflow runs; none where there is no GitHub to ask.
     pub(crate) artifacts: Option<&'a Artifacts>,
+    /// What the change was measured with, where its configuration may have had another name on the
+    /// base; none where it was given its name by hand.
+    pub(crate) head: Option<Fingerprints>,
+    /// The token of the action, which git may need.
+    pub(crate) login: Option<&'a Login>,
     /// Measures the base commit; none where that was not asked for.
     pub(crate) compute: Option<&'a Compute<'a>>,
 }
@@ -44,6 +54,7 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
             return Ok(Baseline::None(vec![Tried {
                 source: Source::File,
                 why,
+                unknown: None,
             }]));
         }
         return file(search.root, Path::new(path));
@@ -67,18 +78,19 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
         BaselineSource::Artifact => vec![Source::Artifact],
         BaselineSource::Compute => vec![Source::Compute],
     };
-    let none = |why: String| {
-        let source = wanted[0];
-        Ok(Baseline::None(vec![Tried { source, why }]))
-    };
+    let absent = |error: &anyhow::Error| Ok(Baseline::absent(vec![Tried::of(wanted[0], error)]));
     let repo = match open(search.root) {
         Ok(repo) => repo,
-        Err(error) => return none(format!("{error:#}")),
+        // A workflow was started for a commit of a repository, so there has to be one.
+        Err(error) if search.hint.in_workflow => {
+            return absent(&Unknown::Unreachable.mark(error));
+        }
+        Err(error) => return absent(&error),
     };
-    let remote = Remote::of(&repo);
+    let remote = Remote::of(&repo).with(search.login, search.hint);
     let bases = match commit::bases(&repo, &remote, search.hint) {
         Ok(bases) => bases,
-        Err(error) => return none(format!("{error:#}")),
+        Err(error) => return absent(&error),
     };
     let mut tried = Vec::new();
     for base in &bases {
@@ -100,14 +112,11 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
                     provenance.tried = tried;
                     return Ok(Baseline::Found(Box::new(report), provenance));
                 }
-                Err(error) => tried.push(Tried {
-                    source: *source,
-                    why: format!("{error:#}"),
-                }),
+                Err(error) => tried.push(Tried::of(*source, &error)),
             }
         }
     }
-    Ok(Baseline::None(tried))
+    Ok(Baseline::absent(tried))
 }
 
 /// Opens the repository around a folder.
@@ -121,6 +130,7 @@ pub(crate) fn open(root: &Path) -> anyhow::Result<Repository> {
         Err(error) if error.code() == git2::ErrorCode::Owner => {
             let workspace = std::env::var_os("GITHUB_WORKSPACE").map(PathBuf::from);
             owned_by_another(root, workspace.as_deref())
+                .map_err(|error| Unknown::Unreachable.mark(error))
         }
         Err(error) => bail!("there is no git repository here: {}", error.message()),
     }
@@ -154,8 +164,10 @@ fn owned_by_another(root: &Path, workspace: Option<&Path>) -> anyhow::Result<Rep
 }
 
 fn file(root: &Path, path: &Path) -> anyhow::Result<Baseline> {
-    let read = super::file::read(&root.join(path))
-        .with_context(|| format!("the baseline `{}` is unusable", path.display()))?;
+    let read = super::file::read(&root.join(path)).map_err(|error| {
+        let what = format!("the baseline `{}` is unusable: {error:#}", path.display());
+        Misuse::new(what)
+    })?;
     let report = read.report;
     let provenance = Provenance {
         source: Source::File,
@@ -169,10 +181,11 @@ fn file(root: &Path, path: &Path) -> anyhow::Result<Baseline> {
     Ok(Baseline::Found(Box::new(report), provenance))
 }
 
-struct Place<'a> {
-    search: &'a Search<'a>,
-    repo: &'a Repository,
-    remote: &'a Remote<'a>,
+/// Where a search stands: one base, one repository.
+pub(super) struct Place<'a> {
+    pub(super) search: &'a Search<'a>,
+    pub(super) repo: &'a Repository,
+    pub(super) remote: &'a Remote<'a>,
     base: &'a Base,
 }
 
@@ -192,6 +205,7 @@ impl Place<'_> {
             );
         };
         let report = report::json::read(&bytes)
+            .map_err(|error| Unknown::Unreadable.mark(error))
             .with_context(|| format!("`{}` in {}", path.display(), commit::short(commit)))?;
         Ok((
             report,
@@ -202,27 +216,39 @@ impl Place<'_> {
     fn branch(&self) -> anyhow::Result<(Report, Provenance)> {
         let settings = self.search.settings;
         let branch = Branch::new(self.repo, self.remote, &settings.branch);
-        let asked = branch.fetch();
-        let kept = branch.kept()?;
+        let asked = branch.fetch().err();
+        let mut kept = match (&asked, self.search.hint.in_workflow) {
+            // In a workflow only what the server has just given counts: the change could have written
+            // the clone.
+            (Some(_), true) => Vec::new(),
+            _ => branch.kept()?,
+        };
+        if !self.search.hint.in_workflow {
+            let local = Branch::local(self.repo, self.remote, &settings.branch);
+            kept.splice(0..0, local.kept()?);
+        }
         if kept.is_empty() {
+            let none = || anyhow::anyhow!("the branch `{}` has no report", settings.branch);
             return Err(match asked {
-                Ok(()) => anyhow::anyhow!("the branch `{}` has no report", settings.branch),
-                Err(error) => error.context(format!("there is no branch `{}`", settings.branch)),
+                None => none(),
+                Some(error) if Unknown::is_in(&error) => error,
+                Some(error) => error.context(format!("there is no branch `{}`", settings.branch)),
             });
         }
-        let mine = self.search.configuration;
-        // A configuration that was renamed finds its old reports, where only one name is left.
-        let names: std::collections::BTreeSet<&str> = kept
-            .iter()
-            .map(|kept| kept.configuration.as_str())
-            .collect();
-        let configuration = match (names.contains(mine), names.len()) {
-            (true, _) => mine,
-            (false, 1) => names.first().copied().unwrap_or(mine),
-            (false, _) => bail!("the branch `{}` has no report of `{mine}`", settings.branch),
+        // What an earlier fetch has left serves; where it does not, the server may have more.
+        self.on(&kept).map_err(|error| beside(error, asked))
+    }
+
+    /// The report of the nearest commit among those that a branch keeps.
+    fn on(&self, kept: &[Kept]) -> anyhow::Result<(Report, Provenance)> {
+        let settings = self.search.settings;
+        let (ancestors, cut) = self.ancestors();
+        let configuration = match rename::name(self, kept, &ancestors) {
+            Ok(configuration) => configuration,
+            Err(error) => return Err(beside(error, cut)),
         };
-        let ancestors = self.ancestors();
         let mut unusable = Vec::new();
+        let mut damaged = None;
         for (commit, behind) in ancestors {
             let Some(found) = kept
                 .iter()
@@ -230,8 +256,11 @@ impl Place<'_> {
             else {
                 continue;
             };
-            let provenance =
-                self.provenance(Source::Branch, settings.branch.clone(), commit, behind);
+            let place = match found.local {
+                true => format!("{} of this clone", settings.branch),
+                false => settings.branch.clone(),
+            };
+            let provenance = self.provenance(Source::Branch, place, commit, behind);
             if provenance
                 .days
                 .is_some_and(|days| days > settings.max_age_days)
@@ -242,39 +271,54 @@ impl Place<'_> {
                 ));
                 continue;
             }
-            let bytes = tree::blob(self.repo, self.remote, found.blob)?;
-            match report::json::read(&bytes) {
+            let read = tree::blob(self.repo, self.remote, found.blob).and_then(|bytes| {
+                report::json::read(&bytes).map_err(|error| Unknown::Unreadable.mark(error))
+            });
+            match read {
                 Ok(report) => return Ok((report, provenance)),
-                Err(error) => unusable.push(format!("{}: {error:#}", commit::short(commit))),
+                Err(error) => {
+                    unusable.push(format!("{}: {error:#}", commit::short(commit)));
+                    damaged = damaged.or(Some(error));
+                }
             }
         }
         let reasons = match unusable.len() {
             0 => String::new(),
             _ => format!("; {}", unusable.join("; ")),
         };
-        bail!(
+        let none = anyhow::anyhow!(
             "neither {} nor the {} commits before it have a usable report on `{}`{reasons}",
             commit::short(self.base.commit),
             settings.max_age_commits,
             settings.branch
-        )
+        );
+        Err(beside(none, damaged.or(cut)))
     }
 
-    /// The base and the commits before it, nearest first, as far as a report may be. A commit that is
-    /// not to be had, and so has no known ancestors, may have a report all the same.
-    fn ancestors(&self) -> Distances {
+    /// The base and the commits before it, nearest first, as far as a report may be; and what kept
+    /// them from being all. A commit that is not to be had, and so has no known ancestors, may have a
+    /// report all the same.
+    fn ancestors(&self) -> (Distances, Option<anyhow::Error>) {
         let (base, most) = (self.base.commit, self.search.settings.max_age_commits);
         let fetch = |depth| self.remote.fetch(&[&base.to_string()], Some(depth));
         let mut deepened = 0;
-        commit::ancestors(self.repo, base, most, &mut |reached| {
+        let mut cut = None;
+        let mut deepen = |reached: usize| {
             deepened += 1;
-            deepened <= 6 && fetch((reached + 2) * 4).is_ok()
-        })
-        .or_else(|_| {
+            if deepened > 6 {
+                return false;
+            }
+            cut = fetch((reached + 2) * 4).err();
+            cut.is_none()
+        };
+        let found = commit::ancestors(self.repo, base, most, &mut deepen).or_else(|_| {
             fetch(1)?;
             commit::ancestors(self.repo, base, most, &mut |_| false)
-        })
-        .unwrap_or_else(|_| vec![(base, 0)])
+        });
+        match found {
+            Ok(found) => (found, cut),
+            Err(error) => (vec![(base, 0)], Some(error)),
+        }
     }
 
     fn artifact(&self) -> anyhow::Result<(Report, Provenance)> {
@@ -282,7 +326,7 @@ impl Place<'_> {
             bail!("there is no GitHub to ask: this is read in a workflow, with a token");
         };
         let name = github::artifact_name(self.search.configuration);
-        let ancestors = self.ancestors();
+        let (ancestors, cut) = self.ancestors();
         let most = self.search.settings.max_age_days;
         let kept = artifact::find(artifacts, &name, &ancestors, &|commit| {
             let provenance = self.provenance(Source::Artifact, String::new(), commit, 0);
@@ -290,7 +334,8 @@ impl Place<'_> {
                 Some(days) if days > most => Err(format!("it is over {most} days old")),
                 _ => Ok(()),
             }
-        })?;
+        })
+        .map_err(|error| beside(error, cut))?;
         let provenance = self.provenance(Source::Artifact, kept.place, kept.commit, kept.behind);
         Ok((kept.report, provenance))
     }

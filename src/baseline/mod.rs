@@ -9,25 +9,31 @@ mod checkout;
 mod commit;
 pub(crate) mod compare;
 pub(crate) mod event;
+mod failed;
 pub(crate) mod file;
 mod find;
 pub(crate) mod fingerprints;
+mod login;
 mod peer;
 mod remote;
+mod rename;
 pub(crate) mod retrieval;
 mod revision;
 mod tip;
 mod tree;
+mod unknown;
 
 pub(crate) use artifact::Artifacts;
-pub(crate) use branch::Branch;
+pub(crate) use branch::{Branch, Entry, Taken, Writer};
 pub(crate) use checkout::checkout;
 pub(crate) use commit::{Hint, PullRequest, base, short};
 pub(crate) use find::{Search, find, open};
 pub(crate) use git2::{Oid, Repository};
+pub(crate) use login::Login;
 pub(crate) use remote::Remote;
-pub(crate) use revision::{base_file, branch, of_commit, resolve};
+pub(crate) use revision::{address, base_file, branch, of_commit, resolve};
 pub(crate) use tip::{CheckedOut, Tip};
+pub(crate) use unknown::Unknown;
 
 use std::fmt;
 
@@ -42,8 +48,10 @@ use compare::Measured;
 pub(crate) enum Baseline {
     /// A report, and where it is from.
     Found(Box<Report>, Provenance),
-    /// No usable report; every source says why.
+    /// No usable report: every source was asked, and says why it has none.
     None(Vec<Tried>),
+    /// No usable report, and a source that may have one could not be asked or read.
+    Unreachable(Vec<Tried>),
     /// The configuration asks for none.
     Off,
 }
@@ -87,6 +95,31 @@ pub(crate) struct Tried {
     pub(crate) source: Source,
     /// Why not.
     pub(crate) why: String,
+    /// What kept the source from being asked or read, so that it may have a baseline all the same;
+    /// null where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) unknown: Option<String>,
+}
+
+impl Tried {
+    /// A source and the error that it ended with.
+    fn of(source: Source, error: &anyhow::Error) -> Self {
+        Self {
+            source,
+            why: format!("{error:#}"),
+            unknown: Unknown::is_in(error).then(|| error.root_cause().to_string()),
+        }
+    }
+}
+
+impl Baseline {
+    /// What there is where no source served.
+    fn absent(tried: Vec<Tried>) -> Self {
+        match tried.iter().any(|tried| tried.unknown.is_some()) {
+            true => Self::Unreachable(tried),
+            false => Self::None(tried),
+        }
+    }
 }
 
 /// Where a baseline is from, in every detail that a reader may doubt.

@@ -1,13 +1,19 @@
 //! What crosses the network goes through the system's `git`: it has the credentials that a checkout
 //! left, every transport and every proxy setting, and libgit2 has none of them here.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow};
 use git2::Oid;
+
+use super::failed::Failed;
+use super::unknown::Unknown;
+use super::{Hint, Login};
 
 /// What a hook of git sets, and what would make git work on another repository than the one at hand.
 const OF_ANOTHER: [&str; 10] = [
@@ -27,7 +33,14 @@ const OF_ANOTHER: [&str; 10] = [
 pub(crate) struct Remote<'a> {
     folder: &'a Path,
     name: String,
-    exists: bool,
+    url: Option<String>,
+    login: Option<&'a Login>,
+    /// Whether a workflow was started by a server, so that there has to be a remote.
+    expected: bool,
+    /// Where it was before anything of the change ran.
+    pinned: Option<&'a str>,
+    /// Why the server could not be reached; it is not asked again then.
+    lost: RefCell<Option<(Failed, bool)>>,
 }
 
 impl<'a> Remote<'a> {
@@ -47,11 +60,37 @@ impl<'a> Remote<'a> {
             [only] => only.clone(),
             _ => "origin".to_owned(),
         };
+        let found = repo.find_remote(&name).ok();
+        let url = found.map(|remote| remote.url().unwrap_or_default().to_owned());
         Self {
             folder: repo.workdir().unwrap_or_else(|| repo.path()),
-            exists: names.contains(&name),
+            url,
             name,
+            login: None,
+            expected: false,
+            pinned: None,
+            lost: RefCell::new(None),
         }
+    }
+
+    /// The same for a run of which this is known: a token that git may need, and what started it.
+    pub(crate) fn with(mut self, login: Option<&'a Login>, hint: &'a Hint) -> Self {
+        self.login = login;
+        self.expected = hint.in_workflow;
+        self.pinned = hint.remote.as_deref();
+        self
+    }
+
+    /// The address that git would ask, every `insteadOf` counted in.
+    pub(crate) fn address(&self) -> Option<String> {
+        let asked = ["ls-remote", "--get-url", &self.name].map(str::to_owned);
+        let said = self.once(&asked, b"", None).ok()?.ok()?;
+        Some(String::from_utf8_lossy(&said).trim().to_owned())
+    }
+
+    /// Where it is, as the repository says; none where there is no remote.
+    pub(crate) fn url(&self) -> Option<&str> {
+        self.url.as_deref()
     }
 
     /// Its name.
@@ -85,27 +124,28 @@ impl<'a> Remote<'a> {
     pub(crate) fn push(&self, commit: Oid, branch: &str, seen: Option<Oid>) -> anyhow::Result<()> {
         self.demand()?;
         let seen = seen.map(|commit| commit.to_string()).unwrap_or_default();
-        let pushed = self.git(&[
+        let arguments = [
             "push".into(),
             "--quiet".into(),
             format!("--force-with-lease=refs/heads/{branch}:{seen}"),
             self.name.clone(),
             format!("{commit}:refs/heads/{branch}"),
-        ]);
-        pushed.map(|_| ()).map_err(|error| {
-            let text = format!("{error:#}");
-            // `stale info`: the lease; `cannot lock ref`, `failed to update ref`: two at once.
-            let moved = [
-                "stale info",
-                "cannot lock ref",
-                "failed to update ref",
-                "[rejected]",
-            ];
-            if moved.iter().any(|words| text.contains(words)) {
-                error.context(Moved)
-            } else {
-                error
-            }
+        ];
+        let Err((failed, _)) = self.patiently(&arguments, b"")? else {
+            return Ok(());
+        };
+        let text = failed.to_string();
+        let error = anyhow!("`git {}` failed: {text}", arguments.join(" "));
+        // `stale info`: the lease; `cannot lock ref`, `failed to update ref`: two at once.
+        let moved = [
+            "stale info",
+            "cannot lock ref",
+            "failed to update ref",
+            "[rejected]",
+        ];
+        Err(match moved.iter().any(|words| text.contains(words)) {
+            true => error.context(Moved),
+            false => error,
         })
     }
 
@@ -115,6 +155,7 @@ impl<'a> Remote<'a> {
     ///
     /// What git said, and what to do in a partial clone.
     pub(crate) fn want(&self, object: Oid) -> anyhow::Result<()> {
+        self.demand()?;
         let asked = self.git(&["cat-file".into(), "-e".into(), object.to_string()]);
         self.left_out(asked)
     }
@@ -161,22 +202,44 @@ impl<'a> Remote<'a> {
         })
     }
 
-    /// The branch that the remote's HEAD names; none where it cannot be asked.
-    pub(crate) fn default_branch(&self) -> Option<String> {
-        self.demand().ok()?;
+    /// The branch that the remote's HEAD names.
+    ///
+    /// # Errors
+    ///
+    /// What git said, or that the remote has none.
+    pub(crate) fn default_branch(&self) -> anyhow::Result<String> {
+        self.demand()?;
         let asked = ["ls-remote", "--symref", &self.name, "HEAD"].map(str::to_owned);
-        let said = String::from_utf8(self.git(&asked).ok()?).ok()?;
-        let branch = said.strip_prefix("ref: refs/heads/")?.split('\t').next()?;
-        Some(branch.to_owned())
+        let said = String::from_utf8(self.git(&asked)?).unwrap_or_default();
+        said.strip_prefix("ref: refs/heads/")
+            .and_then(|rest| rest.split('\t').next())
+            .map(str::to_owned)
+            .with_context(|| format!("the remote `{}` has no HEAD", self.name))
     }
 
     fn demand(&self) -> anyhow::Result<()> {
-        anyhow::ensure!(
-            self.exists,
+        if self.url.is_some() {
+            let Some(pinned) = self.pinned else {
+                return Ok(());
+            };
+            // A program of the change could lead to a repository with reports of its own.
+            let now = self.address().unwrap_or_default();
+            if now == pinned {
+                return Ok(());
+            }
+            return Err(Unknown::Unreachable.mark(anyhow!(
+                "the address of the remote `{}` was `{pinned}` when the run began and is `{now}` now",
+                self.name
+            )));
+        }
+        let missing = anyhow!(
             "this repository has no remote `{0}`; add it with `git remote add {0} URL`",
             self.name
         );
-        Ok(())
+        Err(match self.expected {
+            true => Unknown::Unreachable.mark(missing),
+            false => missing,
+        })
     }
 
     fn is_shallow(&self) -> bool {
@@ -195,8 +258,88 @@ impl<'a> Remote<'a> {
         self.told(arguments, b"")
     }
 
-    /// Runs git with something to read.
+    /// Runs git with something to read. An error is marked as [`Unknown`], unless the server was asked
+    /// and has answered.
     fn told(&self, arguments: &[String], input: &[u8]) -> anyhow::Result<Vec<u8>> {
+        let (failed, used) = match self.patiently(arguments, input)? {
+            Ok(output) => return Ok(output),
+            Err(failed) => failed,
+        };
+        let shown = format!("`git {}` failed", arguments.join(" "));
+        Err(match failed.is_answer() {
+            true => anyhow!("{shown}: {failed}"),
+            false => Unknown::Unreachable
+                .mark(anyhow!("{failed}{}", failed.help(used)))
+                .context(shown),
+        })
+    }
+
+    /// Runs git: once more where the server was in trouble for a moment, and with the action's token
+    /// where the clone has no right of its own. Tells of a failure whether the token was used.
+    fn patiently(
+        &self,
+        arguments: &[String],
+        input: &[u8],
+    ) -> anyhow::Result<Result<Vec<u8>, (Failed, bool)>> {
+        if let Some(known) = self.lost.borrow().clone() {
+            return Ok(Err(known));
+        }
+        let mut ended = self.once(arguments, input, None)?;
+        if matches!(&ended, Err(failed) if failed.is_passing()) {
+            std::thread::sleep(Duration::from_secs(1));
+            ended = self.once(arguments, input, None)?;
+        }
+        let mut used = false;
+        if matches!(&ended, Err(failed) if failed.is_denied())
+            && let Some((login, url)) = self.login()
+        {
+            if let Some(name) = self.obstacle() {
+                ended = ended.map_err(|failed| {
+                    failed.add(format!(
+                        "the token of the action was not used, since the repository's own \
+                         configuration sets `{name}`"
+                    ))
+                });
+            } else {
+                used = true;
+                ended = self.once(arguments, input, Some((login, url)))?;
+            }
+        }
+        Ok(ended.map_err(|failed| {
+            if failed.is_lost() && !failed.is_answer() {
+                *self.lost.borrow_mut() = Some((failed.clone(), used));
+            }
+            (failed, used)
+        }))
+    }
+
+    /// The token, where the remote is what it is for.
+    fn login(&self) -> Option<(&'a Login, &str)> {
+        let (login, url) = (self.login?, self.url()?);
+        login.serves(url).then_some((login, url))
+    }
+
+    /// A setting of this repository for which it is not trusted with a token.
+    fn obstacle(&self) -> Option<String> {
+        let list = ["config", "--list", "--show-scope", "--name-only"].map(str::to_owned);
+        let Ok(Ok(listed)) = self.once(&list, b"", None) else {
+            return Some("what cannot be read".to_owned());
+        };
+        let listed = String::from_utf8_lossy(&listed);
+        let own = listed.lines().filter_map(|line| {
+            let (scope, name) = line.split_once('\t')?;
+            matches!(scope, "local" | "worktree").then_some(name)
+        });
+        Login::obstacle(own).map(str::to_owned)
+    }
+
+    /// Runs git once; the outer error is that it cannot be run.
+    fn once(
+        &self,
+        arguments: &[String],
+        input: &[u8],
+        login: Option<(&Login, &str)>,
+    ) -> anyhow::Result<Result<Vec<u8>, Failed>> {
         let mut command = Command::new("git");
         command
             .arg("-C")
@@ -206,39 +349,44 @@ impl<'a> Remote<'a> {
             .args(arguments)
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("LC_ALL", "C")
-            // A dead connection ends after half a minute instead of never.
-            .env("GIT_HTTP_LOW_SPEED_LIMIT", "1")
-            .env("GIT_HTTP_LOW_SPEED_TIME", "30")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        // A dead connection ends after half a minute instead of never.
+        for (name, value) in [
+            ("GIT_HTTP_LOW_SPEED_LIMIT", "1"),
+            ("GIT_HTTP_LOW_SPEED_TIME", "30"),
+        ] {
+            if std::env::var_os(name).is_none() {
+                command.env(name, value);
+            }
+        }
         for name in OF_ANOTHER {
             command.env_remove(name);
         }
+        if let Some((login, url)) = login {
+            login.lend(&mut command, url);
+        }
         let mut child = command
             .spawn()
-            .context("failed to start `git`, which fetches and pushes; install it")?;
+            .context("failed to start `git`, which fetches and pushes; install it")
+            .map_err(|error| Unknown::Unreachable.mark(error))?;
         if let Some(mut pipe) = child.stdin.take() {
             // A git that ends before it has read everything says why by itself.
             let _ = pipe.write_all(input);
         }
         let output = child
             .wait_with_output()
-            .context("failed to wait for `git`")?;
-        if output.status.success() {
-            return Ok(output.stdout);
-        }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said: Vec<&str> = said
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty() && !line.starts_with("hint:"))
-            .collect();
-        bail!("`git {}` failed: {}", arguments.join(" "), said.join("; "))
+            .context("failed to wait for `git`")
+            .map_err(|error| Unknown::Unreachable.mark(error))?;
+        Ok(match output.status.success() {
+            true => Ok(output.stdout),
+            false => Err(Failed::of(&output.stderr)),
+        })
     }
 }
 
-/// Somebody else moved a branch between our look at it and our push.
+/// Somebody else moved a branch after we looked at it.
 #[derive(Debug)]
 pub(crate) struct Moved;
 

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use git2::Oid;
 
 use super::remote::Remote;
-use super::{Branch, Hint, Provenance, Source, Tried, commit, find, tree};
+use super::{Branch, Hint, Login, Provenance, Source, Tried, commit, find, tree};
 use crate::config::BaselineSettings;
 use crate::report::{self, Report};
 
@@ -26,6 +26,14 @@ pub(crate) fn resolve(root: &Path, revision: &str) -> anyhow::Result<Oid> {
         Ok(commit) => Ok(commit.id()),
         Err(error) => bail!("{}", error.message()),
     }
+}
+
+/// The address of the remote; none without a repository or a remote.
+pub(crate) fn address(root: &Path) -> Option<String> {
+    let repo = find::open(root).ok()?;
+    let remote = Remote::of(&repo);
+    remote.url()?;
+    remote.address()
 }
 
 /// The branch that is checked out; none on a detached HEAD, or without a repository.
@@ -98,10 +106,7 @@ pub(crate) fn of_commit(
                 };
                 return Ok((report, provenance));
             }
-            Err(error) => tried.push(Tried {
-                source,
-                why: format!("{error:#}"),
-            }),
+            Err(error) => tried.push(Tried::of(source, &error)),
         }
     }
     let tried: Vec<String> = tried
@@ -119,11 +124,11 @@ pub(crate) fn of_commit(
 /// Where there is no repository or no base, or the file is there and cannot be read.
 pub(crate) fn base_file(
     root: &Path,
-    hint: &Hint,
+    (login, hint): (Option<&Login>, &Hint),
     name: &Path,
 ) -> anyhow::Result<(Oid, Option<Vec<u8>>)> {
     let repo = find::open(root)?;
-    let remote = Remote::of(&repo);
+    let remote = Remote::of(&repo).with(login, hint);
     let base = commit::base(&repo, &remote, hint)?;
     let path = find::in_repository(&repo, root, name)?;
     let bytes = tree::read(&repo, &remote, base.commit, &path)?;

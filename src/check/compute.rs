@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::{Mode, Request, check};
-use crate::baseline::{self, Oid, Repository};
+use crate::baseline::{self, Hint, Login, Oid, Repository};
 use crate::cases::Shard;
 use crate::config::{Config, Overrides};
 use crate::report::Report;
@@ -19,14 +19,14 @@ use crate::run::Observer;
 /// Where it cannot be checked out, or its check is impossible.
 pub(super) fn commit(
     config: &Config,
-    repo: &Repository,
-    commit: Oid,
+    (repo, commit): (&Repository, Oid),
+    fetched_with: (Option<&Login>, &Hint),
     (only, shard): (&[String], Option<Shard>),
     repeats: NonZeroUsize,
     observer: &dyn Observer,
 ) -> anyhow::Result<Report> {
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
-    let root = baseline::checkout(repo, commit, &config.root, folder.path())?;
+    let root = baseline::checkout(repo, commit, &config.root, folder.path(), fetched_with)?;
     let name = config.file.file_name().unwrap_or_default();
     let request = Request {
         masker: None,

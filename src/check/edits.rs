@@ -2,17 +2,26 @@
 
 use std::path::Path;
 
-use crate::baseline::{self, Hint};
+use crate::baseline::{self, Hint, Login, Unknown};
 use crate::config::{self, Config};
 use crate::gate::policy::Effect;
 use crate::gate::verdict::Reason;
 
 /// A sentence for each section of the configuration that the change edits, compared with the file
-/// in the tree of the base commit. Where there is no base commit there is nothing to tell.
-pub(super) fn told(config: &Config, hint: &Hint) -> Vec<Reason> {
+/// in the tree of the base commit. Where there is no base commit there is nothing to tell; where it
+/// could not be fetched, it is told that nobody knows.
+pub(super) fn told(config: &Config, with: (Option<&Login>, &Hint)) -> Vec<Reason> {
     let name = Path::new(config.file.file_name().unwrap_or_default());
-    let Ok((commit, base)) = baseline::base_file(&config.root, hint, name) else {
-        return Vec::new();
+    let (commit, base) = match baseline::base_file(&config.root, with, name) {
+        Ok(found) => found,
+        Err(error) if Unknown::is_in(&error) => {
+            return vec![warning(
+                "whether this change edits the gate is not known: the base commit could not be \
+                 fetched"
+                    .to_owned(),
+            )];
+        }
+        Err(_) => return Vec::new(),
     };
     let commit = baseline::short(commit);
     let Some(base) = base else {

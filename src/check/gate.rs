@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::stage::Stage;
-use super::{Checked, Request, changed, compute, edits, finished, stage, write};
+use super::{Checked, Request, absent, changed, compute, edits, finished, stage, write};
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
-use crate::baseline::{self, Artifacts, Baseline, Hint, Search, Source, retrieval};
+use crate::baseline::{self, Artifacts, Baseline, Hint, Login, Search, Source, retrieval};
 use crate::config::{Budget, Config};
 use crate::exit::Exit;
 use crate::file;
 use crate::gate::looks::{Rerun, Side};
-use crate::gate::policy::{Effect, Policy};
-use crate::gate::verdict::Verdict;
+use crate::gate::policy::Policy;
+use crate::gate::verdict::{Verdict, Word};
 use crate::gate::{Gate, Judgement, Next};
 use crate::publish::comment;
 use crate::report::Report;
@@ -29,6 +29,8 @@ pub(crate) struct GateRequest {
     pub(crate) hint: Hint,
     /// The artifacts of earlier workflow runs, where there is a GitHub to ask.
     pub(crate) artifacts: Option<Artifacts>,
+    /// The token of the action, for git; none where there is no workflow.
+    pub(crate) login: Option<Login>,
     /// Whether doubtful cases may be run again.
     pub(crate) rerun: bool,
     /// Whether the job passes whatever the verdict is.
@@ -128,7 +130,8 @@ impl Head for Stage<'_> {
     }
 }
 
-/// Judges, and tells before anything else where the change edits the rules it is judged by.
+/// Judges, and tells before anything else where the change edits the rules it is judged by; only a
+/// baseline that could not be asked for comes before that.
 pub(super) fn judge(
     request: &GateRequest,
     config: &Config,
@@ -136,8 +139,10 @@ pub(super) fn judge(
     observer: &dyn Observer,
 ) -> anyhow::Result<Judgement> {
     let mut judgement = settle(request, config, side, observer)?;
-    let edits = edits::told(config, &request.hint);
-    judgement.verdict.reasons.splice(0..0, edits);
+    let edits = edits::told(config, (request.login.as_ref(), &request.hint));
+    let verdict = &mut judgement.verdict;
+    let at = usize::from(verdict.verdict == Word::BaselineUnreachable);
+    verdict.reasons.splice(at..at, edits);
     Ok(judgement)
 }
 
@@ -159,9 +164,10 @@ fn settle(
         return Ok(judgement);
     }
     let policy = Policy::of(&config.gate, config.baseline.require);
+    let login = request.login.as_ref();
     let base_of = |repo: &_, commit, only: &[String], repeats| {
-        let which = (only, request.check.shard);
-        compute::commit(config, repo, commit, which, repeats, observer)
+        let (with, which) = ((login, &request.hint), (only, request.check.shard));
+        compute::commit(config, (repo, commit), with, which, repeats, observer)
     };
     let can_be_run = side.can_be_run();
     let compute = |repo: &_, commit| {
@@ -171,6 +177,14 @@ fn settle(
     let name = configuration(config);
     let found = baseline::find(&Search {
         artifacts: request.artifacts.as_ref(),
+        login,
+        // A name that was given by hand is that of one job among several.
+        head: request
+            .check
+            .overrides
+            .name
+            .is_none()
+            .then(|| side.report().run.fingerprints),
         settings: &config.baseline,
         root: &config.root,
         configuration: &name,
@@ -179,22 +193,7 @@ fn settle(
     })?;
     let (mut base, provenance) = match found {
         Baseline::Found(report, provenance) => (*report, provenance),
-        Baseline::None(tried) => {
-            let effect = match config.baseline.require {
-                true => Effect::Fail,
-                false => Effect::Warn,
-            };
-            let verdict = Verdict::no_baseline(
-                effect,
-                "there is no baseline to compare with; `kelvin baseline save` on the base branch \
-                 makes one",
-            );
-            return Ok(Judgement::without_base(verdict, tried));
-        }
-        Baseline::Off => {
-            let verdict = Verdict::no_baseline(Effect::Warn, "the baseline is turned off");
-            return Ok(Judgement::without_base(verdict, Vec::new()));
-        }
+        none => return Ok(absent::judged(&config.baseline, none)),
     };
 
     let mut head = side.report();

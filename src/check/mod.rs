@@ -1,5 +1,6 @@
 //! The spine: every stage once, in order.
 
+mod absent;
 mod asked;
 mod beside;
 mod changed;
@@ -40,7 +41,7 @@ pub(crate) use list::{Listing, OfCase, list};
 pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use probes::Probe;
 pub(crate) use record::{Recomputed, recompute, record, record_eval};
-pub(crate) use save::{finished, save};
+pub(crate) use save::{SaveRequest, finished, save, writer};
 pub(crate) use side::{folder, recorded, run, side};
 pub(crate) use write::report as write_report;
 

@@ -1,50 +1,68 @@
 //! Keeps a finished report for later changes to be compared with.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
 use super::configuration;
-use crate::baseline::{self, Branch, Remote};
+use crate::baseline::{self, Branch, Entry, Hint, Login, Remote, Writer};
 use crate::config::Config;
 use crate::exit::Misuse;
 use crate::probe::Ending;
-use crate::report::{self, Report};
+use crate::publish::event::Variables;
+use crate::report::{self, Report, safe};
 
-/// A report that was kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Saved {
-    /// The commit it is of.
-    pub(crate) commit: baseline::Oid,
-    /// The configuration it is of.
-    pub(crate) configuration: String,
-    /// The branch it is on.
-    pub(crate) branch: String,
+/// What is asked of keeping a report.
+pub(crate) struct SaveRequest<'a> {
+    /// The configuration that was checked.
+    pub(crate) config: &'a Config,
+    /// The report.
+    pub(crate) report: &'a Report,
+    /// Keeps it although the work tree differed from the commit.
+    pub(crate) allow_dirty: bool,
+    /// Keeps it in this clone alone.
+    pub(crate) local: bool,
+    /// The token of the action, which git may need.
+    pub(crate) login: Option<&'a Login>,
+    /// The job of a workflow that keeps it; none on a laptop.
+    pub(crate) writer: Option<Writer>,
+    /// Prints.
+    pub(crate) say: &'a dyn Fn(&str),
+}
+
+/// The job that a runner says this is; none on a laptop.
+pub(crate) fn writer(variables: &Variables<'_>) -> Option<Writer> {
+    Some(Writer {
+        run: variables("GITHUB_RUN_ID")?,
+        attempt: variables("GITHUB_RUN_ATTEMPT").unwrap_or_else(|| "1".to_owned()),
+    })
 }
 
 /// Reads the report of a finished check: the one named, or the one beside the configuration.
 ///
 /// # Errors
 ///
-/// Where it is not there, or is no report.
+/// A [`Misuse`] where it is not there, or is no report.
 pub(crate) fn finished(config: &Config, path: Option<&Path>) -> anyhow::Result<Report> {
     let path = path.map_or_else(|| config.root.join("kelvin/report.json"), PathBuf::from);
-    let bytes = std::fs::read(&path).with_context(|| {
-        format!(
-            "failed to read `{}`; run `kelvin check` first",
-            path.display()
-        )
+    let shown = path.display();
+    let bytes = std::fs::read(&path).map_err(|error| {
+        Misuse::new(format!("failed to read `{shown}`: {error}")).help("run `kelvin check` first")
     })?;
-    report::json::read(&bytes).with_context(|| format!("`{}` cannot be a baseline", path.display()))
+    report::json::read(&bytes)
+        .map_err(|error| Misuse::new(format!("`{shown}` cannot be a baseline: {error:#}")).into())
 }
 
-/// Saves a report on the branch of reports, for the commit that is checked out.
+/// Saves a report on the branch of reports, for the commit that is checked out. Says where before
+/// anything is written.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the report is not of the whole check of that commit; any other error where
-/// the branch cannot be written.
-pub(crate) fn save(config: &Config, report: &Report, allow_dirty: bool) -> anyhow::Result<Saved> {
+/// A [`Misuse`] where the report is not of the whole check of that commit, or there is no remote; any
+/// other error where the branch cannot be written.
+pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
+    let (config, report) = (request.config, request.report);
     let refuse = |what: &str, help: &str| Err(Misuse::new(what.to_owned()).help(help).into());
     if let Some(share) = report.run.shard {
         return refuse(
@@ -77,7 +95,7 @@ pub(crate) fn save(config: &Config, report: &Report, allow_dirty: bool) -> anyho
             "run `kelvin check` again, then save",
         );
     }
-    if report.run.session.dirty && !allow_dirty {
+    if report.run.session.dirty && !request.allow_dirty {
         return refuse(
             "the files differed from the commit when the report was made",
             "commit them and run `kelvin check` again, or add `--allow-dirty`",
@@ -85,16 +103,98 @@ pub(crate) fn save(config: &Config, report: &Report, allow_dirty: bool) -> anyho
     }
     let name = configuration(config);
     let stored = serde_json::to_vec(report).context("failed to write the report")?;
-    let remote = Remote::of(&repo);
-    Branch::new(&repo, &remote, &config.baseline.branch).save(
-        &name,
-        head,
-        &stored,
-        config.baseline.keep.get(),
-    )?;
-    Ok(Saved {
+    let nothing = Hint::default();
+    let remote = Remote::of(&repo).with(request.login, &nothing);
+    let kept_on = &config.baseline.branch;
+    let (branch, place) = match (request.local, remote.url()) {
+        (true, _) => {
+            let branch = Branch::local(&repo, &remote, kept_on);
+            let place = format!("in this clone alone, under `{}`", branch.reference());
+            (branch, place)
+        }
+        (false, Some(url)) => {
+            let place = format!(
+                "on the branch `{kept_on}` of the remote `{}` ({})",
+                remote.name(),
+                without_login(url)
+            );
+            (Branch::new(&repo, &remote, kept_on), place)
+        }
+        (false, None) => {
+            return refuse(
+                &format!("this repository has no remote `{}`", remote.name()),
+                &format!(
+                    "add it with `git remote add {} URL`, or keep the report in this clone alone \
+                     with `--local`",
+                    remote.name()
+                ),
+            );
+        }
+    };
+    // A branch that is not there yet is no failure, and one out of reach shows when it is written.
+    let _ = branch.fetch();
+    let text = format!(
+        "saving the report of {} as `{name}` {place}, {}",
+        baseline::short(head),
+        held(&branch, &name)?
+    );
+    (request.say)(&format!("{}\n", safe::line(&text)));
+    branch.save(&Entry {
+        configuration: &name,
         commit: head,
-        configuration: name,
-        branch: config.baseline.branch.clone(),
+        report: &stored,
+        keep: config.baseline.keep.get(),
+        writer: request.writer.as_ref(),
+    })?;
+    (request.say)("saved\n");
+    Ok(())
+}
+
+/// What a branch holds, in words that go on after "the branch".
+fn held(branch: &Branch<'_>, name: &str) -> anyhow::Result<String> {
+    let kept = branch.kept()?;
+    let names: BTreeSet<&str> = kept
+        .iter()
+        .map(|kept| kept.configuration.as_str())
+        .collect();
+    let own = kept.iter().filter(|kept| kept.configuration == name);
+    let others = names.iter().filter(|other| **other != name).count();
+    let others = match others {
+        0 => String::new(),
+        1 => ", and those of 1 other configuration".to_owned(),
+        more => format!(", and those of {more} other configurations"),
+    };
+    Ok(match own.count() {
+        0 if names.is_empty() => "which has no report yet".to_owned(),
+        0 => format!("which has no report of it yet{others}"),
+        1 => format!("which has 1 report of it{others}"),
+        more => format!("which has {more} reports of it{others}"),
     })
+}
+
+/// An address without the name and the password that may stand in it.
+fn without_login(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = host.rsplit('@').next().unwrap_or(host);
+    format!("{scheme}://{host}/{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_in_an_address_is_not_shown() {
+        for (url, shown) in [
+            ("https://me:secret@host/a/b.git", "https://host/a/b.git"),
+            ("https://host/a@b.git", "https://host/a@b.git"),
+            ("git@host:a/b.git", "git@host:a/b.git"),
+            ("/srv/a.git", "/srv/a.git"),
+        ] {
+            assert_eq!(without_login(url), shown);
+        }
+    }
 }

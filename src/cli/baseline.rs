@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
-use crate::baseline;
-use crate::check;
+use super::ci::variable;
+use crate::check::{self, SaveRequest};
 use crate::config::{Config, Overrides};
 use crate::exit::Exit;
 
@@ -34,6 +35,12 @@ struct SaveArgs {
     /// Saves it although the work tree differed from the commit.
     #[arg(long)]
     allow_dirty: bool,
+    /// The name it is kept under, instead of `name` in the configuration.
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    name: Option<String>,
+    /// Keeps it in this clone alone, where `kelvin gate` finds it; nothing is pushed.
+    #[arg(long)]
+    local: bool,
 }
 
 /// Runs `kelvin baseline`.
@@ -46,15 +53,18 @@ pub(super) fn main(args: &BaselineArgs) -> anyhow::Result<Exit> {
 fn save(args: &SaveArgs) -> anyhow::Result<Exit> {
     let config = Config::load(&Overrides {
         file: Some(args.config.clone()),
+        name: args.name.clone(),
         ..Overrides::default()
     })?;
     let report = check::finished(&config, args.report.as_deref())?;
-    let saved = check::save(&config, &report, args.allow_dirty)?;
-    super::say(&format!(
-        "saved the report of {} as `{}` on `{}`\n",
-        baseline::short(saved.commit),
-        saved.configuration,
-        saved.branch
-    ));
+    check::save(&SaveRequest {
+        config: &config,
+        report: &report,
+        allow_dirty: args.allow_dirty,
+        local: args.local,
+        login: None,
+        writer: check::writer(&variable),
+        say: &super::say,
+    })?;
     Ok(Exit::Passed)
 }

@@ -113,6 +113,7 @@ impl From<When> for Mode {
 /// The inputs of `kelvin ci`, in the order of `action.yml`.
 pub(super) const CI_INPUTS: &[&str] = &[
     "config",
+    "name",
     "setup",
     "only",
     "seed",

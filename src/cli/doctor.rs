@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use crate::baseline::Login;
 use crate::check::doctor::{self, Diagnosis, DoctorRequest, Status, Surroundings};
 use crate::config::Overrides;
 use crate::exit::Exit;
@@ -58,6 +59,7 @@ pub(super) fn main(args: DoctorArgs) -> anyhow::Result<Exit> {
         surroundings: surroundings(event, event_name),
         variables: &variable,
         client: client.as_ref(),
+        login: login(),
     });
     super::say(&match format {
         Format::Json => serde_json::to_string_pretty(&diagnosis)? + "\n",
@@ -103,6 +105,15 @@ fn client() -> Option<Client> {
         token: &token()?,
     };
     Client::new(&access).ok()
+}
+
+/// The token, for git and for the repository of the workflow alone.
+fn login() -> Option<Login> {
+    Login::new(
+        &variable("GITHUB_SERVER_URL")?,
+        &variable("GITHUB_REPOSITORY")?,
+        &token()?,
+    )
 }
 
 /// A line for each finding, with what to add below it.

@@ -1,15 +1,15 @@
 //! `kelvin gate`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
 use super::check::{CheckArgs, print};
 use super::ci::variable;
 use super::progress::Progress;
-use crate::baseline::event;
+use crate::baseline::{self, event};
 use crate::check::{self, GateRequest};
 use crate::config::{BaselineOverride, GateOverrides, OnSuspected};
 use crate::exit::{Exit, Misuse};
@@ -51,6 +51,10 @@ pub(super) struct GateOptions {
     /// Where the baseline comes from: `auto`, `tree`, `branch`, `compute`, `off`, or a file.
     #[arg(long, value_name = "SOURCE", value_parser = baseline_of)]
     baseline: Option<BaselineOverride>,
+    /// The name that baseline, comment and artifact are kept under, instead of `name` in the
+    /// configuration; one for each job of a matrix.
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    name: Option<String>,
     /// How far a metric may drop, instead of `gate.max_drop`.
     #[arg(long, value_name = "X", value_parser = max_drop)]
     max_drop: Option<f64>,
@@ -86,6 +90,7 @@ impl GateOptions {
     /// Applies them to a request.
     pub(super) fn apply(&self, request: &mut GateRequest) {
         let spending = self.budget.unwrap_or_default();
+        request.check.overrides.name.clone_from(&self.name);
         request.check.overrides.gate = GateOverrides {
             max_drop: self.max_drop,
             baseline: self.baseline.clone(),
@@ -138,6 +143,11 @@ pub(super) fn main(args: &GateArgs) -> anyhow::Result<Exit> {
         report: args.report.clone(),
         ..GateRequest::default()
     };
+    if request.hint.in_workflow {
+        let file = request.check.overrides.file.as_deref();
+        let root = file.and_then(Path::parent).unwrap_or(Path::new(""));
+        request.hint.remote = baseline::address(&Path::new(".").join(root));
+    }
     args.options.apply(&mut request);
     if args.check.is_dry_run() {
         return Err(Misuse::new("there is nothing to gate in a dry run").into());
@@ -175,8 +185,13 @@ pub(super) fn payload(
         }
         return Ok((String::new(), Value::Null));
     };
-    let text = crate::file::read(&path)?;
-    let payload = serde_json::from_str(&text)
-        .with_context(|| format!("the event `{}` is not JSON", path.display()))?;
+    let text =
+        crate::file::read(&path).map_err(|error| Misuse::new(format!("the event: {error:#}")))?;
+    let payload = serde_json::from_str(&text).map_err(|error| {
+        Misuse::new(format!(
+            "the event `{}` is not JSON: {error}",
+            path.display()
+        ))
+    })?;
     Ok((name, payload))
 }

@@ -62,6 +62,22 @@ enum Command {
     Baseline(baseline::BaselineArgs),
 }
 
+impl Command {
+    /// Whether it runs a pipeline or reads a run of one: only such a command can fail to measure.
+    const fn measures(&self) -> bool {
+        match self {
+            Self::Init(_) | Self::Check(_) | Self::Gate(_) | Self::Ci(_) | Self::Eval(_) => true,
+            Self::Doctor(_)
+            | Self::Merge(_)
+            | Self::Post(_)
+            | Self::Compare(_)
+            | Self::History(_)
+            | Self::Recompute(_)
+            | Self::Baseline(_) => false,
+        }
+    }
+}
+
 /// Runs the program. Returning, rather than exiting, lets every destructor run.
 pub fn main() -> ExitCode {
     let line = ci::with_inputs(std::env::args_os().collect(), &ci::variable);
@@ -86,6 +102,7 @@ pub fn main() -> ExitCode {
             return exit.into();
         }
     };
+    let measures = args.command.measures();
     let ended = match args.command {
         Command::Init(args) => init::main(args),
         Command::Check(args) => check::main(&args),
@@ -103,7 +120,10 @@ pub fn main() -> ExitCode {
     ended
         .unwrap_or_else(|error| {
             complain(&error);
-            Exit::of(&error)
+            match measures {
+                true => Exit::of(&error),
+                false => Exit::Misused,
+            }
         })
         .into()
 }

@@ -272,7 +272,7 @@ pub(super) fn settle(
             .enabled
             .then(|| NonZeroUsize::new(raw.noise_floor.replications))
             .flatten(),
-        name: raw.name,
+        name: overrides.name.clone().or(raw.name),
         baseline,
         gate,
         scorer: match raw.scorer {

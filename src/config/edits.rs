@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Config;
 
-/// The settings of `gate` and `baseline` that differ between two texts of a configuration, each as
+/// The settings of `gate` and `baseline` and the name that differ between two texts of a configuration, each as
 /// `max_drop 0.05 → 0.5`, by section and in the order of their names; what is not written counts
 /// with its default.
 ///
@@ -21,6 +21,11 @@ pub(crate) fn edits(
 ) -> anyhow::Result<BTreeMap<&'static str, Vec<String>>> {
     let (base, head) = (Config::parse(base, file)?, Config::parse(head, file)?);
     let sections = [
+        (
+            "name",
+            serde_json::json!({ "name": base.name }),
+            serde_json::json!({ "name": head.name }),
+        ),
         (
             "gate",
             serde_json::to_value(&base.gate)?,

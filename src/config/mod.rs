@@ -191,6 +191,8 @@ pub(crate) enum ScorerSettings {
 pub(crate) struct Overrides {
     /// The configuration file; `kelvin.yaml` in the working directory unless given.
     pub(crate) file: Option<PathBuf>,
+    /// Instead of `name`.
+    pub(crate) name: Option<String>,
     /// Instead of `seed`.
     pub(crate) seed: Option<u64>,
     /// Instead of `jobs`.

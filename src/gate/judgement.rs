@@ -186,6 +186,9 @@ impl Judgement {
             Some(base) if base.tried.is_empty() => base.to_string(),
             Some(base) => format!("{base}; {}", tried(&base.tried).join("; ")),
             None if self.tried.is_empty() => "no baseline".to_owned(),
+            None if self.verdict.verdict == Word::BaselineUnreachable => {
+                format!("no baseline was reached; {}", tried(&self.tried).join("; "))
+            }
             None => format!("no baseline; {}", tried(&self.tried).join("; ")),
         }
     }
@@ -286,8 +289,9 @@ mod tests {
         let tried = vec![Tried {
             source: crate::baseline::Source::Tree,
             why: "no report".to_owned(),
+            unknown: None,
         }];
-        let verdict = Verdict::no_baseline(Effect::Warn, "there is `none`");
+        let verdict = Verdict::without_base(Word::NoBaseline, Effect::Warn, "there is `none`");
         let judgement = Judgement::without_base(verdict, tried);
         let value = serde_json::to_value(&judgement).expect("it is JSON");
         let validator = jsonschema::validator_for(&schema()).expect("it is a schema");

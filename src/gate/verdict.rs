@@ -33,12 +33,14 @@ pub(crate) struct Verdict {
 pub(crate) enum Word {
     /// Not worse by more than is allowed.
     Pass,
-    /// There is nothing to compare with.
+    /// There is nothing to compare with: every source was asked, and has none.
     NoBaseline,
     /// Neither a regression nor its absence can be shown.
     Inconclusive,
     /// It was not measured, or not in enough cases.
     Unmeasured,
+    /// Whether there is something to compare with is not known: it could not be asked for.
+    BaselineUnreachable,
     /// Worse, and not by noise.
     Regression,
 }
@@ -157,16 +159,17 @@ impl Word {
             Self::NoBaseline => "no_baseline",
             Self::Inconclusive => "inconclusive",
             Self::Unmeasured => "unmeasured",
+            Self::BaselineUnreachable => "baseline_unreachable",
             Self::Regression => "regression",
         }
     }
 }
 
 impl Verdict {
-    /// There is nothing to compare with, and what would mend that.
-    pub(crate) fn no_baseline(effect: Effect, text: impl Into<String>) -> Self {
+    /// Nothing was compared: why, and what would mend that.
+    pub(crate) fn without_base(word: Word, effect: Effect, text: impl Into<String>) -> Self {
         Self {
-            verdict: Word::NoBaseline,
+            verdict: word,
             passed: effect != Effect::Fail,
             reasons: vec![Reason {
                 effect: Some(effect),
@@ -180,10 +183,7 @@ impl Verdict {
 
     /// Nothing is known of the change, and why.
     pub(crate) fn unmeasured(text: impl Into<String>) -> Self {
-        Self {
-            verdict: Word::Unmeasured,
-            ..Self::no_baseline(Effect::Fail, text)
-        }
+        Self::without_base(Word::Unmeasured, Effect::Fail, text)
     }
 
     /// Lets the job pass: what would have failed it warns.

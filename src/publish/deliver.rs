@@ -56,6 +56,11 @@ pub(crate) fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>)
         "the job summary",
         || summary::render(publication),
     );
+    if let Some(text) = publication.judgement.and_then(alarm)
+        && surfaces.on_github
+    {
+        (surfaces.say)(&text);
+    }
     let remarks = annotations::of(publication);
     let check = surfaces.check.take();
     match check {
@@ -164,6 +169,21 @@ fn replace(failure: &Failure<'_>, surfaces: &Surfaces<'_>) -> Option<String> {
             None
         }
     }
+}
+
+/// A line of the log for a run that could not ask for its baseline: it has nothing to say of a case,
+/// so no remark at a file would tell of it.
+fn alarm(judgement: &Judgement) -> Option<String> {
+    let verdict = &judgement.verdict;
+    if verdict.verdict != Word::BaselineUnreachable {
+        return None;
+    }
+    let reason = verdict.reasons.first().map_or("", |reason| &reason.text);
+    let text = format!("baseline unreachable: {reason}");
+    Some(match verdict.passed {
+        true => commands::warning(&text),
+        false => commands::error(&text),
+    })
 }
 
 /// Writes the comment, where there is a pull request to write it on.

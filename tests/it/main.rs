@@ -52,6 +52,11 @@ mod retrieval;
 /// Runs that are spread over several machines, and joined again.
 mod shards;
 
+/// Baselines that are kept, and such as cannot be asked for.
+mod names;
+mod saved;
+mod unreachable;
+
 /// The command line: exit codes, formats, messages.
 mod command_line;
 mod promises;

@@ -200,8 +200,8 @@ fn a_partial_clone_whose_server_is_gone_says_so() {
     let project = published(&url, true);
     let (_runner, workspace) = clone(&url, &["--filter=blob:none"]);
     fs::remove_dir_all(&path).expect("removed");
-    let judgement = judged(&project, &workspace, &["gate"], 0);
-    assert_eq!(judgement["verdict"], json!("no_baseline"));
+    let judgement = judged(&project, &workspace, &["gate"], 3);
+    assert_eq!(judgement["verdict"], json!("baseline_unreachable"));
     let tried = judgement["tried"].to_string();
     assert!(tried.contains("partial clone"), "{tried}");
 }

@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use git2::Oid;
 
 use super::commit::{self, Distances};
 use super::tree::MAX_BYTES;
+use super::unknown::{Unknown, beside};
 use crate::github::{self, Archive, Artifact, Client, REPORT_FILE};
 use crate::probe::Ending;
 use crate::report::{self, Report};
@@ -51,7 +52,7 @@ pub(super) fn find(
     let all = artifacts
         .client
         .artifacts(name)
-        .map_err(|error| anyhow::anyhow!("{error}"))?;
+        .map_err(|error| Unknown::Unreachable.mark(anyhow::anyhow!("{error}")))?;
     ensure!(!all.is_empty(), "there is no artifact `{name}`");
     let distances: BTreeMap<Oid, usize> = ancestors.iter().copied().collect();
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
@@ -67,6 +68,7 @@ pub(super) fn find(
         (*behind, *commit, std::cmp::Reverse(artifact.id))
     });
     let mut tried = 0;
+    let mut unknown = None;
     for (behind, commit, artifact) in usable {
         if let Err(why) = fresh(commit) {
             *reasons.entry(why).or_default() += 1;
@@ -89,6 +91,9 @@ pub(super) fn find(
                 *reasons
                     .entry(format!("{}: {error:#}", commit::short(commit)))
                     .or_default() += 1;
+                if Unknown::is_in(&error) {
+                    unknown = unknown.or(Some(error));
+                }
             }
         }
     }
@@ -102,11 +107,21 @@ pub(super) fn find(
             }
         })
         .collect();
-    bail!(
+    let none = anyhow::anyhow!(
         "none of the {} artifacts `{name}` serves: {}",
         all.len(),
         reasons.join("; ")
-    )
+    );
+    Err(beside(none, unknown))
+}
+
+/// An error of GitHub: a run or an artifact that is gone is an answer, everything else is none.
+fn refused(error: &github::Error) -> anyhow::Error {
+    let told = anyhow::anyhow!("{error}");
+    match error.status() {
+        Some(404 | 410) => told,
+        _ => Unknown::Unreachable.mark(told),
+    }
 }
 
 /// What the list itself tells of an artifact: its commit and how far that is, or why it is passed
@@ -147,7 +162,7 @@ fn read(artifacts: &Artifacts, artifact: &Artifact) -> anyhow::Result<(Report, u
     let client = &artifacts.client;
     let origin = artifact.workflow_run.as_ref().context("it has no run")?;
     let id = origin.id.context("its run has no number")?;
-    let run = client.run(id).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let run = client.run(id).map_err(|error| refused(&error))?;
     ensure!(run.event == "push", "its run was not started by a push");
     if let Some(workflow) = &artifacts.workflow {
         ensure!(
@@ -168,11 +183,14 @@ fn read(artifacts: &Artifacts, artifact: &Artifact) -> anyhow::Result<(Report, u
     );
     let bytes = client
         .download(artifact.id, github::MOST_BYTES)
-        .map_err(|error| anyhow::anyhow!("{error}"))?;
-    let report = Archive::open(&bytes)?
-        .read(REPORT_FILE, MAX_BYTES)?
-        .with_context(|| format!("it has no `{REPORT_FILE}`"))?;
-    let report = report::json::read(&report).with_context(|| format!("its `{REPORT_FILE}`"))?;
+        .map_err(|error| refused(&error))?;
+    let unpacked = || -> anyhow::Result<Report> {
+        let report = Archive::open(&bytes)?
+            .read(REPORT_FILE, MAX_BYTES)?
+            .with_context(|| format!("it has no `{REPORT_FILE}`"))?;
+        report::json::read(&report).with_context(|| format!("its `{REPORT_FILE}`"))
+    };
+    let report = unpacked().map_err(|error| Unknown::Unreadable.mark(error))?;
     ensure!(
         report.run.ending != Ending::Changed,
         "the code of the pipeline changed while its report was made"

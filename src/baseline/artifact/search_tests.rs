@@ -70,6 +70,8 @@ fn search(server: Option<&Server>, root: &Path, base: Oid, from: BaselineSource)
         hint: &hint,
         artifacts: artifacts.as_ref(),
         compute: None,
+        head: None,
+        login: None,
     };
     crate::baseline::find(&search).expect("no error")
 }
@@ -83,7 +85,7 @@ fn found(baseline: Baseline) -> Provenance {
 
 fn tried(baseline: Baseline) -> Vec<Tried> {
     match baseline {
-        Baseline::None(tried) => tried,
+        Baseline::None(tried) | Baseline::Unreachable(tried) => tried,
         other => panic!("something was found: {other:?}"),
     }
 }

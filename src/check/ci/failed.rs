@@ -124,7 +124,7 @@ pub(super) fn configuration_of(request: &CiRequest<'_>) -> (PathBuf, PathBuf) {
 pub(super) fn name(root: &Path, file: &Path, hint: &Hint) -> String {
     let of_base = || {
         let name = Path::new(file.file_name()?);
-        let (_, text) = baseline::base_file(root, hint, name).ok()?;
+        let (_, text) = baseline::base_file(root, (None, hint), name).ok()?;
         String::from_utf8(text?).ok()
     };
     let text = file::read(&root.join(file.file_name().unwrap_or_default())).ok();

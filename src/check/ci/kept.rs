@@ -6,14 +6,15 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::CiRequest;
-use crate::baseline;
-use crate::check::save::save;
+use crate::baseline::Taken;
+use crate::check::save::{SaveRequest, save, writer};
 use crate::config::Config;
+use crate::exit::Misuse;
 use crate::file;
-use crate::github::{artifact_name, artifact_upload};
-use crate::publish::Publication;
+use crate::github::{Client, artifact_name, artifact_upload};
 use crate::publish::bundle::{self, Bundle};
 use crate::publish::outputs;
+use crate::publish::{Context, Publication};
 
 /// The files of the artifact, where they are there.
 const KEPT: [&str; 6] = [
@@ -26,12 +27,16 @@ const KEPT: [&str; 6] = [
 ];
 
 /// Keeps what is to be kept; what could not be, in sentences.
+///
+/// # Errors
+///
+/// [`Taken`] in the chain where another job of this run has the name of this one.
 pub(super) fn keep(
     request: &CiRequest<'_>,
     config: &Config,
-    publication: &Publication<'_>,
+    (client, publication): (Option<&Client>, &Publication<'_>),
     out: &Path,
-) -> Vec<String> {
+) -> anyhow::Result<Vec<String>> {
     let mut warnings = Vec::new();
     let context = publication.context;
     if context.read_only
@@ -44,21 +49,31 @@ pub(super) fn keep(
     // A share is no baseline; what joins them saves.
     let is_whole = publication.report.run.shard.is_none() && publication.report.run.only.is_empty();
     if context.may_save() && is_whole {
-        match save(config, publication.report, true) {
-            Ok(saved) => (request.say)(&format!(
-                "saved the report of {} as `{}` on `{}`\n",
-                baseline::short(saved.commit),
-                saved.configuration,
-                saved.branch
-            )),
-            Err(error) => warnings.push(format!(
+        let login = super::login(request, context);
+        let saved = save(&SaveRequest {
+            config,
+            report: publication.report,
+            allow_dirty: true,
+            local: false,
+            login: login.as_ref(),
+            writer: writer(request.variables),
+            say: request.say,
+        });
+        if let Err(error) = saved {
+            if error.downcast_ref::<Taken>().is_some() {
+                return Err(error);
+            }
+            warnings.push(format!(
                 "the report was not kept on `{}`: {error:#}; it needs `contents: write`",
                 config.baseline.branch
-            )),
+            ));
         }
     }
     if request.upload {
         let name = name(publication);
+        if context.may_save() && is_whole {
+            demand_own(client, context, &name)?;
+        }
         let kept = match (request.variables)("ACTIONS_RUNTIME_TOKEN") {
             Some(_) => upload(request, out, &name),
             None => hand_on(request, out, &name),
@@ -67,7 +82,25 @@ pub(super) fn keep(
             warnings.push(format!("{error:#}"));
         }
     }
-    warnings
+    Ok(warnings)
+}
+
+/// Refuses to upload a baseline beside one that another job of this run has uploaded. Whoever may not
+/// look goes on: the branch of reports knows its writers by itself.
+fn demand_own(client: Option<&Client>, context: &Context, name: &str) -> anyhow::Result<()> {
+    let (Some(client), Ok(run)) = (client, context.run_id.parse()) else {
+        return Ok(());
+    };
+    // A later attempt finds what it uploaded itself.
+    let is_first = matches!(&*context.run_attempt, "" | "1");
+    match client.artifacts_of(run, name) {
+        Ok(there) if is_first && !there.is_empty() => {
+            let refused = Misuse::new(format!("this run has an artifact `{name}` already"))
+                .help("give each job a name of its own with the input `name`");
+            Err(anyhow::Error::from(refused).context(Taken))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Leaves the upload to the step that follows in `host/action.yml`: only a container action has the

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::gate::Judged;
 use super::{Checked, GateRequest, MergeRequest, check, configuration, gate, merge};
-use crate::baseline::{Artifacts, Hint, event};
+use crate::baseline::{self, Artifacts, Hint, Login, event};
 use crate::config::Config;
 use crate::exit::{Exit, Misuse};
 use crate::gate::Judgement;
@@ -98,6 +98,7 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
         surfaces: surfaces(request, client.as_deref()),
     };
     job.hint.asked.clone_from(&request.gate.hint.asked);
+    job.hint.remote = baseline::address(&root);
     let measured = job.measure(&root, &file, observer);
     let Job {
         context, surfaces, ..
@@ -154,7 +155,10 @@ impl Job<'_> {
         failed::call(
             request,
             &mut self.context,
-            &failed::name(root, file, &self.hint),
+            &match &request.gate.check.overrides.name {
+                Some(name) => name.clone(),
+                None => failed::name(root, file, &self.hint),
+            },
         );
         if let Some(why) = self.context.refusal() {
             return Err(anyhow::Error::from(Misuse::new(why)).into());
@@ -197,6 +201,7 @@ impl Job<'_> {
             rerun: request.gate.rerun,
             advisory: request.gate.advisory,
             report: None,
+            login: login(request, &self.context),
             artifacts: self.client.map(|client| Artifacts {
                 client: Arc::clone(client),
                 branch: place::base_branch(&self.hint, &self.context),
@@ -261,11 +266,26 @@ fn publish(
         (request.say)(&comment::render(&publication(&[]), 60_000));
         return Ok(None);
     }
-    let warnings = kept::keep(request, config, &publication(&[]), out);
-    for warning in &warnings {
-        surfaces.warn(warning);
+    let kept = kept::keep(request, config, (surfaces.client, &publication(&[])), out);
+    let (warnings, refused) = match kept {
+        Ok(warnings) => (warnings, None),
+        Err(error) => {
+            if surfaces.on_github {
+                (surfaces.say)(&commands::error(&format!("{error:#}")));
+            }
+            (
+                vec![format!("the report was not kept: {error:#}")],
+                Some(error),
+            )
+        }
+    };
+    if refused.is_none() {
+        for warning in &warnings {
+            surfaces.warn(warning);
+        }
     }
-    Ok(deliver(&publication(&warnings), surfaces))
+    let comment = deliver(&publication(&warnings), surfaces);
+    refused.map_or(Ok(comment), Err)
 }
 
 /// Runs the script that prepares the machine, folded away in the log.
@@ -327,6 +347,12 @@ fn client(request: &CiRequest<'_>) -> Option<Arc<Client>> {
             None
         }
     }
+}
+
+/// The token, for git and for the repository of this workflow alone.
+fn login(request: &CiRequest<'_>, context: &Context) -> Option<Login> {
+    let token = request.token.as_deref()?;
+    Login::new(&context.server_url, &context.repository, token)
 }
 
 fn open<'a>(

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::baseline::{Hint, event};
+use crate::baseline::{Hint, Login, event};
 use crate::config::{Config, Overrides};
 use crate::exit::Exit;
 use crate::github::Client;
@@ -138,6 +138,8 @@ pub(crate) struct DoctorRequest<'a> {
     pub(crate) variables: &'a Variables<'a>,
     /// Asks GitHub; none where that is not possible.
     pub(crate) client: Option<&'a Client>,
+    /// The token, for git; none where there is no workflow.
+    pub(crate) login: Option<Login>,
 }
 
 /// Everything that was looked at.
@@ -175,7 +177,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
         .map_or_else(Hint::default, |(payload, context)| {
             event::hint(&context.event, payload)
         });
-    let place = (&hint, around.on_github);
+    let place = (&hint, request.login.as_ref(), around.on_github);
     match Config::load(&request.overrides) {
         Ok(config) => {
             findings.push(Finding::ok(

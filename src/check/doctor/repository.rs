@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::{CHECKOUT, Finding};
-use crate::baseline::{self, Baseline, Hint, Remote, Repository, Search};
+use super::{CHECKOUT, Finding, JOB};
+use crate::baseline::{self, Baseline, Hint, Login, Remote, Repository, Search, Tried};
 use crate::check::configuration;
-use crate::config::{BaselineSource, Config};
+use crate::config::{BaselineSource, Config, FailOrWarn};
 
 /// Makes a repository with a commit, or a commit in one.
 const BEGIN: &str = "git init && git add --all && git commit --message \"Begin\"";
@@ -15,7 +15,7 @@ const DEEP: &str = "- uses: actions/checkout@v5\n  with: { fetch-depth: 0 }";
 pub(super) fn look(
     root: &Path,
     config: Option<&Config>,
-    (hint, on_github): (&Hint, bool),
+    (hint, login, on_github): (&Hint, Option<&Login>, bool),
     findings: &mut Vec<Finding>,
 ) {
     let repo = match baseline::open(root) {
@@ -58,11 +58,11 @@ pub(super) fn look(
         findings.push(Finding::ok("baseline", "turned off in the configuration"));
         return;
     }
-    if !base(&repo, hint, findings) {
+    if !base(&repo, (hint, login), findings) {
         return;
     }
     if let Some(config) = config {
-        findings.push(report(config, hint));
+        findings.push(report(config, (hint, login)));
     }
 }
 
@@ -85,8 +85,12 @@ fn checkout(repo: &Repository) -> Finding {
 }
 
 /// Whether the base was found.
-fn base(repo: &Repository, hint: &Hint, findings: &mut Vec<Finding>) -> bool {
-    let remote = Remote::of(repo);
+fn base(
+    repo: &Repository,
+    (hint, login): (&Hint, Option<&Login>),
+    findings: &mut Vec<Finding>,
+) -> bool {
+    let remote = Remote::of(repo).with(login, hint);
     let found = baseline::base(repo, &remote, hint);
     let is_found = found.is_ok();
     findings.push(match found {
@@ -102,7 +106,7 @@ fn base(repo: &Repository, hint: &Hint, findings: &mut Vec<Finding>) -> bool {
 }
 
 /// The baseline, from every source that measures nothing.
-fn report(config: &Config, hint: &Hint) -> Finding {
+fn report(config: &Config, (hint, login): (&Hint, Option<&Login>)) -> Finding {
     let name = configuration(config);
     let found = baseline::find(&Search {
         settings: &config.baseline,
@@ -110,20 +114,26 @@ fn report(config: &Config, hint: &Hint) -> Finding {
         configuration: &name,
         hint,
         artifacts: None,
+        head: None,
+        login,
         compute: None,
     });
     match found {
         Ok(Baseline::Found(_, provenance)) => Finding::ok("baseline", provenance.to_string()),
         Ok(Baseline::Off) => Finding::ok("baseline", "turned off in the configuration"),
-        Ok(Baseline::None(_)) if config.baseline.compute => {
+        Ok(Baseline::None(_) | Baseline::Unreachable(_)) if config.baseline.compute => {
             Finding::ok("baseline", "none is kept, so the base commit is measured")
         }
+        Ok(Baseline::Unreachable(tried)) => {
+            let text = format!("it cannot be asked for ({})", told(&tried));
+            match config.baseline.unreachable {
+                FailOrWarn::Warn if !config.baseline.require => Finding::warn("baseline", text),
+                _ => Finding::missing("baseline", text),
+            }
+            .add(JOB, "permissions: { contents: read, actions: read }")
+        }
         Ok(Baseline::None(tried)) => {
-            let tried: Vec<String> = tried
-                .iter()
-                .map(|tried| format!("{}: {}", tried.source, tried.why))
-                .collect();
-            let text = format!("none was found ({})", tried.join("; "));
+            let text = format!("none was found ({})", told(&tried));
             let finding = match config.baseline.require {
                 true => Finding::missing("baseline", text),
                 false => Finding::warn("baseline", text),
@@ -132,9 +142,18 @@ fn report(config: &Config, hint: &Hint) -> Finding {
                 "the workflow, so that a push to the base branch keeps one; or run \
                  `kelvin check && kelvin baseline save` there once",
                 "on: { pull_request: {}, push: { branches: [main] } }\npermissions: { contents: \
-                 write, pull-requests: write }",
+                 write, pull-requests: write, actions: read }",
             )
         }
         Err(error) => Finding::missing("baseline", format!("{error:#}")),
     }
+}
+
+/// Every source with why it did not serve.
+fn told(tried: &[Tried]) -> String {
+    let tried: Vec<String> = tried
+        .iter()
+        .map(|tried| format!("{}: {}", tried.source, tried.why))
+        .collect();
+    tried.join("; ")
 }

@@ -36,6 +36,9 @@ pub(crate) struct RawBaseline {
     pub(crate) compute: bool,
     /// Whether the gate fails where there is no baseline at all.
     pub(crate) require: bool,
+    /// What it does that a source of baselines could not be asked, or has a report that cannot be
+    /// read, and no other source has one.
+    pub(crate) unreachable: RawFailOrWarn,
 }
 
 impl Default for RawBaseline {
@@ -50,6 +53,7 @@ impl Default for RawBaseline {
             max_age_days: 90,
             compute: false,
             require: false,
+            unreachable: RawFailOrWarn::Fail,
         }
     }
 }

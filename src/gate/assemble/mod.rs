@@ -195,7 +195,7 @@ impl Assembly<'_> {
     ) -> Option<Effect> {
         let rerun = decision.is_some_and(|decision| decision.ending == Ending::StillOpen);
         let effect = match (found.word, found.cause) {
-            (Word::Pass | Word::NoBaseline, _) => return None,
+            (Word::Pass | Word::NoBaseline | Word::BaselineUnreachable, _) => return None,
             (Word::Regression, _) => Effect::Fail,
             (Word::Unmeasured, _) => self.policy.on_unmeasured,
             (Word::Inconclusive, Cause::Suspected) => match self.policy.on_suspected {

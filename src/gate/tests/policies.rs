@@ -255,7 +255,7 @@ fn a_metric_without_values_by_case_follows_the_simple_rule() {
 #[test]
 fn no_baseline_passes_with_a_notice_unless_one_is_required() {
     for (effect, passed) in [(Effect::Warn, true), (Effect::Fail, false)] {
-        let verdict = Verdict::no_baseline(effect, "no baseline: make one");
+        let verdict = Verdict::without_base(Word::NoBaseline, effect, "no baseline: make one");
         assert_eq!(
             (verdict.verdict, verdict.passed),
             (Word::NoBaseline, passed)

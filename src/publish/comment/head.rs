@@ -32,11 +32,13 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
         (true, Word::NoBaseline) => ("⚪", "no baseline"),
         (true, Word::Inconclusive) => ("⚠️", "inconclusive, passes"),
         (true, Word::Unmeasured) => ("⚠️", "unmeasured, passes"),
+        (true, Word::BaselineUnreachable) => ("⚠️", "baseline unreachable, passes by policy"),
         (true, Word::Regression) => ("⚠️", "regression, passes by policy"),
         (false, Word::Pass) => ("❌", "fails"),
         (false, Word::NoBaseline) => ("❌", "no baseline"),
         (false, Word::Inconclusive) => ("❌", "inconclusive"),
         (false, Word::Unmeasured) => ("❌", "unmeasured"),
+        (false, Word::BaselineUnreachable) => ("❌", "baseline unreachable"),
         (false, Word::Regression) => ("❌", "regression"),
     };
     let name = match publication.context.configuration.as_str() {
@@ -123,6 +125,13 @@ fn advice(publication: &Publication<'_>, judgement: &Judgement, columns: usize) 
         (Word::NoBaseline, _) => "A run on the base branch keeps a report to compare with; until \
                                   then nothing is gated."
             .to_owned(),
+        (Word::BaselineUnreachable, _) => {
+            "Mend what is named above, then run the job again: until \
+                                           the base can be asked, nobody knows whether this change \
+                                           made anything worse. `baseline: {unreachable: warn}` \
+                                           would let such a run pass."
+                .to_owned()
+        }
         (Word::Unmeasured, _) => {
             "See below what failed; the log of the run has the last lines that \
                                   the pipeline printed."

@@ -20,7 +20,7 @@ fn shown(judgement: &Judgement) -> Vec<(&String, &MetricVerdict)> {
         .collect();
     let badness = |metric: &MetricVerdict| match metric.verdict {
         Word::Regression => 0,
-        Word::Unmeasured => 1,
+        Word::Unmeasured | Word::BaselineUnreachable => 1,
         Word::Inconclusive => 2,
         Word::NoBaseline | Word::Pass => 3,
     };

@@ -32,19 +32,66 @@ fn act_09_a_refusal_on_any_surface_leaves_verdict_and_exit_code_alone() {
     }
 }
 
-#[test]
-fn without_the_right_to_read_actions_there_is_no_baseline_and_the_permission_is_named() {
-    let mut rig = Rig::new(GROUNDED);
+/// A pull request whose base has no report on the branch of reports.
+fn without_branch(script: &str) -> Rig {
+    let rig = Rig::new(script);
     git(
         rig.project.root(),
         &["push", "--quiet", "origin", ":kelvin-reports"],
     );
     let remembered = ["update-ref", "-d", "refs/remotes/origin/kelvin-reports"];
     git(rig.project.root(), &remembered);
-    rig.server.state().denied.insert("actions");
-    let ran = rig.on("pull_request", &[]).expect(0);
+    rig
+}
+
+#[test]
+fn artifacts_that_cannot_be_listed_or_had_are_no_sign_that_there_is_none() {
+    for (status, told) in [(403, "actions: read"), (502, "502"), (401, "token")] {
+        let mut rig = without_branch(CONSTANT);
+        let fault = Fault::status("GET", "/actions/artifacts", 99, status);
+        rig.server.state().faults.push_back(fault);
+        let ran = rig.on("pull_request", &[]).expect(3);
+        let judgement = rig.project.json("kelvin/gate.json");
+        assert_eq!(judgement["verdict"], "baseline_unreachable", "{status}");
+        assert!(
+            ran.log()
+                .contains("::error title=Kelvin::baseline unreachable")
+        );
+        assert!(ran.summary.contains(told), "{status}: {}", ran.summary);
+        let comment = &rig.comments()[0];
+        assert!(comment.contains("baseline unreachable"), "{comment}");
+        assert!(comment.contains(told), "{status}: {comment}");
+    }
+    // An archive that is damaged, and one that the server does not give.
+    for (fault, bytes) in [(None, &b"no archive"[..]), (Some(403), &b""[..])] {
+        let mut rig = without_branch(CONSTANT);
+        {
+            let mut state = rig.server.state();
+            let run = state.add_run(&rig.base);
+            state.add_artifact("kelvin-report-kelvin", run, bytes.to_vec());
+            if let Some(status) = fault {
+                let fault = Fault::status("GET", "/zip", 99, status);
+                state.faults.push_back(fault);
+            }
+        }
+        rig.on("pull_request", &[]).expect(3);
+        let judgement = rig.project.json("kelvin/gate.json");
+        assert_eq!(judgement["verdict"], "baseline_unreachable", "{judgement}");
+    }
+    // Asked, and there is none: the first use.
+    let mut rig = without_branch(CONSTANT);
+    rig.on("pull_request", &[]).expect(0);
     let judgement = rig.project.json("kelvin/gate.json");
     assert_eq!(judgement["verdict"], "no_baseline");
+}
+
+#[test]
+fn without_the_right_to_read_actions_the_baseline_is_not_known_and_the_permission_is_named() {
+    let mut rig = without_branch(GROUNDED);
+    rig.server.state().denied.insert("actions");
+    let ran = rig.on("pull_request", &[]).expect(3);
+    let judgement = rig.project.json("kelvin/gate.json");
+    assert_eq!(judgement["verdict"], "baseline_unreachable");
     assert!(ran.log().contains("actions: read"), "{}", ran.log());
 }
 

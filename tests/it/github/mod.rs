@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use contract::Contract;
 pub(crate) use state::{Actor, Artifact, Comment, Fault, Pull, Run, State};
-pub(crate) use wire::{Request, Response};
+pub(crate) use wire::{Request, Response, serve};
 
 /// The token that acts as the bot of the workflow.
 pub(crate) const TOKEN: &str = "ghs_the_token_of_the_job";

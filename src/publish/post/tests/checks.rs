@@ -55,7 +55,7 @@ fn a_check_run_is_in_progress_until_it_is_finished() {
 
 #[test]
 fn the_conclusion_is_that_of_the_verdict() {
-    let mut verdict = Verdict::no_baseline(Effect::Fail, "none");
+    let mut verdict = Verdict::without_base(Word::NoBaseline, Effect::Fail, "none");
     assert_eq!(Conclusion::of(&verdict), Conclusion::Failure);
     verdict.let_pass();
     assert_eq!(Conclusion::of(&verdict), Conclusion::Neutral);

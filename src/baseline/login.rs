@@ -1,0 +1,214 @@
+//! The action's token for git: for the one repository of the workflow, for one call, in the
+//! environment of that call alone. It is in no file, no argument and no message.
+
+use std::fmt;
+use std::process::Command;
+
+/// A token and the one address that it is sent to.
+#[derive(Clone)]
+pub(crate) struct Login {
+    /// `https://github.com/owner/name`, in lower case.
+    address: String,
+    /// What is sent, as `actions/checkout` would leave it in the configuration.
+    header: String,
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Login({})", self.address)
+    }
+}
+
+/// Settings of a repository by which its own files, or a program that ran in it, could lead a token
+/// elsewhere or hand it to a program of theirs.
+const LEADS_AWAY: [&str; 6] = [
+    "http.",
+    "url.",
+    "credential.",
+    "protocol.",
+    "core.gitproxy",
+    "core.sshcommand",
+];
+
+/// The same among the settings of one remote.
+const OF_REMOTE: [&str; 6] = [
+    ".proxy",
+    ".proxyauthmethod",
+    ".vcs",
+    ".uploadpack",
+    ".receivepack",
+    ".pushurl",
+];
+
+/// Variables that make git write what it sends.
+const TELLTALES: [&str; 8] = [
+    "GIT_TRACE",
+    "GIT_TRACE_CURL",
+    "GIT_TRACE_PACKET",
+    "GIT_TRACE_REDACT",
+    "GIT_TRACE2",
+    "GIT_TRACE2_EVENT",
+    "GIT_TRACE2_PERF",
+    "GIT_CURL_VERBOSE",
+];
+
+impl Login {
+    /// A token for a repository of a server, e.g. of `https://github.com`; none where there is none.
+    pub(crate) fn new(server: &str, repository: &str, token: &str) -> Option<Self> {
+        let (server, token) = (server.trim().trim_end_matches('/'), token.trim());
+        let known = server.starts_with("https://") || server.starts_with("http://");
+        let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
+        if !known || token.is_empty() || !is_plain(token) || repository.split('/').count() != 2 {
+            return None;
+        }
+        let basic = base64(format!("x-access-token:{token}").as_bytes());
+        Some(Self {
+            address: format!("{server}/{repository}").to_lowercase(),
+            header: format!("AUTHORIZATION: basic {basic}"),
+        })
+    }
+
+    /// Whether a remote is the repository that the token is for.
+    pub(super) fn serves(&self, url: &str) -> bool {
+        let url = url.trim_end_matches('/').to_lowercase();
+        url.strip_suffix(".git").unwrap_or(&url) == self.address
+    }
+
+    /// The first setting of a repository that could lead the token away; `names` are those of its own
+    /// configuration.
+    pub(super) fn obstacle<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+        names.into_iter().find(|name| {
+            let lower = name.to_lowercase();
+            let leads = LEADS_AWAY.iter().any(|start| lower.starts_with(start));
+            let of_remote =
+                lower.starts_with("remote.") && OF_REMOTE.iter().any(|end| lower.ends_with(end));
+            // What a checkout leaves there is replaced by the token.
+            (leads && !lower.ends_with(".extraheader")) || of_remote
+        })
+    }
+
+    /// Adds the token to one call of git that talks to `url`. A redirect is not followed, no hook and
+    /// no helper of the repository runs beside the token, and no submodule is fetched with it.
+    pub(super) fn lend(&self, command: &mut Command, url: &str) {
+        let settings = [
+            // An empty value takes back the headers that other settings have added.
+            (format!("http.{url}.extraheader"), ""),
+            (format!("http.{url}.extraheader"), self.header.as_str()),
+            (format!("http.{url}.followRedirects"), "false"),
+            (format!("http.{url}.sslVerify"), "true"),
+            ("credential.helper".to_owned(), ""),
+            ("core.hooksPath".to_owned(), "/dev/null"),
+            ("core.fsmonitor".to_owned(), "false"),
+            ("fetch.recurseSubmodules".to_owned(), "false"),
+            ("push.recurseSubmodules".to_owned(), "no"),
+        ];
+        let given = std::env::var("GIT_CONFIG_COUNT").ok();
+        let first: usize = given.and_then(|count| count.parse().ok()).unwrap_or(0);
+        for (at, (key, value)) in settings.iter().enumerate() {
+            command
+                .env(format!("GIT_CONFIG_KEY_{}", first + at), key)
+                .env(format!("GIT_CONFIG_VALUE_{}", first + at), value);
+        }
+        command
+            .env("GIT_CONFIG_COUNT", (first + settings.len()).to_string())
+            .env("GIT_ASKPASS", "")
+            .env_remove("GIT_SSL_NO_VERIFY");
+        for name in TELLTALES {
+            command.env_remove(name);
+        }
+    }
+}
+
+/// Base64 with padding (RFC 4648, section 4).
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let word = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4 {
+            let digit = DIGITS[(word >> (18 - 6 * place)) as usize & 63];
+            text.push(if place <= chunk.len() {
+                char::from(digit)
+            } else {
+                '='
+            });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_the_standard() {
+        for (plain, coded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+    }
+
+    #[test]
+    fn a_token_serves_its_own_repository_and_no_other_address() {
+        let login = Login::new("https://github.com/", "acme/widgets", "ghs_x").expect("a token");
+        for url in [
+            "https://github.com/acme/widgets",
+            "https://github.com/Acme/Widgets.git",
+            "https://github.com/acme/widgets/",
+        ] {
+            assert!(login.serves(url), "{url}");
+        }
+        for url in [
+            "https://github.com@evil.example/acme/widgets",
+            "https://github.com.evil.example/acme/widgets",
+            "https://github.com:8443/acme/widgets",
+            "http://github.com/acme/widgets",
+            "https://github.com/acme/widgets-evil",
+            "https://github.com/mallory/widgets",
+            "git@github.com:acme/widgets",
+            "/tmp/widgets",
+        ] {
+            assert!(!login.serves(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_token_that_is_none_makes_no_login_and_one_that_is_shows_nowhere() {
+        for token in ["", " ", "a b", "a\nb"] {
+            assert!(Login::new("https://github.com", "acme/widgets", token).is_none());
+        }
+        assert!(Login::new("file:///srv", "acme/widgets", "ghs_x").is_none());
+        let login = Login::new("https://github.com", "acme/widgets", "ghs_secret");
+        let shown = format!("{login:?}");
+        assert!(!shown.contains("secret") && !shown.contains(&base64(b"ghs_secret")));
+    }
+
+    #[test]
+    fn what_could_lead_a_token_away_is_an_obstacle_and_what_a_checkout_leaves_is_not() {
+        let left = [
+            "core.bare",
+            "remote.origin.url",
+            "remote.origin.fetch",
+            "http.https://github.com/.extraheader",
+            "gc.auto",
+        ];
+        assert_eq!(Login::obstacle(left), None);
+        for name in [
+            "http.proxy",
+            "http.https://github.com/.sslverify",
+            "url.http://evil.example/.insteadof",
+            "credential.helper",
+            "remote.origin.proxy",
+            "remote.origin.pushurl",
+            "Core.SshCommand",
+        ] {
+            assert_eq!(Login::obstacle(["core.bare", name]), Some(name));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What is not known of a source. "It could not be asked" and "it has a report that cannot be read"
+//! are no answers to the question whether there is a baseline, and must not be taken for "none".
+
+use std::fmt;
+
+/// Why it is not known whether a source has a baseline; stands in the chain of an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unknown {
+    /// The source could not be asked.
+    Unreachable,
+    /// There is a report, and it cannot be read.
+    Unreadable,
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unreachable => "it could not be asked",
+            Self::Unreadable => "its report cannot be read",
+        })
+    }
+}
+
+impl Unknown {
+    /// Whether an error leaves open if there is a baseline.
+    pub(crate) fn is_in(error: &anyhow::Error) -> bool {
+        error.downcast_ref::<Self>().is_some()
+    }
+
+    /// The same error, marked.
+    pub(crate) fn mark(self, error: anyhow::Error) -> anyhow::Error {
+        match Self::is_in(&error) {
+            true => error,
+            false => error.context(self),
+        }
+    }
+}
+
+/// A source that served nothing, where part of it could not be asked: then that part may have what
+/// was looked for, and the error says so.
+pub(super) fn beside(error: anyhow::Error, gap: Option<anyhow::Error>) -> anyhow::Error {
+    match gap {
+        Some(gap) if Unknown::is_in(&gap) && !Unknown::is_in(&error) => {
+            gap.context(format!("{error:#}"))
+        }
+        _ => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context as _, anyhow};
+
+    use super::*;
+
+    #[test]
+    fn a_mark_is_found_under_added_context_and_set_once() {
+        let error = Err::<(), _>(Unknown::Unreachable.mark(anyhow!("timed out")))
+            .context("failed to fetch")
+            .expect_err("it is one");
+        assert!(Unknown::is_in(&error));
+        let text = format!("{:#}", Unknown::Unreadable.mark(error));
+        assert_eq!(text, "failed to fetch: it could not be asked: timed out");
+    }
+
+    #[test]
+    fn a_gap_makes_no_difference_where_it_was_asked_about() {
+        let asked = beside(anyhow!("no report"), Some(anyhow!("no such branch")));
+        assert!(!Unknown::is_in(&asked));
+        let gap = Unknown::Unreachable.mark(anyhow!("timed out"));
+        let open = beside(anyhow!("no report"), Some(gap));
+        assert!(Unknown::is_in(&open));
+        assert!(format!("{open:#}").starts_with("no report: "));
+    }
+}

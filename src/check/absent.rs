@@ -1,0 +1,111 @@
+//! What the gate says where there is no report to compare with.
+
+use crate::baseline::{Baseline, Tried};
+use crate::config::{BaselineSettings, FailOrWarn};
+use crate::gate::Judgement;
+use crate::gate::policy::Effect;
+use crate::gate::verdict::{Verdict, Word};
+
+/// The judgement of a change without a baseline: there is none, it could not be asked for, or it is
+/// turned off.
+pub(super) fn judged(settings: &BaselineSettings, found: Baseline) -> Judgement {
+    let required = |otherwise| match settings.require {
+        true => Effect::Fail,
+        false => otherwise,
+    };
+    match found {
+        Baseline::Unreachable(tried) => {
+            let effect = required(match settings.unreachable {
+                FailOrWarn::Fail => Effect::Fail,
+                FailOrWarn::Warn => Effect::Warn,
+            });
+            let text = format!(
+                "whether there is a baseline is not known, so nothing was compared: {}",
+                causes(&tried)
+            );
+            let verdict = Verdict::without_base(Word::BaselineUnreachable, effect, text);
+            Judgement::without_base(verdict, tried)
+        }
+        Baseline::None(tried) => {
+            let verdict = Verdict::without_base(
+                Word::NoBaseline,
+                required(Effect::Warn),
+                "there is no baseline to compare with; `kelvin baseline save` on the base branch \
+                 makes one",
+            );
+            Judgement::without_base(verdict, tried)
+        }
+        Baseline::Off | Baseline::Found(..) => {
+            let text = "the baseline is turned off";
+            let verdict = Verdict::without_base(Word::NoBaseline, Effect::Warn, text);
+            Judgement::without_base(verdict, Vec::new())
+        }
+    }
+}
+
+/// Why each source could not be asked, equal causes once.
+fn causes(tried: &[Tried]) -> String {
+    let mut causes: Vec<(String, &str)> = Vec::new();
+    for tried in tried {
+        let Some(cause) = tried.unknown.as_deref() else {
+            continue;
+        };
+        match causes.iter_mut().find(|(_, known)| *known == cause) {
+            Some((sources, _)) => *sources = format!("{sources} and {}", tried.source),
+            None => causes.push((tried.source.to_string(), cause)),
+        }
+    }
+    let causes: Vec<String> = causes
+        .iter()
+        .map(|(sources, cause)| format!("{sources}: {cause}"))
+        .collect();
+    causes.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baseline::Source;
+
+    fn tried(source: Source, unknown: Option<&str>) -> Tried {
+        Tried {
+            source,
+            why: "`git fetch` failed".to_owned(),
+            unknown: unknown.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_baseline_that_could_not_be_asked_for_fails_unless_it_may_and_one_that_is_required_always()
+    {
+        for (unreachable, require, passed) in [
+            (FailOrWarn::Fail, false, false),
+            (FailOrWarn::Warn, false, true),
+            (FailOrWarn::Warn, true, false),
+        ] {
+            let settings = BaselineSettings {
+                unreachable,
+                require,
+                ..BaselineSettings::default()
+            };
+            let found = vec![tried(Source::Branch, Some("timed out"))];
+            let verdict = judged(&settings, Baseline::Unreachable(found)).verdict;
+            assert_eq!(
+                (verdict.verdict, verdict.passed),
+                (Word::BaselineUnreachable, passed)
+            );
+            assert!(verdict.reasons[0].text.contains("branch: timed out"));
+        }
+    }
+
+    #[test]
+    fn sources_with_the_same_cause_are_told_together() {
+        let all = [
+            tried(Source::Tree, Some("no route")),
+            tried(Source::Compute, None),
+            tried(Source::Branch, Some("no route")),
+            tried(Source::Artifact, Some("403")),
+        ];
+        assert_eq!(causes(&all), "tree and branch: no route; artifact: 403");
+    }
+}

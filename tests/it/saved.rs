@@ -1,0 +1,167 @@
+//! Where `kelvin baseline save` keeps a report, and how commands that measure nothing end.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::project::{CONSTANT, GROUNDED, Project};
+use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
+
+#[test]
+fn a_save_says_where_it_writes_and_what_is_there_before_it_writes() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    project.check();
+    let said = project.kelvin(&["baseline", "save"]).expect(0);
+    let head = git(project.root(), &["rev-parse", "--short=7", "HEAD"]);
+    for words in [
+        format!("saving the report of {head} as `kelvin`"),
+        format!("on the branch `kelvin-reports` of the remote `origin` ({url})"),
+        "which has no report yet".to_owned(),
+    ] {
+        assert!(said.stdout.contains(&words), "{words}: {}", said.stdout);
+    }
+    commit(&project, "more");
+    project.check();
+    let said = project.kelvin(&["baseline", "save"]).expect(0);
+    assert!(
+        said.stdout.contains("which has 1 report of it,")
+            || said.stdout.contains("1 report of it\n")
+    );
+    // A push that fails comes after the words, and is no measurement that was impossible.
+    commit(&project, "again");
+    project.check();
+    git(
+        project.root(),
+        &["remote", "set-url", "origin", "http://127.0.0.1:9/widgets"],
+    );
+    let said = project.kelvin(&["baseline", "save"]).expect(1);
+    assert!(
+        said.stdout.contains("(http://127.0.0.1:9/widgets)"),
+        "{}",
+        said.stdout
+    );
+    assert!(!said.stdout.contains("saved"), "{}", said.stdout);
+}
+
+#[test]
+fn a_report_that_is_saved_locally_is_found_by_the_gate_and_never_pushed() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    git(project.root(), &["remote", "remove", "origin"]);
+    project.check();
+    let said = project.kelvin(&["baseline", "save"]).expect(1);
+    assert!(said.stderr.contains("--local"), "{}", said.stderr);
+    let said = project.kelvin(&["baseline", "save", "--local"]).expect(0);
+    assert!(
+        said.stdout.contains("in this clone alone"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        said.stdout.contains("refs/kelvin/kelvin-reports"),
+        "{}",
+        said.stdout
+    );
+    branch(&project, "worse", CONSTANT);
+    let said = project.kelvin(&["gate", "--rerun"]).expect(3);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("regression"));
+    assert_eq!(
+        judgement["base"]["place"],
+        json!("kelvin-reports of this clone")
+    );
+    // Neither a push of all branches nor a fetch touches it, and it serves without the server.
+    git(project.root(), &["remote", "add", "origin", &url]);
+    git(project.root(), &["push", "--quiet", "--all", "origin"]);
+    git(project.root(), &["fetch", "--quiet", "--prune", "origin"]);
+    assert!(!git(project.root(), &["ls-remote", "origin"]).contains("kelvin"));
+    git(
+        project.root(),
+        &["remote", "set-url", "origin", "http://127.0.0.1:9/widgets"],
+    );
+    let said = project.kelvin(&["gate", "--rerun"]).expect(3);
+    assert_eq!(verdict(&project, &said)["verdict"], json!("regression"));
+}
+
+#[test]
+fn what_a_change_keeps_in_the_clone_of_a_workflow_is_no_baseline() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    let base = git(project.root(), &["rev-parse", "HEAD"]);
+    // The base, measured with the pipeline of the change, kept for the commit of the base.
+    project.write("pipeline.sh", CONSTANT);
+    project.check();
+    let forged = ["baseline", "save", "--local", "--allow-dirty"];
+    project.kelvin(&forged).expect(0);
+    git(project.root(), &["checkout", "--quiet", "."]);
+    branch(&project, "worse", CONSTANT);
+    let event = project.path("../event.json");
+    fs::write(
+        &event,
+        json!({ "merge_group": { "base_sha": base } }).to_string(),
+    )
+    .expect("written");
+    let event = event.display().to_string();
+    let arguments = [
+        "gate",
+        "--rerun",
+        "--event",
+        &event,
+        "--event-name",
+        "merge_group",
+    ];
+    let said = project.kelvin(&arguments).expect(3);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["base"]["place"], json!("kelvin-reports"));
+    assert_eq!(judgement["verdict"], json!("regression"));
+}
+
+#[test]
+fn a_command_that_measures_nothing_never_ends_as_if_nothing_could_be_measured() {
+    let project = Project::new(GROUNDED);
+    project.write("broken.json", "{");
+    let failing: [&[&str]; 12] = [
+        &["baseline", "save"],
+        &["baseline", "save", "--report", "broken.json"],
+        &["baseline", "save", "--config", "nowhere.yaml"],
+        &["compare", "broken.json", "broken.json"],
+        &["compare", "nowhere", "broken.json"],
+        &["merge", "nowhere"],
+        &["merge", "broken.json"],
+        &["recompute", "nowhere"],
+        &["post"],
+        &["post", "--run-id", "7"],
+        &["gate", "--report", "broken.json"],
+        &["gate", "--event", "broken.json", "--event-name", "push"],
+    ];
+    for arguments in failing {
+        let said = project.kelvin(arguments);
+        assert_eq!(said.code, Some(1), "{arguments:?}: {}", said.stderr);
+        assert!(
+            said.stderr.contains("error"),
+            "{arguments:?}: {}",
+            said.stderr
+        );
+    }
+    project.check();
+    // No repository, no commit, no remote.
+    project.kelvin(&["baseline", "save"]).expect(1);
+    git(
+        project.root(),
+        &["init", "--quiet", "--initial-branch=main"],
+    );
+    project.kelvin(&["baseline", "save"]).expect(1);
+    commit(&project, "first");
+    project.check();
+    project.kelvin(&["baseline", "save"]).expect(1);
+    for file in ["broken.json", "nowhere.json"] {
+        project.kelvin(&["gate", "--baseline", file]).expect(1);
+    }
+    // What truly could not be measured is told apart.
+    project.write("pipeline.sh", "exit 1");
+    for command in ["check", "gate"] {
+        project.kelvin(&[command]).expect(2);
+    }
+}
