@@ -1,0 +1,480 @@
+//! Whether a word decides something where it stands. The same word is an outcome in "deny the claim"
+//! and none in "the patient denies chest pain"; what cannot be told apart is left alone.
+
+use std::ops::Range;
+
+use super::Flipper;
+use crate::cases::prose::MASK;
+
+/// An occurrence of a phrase in a text.
+pub(super) struct Occurrence<'a> {
+    flipper: &'a Flipper,
+    text: &'a str,
+    tokens: &'a [Range<usize>],
+    /// The tokens of the phrase.
+    at: Range<usize>,
+}
+
+/// Adverbs that stand between an auxiliary and what it is about.
+const ADVERBS: &[&str] = &[
+    "not",
+    "already",
+    "currently",
+    "yet",
+    "still",
+    "fully",
+    "duly",
+    "also",
+    "now",
+    "no",
+    "longer",
+    "clearly",
+    "therefore",
+    "then",
+];
+
+/// A subject with one of these is a part of something, and its opposite may be just as true: where
+/// some conditions are met, some may be unmet.
+const PARTS: &[&str] = &[
+    "some",
+    "several",
+    "few",
+    "fewer",
+    "many",
+    "most",
+    "more",
+    "certain",
+    "partly",
+    "partially",
+    "part",
+    "half",
+    "either",
+];
+
+/// The same at the beginning of a clause: "two of them", but not "a deposit of two months".
+const NUMBERS: &[&str] = &[
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+];
+
+/// What comes before a number that begins a clause: "at least three".
+const BOUNDS: &[&str] = &[
+    "at", "least", "only", "exactly", "than", "no", "not", "just", "about",
+];
+
+/// Words that begin a clause with a subject of its own.
+const CLAUSES: &[&str] = &[
+    "if", "unless", "when", "where", "that", "which", "but", "because", "while", "until", "after",
+    "before", "once", "provided", "since",
+];
+
+/// Who can dispute something: "denies" is no outcome after one of these.
+const PERSONS: &[&str] = &[
+    "patient",
+    "pt",
+    "he",
+    "she",
+    "they",
+    "i",
+    "who",
+    "tenant",
+    "landlord",
+    "driver",
+    "employee",
+    "employer",
+    "defendant",
+    "accused",
+    "respondent",
+    "witness",
+    "claimant",
+    "applicant",
+    "customer",
+    "seller",
+    "buyer",
+    "user",
+    "owner",
+    "mother",
+    "father",
+    "worker",
+    "contractor",
+];
+
+/// What is passed or failed; without one of these in the sentence, time passes and pumps fail.
+const TESTS: &[&str] = &[
+    "assessment",
+    "audit",
+    "background",
+    "candidate",
+    "candidates",
+    "check",
+    "checks",
+    "criteria",
+    "criterion",
+    "evaluation",
+    "exam",
+    "examination",
+    "grade",
+    "inspection",
+    "interview",
+    "result",
+    "outcome",
+    "review",
+    "screening",
+    "test",
+    "tests",
+    "verification",
+    "vetting",
+];
+
+/// What may stand right behind a verb, a participle or a noun that has no noun of its own after it.
+const FOLLOWERS: &[&str] = &[
+    "all",
+    "any",
+    "each",
+    "every",
+    "it",
+    "is",
+    "are",
+    "was",
+    "were",
+    "be",
+    "has",
+    "have",
+    "shall",
+    "should",
+    "must",
+    "may",
+    "can",
+    "will",
+    "only",
+    "not",
+    "no",
+    "requires",
+    "require",
+    "needs",
+    "depends",
+    "becomes",
+    "means",
+    "lapses",
+    "expires",
+    "applies",
+    "takes",
+    "follows",
+    "comes",
+    "automatically",
+    "immediately",
+    "today",
+    "then",
+    "them",
+    "him",
+    "her",
+    "those",
+    "that",
+    "what",
+    "enough",
+    "except",
+    "without",
+    "also",
+    "otherwise",
+    "whenever",
+    "whichever",
+    "so",
+    "such",
+    "and",
+    "or",
+    "nor",
+    "but",
+    "how",
+    "both",
+    "now",
+    "regardless",
+    "pursuant",
+    "subject",
+];
+
+/// What joins the next part of a sentence.
+const JOINTS: &[&str] = &[
+    "and", "or", "nor", "but", "if", "unless", "when", "then", "while",
+];
+
+impl Flipper {
+    /// The phrase of so many tokens from one on.
+    pub(super) const fn place<'a>(
+        &'a self,
+        text: &'a str,
+        tokens: &'a [Range<usize>],
+        at: usize,
+        count: usize,
+    ) -> Occurrence<'a> {
+        Occurrence {
+            flipper: self,
+            text,
+            tokens,
+            at: at..at + count,
+        }
+    }
+}
+
+impl Occurrence<'_> {
+    /// Whether the phrase says what is decided.
+    pub(super) fn is_outcome(&self, opposite: &str) -> bool {
+        if self.is_left_open(opposite) {
+            return false;
+        }
+        let phrase = self.phrase();
+        match &*phrase {
+            "approval" | "denial" | "acceptance" | "rejection" => self.has_no_noun_after(),
+            "approved" | "denied" | "accepted" | "rejected" => {
+                self.is_passive() || (self.is_active() && self.is_decided())
+            }
+            "approving" | "accepting" | "denying" | "rejecting" | "rejects" | "accepts" => {
+                !self.follows_determiner() && self.is_decided()
+            }
+            "deny" | "denies" | "approve" | "approves" => self.is_decided(),
+            "allow" | "allows" | "forbid" | "forbids" => self.is_rule(),
+            "pass" | "passes" | "passed" | "fail" | "fails" | "failed" => self.is_of_test(),
+            _ => true,
+        }
+    }
+
+    /// Whether the phrase is what the sentence says of its subject.
+    pub(super) fn is_state(&self, opposite: &str) -> bool {
+        /// States that decide something only where nothing follows: "is paid monthly".
+        const BARE: &[&str] = &[
+            "available",
+            "unavailable",
+            "active",
+            "inactive",
+            "paid",
+            "unpaid",
+            "covered",
+            "uncovered",
+            "present",
+            "absent",
+            "secured",
+            "unsecured",
+            "high",
+            "low",
+        ];
+        let Some(verb) = self.auxiliary() else {
+            return false;
+        };
+        let follows = match BARE.contains(&&*self.phrase()) {
+            true => self.next().is_none_or(|next| JOINTS.contains(&&*next)),
+            false => self.has_no_noun_after(),
+        };
+        let person = ["enabled", "disabled"].contains(&&*self.phrase())
+            && self.clause(verb).any(|word| PERSONS.contains(&&*word));
+        // "Signed off", "signed up"
+        let phrasal = self
+            .next()
+            .is_some_and(|next| ["off", "up", "out"].contains(&&*next));
+        follows && !phrasal && !person && !self.is_left_open(opposite) && !self.is_of_parts(verb)
+    }
+
+    fn word(&self, token: usize) -> String {
+        self.text[self.tokens[token].clone()].to_lowercase()
+    }
+
+    fn phrase(&self) -> String {
+        self.word(self.at.start)
+    }
+
+    /// What stands between a token and the one before it, without markup.
+    fn gap(&self, token: usize) -> &str {
+        let start = token.checked_sub(1).map_or(0, |last| self.tokens[last].end);
+        let end = self
+            .tokens
+            .get(token)
+            .map_or(self.text.len(), |token| token.start);
+        self.text[start..end].trim_matches(|c: char| c.is_whitespace() || c == MASK)
+    }
+
+    /// The word right before the phrase.
+    fn last(&self) -> Option<String> {
+        let last = self.at.start.checked_sub(1)?;
+        self.gap(self.at.start).is_empty().then(|| self.word(last))
+    }
+
+    /// The word right after the phrase.
+    fn next(&self) -> Option<String> {
+        let there = self.at.end < self.tokens.len() && self.gap(self.at.end).is_empty();
+        there.then(|| self.word(self.at.end))
+    }
+
+    /// The tokens of the sentence.
+    fn sentence(&self) -> Range<usize> {
+        let ends = |token: &usize| self.gap(*token).contains(['.', '!', '?', ';']);
+        let start = (1..=self.at.start).rev().find(ends).unwrap_or(0);
+        let after = (self.at.end..self.tokens.len()).find(ends);
+        start..after.unwrap_or(self.tokens.len())
+    }
+
+    /// The words of the clause before a token, from the last one on.
+    fn clause(&self, end: usize) -> impl Iterator<Item = String> {
+        let start = self.sentence().start;
+        let cut = (start + 1..=end)
+            .rev()
+            .find(|token| self.gap(*token).contains([',', ':', '(', ')', '–', '—']));
+        let words = (cut.unwrap_or(start)..end)
+            .rev()
+            .map(|token| self.word(token));
+        words.take_while(|word| !CLAUSES.contains(&&**word))
+    }
+
+    /// Whether the sentence asks, or the phrase is one of two that are named side by side: "whether
+    /// to approve or deny".
+    fn is_left_open(&self, opposite: &str) -> bool {
+        let sentence = self.sentence();
+        let asks = self.gap(sentence.end).starts_with('?');
+        let mut before = sentence.start..self.at.start;
+        if asks || before.any(|token| self.word(token) == "whether") {
+            return true;
+        }
+        let opposite = opposite.to_lowercase();
+        let near = self.at.start.saturating_sub(3).max(sentence.start)
+            ..(self.at.end + 3).min(sentence.end);
+        let other = near
+            .into_iter()
+            .find(|token| !self.at.contains(token) && self.word(*token) == opposite);
+        other.is_some_and(|other| {
+            let between = match other < self.at.start {
+                true => other + 1..self.at.start,
+                false => self.at.end..other,
+            };
+            between
+                .clone()
+                .all(|token| ["or", "nor", "and", "not", "to"].contains(&&*self.word(token)))
+        })
+    }
+
+    /// The auxiliary before the phrase, with nothing but adverbs between.
+    fn auxiliary(&self) -> Option<usize> {
+        let mut negated = None;
+        for token in (0..self.at.start).rev() {
+            if !self.gap(token + 1).is_empty() {
+                return negated;
+            }
+            let word = self.word(token);
+            if word == "not" {
+                negated = Some(token);
+            }
+            if !ADVERBS.contains(&&*word) {
+                let is_verb = self.flipper.auxiliaries.contains(&word);
+                return is_verb.then_some(token).or(negated);
+            }
+        }
+        negated
+    }
+
+    /// Whether the subject before a verb is but a part of what there is.
+    fn is_of_parts(&self, verb: usize) -> bool {
+        let words: Vec<String> = self.clause(verb).collect();
+        let not_all = words.windows(2).any(|pair| {
+            // From the verb backwards.
+            ["all", "every", "each", "both"].contains(&&*pair[0]) && pair[1] == "not"
+        });
+        let is_number = |word: &String| {
+            NUMBERS.contains(&&**word) || word.starts_with(|c: char| c.is_ascii_digit())
+        };
+        let first = words.iter().rev().find(|word| !BOUNDS.contains(&&***word));
+        not_all || first.is_some_and(is_number) || words.iter().any(|word| PARTS.contains(&&**word))
+    }
+
+    fn has_no_noun_after(&self) -> bool {
+        self.next().is_none_or(|next| {
+            FOLLOWERS.contains(&&*next) || self.flipper.particles.contains(&next)
+        })
+    }
+
+    fn follows_determiner(&self) -> bool {
+        const DETERMINERS: &[&str] =
+            &["any", "each", "every", "no", "all", "only", "such", "those"];
+        self.last().is_some_and(|last| {
+            DETERMINERS.contains(&&*last)
+                || [
+                    "a", "an", "the", "this", "these", "its", "their", "our", "his", "her", "your",
+                ]
+                .contains(&&*last)
+        })
+    }
+
+    /// "Is approved", "has been denied".
+    fn is_passive(&self) -> bool {
+        const PERFECT: &[&str] = &["has", "have", "had", "get", "gets", "got"];
+        self.auxiliary().is_some()
+            || self
+                .last()
+                .is_some_and(|last| PERFECT.contains(&&*last) && self.is_decided())
+    }
+
+    /// "The board approved it", "Decision: approved"; not "an approved supplier".
+    fn is_active(&self) -> bool {
+        !self.follows_determiner() && self.has_no_noun_after()
+    }
+
+    /// Whether it is not a person who denies that something is so.
+    fn is_decided(&self) -> bool {
+        !self
+            .clause(self.at.start)
+            .take(2)
+            .any(|word| PERSONS.contains(&&*word))
+    }
+
+    /// An instruction or what a rule says: "allow the claim", "the policy forbids"; not "a gateway
+    /// that allows staff to walk", and not "allow 5 days".
+    fn is_rule(&self) -> bool {
+        const SOURCES: &[&str] = &[
+            "policy",
+            "rule",
+            "rules",
+            "law",
+            "contract",
+            "lease",
+            "agreement",
+            "clause",
+            "section",
+            "code",
+            "regulation",
+            "regulations",
+            "guideline",
+            "guidelines",
+            "terms",
+            "act",
+            "we",
+            "board",
+            "then",
+            "shall",
+            "must",
+            "will",
+            "should",
+            "may",
+            "not",
+        ];
+        let says = match self.last() {
+            None => true,
+            Some(last) => SOURCES.contains(&&*last),
+        };
+        let time = self.next().is_none_or(|next| {
+            next.starts_with(|c: char| c.is_ascii_digit())
+                || PARTS.contains(&&*next)
+                || NUMBERS.contains(&&*next)
+                || ["for", "time", "enough", "sufficient", "up", "a", "an"].contains(&&*next)
+        });
+        says && !time
+    }
+
+    /// "Passes the inspection", "fails if the test ..."; not "two weeks passed" and "fails to".
+    fn is_of_test(&self) -> bool {
+        const OTHERWISE: &[&str] = &[
+            "to", "through", "by", "on", "along", "away", "over", "out", "up", "into", "down",
+            "rate", "rates", "mark", "marks", "grade", "grades", "key", "card", "holder", "since",
+            "that",
+        ];
+        let next = self.next();
+        let otherwise = next.is_some_and(|next| OTHERWISE.contains(&&*next));
+        let mut sentence = self.sentence();
+        !otherwise
+            && !self.follows_determiner()
+            && sentence.any(|token| TESTS.contains(&&*self.word(token)))
+    }
+}
