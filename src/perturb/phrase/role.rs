@@ -264,10 +264,11 @@ impl Occurrence<'_> {
         };
         let person = ["enabled", "disabled"].contains(&&*self.phrase())
             && self.clause(verb).any(|word| PERSONS.contains(&&*word));
-        // "Signed off", "signed up"
-        let phrasal = self
-            .next()
-            .is_some_and(|next| ["off", "up", "out"].contains(&&*next));
+        // "Signed off", "met by a promise"
+        let met = ["met", "unmet"].contains(&&*self.phrase());
+        let phrasal = self.next().is_some_and(|next| {
+            ["off", "up", "out"].contains(&&*next) || (met && ["by", "with"].contains(&&*next))
+        });
         follows && !phrasal && !person && !self.is_left_open(opposite) && !self.is_of_parts(verb)
     }
 

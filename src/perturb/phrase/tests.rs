@@ -141,7 +141,7 @@ fn m8_a_word_that_decides_nothing_stays() {
         "The pump ran at low flow. The high tone repeats faster. Positive pressure rooms.",
         "An approved supplier delivers. The approval process is slow. Approval letters are sent.",
         "The acceptance test is on Monday. A valid card and a false alarm. Active ingredients.",
-        "The test record was signed off. The boarding pass was lost.",
+        "No condition may be met by a promise. The test record was signed off. The boarding pass was lost.",
         // Events and facts.
         "The record was closed. Testing closed with open defects. Two weeks passed.",
         "A console that fails during a session is swapped. Whoever fails to answer is called again.",
