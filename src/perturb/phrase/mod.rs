@@ -2,6 +2,7 @@
 //! back.
 
 mod article;
+mod occurrence;
 mod role;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,37 +1,7 @@
 //! Whether a word decides something where it stands. The same word is an outcome in "deny the claim"
 //! and none in "the patient denies chest pain"; what cannot be told apart is left alone.
 
-use std::ops::Range;
-
-use super::Flipper;
-use crate::cases::prose::MASK;
-
-/// An occurrence of a phrase in a text.
-pub(super) struct Occurrence<'a> {
-    flipper: &'a Flipper,
-    text: &'a str,
-    tokens: &'a [Range<usize>],
-    /// The tokens of the phrase.
-    at: Range<usize>,
-}
-
-/// Adverbs that stand between an auxiliary and what it is about.
-const ADVERBS: &[&str] = &[
-    "not",
-    "already",
-    "currently",
-    "yet",
-    "still",
-    "fully",
-    "duly",
-    "also",
-    "now",
-    "no",
-    "longer",
-    "clearly",
-    "therefore",
-    "then",
-];
+use super::occurrence::Occurrence;
 
 /// A subject with one of these is a part of something, and its opposite may be just as true: where
 /// some conditions are met, some may be unmet.
@@ -59,12 +29,6 @@ const NUMBERS: &[&str] = &[
 /// What comes before a number that begins a clause: "at least three".
 const BOUNDS: &[&str] = &[
     "at", "least", "only", "exactly", "than", "no", "not", "just", "about",
-];
-
-/// Words that begin a clause with a subject of its own.
-const CLAUSES: &[&str] = &[
-    "if", "unless", "when", "where", "that", "which", "but", "because", "while", "until", "after",
-    "before", "once", "provided", "since",
 ];
 
 /// Who can dispute something: "denies" is no outcome after one of these.
@@ -125,94 +89,10 @@ const TESTS: &[&str] = &[
     "vetting",
 ];
 
-/// What may stand right behind a verb, a participle or a noun that has no noun of its own after it.
-const FOLLOWERS: &[&str] = &[
-    "all",
-    "any",
-    "each",
-    "every",
-    "it",
-    "is",
-    "are",
-    "was",
-    "were",
-    "be",
-    "has",
-    "have",
-    "shall",
-    "should",
-    "must",
-    "may",
-    "can",
-    "will",
-    "only",
-    "not",
-    "no",
-    "requires",
-    "require",
-    "needs",
-    "depends",
-    "becomes",
-    "means",
-    "lapses",
-    "expires",
-    "applies",
-    "takes",
-    "follows",
-    "comes",
-    "automatically",
-    "immediately",
-    "today",
-    "then",
-    "them",
-    "him",
-    "her",
-    "those",
-    "that",
-    "what",
-    "enough",
-    "except",
-    "without",
-    "also",
-    "otherwise",
-    "whenever",
-    "whichever",
-    "so",
-    "such",
-    "and",
-    "or",
-    "nor",
-    "but",
-    "how",
-    "both",
-    "now",
-    "regardless",
-    "pursuant",
-    "subject",
-];
-
 /// What joins the next part of a sentence.
 const JOINTS: &[&str] = &[
     "and", "or", "nor", "but", "if", "unless", "when", "then", "while",
 ];
-
-impl Flipper {
-    /// The phrase of so many tokens from one on.
-    pub(super) const fn place<'a>(
-        &'a self,
-        text: &'a str,
-        tokens: &'a [Range<usize>],
-        at: usize,
-        count: usize,
-    ) -> Occurrence<'a> {
-        Occurrence {
-            flipper: self,
-            text,
-            tokens,
-            at: at..at + count,
-        }
-    }
-}
 
 impl Occurrence<'_> {
     /// Whether the phrase says what is decided.
@@ -272,56 +152,6 @@ impl Occurrence<'_> {
         follows && !phrasal && !person && !self.is_left_open(opposite) && !self.is_of_parts(verb)
     }
 
-    fn word(&self, token: usize) -> String {
-        self.text[self.tokens[token].clone()].to_lowercase()
-    }
-
-    fn phrase(&self) -> String {
-        self.word(self.at.start)
-    }
-
-    /// What stands between a token and the one before it, without markup.
-    fn gap(&self, token: usize) -> &str {
-        let start = token.checked_sub(1).map_or(0, |last| self.tokens[last].end);
-        let end = self
-            .tokens
-            .get(token)
-            .map_or(self.text.len(), |token| token.start);
-        self.text[start..end].trim_matches(|c: char| c.is_whitespace() || c == MASK)
-    }
-
-    /// The word right before the phrase.
-    fn last(&self) -> Option<String> {
-        let last = self.at.start.checked_sub(1)?;
-        self.gap(self.at.start).is_empty().then(|| self.word(last))
-    }
-
-    /// The word right after the phrase.
-    fn next(&self) -> Option<String> {
-        let there = self.at.end < self.tokens.len() && self.gap(self.at.end).is_empty();
-        there.then(|| self.word(self.at.end))
-    }
-
-    /// The tokens of the sentence.
-    fn sentence(&self) -> Range<usize> {
-        let ends = |token: &usize| self.gap(*token).contains(['.', '!', '?', ';']);
-        let start = (1..=self.at.start).rev().find(ends).unwrap_or(0);
-        let after = (self.at.end..self.tokens.len()).find(ends);
-        start..after.unwrap_or(self.tokens.len())
-    }
-
-    /// The words of the clause before a token, from the last one on.
-    fn clause(&self, end: usize) -> impl Iterator<Item = String> {
-        let start = self.sentence().start;
-        let cut = (start + 1..=end)
-            .rev()
-            .find(|token| self.gap(*token).contains([',', ':', '(', ')', '–', '—']));
-        let words = (cut.unwrap_or(start)..end)
-            .rev()
-            .map(|token| self.word(token));
-        words.take_while(|word| !CLAUSES.contains(&&**word))
-    }
-
     /// Whether the sentence asks, or the phrase is one of two that are named side by side: "whether
     /// to approve or deny".
     fn is_left_open(&self, opposite: &str) -> bool {
@@ -348,25 +178,6 @@ impl Occurrence<'_> {
         })
     }
 
-    /// The auxiliary before the phrase, with nothing but adverbs between.
-    fn auxiliary(&self) -> Option<usize> {
-        let mut negated = None;
-        for token in (0..self.at.start).rev() {
-            if !self.gap(token + 1).is_empty() {
-                return negated;
-            }
-            let word = self.word(token);
-            if word == "not" {
-                negated = Some(token);
-            }
-            if !ADVERBS.contains(&&*word) {
-                let is_verb = self.flipper.auxiliaries.contains(&word);
-                return is_verb.then_some(token).or(negated);
-            }
-        }
-        negated
-    }
-
     /// Whether the subject before a verb is but a part of what there is.
     fn is_of_parts(&self, verb: usize) -> bool {
         let words: Vec<String> = self.clause(verb).collect();
@@ -379,24 +190,6 @@ impl Occurrence<'_> {
         };
         let first = words.iter().rev().find(|word| !BOUNDS.contains(&&***word));
         not_all || first.is_some_and(is_number) || words.iter().any(|word| PARTS.contains(&&**word))
-    }
-
-    fn has_no_noun_after(&self) -> bool {
-        self.next().is_none_or(|next| {
-            FOLLOWERS.contains(&&*next) || self.flipper.particles.contains(&next)
-        })
-    }
-
-    fn follows_determiner(&self) -> bool {
-        const DETERMINERS: &[&str] =
-            &["any", "each", "every", "no", "all", "only", "such", "those"];
-        self.last().is_some_and(|last| {
-            DETERMINERS.contains(&&*last)
-                || [
-                    "a", "an", "the", "this", "these", "its", "their", "our", "his", "her", "your",
-                ]
-                .contains(&&*last)
-        })
     }
 
     /// "Is approved", "has been denied".
