@@ -85,7 +85,10 @@ fn is_free_after(before: &str, after: &str) -> bool {
         ']' => !before.ends_with('['),
         '.' => {
             let begins = before.trim_end_matches([' ', '\t']);
-            let numbered = begins.is_empty() || begins.ends_with(['\n', '\r']);
+            // "1. A form. 2. A stamp" and "either 1. a form or 2. a stamp"
+            let numbered = begins.is_empty()
+                || begins.ends_with(['\n', '\r', '.', ';', '!', '?'])
+                || rest.trim_start().starts_with(char::is_lowercase);
             !(rest.starts_with(char::is_alphanumeric) || (numbered && rest.starts_with(' ')))
         }
         '/' => run(rest).chars().count() >= 2,

@@ -102,6 +102,8 @@ fn m7_what_is_no_amount_is_left_alone() {
         "4, 5 and 6 May, 4-8 June, 4 or 5 Dec.",
         "a 2-factor login, a 5-star hotel, 3-phase power, 2½ of them, thirty (30) days",
         "on a scale of 1 to 5, 4 on a scale from 1 to 5",
+        "1. A form. 2. A stamp. Either 1. a seal or 2. a note",
+        "reg. no 987 654 321, art. 7 para 2, ver 2.0",
         "two of 5 reviewers, one in 10, half of the 12",
         "ISO 27001, EN 60601-1, 49 CFR 173.4, 21 CFR Part 11, (EU) 2016/679, UN 1993",
     ] {

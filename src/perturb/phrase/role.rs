@@ -122,6 +122,8 @@ impl Occurrence<'_> {
         const BARE: &[&str] = &[
             "available",
             "unavailable",
+            "true",
+            "false",
             "active",
             "inactive",
             "paid",
@@ -192,13 +194,14 @@ impl Occurrence<'_> {
         not_all || first.is_some_and(is_number) || words.iter().any(|word| PARTS.contains(&&**word))
     }
 
-    /// "Is approved", "has been denied".
+    /// "Is approved", "has been denied"; not "was denied boarding".
     fn is_passive(&self) -> bool {
         const PERFECT: &[&str] = &["has", "have", "had", "get", "gets", "got"];
-        self.auxiliary().is_some()
-            || self
-                .last()
-                .is_some_and(|last| PERFECT.contains(&&*last) && self.is_decided())
+        let perfect = self
+            .last()
+            .is_some_and(|last| PERFECT.contains(&&*last) && self.is_decided());
+        let adverb = self.next().is_some_and(|next| next.ends_with("ly"));
+        (self.auxiliary().is_some() || perfect) && (adverb || self.has_no_noun_after())
     }
 
     /// "The board approved it", "Decision: approved"; not "an approved supplier".
@@ -208,10 +211,14 @@ impl Occurrence<'_> {
 
     /// Whether it is not a person who denies that something is so.
     fn is_decided(&self) -> bool {
-        !self
-            .clause(self.at.start)
-            .take(2)
-            .any(|word| PERSONS.contains(&&*word))
+        let disputes = self
+            .next()
+            .is_some_and(|next| ["that", "having"].contains(&&*next));
+        !disputes
+            && !self
+                .clause(self.at.start)
+                .take(2)
+                .any(|word| PERSONS.contains(&&*word))
     }
 
     /// An instruction or what a rule says: "allow the claim", "the policy forbids"; not "a gateway

@@ -149,7 +149,8 @@ fn m8_a_word_that_decides_nothing_stays() {
         "The gateway allows women to walk about. Allow 5 days for delivery.",
         // Who disputes something decides nothing.
         "The patient denies chest pain. She denied any fever. The tenant denies the damage.",
-        "The applicant is disabled.",
+        "The applicant is disabled. He was denied boarding. The bank denied that it knew.",
+        "It is true that the form is late. The denied claim was appealed. Denied claims are kept.",
         // A part of a whole: its opposite may be as true.
         "Some conditions are met. Some of these conditions are currently unmet.",
         "Not all conditions are met. Two of the conditions are unmet. At least 3 are met.",
