@@ -1,6 +1,7 @@
 //! What differs between two runs beside their figures: what is told, and what makes them
 //! incomparable.
 
+use crate::notice::Code;
 use crate::probe::Ending;
 use crate::report::{Report, Run};
 
@@ -63,6 +64,11 @@ pub(crate) fn differences(base: &Report, head: &Report) -> Differences {
             base.tool.name, head.tool.name
         ));
     }
+    for (side, report) in [("base", base), ("head", head)] {
+        let again = report.notices.iter();
+        let again = again.filter(|notice| notice.code == Code::Recomputed);
+        told.extend(again.map(|notice| format!("of the {side}: {}", notice.text)));
+    }
     Differences {
         told,
         incomparable: incomparable(before, after),
@@ -111,6 +117,7 @@ mod tests {
 
     use super::*;
     use crate::digest::Digest;
+    use crate::notice::Notice;
     use crate::probe::evidence::Basis;
     use crate::report::{Fingerprints, Session};
     use crate::run::Cost;
@@ -178,6 +185,15 @@ mod tests {
             ]
         );
         assert_eq!(found.told.len(), 5);
+    }
+
+    #[test]
+    fn a_report_whose_figures_were_computed_again_says_so() {
+        let mut base = report();
+        base.notices
+            .push(Notice::new(Code::Recomputed, "without hedges"));
+        let found = differences(&base, &report());
+        assert_eq!(found.told, ["of the base: without hedges"]);
     }
 
     #[test]

@@ -25,7 +25,9 @@ impl Perturbation for ComparatorFlip {
         let flipper = subject.peers.derived(self.name(), || {
             Flipper::of_comparators(&subject.config.perturbations.words)
         });
-        governing_units(subject, 1, "no comparator", |body| flipped(body, &flipper))
+        governing_units(subject, 1, "no comparator", |_, body| {
+            flipped(body, &flipper)
+        })
     }
 }
 

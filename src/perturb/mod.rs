@@ -108,6 +108,8 @@ pub(crate) enum Figure {
     Condition,
     /// `evidence.mechanical_sensitivity`: numbers, comparators and polarity.
     Mechanical,
+    /// `evidence.hedge_invariance`: hedges, which can change what an opinion is worth.
+    Hedge,
     /// `evidence.drop.<type>`: one unit left out; counted into invariance only on request.
     Drop,
 }
@@ -116,7 +118,7 @@ impl Figure {
     /// What the decision ought to do in the variants that count into it.
     pub(crate) const fn relation(self) -> Relation {
         match self {
-            Self::Invariance | Self::Drop => Relation::Invariance,
+            Self::Invariance | Self::Hedge | Self::Drop => Relation::Invariance,
             Self::Sensitivity | Self::Condition | Self::Mechanical => Relation::Sensitivity,
         }
     }

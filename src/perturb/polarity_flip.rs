@@ -1,12 +1,16 @@
-//! `polarity_flip`: the words of a governing unit that have an opposite become it.
+//! `polarity_flip`: one outcome or state of a governing unit becomes its opposite.
 
 use super::phrase::Flipper;
 use super::rewrite::{Rewrite, governing_units};
 use super::{Figure, Perturbation, Proposal, Subject};
 use crate::cases::prose::prose;
+use crate::draw::Draw;
 
-/// Flips one governing unit; doing it again would give the unit back.
+/// Flips one word of one governing unit; flipping it again would give the unit back. If all words
+/// were flipped together, they would cancel: "approve valid claims and deny invalid ones".
 pub(super) struct PolarityFlip;
+
+const WANTED: usize = 3;
 
 impl Perturbation for PolarityFlip {
     fn name(&self) -> &'static str {
@@ -14,7 +18,7 @@ impl Perturbation for PolarityFlip {
     }
 
     fn describe(&self) -> &'static str {
-        "every word of one governing unit that has an opposite becomes it: approved becomes denied"
+        "one outcome or state in one governing unit becomes its opposite: approved becomes denied"
     }
 
     fn figure(&self) -> Figure {
@@ -25,22 +29,31 @@ impl Perturbation for PolarityFlip {
         let flipper = subject.peers.derived(self.name(), || {
             Flipper::of_antonyms(&subject.config.perturbations.words)
         });
-        governing_units(subject, 1, "no word with an opposite", |body| {
-            flipped(body, &flipper)
+        let missing = "no outcome or state that has an opposite";
+        governing_units(subject, WANTED, missing, |unit, body| {
+            rewrites(body, &flipper, &mut subject.draw(self.name(), unit))
         })
     }
 }
 
-fn flipped(body: &str, flipper: &Flipper) -> Vec<Rewrite> {
+fn rewrites(body: &str, flipper: &Flipper, draw: &mut Draw) -> Vec<Rewrite> {
     let prose = prose(body);
-    let edits: Vec<_> = prose
+    let mut flips: Vec<_> = prose
         .blocks
         .iter()
-        .flat_map(|block| flipper.flip(&prose.masked, block.range.clone()))
+        .flat_map(|block| flipper.flip_each(&prose.masked, block.range.clone()))
         .collect();
-    if edits.is_empty() {
-        return Vec::new();
-    }
-    let detail = vec![("words", edits.len().to_string())];
-    vec![Rewrite { edits, detail }]
+    draw.shuffle(&mut flips);
+    flips.truncate(WANTED);
+    flips
+        .into_iter()
+        .filter_map(|edits| {
+            let (range, new) = edits.last()?;
+            let detail = vec![
+                ("word", body[range.clone()].to_owned()),
+                ("becomes", new.clone()),
+            ];
+            Some(Rewrite { edits, detail })
+        })
+        .collect()
 }

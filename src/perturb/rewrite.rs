@@ -19,13 +19,14 @@ pub(super) struct Rewrite {
     pub(super) detail: Detail,
 }
 
-/// Proposes the rewrites of every governing unit, each as a variant. `missing` says what a unit
+/// Proposes the rewrites of every governing unit, each as a variant; `rewrites` gets the place of
+/// the unit in the case and its text. `missing` says what a unit
 /// without any has none of, e.g. "no amount".
 pub(super) fn governing_units(
     subject: &Subject<'_>,
     wanted: usize,
     missing: &str,
-    rewrites: impl Fn(&str) -> Vec<Rewrite>,
+    rewrites: impl Fn(usize, &str) -> Vec<Rewrite>,
 ) -> Proposal {
     let mut proposal = Proposal::default();
     let case = subject.case();
@@ -43,7 +44,7 @@ pub(super) fn governing_units(
             let unit = &case.units[*at];
             let body = case.body(unit);
             let before = proposal.drafts.len();
-            for Rewrite { edits, detail } in rewrites(body) {
+            for Rewrite { edits, detail } in rewrites(*at, body) {
                 if let Some(text) = checked(body, &edits) {
                     proposal.drafts.push(Draft {
                         unit_type: Some(Arc::clone(&unit.unit_type)),

@@ -6,6 +6,9 @@ mod project;
 /// Scores of pipelines whose behaviour is known.
 mod scores;
 
+/// What kinds that edit numbers and words do to figures that are known.
+mod wording;
+
 /// What a run leaves on disk, and what it never touches.
 mod disk;
 

@@ -16,17 +16,21 @@ pub(crate) struct Words {
     pub(crate) comparators: Vec<(String, String)>,
     /// Further ones that are flipped right before a number only, e.g. ("over", "under").
     pub(crate) number_comparators: Vec<(String, String)>,
-    /// Pairs of antonyms, e.g. ("approved", "denied").
+    /// Pairs of opposite outcomes, e.g. ("approved", "denied").
     pub(crate) antonyms: Vec<(String, String)>,
-    /// Further ones that are flipped right after an auxiliary only, e.g. ("met", "unmet").
+    /// Pairs of opposite states, flipped after an auxiliary only, e.g. ("met", "unmet").
     pub(crate) participles: Vec<(String, String)>,
-    /// Words after which a participle is one, e.g. "are", "not".
+    /// Words after which a state is one, e.g. "are", "not".
     pub(crate) auxiliaries: Vec<String>,
-    /// Words such as "perhaps", put before a noun phrase.
+    /// Words such as "perhaps", put into opinions and judgements.
     pub(crate) hedges: Vec<String>,
+    /// Verbs of opinion, e.g. "prefers"; a hedge goes between one of these and a determiner.
+    pub(crate) opinions: Vec<String>,
+    /// Adjectives that judge, e.g. "pleasant"; a hedge goes before one of these.
+    pub(crate) judgements: Vec<String>,
     /// Words that begin a noun phrase, e.g. "the".
     pub(crate) determiners: Vec<String>,
-    /// Words after which no hedge is put.
+    /// Words that no noun is, e.g. "of": an outcome may have one of these right after it.
     pub(crate) prepositions: Vec<String>,
     /// Imperative verbs that may be preceded by a courtesy.
     pub(crate) imperatives: Vec<String>,
@@ -73,7 +77,7 @@ impl Section {
 pub(crate) const LEAST_FILLER: usize = 4;
 
 /// The names of all lists, in the order of the documentation.
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 20] = [
     "filler",
     "comparators",
     "number_comparators",
@@ -81,6 +85,8 @@ const NAMES: [&str; 18] = [
     "participles",
     "auxiliaries",
     "hedges",
+    "opinions",
+    "judgements",
     "determiners",
     "prepositions",
     "imperatives",
@@ -138,6 +144,8 @@ impl Words {
             "participles" => List::Pairs(&mut self.participles),
             "auxiliaries" => List::Words(&mut self.auxiliaries),
             "hedges" => List::Words(&mut self.hedges),
+            "opinions" => List::Words(&mut self.opinions),
+            "judgements" => List::Words(&mut self.judgements),
             "determiners" => List::Words(&mut self.determiners),
             "prepositions" => List::Words(&mut self.prepositions),
             "imperatives" => List::Words(&mut self.imperatives),

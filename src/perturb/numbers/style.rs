@@ -1,29 +1,21 @@
-//! How a number is written, and its exact product in the same style.
+//! How a number is written, and its multiples and fractions in the same style.
 
 /// A number times a whole factor, in the same style: as many decimals, the same grouping. None where
 /// the text is no number.
 pub(in crate::perturb) fn times(number: &str, factor: u32) -> Option<String> {
     let style = Style::of(number)?;
-    let digits: String = number.chars().filter(char::is_ascii_digit).collect();
-    let mut product = multiply(&digits, factor);
-    while product.len() < digits.len() {
-        product.insert(0, '0');
-    }
-    let whole = product.len() - style.decimals;
-    let (whole, decimals) = product.split_at(whole);
-    let mut whole = whole.trim_start_matches('0').to_owned();
-    if whole.is_empty() && !style.bare_point {
-        whole.push('0');
-    }
-    let mut out = match style.group {
-        Some((mark, first)) => grouped(&whole, mark, first),
-        None => whole,
-    };
-    if let Some(point) = style.point {
-        out.push(point);
-        out.push_str(decimals);
-    }
-    Some(out)
+    Some(style.written(number, multiply(&digits(number), factor)))
+}
+
+/// A number over a whole divisor, in the same style and rounded down to as many decimals. None where
+/// the text is no number.
+pub(in crate::perturb) fn over(number: &str, divisor: u32) -> Option<String> {
+    let style = Style::of(number)?;
+    Some(style.written(number, divide(&digits(number), divisor)))
+}
+
+fn digits(number: &str) -> String {
+    number.chars().filter(char::is_ascii_digit).collect()
 }
 
 /// How a number is written.
@@ -39,6 +31,28 @@ pub(super) struct Style {
 }
 
 impl Style {
+    /// Digits as this style writes them, in place of those of a number of this style.
+    fn written(&self, number: &str, digits: String) -> String {
+        let mut digits = digits;
+        while digits.len() < number.bytes().filter(u8::is_ascii_digit).count() {
+            digits.insert(0, '0');
+        }
+        let (whole, decimals) = digits.split_at(digits.len() - self.decimals);
+        let mut whole = whole.trim_start_matches('0').to_owned();
+        if whole.is_empty() && !self.bare_point {
+            whole.push('0');
+        }
+        let mut out = match self.group {
+            Some((mark, first)) => grouped(&whole, mark, first),
+            None => whole,
+        };
+        if let Some(point) = self.point {
+            out.push(point);
+            out.push_str(decimals);
+        }
+        out
+    }
+
     /// The style of a number; none where the text is something else.
     pub(super) fn of(number: &str) -> Option<Self> {
         let marks: Vec<(usize, char)> = number
@@ -141,6 +155,19 @@ fn multiply(digits: &str, factor: u32) -> String {
         .collect()
 }
 
+/// Decimal digits over a divisor; what is left over is dropped.
+fn divide(digits: &str, divisor: u32) -> String {
+    let divisor = u64::from(divisor);
+    let mut rest = 0_u64;
+    let quotient = digits.bytes().map(|digit| {
+        let at_hand = rest * 10 + u64::from(digit - b'0');
+        rest = at_hand % divisor;
+        // A remainder is below the divisor, and so the quotient is one digit.
+        char::from(b'0' + (at_hand / divisor) as u8)
+    });
+    quotient.collect()
+}
+
 /// Marks that group digits, or part the decimals.
 pub(super) fn is_grouping_mark(c: char) -> bool {
     matches!(
@@ -149,7 +176,7 @@ pub(super) fn is_grouping_mark(c: char) -> bool {
     )
 }
 
-/// For comparing the sides of a range; exactness does not matter.
+/// For comparing numbers with each other; exactness does not matter.
 pub(super) fn value(number: &str) -> f64 {
     let point = Style::of(number).and_then(|style| style.point);
     let plain: String = number

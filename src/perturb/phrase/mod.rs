@@ -1,4 +1,9 @@
-//! Flips phrases to their opposites, all at once, so that flipping twice gives the text back.
+//! Flips phrases to their opposites, all at once or one by one, so that flipping twice gives the text
+//! back.
+
+mod article;
+mod occurrence;
+mod role;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -15,6 +20,8 @@ pub(super) struct Flipper {
     /// The most words a phrase has.
     longest: usize,
     auxiliaries: BTreeSet<String>,
+    /// Words that no noun is: prepositions, conjunctions and determiners.
+    particles: BTreeSet<String>,
 }
 
 struct Opposite {
@@ -27,7 +34,10 @@ struct Opposite {
 enum Guard {
     Anywhere,
     BeforeNumber,
-    AfterAuxiliary,
+    /// What is decided: "approve", "denial".
+    Outcome,
+    /// What a sentence says of its subject: "are met", "is valid".
+    State,
 }
 
 impl Flipper {
@@ -42,8 +52,8 @@ impl Flipper {
     /// Flips antonyms.
     pub(super) fn of_antonyms(words: &Words) -> Self {
         let mut flipper = Self::empty(words);
-        flipper.add(&words.antonyms, Guard::Anywhere);
-        flipper.add(&words.participles, Guard::AfterAuxiliary);
+        flipper.add(&words.antonyms, Guard::Outcome);
+        flipper.add(&words.participles, Guard::State);
         flipper
     }
 
@@ -51,11 +61,8 @@ impl Flipper {
         Self {
             opposites: BTreeMap::new(),
             longest: 0,
-            auxiliaries: words
-                .auxiliaries
-                .iter()
-                .map(|word| word.to_lowercase())
-                .collect(),
+            auxiliaries: lower(&words.auxiliaries),
+            particles: lower(words.prepositions.iter().chain(&words.determiners)),
         }
     }
 
@@ -84,6 +91,33 @@ impl Flipper {
         edits.into_iter().map(shift).collect()
     }
 
+    /// The flips of a block of masked text, each for itself and with the article before it mended;
+    /// without those that flipping again would not give back.
+    pub(super) fn flip_each(&self, masked: &str, block: Range<usize>) -> Vec<Edits> {
+        let text = &masked[block.clone()];
+        let shift = |(range, new): (Range<usize>, String)| {
+            (block.start + range.start..block.start + range.end, new)
+        };
+        self.single(text)
+            .into_iter()
+            .filter(|edits| {
+                let flipped = apply(text, edits);
+                let back = self.single(&flipped);
+                back.iter().any(|edits| apply(&flipped, edits) == text)
+            })
+            .map(|edits| edits.into_iter().map(shift).collect())
+            .collect()
+    }
+
+    /// The flips of a text, each with the article before it mended.
+    fn single(&self, text: &str) -> Vec<Edits> {
+        let mended = |edit: (Range<usize>, String)| {
+            let article = article::mended(text, edit.0.start, &edit.1);
+            article.into_iter().chain([edit]).collect()
+        };
+        self.edits(text).into_iter().map(mended).collect()
+    }
+
     /// One pass from left to right, the longest phrase first at each word.
     fn edits(&self, text: &str) -> Edits {
         let tokens = tokens(text);
@@ -95,7 +129,7 @@ impl Flipper {
                 .find_map(|count| {
                     let phrase = &tokens[at..at + count];
                     let (_, opposite) = self.opposites.get_key_value(&key(text, phrase)?)?;
-                    self.stands(text, &tokens, at, count, opposite.guard)
+                    self.stands(text, &tokens, at, count, opposite)
                         .then_some((count, opposite))
                 });
             let Some((count, opposite)) = found else {
@@ -117,24 +151,27 @@ impl Flipper {
         tokens: &[Range<usize>],
         at: usize,
         count: usize,
-        guard: Guard,
+        opposite: &Opposite,
     ) -> bool {
         let range = tokens[at].start..tokens[at + count - 1].end;
         if !is_sign_free(text, &range) {
             return false;
         }
+        let Opposite {
+            phrase: opposite,
+            guard,
+        } = opposite;
         match guard {
             Guard::Anywhere => true,
             Guard::BeforeNumber => begins_with_number(&text[range.end..]),
-            Guard::AfterAuxiliary => at.checked_sub(1).is_some_and(|last| {
-                let between = &text[tokens[last].end..range.start];
-                between.trim().is_empty()
-                    && self
-                        .auxiliaries
-                        .contains(&text[tokens[last].clone()].to_lowercase())
-            }),
+            Guard::Outcome => self.place(text, tokens, at, count).is_outcome(opposite),
+            Guard::State => self.place(text, tokens, at, count).is_state(opposite),
         }
     }
+}
+
+fn lower<'a>(words: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
+    words.into_iter().map(|word| word.to_lowercase()).collect()
 }
 
 /// Words, and runs of signs.

@@ -64,44 +64,102 @@ fn comparators_that_are_something_else_stay() {
     }
 }
 
+/// Every flip of one word.
+fn each(text: &str) -> Vec<String> {
+    let flips = Flipper::of_antonyms(&WORDS).flip_each(text, 0..text.len());
+    flips.iter().map(|edits| apply(text, edits)).collect()
+}
+
 #[test]
-fn m8_polarity_flips_both_ways_everywhere_and_keeps_the_case() {
-    let flipper = Flipper::of_antonyms(&WORDS);
-    for (text, other) in [
+fn m8_one_word_is_flipped_at_a_time_both_ways_and_keeps_its_case() {
+    for (text, others) in [
         (
-            "Approved, denied and APPROVED.",
-            "Denied, approved and DENIED.",
+            "Approve valid claims and deny invalid claims.",
+            vec![
+                "Deny valid claims and deny invalid claims.",
+                "Approve valid claims and approve invalid claims.",
+            ],
         ),
         (
-            "Conditions are met; one is not yet unmet.",
-            "Conditions are unmet; one is not yet met.",
+            "APPROVED. Decision: Denied.",
+            vec!["DENIED. Decision: Denied.", "APPROVED. Decision: Approved."],
         ),
-        ("The request was rejected.", "The request was accepted."),
+        ("A denial is issued.", vec!["An approval is issued."]),
+        ("It needs an acceptance.", vec!["It needs a rejection."]),
         (
-            "It shall not pass, but shall fail.",
-            "It shall fail, but shall not pass.",
+            "All conditions are currently met.",
+            vec!["All conditions are currently unmet."],
         ),
-        ("non-compliant", "compliant"),
         (
-            "It is closed and was never signed",
-            "It is open and was always signed",
+            "A claim is valid if it is not yet signed.",
+            vec![
+                "A claim is invalid if it is not yet signed.",
+                "A claim is valid if it is not yet unsigned.",
+            ],
         ),
-        ("valid\nor invalid", "invalid\nor valid"),
+        (
+            "The claim is valid\nor late.",
+            vec!["The claim is invalid\nor late."],
+        ),
+        ("The policy forbids pets.", vec!["The policy allows pets."]),
+        (
+            "Goods can pass the inspection.",
+            vec!["Goods can fail the inspection."],
+        ),
+        ("The parcel was rejected.", vec!["The parcel was accepted."]),
+        (
+            "The risk is high, so escalate.",
+            vec!["The risk is low, so escalate."],
+        ),
+        (
+            "Flood damage is excluded.",
+            vec!["Flood damage is included."],
+        ),
+        (
+            "None of these conditions are met.",
+            vec!["None of these conditions are unmet."],
+        ),
+        (
+            "The content is harmful and therefore not acceptable.",
+            vec!["The content is harmful and therefore not unacceptable."],
+        ),
     ] {
-        assert_eq!(flipped(&flipper, other), text);
-        assert_eq!(flipped(&flipper, text), other);
+        assert_eq!(each(text), others);
+        for other in others {
+            assert!(each(other).iter().any(|back| back == text), "{other}");
+        }
     }
 }
 
 #[test]
-fn m8_a_verb_is_no_participle() {
-    let flipper = Flipper::of_antonyms(&WORDS);
+fn m8_a_word_that_decides_nothing_stays() {
     for text in [
         "We met the team and signed the visitors' book.",
         "Please open the file, present the badge and complete the form.",
         "The unmet need; a helmet; the MeT office",
+        // A part of the meaning of another word.
+        "The pump ran at low flow. The high tone repeats faster. Positive pressure rooms.",
+        "An approved supplier delivers. The approval process is slow. Approval letters are sent.",
+        "The acceptance test is on Monday. A valid card and a false alarm. Active ingredients.",
+        "No condition may be met by a promise. The test record was signed off. The boarding pass was lost.",
+        // Events and facts.
+        "The record was closed. Testing closed with open defects. Two weeks passed.",
+        "A console that fails during a session is swapped. Whoever fails to answer is called again.",
+        "The fee is paid monthly. The form is available online. The box includes batteries.",
+        "The gateway allows women to walk about. Allow 5 days for delivery.",
+        // Who disputes something decides nothing.
+        "The patient denies chest pain. She denied any fever. The tenant denies the damage.",
+        "The applicant is disabled. He was denied boarding. The bank denied that it knew.",
+        "It is true that the form is late. The denied claim was appealed. Denied claims are kept.",
+        // A part of a whole: its opposite may be as true.
+        "Some conditions are met. Some of these conditions are currently unmet.",
+        "Not all conditions are met. Two of the conditions are unmet. At least 3 are met.",
+        "Several of the forms in the file are valid.",
+        // What is left open.
+        "The committee decides whether to approve the claim. Is the claim valid?",
+        "Claims are approved or denied by the desk. It says whether the form is valid.",
     ] {
-        assert_eq!(flipped(&flipper, text), text);
+        assert_eq!(each(text), Vec::<String>::new(), "{text}");
     }
 }
 
@@ -109,12 +167,9 @@ fn m8_a_verb_is_no_participle() {
 fn every_pair_that_ships_flips_both_ways() {
     let words = WORDS.clone();
     let comparators = Flipper::of_comparators(&words);
-    let antonyms = Flipper::of_antonyms(&words);
     let lists = [
         (&comparators, &words.comparators, "It is % here"),
         (&comparators, &words.number_comparators, "It is % 5"),
-        (&antonyms, &words.antonyms, "It is so: % here"),
-        (&antonyms, &words.participles, "It is % here"),
     ];
     for (flipper, pairs, frame) in lists {
         for (one, other) in pairs {
@@ -122,6 +177,29 @@ fn every_pair_that_ships_flips_both_ways() {
             assert_eq!(flipped(flipper, &one), other);
             assert_eq!(flipped(flipper, &other), one);
         }
+    }
+    // Each word in a place where it decides something.
+    let outcome = |word: &str| match word {
+        "pass" | "fail" => format!("Candidates can {word} the test."),
+        "allow" | "forbid" => format!("We {word} pets."),
+        _ if word.starts_with("pass") || word.starts_with("fail") => format!("It {word} the test."),
+        "allows" | "forbids" => format!("The policy {word} pets."),
+        _ => format!("The board {word} it."),
+    };
+    let state = |word: &str| format!("The form is {word}.");
+    let pairs = words.antonyms.iter().map(|pair| (pair, true));
+    for ((one, other), is_outcome) in
+        pairs.chain(words.participles.iter().map(|pair| (pair, false)))
+    {
+        let frame = |word: &str| {
+            if is_outcome {
+                outcome(word)
+            } else {
+                state(word)
+            }
+        };
+        assert_eq!(each(&frame(one)), [frame(other)]);
+        assert_eq!(each(&frame(other)), [frame(one)]);
     }
 }
 
@@ -162,9 +240,12 @@ fn phrases() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn m6_m8_flipping_twice_restores_the_text(text in phrases()) {
-        for flipper in [Flipper::of_comparators(&WORDS), Flipper::of_antonyms(&WORDS)] {
-            let once = flipped(&flipper, &text);
-            prop_assert_eq!(flipped(&flipper, &once), text.clone());
+        let flipper = Flipper::of_comparators(&WORDS);
+        let once = flipped(&flipper, &text);
+        prop_assert_eq!(flipped(&flipper, &once), text.clone());
+        for other in each(&text) {
+            prop_assert_ne!(&other, &text);
+            prop_assert!(each(&other).contains(&text), "{}", other);
         }
     }
 }

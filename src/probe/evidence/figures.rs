@@ -127,6 +127,10 @@ pub(super) fn metrics(
         let metric = figures.mean(&is(Figure::Mechanical), Turn::Distance, Detail::Cases);
         put("mechanical_sensitivity".into(), metric);
     }
+    if enabled(Figure::Hedge) {
+        let metric = figures.mean(&is(Figure::Hedge), Turn::Stability, Detail::Cases);
+        put("hedge_invariance".into(), metric);
+    }
     if perturb::ALL
         .iter()
         .any(|kind| kind.figure() == Figure::Drop && perturb::is_among(*kind, &basis.enabled))

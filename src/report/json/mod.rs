@@ -5,6 +5,7 @@
 //! cases stays small, and a line that differs from that of another run says which variant it is.
 
 mod lines;
+mod older;
 
 use std::io::{self, Write};
 
@@ -58,7 +59,8 @@ fn laid_out(to: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
     writeln!(to)
 }
 
-/// Reads a run report that any version up to ours has written.
+/// Reads a run report that any version up to ours has written. Figures that an earlier version made
+/// by other rules are made again.
 ///
 /// # Errors
 ///
@@ -97,7 +99,7 @@ pub(crate) fn read(bytes: &[u8]) -> anyhow::Result<Report> {
         Category::Data => anyhow!("it is no whole report of kelvin: {error}"),
         _ => damaged(&error),
     })?;
-    Ok(report)
+    Ok(older::by_the_rules_of_today(report))
 }
 
 fn damaged(error: &serde_json::Error) -> anyhow::Error {

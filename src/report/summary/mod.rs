@@ -307,6 +307,7 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::ParseRate => "parse rate",
         Code::NoUnits => "no units",
         Code::LookAlikeTypes => "look-alike types",
+        Code::Recomputed => "computed again",
         Code::IgnoredFile => "ignored file",
         Code::MissingQueries => "missing queries",
         Code::UnknownQueries => "unknown queries",

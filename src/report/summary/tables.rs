@@ -75,6 +75,7 @@ const FURTHER: &[(&str, &str)] = &[
     ),
     ("evidence.content_effect", "content effect"),
     ("evidence.mechanical_sensitivity", "mechanical sensitivity"),
+    ("evidence.hedge_invariance", "invariance under hedges"),
     (
         "evidence.invariance_case_mean",
         "invariance, mean of the cases",

@@ -4,11 +4,7 @@ use super::*;
 
 #[test]
 fn m16_names_keep_their_capital_and_lines_stay_lines() {
-    for kind in [
-        "meta_commentary_injection",
-        "discourse_marker_injection",
-        "hedge_injection",
-    ] {
+    for kind in ["meta_commentary_injection", "discourse_marker_injection"] {
         let (variants, _) = made(kind, &[LOAN]);
         assert!(!variants.is_empty(), "{kind}");
         for (id, text) in variants {
@@ -43,20 +39,46 @@ fn a_courtesy_comes_before_an_instruction() {
 }
 
 #[test]
-fn a_hedge_stays_away_from_negations_numbers_and_prepositions() {
-    let text = "## Facts\n\nThe clerk did not see the form. The clerk wrote the 3 pages. The clerk \
-        went to the office. The clerk wrote the letter.\n";
+fn a_hedge_comes_into_opinions_and_judgements() {
+    let text = "## Facts\n\nWe prefer the old tone. The card is very helpful. The clerk wrote the \
+        letter.\n";
     let (variants, notices) = made("hedge_injection", &[text]);
-    assert_eq!(variants.len(), 1);
     assert_eq!(codes(&notices), [Code::Cap]);
-    let hedges = SHIPPED.clone().hedges;
-    assert!(
-        hedges.iter().any(|hedge| variants[0]
-            .1
-            .contains(&format!("wrote {hedge} the letter."))),
-        "{}",
-        variants[0].1
-    );
+    let hedges = &SHIPPED.hedges;
+    let both: String = variants.iter().map(|(_, text)| &**text).collect();
+    assert_eq!(variants.len(), 2);
+    for place in ["prefer % the old tone.", "is % very helpful."] {
+        let hedged = |hedge: &String| both.contains(&place.replace('%', hedge));
+        assert!(hedges.iter().any(hedged), "{place}: {both}");
+    }
+    assert_eq!(both.matches("The clerk wrote the letter.").count(), 2);
+}
+
+#[test]
+fn a_hedge_stays_out_of_facts_questions_orders_conditions_and_counts() {
+    for text in [
+        "The scanner is sent in for repair a week later. The bank met the founder.",
+        "The shop sells one scanner a week. The parcel was lost.",
+        "Who thinks the plan is good? Is the card helpful? Do you prefer the old tone?",
+        "Consider the plan. Recommend the plan to the board when it is good.",
+        "If the tone is confusing, the card is printed. The card must be easy to read.",
+        "We do not think the plan is good. The plan is not good.",
+        "We prefer 3 of the cards. We suggest a week. 5 of 6 are good.",
+        "The plan is probably good. We believe it may help.",
+        "The opening is good-natured `and good`. The good card",
+        "She asked whether the card is helpful.",
+    ] {
+        let text = format!("## Facts\n\n{text}\n");
+        let (variants, notices) = made("hedge_injection", &[&text]);
+        assert_eq!(variants, [], "{text}");
+        assert_eq!(codes(&notices), [Code::Skip]);
+        assert!(
+            notices[0]
+                .text
+                .contains("no opinion or judgement that takes a hedge"),
+            "{notices:?}"
+        );
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The kinds that are made on request only.
 
+mod documents;
 mod invariance;
 mod sensitivity;
 mod structure;

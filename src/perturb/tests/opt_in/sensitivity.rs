@@ -1,5 +1,7 @@
 //! Kinds that rewrite governing units.
 
+use std::collections::BTreeSet;
+
 use super::*;
 
 #[test]
@@ -78,8 +80,27 @@ fn m11_m9_conditions_stay_when_a_case_comes_in() {
     assert!(moved * 10 <= all, "{moved} of {all}");
 }
 
+/// The details of the variants of a kind for a case with this text in a governing unit.
+fn details(kind: &str, unit: &str, seed: u64) -> Vec<Vec<(String, String)>> {
+    let mut config = enabled(&[kind]);
+    config.seed = seed;
+    let text = format!("## Gate Rule\n\n{unit}\n");
+    let (_, plan) = plan_of(&[("a", &*text)], &config);
+    let notes = of_kind(&plan, kind)
+        .into_iter()
+        .map(|variant| &variant.notes.detail);
+    notes
+        .map(|detail| {
+            detail
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect()
+        })
+        .collect()
+}
+
 #[test]
-fn m7_m9_amounts_are_multiplied_under_ids_of_their_own() {
+fn m7_m9_one_amount_changes_in_a_variant_and_every_amount_takes_its_turn() {
     let two = format!("{LOAN}\n## Gate Rule\n\nA fee of 5 applies.\n");
     let (variants, notices) = made("numeric_magnitude", &[&two]);
     let expected: Vec<String> = (1..=8)
@@ -87,22 +108,28 @@ fn m7_m9_amounts_are_multiplied_under_ids_of_their_own() {
         .collect();
     assert_eq!(ids(&variants), expected);
     assert_eq!(codes(&notices), []);
-    assert!(
-        variants[0].1.contains("at least 4 payslips"),
-        "{}",
-        variants[0].1
+    let rule = LOAN
+        .split("## Applicant")
+        .next()
+        .expect("the rule comes first");
+    let mut changed = BTreeSet::new();
+    for (id, text) in &variants[..4] {
+        let words = rule.split_whitespace().skip_while(|word| *word != "##");
+        let differ: Vec<_> = words
+            .zip(text.split_whitespace())
+            .filter(|(old, new)| old != new)
+            .collect();
+        let [(old, _)] = differ.as_slice() else {
+            panic!("one word of {id}: {differ:?}");
+        };
+        changed.insert(*old);
+    }
+    assert_eq!(changed, BTreeSet::from(["$1,250.", "2", "35.5%,", "640."]));
+    let single: Vec<&str> = variants[4..].iter().map(|(_, text)| &**text).collect();
+    assert_eq!(
+        single,
+        [10, 2, 50, 25].map(|fee| format!("## Gate Rule\n\nA fee of {fee} applies."))
     );
-    assert!(
-        variants[0]
-            .1
-            .contains("no more than 71.0%,\nand a score above 1280")
-    );
-    assert!(
-        variants[0]
-            .1
-            .contains("on 2024-04-24,\nsee Section 3; the fee is $2,500.")
-    );
-    assert_eq!(variants[7].1, "## Gate Rule\n\nA fee of 500 applies.");
 }
 
 #[test]
@@ -110,9 +137,12 @@ fn amounts_in_tables_count_and_those_in_code_and_headings_do_not() {
     let text = "## Gate Rule\n\n### Limit 5\n\n| no | limit |\n|---|---|\n| 1 | 50 |\n\n`7` and\n\n    8\n";
     let (variants, _) = made("numeric_magnitude", &[text]);
     assert_eq!(variants.len(), 4);
-    let expected =
-        "## Gate Rule\n\n### Limit 5\n\n| no | limit |\n|---|---|\n| 1 | 100 |\n\n`7` and\n\n    8";
-    assert_eq!(variants[0].1, expected);
+    for ((_, text), limit) in variants.iter().zip([100, 25, 500, 5]) {
+        let expected = format!(
+            "## Gate Rule\n\n### Limit 5\n\n| no | limit |\n|---|---|\n| 1 | {limit} |\n\n`7` and\n\n    8"
+        );
+        assert_eq!(*text, expected);
+    }
 }
 
 #[test]
@@ -132,19 +162,39 @@ fn m6_comparators_of_a_rule_are_turned_round_once() {
 }
 
 #[test]
-fn m8_polarity_of_a_rule_is_turned_round() {
-    let (variants, _) = made("polarity_flip", &[LOAN]);
-    assert_eq!(ids(&variants), ["polarity_flip-gate_rule-01"]);
-    assert!(
-        variants[0].1.contains("Denial of the loan"),
-        "{}",
-        variants[0].1
+fn m8_one_outcome_or_state_of_a_rule_is_flipped_in_a_variant() {
+    let (variants, notices) = made("polarity_flip", &[LOAN]);
+    assert_eq!(
+        ids(&variants),
+        ["polarity_flip-gate_rule-01", "polarity_flip-gate_rule-02"]
     );
-    assert!(
-        variants[0]
-            .1
-            .contains("All conditions are currently unmet.")
+    assert_eq!(codes(&notices), []);
+    let of = |word: &str| {
+        variants
+            .iter()
+            .filter(|(_, text)| text.contains(word))
+            .count()
+    };
+    assert_eq!(
+        (of("Denial of the loan"), of("Approval of the loan")),
+        (1, 1)
     );
+    assert_eq!(
+        (of("are currently unmet."), of("are currently met.")),
+        (1, 1)
+    );
+}
+
+#[test]
+fn a_seed_chooses_among_the_words_and_the_amounts_of_a_unit() {
+    let unit = "Approve it, accept them, reject those, deny all; it is valid, it is safe. \
+        1 km, 2 km, 3 km, 4 km, 5 km, 6 km, 7 km, 8 km";
+    for (kind, wanted) in [("polarity_flip", 3), ("numeric_magnitude", 4)] {
+        assert_eq!(details(kind, unit, 0), details(kind, unit, 0));
+        assert_eq!(details(kind, unit, 0).len(), wanted);
+        let all: BTreeSet<_> = (0..20).flat_map(|seed| details(kind, unit, seed)).collect();
+        assert!(all.len() >= 2 * wanted, "{all:?}");
+    }
 }
 
 #[test]

@@ -1,0 +1,281 @@
+//! Whether a word decides something where it stands. The same word is an outcome in "deny the claim"
+//! and none in "the patient denies chest pain"; what cannot be told apart is left alone.
+
+use super::occurrence::Occurrence;
+
+/// A subject with one of these is a part of something, and its opposite may be just as true: where
+/// some conditions are met, some may be unmet.
+const PARTS: &[&str] = &[
+    "some",
+    "several",
+    "few",
+    "fewer",
+    "many",
+    "most",
+    "more",
+    "certain",
+    "partly",
+    "partially",
+    "part",
+    "half",
+    "either",
+];
+
+/// The same at the beginning of a clause: "two of them", but not "a deposit of two months".
+const NUMBERS: &[&str] = &[
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+];
+
+/// What comes before a number that begins a clause: "at least three".
+const BOUNDS: &[&str] = &[
+    "at", "least", "only", "exactly", "than", "no", "not", "just", "about",
+];
+
+/// Who can dispute something: "denies" is no outcome after one of these.
+const PERSONS: &[&str] = &[
+    "patient",
+    "pt",
+    "he",
+    "she",
+    "they",
+    "i",
+    "who",
+    "tenant",
+    "landlord",
+    "driver",
+    "employee",
+    "employer",
+    "defendant",
+    "accused",
+    "respondent",
+    "witness",
+    "claimant",
+    "applicant",
+    "customer",
+    "seller",
+    "buyer",
+    "user",
+    "owner",
+    "mother",
+    "father",
+    "worker",
+    "contractor",
+];
+
+/// What is passed or failed; without one of these in the sentence, time passes and pumps fail.
+const TESTS: &[&str] = &[
+    "assessment",
+    "audit",
+    "background",
+    "candidate",
+    "candidates",
+    "check",
+    "checks",
+    "criteria",
+    "criterion",
+    "evaluation",
+    "exam",
+    "examination",
+    "grade",
+    "inspection",
+    "interview",
+    "result",
+    "outcome",
+    "review",
+    "screening",
+    "test",
+    "tests",
+    "verification",
+    "vetting",
+];
+
+/// What joins the next part of a sentence.
+const JOINTS: &[&str] = &[
+    "and", "or", "nor", "but", "if", "unless", "when", "then", "while",
+];
+
+impl Occurrence<'_> {
+    /// Whether the phrase says what is decided.
+    pub(super) fn is_outcome(&self, opposite: &str) -> bool {
+        if self.is_left_open(opposite) {
+            return false;
+        }
+        let phrase = self.phrase();
+        match &*phrase {
+            "approval" | "denial" | "acceptance" | "rejection" => self.has_no_noun_after(),
+            "approved" | "denied" | "accepted" | "rejected" => {
+                self.is_passive() || (self.is_active() && self.is_decided())
+            }
+            "approving" | "accepting" | "denying" | "rejecting" | "rejects" | "accepts" => {
+                !self.follows_determiner() && self.is_decided()
+            }
+            "deny" | "denies" | "approve" | "approves" => self.is_decided(),
+            "allow" | "allows" | "forbid" | "forbids" => self.is_rule(),
+            "pass" | "passes" | "passed" | "fail" | "fails" | "failed" => self.is_of_test(),
+            _ => true,
+        }
+    }
+
+    /// Whether the phrase is what the sentence says of its subject.
+    pub(super) fn is_state(&self, opposite: &str) -> bool {
+        /// States that decide something only where nothing follows: "is paid monthly".
+        const BARE: &[&str] = &[
+            "available",
+            "unavailable",
+            "true",
+            "false",
+            "active",
+            "inactive",
+            "paid",
+            "unpaid",
+            "covered",
+            "uncovered",
+            "present",
+            "absent",
+            "secured",
+            "unsecured",
+            "high",
+            "low",
+        ];
+        let Some(verb) = self.auxiliary() else {
+            return false;
+        };
+        let follows = match BARE.contains(&&*self.phrase()) {
+            true => self.next().is_none_or(|next| JOINTS.contains(&&*next)),
+            false => self.has_no_noun_after(),
+        };
+        let person = ["enabled", "disabled"].contains(&&*self.phrase())
+            && self.clause(verb).any(|word| PERSONS.contains(&&*word));
+        // "Signed off", "met by a promise"
+        let met = ["met", "unmet"].contains(&&*self.phrase());
+        let phrasal = self.next().is_some_and(|next| {
+            ["off", "up", "out"].contains(&&*next) || (met && ["by", "with"].contains(&&*next))
+        });
+        follows && !phrasal && !person && !self.is_left_open(opposite) && !self.is_of_parts(verb)
+    }
+
+    /// Whether the sentence asks, or the phrase is one of two that are named side by side: "whether
+    /// to approve or deny".
+    fn is_left_open(&self, opposite: &str) -> bool {
+        let sentence = self.sentence();
+        let asks = self.gap(sentence.end).starts_with('?');
+        let mut before = sentence.start..self.at.start;
+        if asks || before.any(|token| self.word(token) == "whether") {
+            return true;
+        }
+        let opposite = opposite.to_lowercase();
+        let near = self.at.start.saturating_sub(3).max(sentence.start)
+            ..(self.at.end + 3).min(sentence.end);
+        let other = near
+            .into_iter()
+            .find(|token| !self.at.contains(token) && self.word(*token) == opposite);
+        other.is_some_and(|other| {
+            let between = match other < self.at.start {
+                true => other + 1..self.at.start,
+                false => self.at.end..other,
+            };
+            between
+                .clone()
+                .all(|token| ["or", "nor", "and", "not", "to"].contains(&&*self.word(token)))
+        })
+    }
+
+    /// Whether the subject before a verb is but a part of what there is.
+    fn is_of_parts(&self, verb: usize) -> bool {
+        let words: Vec<String> = self.clause(verb).collect();
+        let not_all = words.windows(2).any(|pair| {
+            // From the verb backwards.
+            ["all", "every", "each", "both"].contains(&&*pair[0]) && pair[1] == "not"
+        });
+        let is_number = |word: &String| {
+            NUMBERS.contains(&&**word) || word.starts_with(|c: char| c.is_ascii_digit())
+        };
+        let first = words.iter().rev().find(|word| !BOUNDS.contains(&&***word));
+        not_all || first.is_some_and(is_number) || words.iter().any(|word| PARTS.contains(&&**word))
+    }
+
+    /// "Is approved", "has been denied"; not "was denied boarding".
+    fn is_passive(&self) -> bool {
+        const PERFECT: &[&str] = &["has", "have", "had", "get", "gets", "got"];
+        let perfect = self
+            .last()
+            .is_some_and(|last| PERFECT.contains(&&*last) && self.is_decided());
+        let adverb = self.next().is_some_and(|next| next.ends_with("ly"));
+        (self.auxiliary().is_some() || perfect) && (adverb || self.has_no_noun_after())
+    }
+
+    /// "The board approved it", "Decision: approved"; not "an approved supplier".
+    fn is_active(&self) -> bool {
+        !self.follows_determiner() && self.has_no_noun_after()
+    }
+
+    /// Whether it is not a person who denies that something is so.
+    fn is_decided(&self) -> bool {
+        let disputes = self
+            .next()
+            .is_some_and(|next| ["that", "having"].contains(&&*next));
+        !disputes
+            && !self
+                .clause(self.at.start)
+                .take(2)
+                .any(|word| PERSONS.contains(&&*word))
+    }
+
+    /// An instruction or what a rule says: "allow the claim", "the policy forbids"; not "a gateway
+    /// that allows staff to walk", and not "allow 5 days".
+    fn is_rule(&self) -> bool {
+        const SOURCES: &[&str] = &[
+            "policy",
+            "rule",
+            "rules",
+            "law",
+            "contract",
+            "lease",
+            "agreement",
+            "clause",
+            "section",
+            "code",
+            "regulation",
+            "regulations",
+            "guideline",
+            "guidelines",
+            "terms",
+            "act",
+            "we",
+            "board",
+            "then",
+            "shall",
+            "must",
+            "will",
+            "should",
+            "may",
+            "not",
+        ];
+        let says = match self.last() {
+            None => true,
+            Some(last) => SOURCES.contains(&&*last),
+        };
+        let time = self.next().is_none_or(|next| {
+            next.starts_with(|c: char| c.is_ascii_digit())
+                || PARTS.contains(&&*next)
+                || NUMBERS.contains(&&*next)
+                || ["for", "time", "enough", "sufficient", "up", "a", "an"].contains(&&*next)
+        });
+        says && !time
+    }
+
+    /// "Passes the inspection", "fails if the test ..."; not "two weeks passed" and "fails to".
+    fn is_of_test(&self) -> bool {
+        const OTHERWISE: &[&str] = &[
+            "to", "through", "by", "on", "along", "away", "over", "out", "up", "into", "down",
+            "rate", "rates", "mark", "marks", "grade", "grades", "key", "card", "holder", "since",
+            "that",
+        ];
+        let next = self.next();
+        let otherwise = next.is_some_and(|next| OTHERWISE.contains(&&*next));
+        let mut sentence = self.sentence();
+        !otherwise
+            && !self.follows_determiner()
+            && sentence.any(|token| TESTS.contains(&&*self.word(token)))
+    }
+}
