@@ -41,6 +41,8 @@ pub(crate) enum Code {
     UnknownQueries,
     /// Queries whose invocation failed; they count 0.
     QueriesFailed,
+    /// The answers of one run name several versions of the chunker.
+    ChunkerVersions,
     /// A file in the folder of the cases that is not a case.
     IgnoredFile,
 }

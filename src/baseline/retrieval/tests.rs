@@ -1,11 +1,12 @@
 use serde_json::json;
 
 use super::*;
+use crate::config::SpanRule;
 use crate::digest::Digest;
 use crate::probe::Ending;
 use crate::probe::evidence::Basis;
 use crate::probe::retrieval::{
-    Citations, Hit, Labels, Ranking, RetrievalBasis, Retrieved, Span, figures,
+    Citations, Hit, Labels, Ranking, RetrievalBasis, RetrievalRecord, Retrieved, Span, figures,
 };
 use crate::report::{Fingerprints, Run, Session};
 use crate::run::Cost;
@@ -55,6 +56,7 @@ fn report(version: Option<&str>, queries: Vec<QueryRecord>) -> Report {
             cut_off: 10,
             relevance_level: 1,
             citations: Citations::Hits,
+            span_rule: SpanRule::default(),
         },
         golden: digest(),
         chunker_versions: version.iter().map(|&version| version.to_owned()).collect(),

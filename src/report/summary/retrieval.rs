@@ -59,8 +59,7 @@ pub(crate) fn poor(report: &Report) -> Vec<(&str, String)> {
     let Some(record) = &report.retrieval else {
         return Vec::new();
     };
-    let deepest = record.basis.k.iter().copied().max().unwrap_or(0);
-    let depth = deepest.max(record.basis.cut_off);
+    let depth = record.basis.depth();
     let queries = record.queries.iter();
     queries
         .filter_map(|(id, query)| {
