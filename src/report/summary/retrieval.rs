@@ -5,8 +5,9 @@ use crate::probe::retrieval::{Labels, Retrieved};
 use crate::report::Report;
 
 /// The order of the measures, without their `@k`.
-const ORDER: [&str; 12] = [
+const ORDER: [&str; 13] = [
     "success",
+    "found",
     "mrr",
     "recall_doc",
     "precision",
