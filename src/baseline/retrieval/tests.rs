@@ -262,8 +262,11 @@ fn the_comparison_is_as_it_is_pinned() {
     assert_eq!(value["chunker_version_match"], json!("exact"));
 }
 
-/// A query that expects one chunk, with hits as chunk, document and span.
-fn by_chunk(home: Option<&str>, hits: &[(&str, &str, Option<(u64, u64)>)]) -> QueryRecord {
+/// A hit: its chunk, its document and its span.
+type Short<'a> = (&'a str, &'a str, Option<(u64, u64)>);
+
+/// A query that expects one chunk, and its hits.
+fn by_chunk(home: Option<&str>, hits: &[Short<'_>]) -> QueryRecord {
     let mut record = query(None);
     record.labels = Labels {
         chunks: true,
@@ -343,7 +346,7 @@ fn what_chunks_alone_expect_is_known_from_the_corpus_the_hits_of_the_base_or_not
 #[test]
 fn the_passage_of_an_expected_chunk_is_what_it_covered_on_the_base() {
     let base = by_chunk(None, &[("x#1", "x", Some((0, 300)))]);
-    let of_head = |hits: &[(&str, &str, Option<(u64, u64)>)]| {
+    let of_head = |hits: &[Short<'_>]| {
         let sides = (
             report(Some("1"), vec![base.clone()]),
             report(Some("2"), vec![by_chunk(None, hits)]),
