@@ -9,7 +9,8 @@ use crate::digest::{Digest, Fields};
 use crate::probe::retrieval::{self, Hit, QueryRecord, Ranking, RetrievalRecord};
 use crate::report::Report;
 
-/// The share of the head's hits from which on their chunks look like those of the base.
+/// The share of the head's hits of expected documents from which on its chunks look like those of
+/// the base.
 const SAME_IDS: f64 = 0.5;
 
 /// A mean reciprocal rank that falls by more than this by chunk is worth a word.
@@ -102,7 +103,9 @@ impl Alignment {
     }
 
     fn by_document(&mut self, old: &mut RetrievalRecord, new: &mut RetrievalRecord) {
-        let same_ids = same_ids(old, new);
+        let known = named(old);
+        // The head's hits of expected documents, and those of them that are chunks of the base.
+        let (mut of_expected, mut shared) = (0_u32, 0_u32);
         let depths = [old.basis.depth(), new.basis.depth()];
         let by_span = self.mode == ChunkerVersionMatch::FallbackDocSpan;
         // By chunk, over the queries of which both sides expect the same ones.
@@ -145,6 +148,13 @@ impl Alignment {
                 }
                 continue;
             }
+            for hit in after.runs.iter().flat_map(|run| &run.hits) {
+                if targets.iter().any(|target| target.doc() == hit.doc_id) {
+                    let is_known = hit.chunk_id.as_ref().is_some_and(|id| known.contains(id));
+                    of_expected += 1;
+                    shared += u32::from(is_known);
+                }
+            }
             for (side, query, depth) in [
                 (ComparedSide::Base, &mut *before, depths[0]),
                 (ComparedSide::Head, &mut *after, depths[1]),
@@ -167,6 +177,7 @@ impl Alignment {
                 }
             }
         }
+        let same_ids = shared > 0 && f64::from(shared) >= SAME_IDS * f64::from(of_expected);
         if same_ids && !by_span && drop > DROP * f64::from(compared) {
             self.worse_by_chunk = worse;
         }
@@ -220,17 +231,14 @@ fn elsewhere(query: &QueryRecord) -> Digest {
         .digest()
 }
 
-/// Whether most hits of the head are chunks that are called as chunks of the base are.
-fn same_ids(base: &RetrievalRecord, head: &RetrievalRecord) -> bool {
-    let returned = |side| hits(side).filter_map(|hit: &Hit| hit.chunk_id.as_deref());
+/// The chunks of the base by name: those that it returned, and those that it expects.
+fn named(base: &RetrievalRecord) -> BTreeSet<String> {
+    let returned = hits(base).filter_map(|hit| hit.chunk_id.clone());
     let expected = base.queries.values().flat_map(|query| {
         let chunks = query.labels.expected_chunks.keys();
-        chunks.map(String::as_str)
+        chunks.cloned()
     });
-    let known: BTreeSet<&str> = returned(base).chain(expected).collect();
-    let theirs = returned(head).count();
-    let shared = returned(head).filter(|id| known.contains(id)).count();
-    theirs > 0 && shared as f64 >= SAME_IDS * theirs as f64
+    returned.chain(expected).collect()
 }
 
 fn hits(side: &RetrievalRecord) -> impl Iterator<Item = &Hit> {

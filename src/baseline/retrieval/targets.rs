@@ -103,7 +103,8 @@ pub(super) fn find(targets: &[Target], hits: &[Hit], rule: SpanRule) -> Option<P
 }
 
 impl Target {
-    fn doc(&self) -> &str {
+    /// The document.
+    pub(super) fn doc(&self) -> &str {
         match self {
             Self::Document(doc) => doc,
             Self::Passage(passage) => passage.doc(),

@@ -113,12 +113,15 @@ fn the_wrong_part_of_the_right_document_is_red_where_spans_tell() {
 #[test]
 fn the_wrong_part_of_the_right_document_is_told_where_only_names_of_chunks_tell() {
     let project = project(&by_chunk, DETERMINISTIC);
-    base(&project, &|at| without_spans(chunk(at, 1, "1")));
-    answers(&project, QUERIES, &|at| {
-        let mut answer = without_spans(chunk(at, 1, "2"));
-        answer["hits"][0]["chunk_id"] = json!(format!("d{at}#2"));
+    // The right part and then its neighbour; the head has lost the right one.
+    let two = |at: usize, first: usize, version: &str| {
+        let mut answer = without_spans(chunk(at, 1, version));
+        answer["hits"][0]["chunk_id"] = json!(format!("d{at}#{first}"));
+        answer["hits"][1] = json!({ "chunk_id": format!("d{at}#2"), "doc_id": format!("d{at}") });
         answer
-    });
+    };
+    base(&project, &|at| two(at, 1, "1"));
+    answers(&project, QUERIES, &|at| two(at, 2, "2"));
     let (said, judgement) = gate(&project, 0);
     assert_eq!(judgement["verdict"], "inconclusive", "{}", said.stdout);
     let worse = judgement["retrieval"]["worse_by_chunk"].as_array();
