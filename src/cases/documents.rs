@@ -1,6 +1,6 @@
 //! Which documents and chunks exist: JSON lines, one document or chunk each.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -15,8 +15,8 @@ pub(crate) struct Documents {
     pub(crate) documents: BTreeSet<String>,
     /// The paths of documents, where they have some.
     pub(crate) paths: BTreeSet<String>,
-    /// The ids of chunks.
-    pub(crate) chunks: BTreeSet<String>,
+    /// The ids of chunks, each with its document.
+    pub(crate) chunks: BTreeMap<String, String>,
     /// The digest of the file.
     pub(crate) digest: Option<Digest>,
 }
@@ -52,10 +52,10 @@ impl Documents {
                 Misuse::new(format!("`{shown}`, line {number}: {error}"))
                     .help("each line is a JSON object with `doc_id` and, for a chunk, `chunk_id`")
             })?;
-            all.documents.insert(line.doc_id);
+            all.documents.insert(line.doc_id.clone());
             all.paths.extend(line.path);
             if let Some(chunk) = line.chunk_id
-                && !all.chunks.insert(chunk.clone())
+                && all.chunks.insert(chunk.clone(), line.doc_id).is_some()
             {
                 let what = format!("`{shown}`, line {number}: the chunk `{chunk}` is there twice");
                 return Err(Misuse::new(what));

@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::file;
 use crate::gate::looks::{Rerun, Side};
 use crate::gate::policy::Policy;
+use crate::gate::queries;
 use crate::gate::verdict::{Verdict, Word};
 use crate::gate::{Gate, Judgement, Next};
 use crate::publish::comment;
@@ -218,7 +219,7 @@ fn settle(
     );
     let before = side.invocations();
     let mut purse = Purse::of(&config.gate.budget);
-    let verdict = loop {
+    let mut verdict = loop {
         let (aligned_base, aligned_head) = retrieval::aligned(&base, &head);
         let (old, new) = (Measured::from(&aligned_base), Measured::from(&aligned_head));
         let comparison = compare(&old, &new);
@@ -259,12 +260,16 @@ fn settle(
         let (old, new) = (Measured::from(base), Measured::from(head));
         Judgement::cases(&compare(&old, &new))
     };
+    let retrieval = retrieval::change(&base, &head);
+    if let Some(change) = &retrieval {
+        queries::tell(change, &mut verdict);
+    }
     Ok(Judgement {
         cases: comparison_of(&base, &head),
         reruns: side.invocations() - before,
         base_invocations: Some(base.run.session.cost.invocations),
         differences: told.told,
-        retrieval: retrieval::change(&base, &head),
+        retrieval,
         ..Judgement::with_base(verdict, provenance)
     })
 }

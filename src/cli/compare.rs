@@ -12,6 +12,7 @@ use crate::baseline::retrieval::{self, RetrievalChange};
 use crate::check;
 use crate::exit::{Exit, Misuse};
 use crate::gate::policy::Policy;
+use crate::gate::queries;
 use crate::gate::{Gate, Judgement, Next};
 use crate::publish::comment;
 
@@ -82,10 +83,13 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
     let comparison = compare(&old, &new);
     let policy = Policy::default();
     let mut gate = Gate::new(&policy, false, false, told.incomparable.clone());
-    let verdict = match gate.next(&comparison) {
+    let mut verdict = match gate.next(&comparison) {
         Next::Verdict(verdict) => *verdict,
         Next::Rerun(_) => gate.give_up(&comparison),
     };
+    if let Some(change) = &retrieval {
+        queries::tell(change, &mut verdict);
+    }
     let judgement = Judgement {
         cases: Judgement::cases(&comparison),
         differences: notices.into_iter().chain(told.told).collect(),

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::check::{Format, show};
 use crate::check::{self, Checked, EvalRequest};
+use crate::config::SpanRule;
 use crate::exit::Exit;
 use crate::probe::retrieval::{Citations, RetrievalBasis};
 
@@ -57,6 +58,7 @@ pub(super) fn main(args: &EvalArgs) -> anyhow::Result<Exit> {
             cut_off: args.cut_off.get(),
             relevance_level: args.relevance_level,
             citations: Citations::Hits,
+            span_rule: SpanRule::default(),
         },
     })?;
     let checked = Checked {

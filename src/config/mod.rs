@@ -29,7 +29,7 @@ pub(crate) use raw::gate::{
     RawGate as GateSettings, RawMetricRule as MetricRule, RawOnSuspected as OnSuspected,
     RawPolicy as MetricPolicy, RawRule as GateRule, RawSource as BaselineSource,
 };
-pub(crate) use retrieval::Retrieval;
+pub(crate) use retrieval::{Retrieval, SpanRule};
 use unicode_normalization::UnicodeNormalization as _;
 use words::Words;
 

@@ -1,8 +1,32 @@
 //! What the retrieval probe needs of the configuration.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::raw::RawRetrieval;
 use super::{Config, DecisionField};
 use crate::digest::{Digest, Fields};
+
+/// When an expected span counts as found, where two runs have other chunks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SpanRule {
+    /// As soon as the hits so far, taken together, have at least half of it.
+    #[default]
+    HalfTogether,
+    /// At the first hit that has at least half of it alone.
+    HalfOfExpected,
+}
+
+impl SpanRule {
+    /// As it is written.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::HalfTogether => "half_together",
+            Self::HalfOfExpected => "half_of_expected",
+        }
+    }
+}
 
 /// What the retrieval probe runs, and on what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +43,8 @@ pub(crate) struct Retrieval {
     pub(crate) cut_off: usize,
     /// The version of the chunker, where the outputs do not tell it.
     pub(crate) chunker_version: Option<String>,
+    /// When an expected span counts as found, where two runs have other chunks.
+    pub(crate) span_rule: SpanRule,
 }
 
 impl From<RawRetrieval> for Retrieval {
@@ -33,6 +59,7 @@ impl From<RawRetrieval> for Retrieval {
             k,
             cut_off: raw.cut_off,
             chunker_version: raw.chunker_version,
+            span_rule: raw.span_rule,
         }
     }
 }
@@ -44,6 +71,11 @@ impl Retrieval {
             .field("evidence", digest.bytes())
             .field("cut_off", self.cut_off.to_string())
             .field("corpus", self.corpus.as_deref().unwrap_or_default());
+        // Left out where it is the default, so that the digests of older reports stay the same.
+        let fields = match self.span_rule {
+            SpanRule::HalfTogether => fields,
+            rule @ SpanRule::HalfOfExpected => fields.field("span_rule", rule.as_str()),
+        };
         let add = |fields: Fields, k: &usize| fields.field("k", k.to_string());
         self.k.iter().fold(fields, add).digest()
     }

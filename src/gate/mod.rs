@@ -76,7 +76,7 @@ impl<'a> Gate<'a> {
             Step::Rerun(rerun) => return Next::Rerun(rerun),
             Step::Decided(decisions) => decisions,
         };
-        let (broken, cases) = self.broken(&gated, &decisions);
+        let (broken, cases) = self.broken(comparison, &gated, &decisions);
         if !cases.is_empty() {
             return Next::Rerun(Rerun {
                 side: Side::Head,
@@ -91,7 +91,7 @@ impl<'a> Gate<'a> {
         let gated = self.subjects(comparison, Attention::Gate);
         let decisions = self.looks.give_up(&gated);
         self.means.head_runs = 1;
-        let (broken, _) = self.broken(&gated, &decisions);
+        let (broken, _) = self.broken(comparison, &gated, &decisions);
         self.verdict(comparison, decisions, broken)
     }
 
@@ -141,9 +141,11 @@ impl<'a> Gate<'a> {
             .collect()
     }
 
-    /// The cases that broke or may have, and those to run again before that can be said.
+    /// The cases that broke or may have, and those to run again before that can be said. Metrics of
+    /// ranks are left out: from rank 1 to 2 is half of a reciprocal rank, and nothing broke.
     fn broken(
         &self,
+        comparison: &Comparison<'_>,
         subjects: &BTreeMap<String, Subject>,
         decisions: &BTreeMap<String, Decision>,
     ) -> (Vec<BrokenCase>, BTreeMap<String, usize>) {
@@ -151,7 +153,8 @@ impl<'a> Gate<'a> {
         if self.policy.rule == Rule::Threshold {
             return (broken, rerun);
         }
-        for (id, subject) in subjects {
+        let by_rank = |id: &str| comparison.metrics.get(id).is_some_and(|pair| pair.by_rank);
+        for (id, subject) in subjects.iter().filter(|(id, _)| !by_rank(id)) {
             // Where the metric is a regression already, nothing is run to say so of single cases.
             let regressed = decisions
                 .get(id)

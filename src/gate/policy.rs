@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::baseline::compare::MetricPair;
+use crate::baseline::compare::{CasePair, Change, MetricPair};
 use crate::config::{FailOrWarn, GateRule, GateSettings, MetricPolicy as Weight};
 use crate::config::{MetricRule, OnSuspected as OnSuspectedSetting};
 
@@ -199,8 +199,11 @@ impl Policy {
     }
 }
 
-/// One cell per case and few cases: one flip is worth more than a drop may be.
+/// One cell per case and few cases: one flip is worth more than a drop may be. The cases of the base
+/// are counted, not those that can be compared: who loses or edits cases must not lose the gate.
 fn is_thin(metric: &MetricPair<'_>) -> bool {
     let counts = metric.counts();
-    counts.compared > 0 && counts.cells <= counts.compared && counts.compared < FEWEST_CASES
+    let of_base = |case: &&CasePair<'_>| case.change != Change::Added && case.base.is_some();
+    let measured = metric.cases.values().filter(of_base).count();
+    counts.compared > 0 && counts.cells <= counts.compared && measured < FEWEST_CASES
 }

@@ -1,12 +1,20 @@
 //! The queries of two retrieval runs, for people.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::baseline::retrieval::{QueryOutcome, RetrievalChange};
+use super::verdict::Verdict;
+use crate::baseline::retrieval::{ComparedSide, QueryOutcome, RetrievalChange};
 use crate::report::safe;
 
 /// How many rows a table has.
 const LISTED: usize = 50;
+
+/// How many queries a list in a sentence names.
+const NAMED: usize = 20;
+
+/// Longer ids are cut.
+const LONGEST_ID: usize = 60;
 
 /// As Markdown: the mode, every figure with its change, and the queries that changed, longest hurt
 /// first.
@@ -16,9 +24,12 @@ pub(crate) fn markdown(change: &RetrievalChange) -> String {
         [] => "unknown".to_owned(),
         versions => safe::markdown(&versions.join(", "), 80).to_string(),
     };
+    let rule = change.span_rule.map_or_else(String::new, |rule| {
+        format!(", span rule `{}`", rule.as_str())
+    });
     let _ = writeln!(
         page,
-        "Chunker version match: `{}` (base {}, head {}).\n",
+        "Chunker version match: `{}`{rule} (base {}, head {}).\n",
         change.chunker_version_match.as_str(),
         versions(&change.base_versions),
         versions(&change.head_versions)
@@ -84,20 +95,99 @@ pub(crate) fn markdown(change: &RetrievalChange) -> String {
         page.push('\n');
     }
     if !change.not_compared.is_empty() {
-        let ids: Vec<&str> = change
-            .not_compared
-            .iter()
-            .take(20)
-            .map(String::as_str)
-            .collect();
         let _ = writeln!(
             page,
             "{} queries are on one side only, or were edited: {}\n",
             change.not_compared.len(),
-            safe::markdown(&ids.join(", "), 400)
+            safe::markdown(&listed(&change.not_compared, NAMED), 400)
         );
     }
+    if !change.not_aligned.is_empty() {
+        let _ = writeln!(
+            page,
+            "{} queries could not be compared, since nothing tells the documents of their expected \
+             chunks: {}\n",
+            change.not_aligned.len(),
+            safe::markdown(&listed(&change.not_aligned, NAMED), 400)
+        );
+    }
+    if !change.oversized_hits.is_empty() {
+        page.push_str("Hits that count and are many times as long as the passage:\n\n");
+        page.push_str("| query | side | rank | times as long |\n| --- | --- | ---: | ---: |\n");
+    }
+    for hit in change.oversized_hits.iter().take(LISTED) {
+        let side = match hit.side {
+            ComparedSide::Base => "base",
+            ComparedSide::Head => "head",
+        };
+        let (query, rank) = (safe::markdown(&hit.query, 60), hit.rank);
+        let _ = writeln!(page, "| {query} | {side} | {rank} | {:.1} |", hit.times);
+    }
+    if change.oversized_hits.len() > LISTED {
+        let _ = writeln!(page, "\nAnd {} more.", change.oversized_hits.len() - LISTED);
+    }
+    if !change.oversized_hits.is_empty() {
+        page.push('\n');
+    }
     page
+}
+
+/// Adds to a verdict what the comparison of the queries leaves open, and what a reader must know
+/// of how it was made.
+pub(crate) fn tell(change: &RetrievalChange, verdict: &mut Verdict) {
+    let queries = |ids: &[String]| match ids {
+        [id] => format!("query `{}`", safe::cut(id, LONGEST_ID)),
+        ids => format!("{} queries ({})", ids.len(), safe::line(&listed(ids, 3))),
+    };
+    if !change.not_aligned.is_empty() {
+        let text = format!(
+            "the chunkers of base and head differ, and nothing tells the documents of the chunks \
+             that {} expect: give `expected_doc_ids`, or a `corpus`",
+            queries(&change.not_aligned)
+        );
+        verdict.warn(text, false);
+    }
+    let of = |side: ComparedSide| -> BTreeSet<&str> {
+        let hits = change.oversized_hits.iter().filter(|hit| hit.side == side);
+        hits.map(|hit| hit.query.as_str()).collect()
+    };
+    let oversized: Vec<String> = of(ComparedSide::Head)
+        .difference(&of(ComparedSide::Base))
+        .map(|id| (*id).to_owned())
+        .collect();
+    if !oversized.is_empty() {
+        let text = format!(
+            "in {} a hit of the head counts that is more than 10 times as long as the expected \
+             passage, which any hit of such a length would have",
+            queries(&oversized)
+        );
+        verdict.warn(text, false);
+    }
+    if change.spans_gone {
+        let text = "the hits of the base tell their spans and those of the head do not: the \
+                    queries were compared by document alone, so that a wrong part of the right \
+                    document is not seen"
+            .to_owned();
+        verdict.warn(text, true);
+    }
+    if !change.worse_by_chunk.is_empty() {
+        let text = format!(
+            "the head names another chunker, but most of its chunks are called as those of the \
+             base: by document nothing was lost, by chunk {} got worse; only spans in the hits \
+             would tell which is right",
+            queries(&change.worse_by_chunk)
+        );
+        verdict.warn(text, true);
+    }
+}
+
+/// The first few ids, and how many more there are.
+fn listed(ids: &[String], most: usize) -> String {
+    let shown = ids[..ids.len().min(most)].join(", ");
+    match ids.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// For a terminal: the mode, the counts, and the queries that are hurt longest.
@@ -123,7 +213,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::baseline::retrieval::{ChunkerVersionMatch, Delta, QueryChange};
+    use crate::baseline::retrieval::{ChunkerVersionMatch, Delta, OversizedHit, QueryChange};
+    use crate::config::SpanRule;
 
     fn change() -> RetrievalChange {
         let query = |id: &str, outcome, base_rank, head_rank, note: &str| QueryChange {
@@ -167,6 +258,16 @@ mod tests {
                 query("d", QueryOutcome::Win, None, Some(1), "missed, now rank 1"),
             ],
             not_compared: vec!["new".to_owned()],
+            span_rule: Some(SpanRule::HalfTogether),
+            not_aligned: vec!["lost".to_owned()],
+            oversized_hits: vec![OversizedHit {
+                query: "a".to_owned(),
+                side: ComparedSide::Head,
+                rank: 4,
+                times: 12.5,
+            }],
+            spans_gone: false,
+            worse_by_chunk: Vec::new(),
         }
     }
 
@@ -176,7 +277,7 @@ mod tests {
         let rows: Vec<&str> = page.lines().collect();
         assert_eq!(
             rows[2],
-            "Chunker version match: `fallback_doc_span` (base 1, head unknown)."
+            "Chunker version match: `fallback_doc_span`, span rule `half_together` (base 1, head unknown)."
         );
         let deltas = [
             "| retrieval.mrr | 0.5000 | 0.2500 | -0.2500 |",

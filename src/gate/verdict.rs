@@ -186,6 +186,24 @@ impl Verdict {
         Self::without_base(Word::Unmeasured, Effect::Fail, text)
     }
 
+    /// Adds a sentence that warns. `is_open`: whether it leaves the verdict open, so that nothing
+    /// passes without a word; what was found worse stays so.
+    pub(crate) fn warn(&mut self, text: String, is_open: bool) {
+        let behind = |reason: &Reason| reason.effect == Some(Effect::Fail);
+        let at = self.reasons.iter().filter(|reason| behind(reason)).count();
+        self.reasons.insert(
+            at,
+            Reason {
+                effect: Some(Effect::Warn),
+                metric: None,
+                text,
+            },
+        );
+        if is_open {
+            self.verdict = self.verdict.max(Word::Inconclusive);
+        }
+    }
+
     /// Lets the job pass: what would have failed it warns.
     pub(crate) fn let_pass(&mut self) {
         self.passed = true;

@@ -49,6 +49,10 @@ pub(crate) struct Metric {
     pub(crate) interval: Option<Interval>,
     /// Whether the gate looks at it unless the configuration says otherwise.
     pub(crate) gated: bool,
+    /// Whether its values by case come from ranks. One rank can be half of the whole scale there, so
+    /// a large change of one case is no sign that the case broke.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) by_rank: bool,
     /// The same per case, where that is meaningful.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) per_case: BTreeMap<String, CaseValue>,
@@ -97,6 +101,7 @@ impl Metric {
             direction: Direction::Higher,
             interval: None,
             gated: false,
+            by_rank: false,
             per_case: BTreeMap::new(),
         }
     }

@@ -52,6 +52,9 @@ mod doctor;
 /// The retrieval probe and the evaluation of runs made elsewhere.
 mod retrieval;
 
+/// The gate on retrieval pipelines whose right verdict is known.
+mod ranks;
+
 /// Runs that are spread over several machines, and joined again.
 mod shards;
 

@@ -254,7 +254,8 @@ fn ret_30_compare_ends_well_whatever_it_finds_and_strict_refuses_another_chunker
     let judgement: Value = serde_json::from_str(&said.stdout).expect("JSON");
     assert_eq!(
         judgement["retrieval"]["chunker_version_match"],
-        json!("fallback_doc")
+        json!("fallback_doc_span"),
+        "the base's hits tell what the expected chunks covered"
     );
     assert_eq!(
         judgement["retrieval"]["deltas"]["retrieval.mrr"]["delta"],
@@ -264,7 +265,8 @@ fn ret_30_compare_ends_well_whatever_it_finds_and_strict_refuses_another_chunker
         .kelvin(&[&arguments[..], &["--format", "markdown"]].concat())
         .expect(0);
     assert!(
-        page.stdout.contains("`fallback_doc` (base 1, head 2)"),
+        page.stdout
+            .contains("`fallback_doc_span`, span rule `half_together` (base 1, head 2)"),
         "{}",
         page.stdout
     );

@@ -44,6 +44,8 @@ pub(crate) struct MetricPair<'a> {
     pub(crate) direction: Direction,
     /// Whether either side has it gated unless the configuration says otherwise.
     pub(crate) gated: bool,
+    /// Whether its values by case come from ranks.
+    pub(crate) by_rank: bool,
     /// Which side has it.
     pub(crate) presence: Presence,
     /// What the base reports, over all of its own samples; null where it has none.

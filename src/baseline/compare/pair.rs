@@ -23,10 +23,11 @@ pub(super) fn metric<'a>(
         (None, None) => return None,
     };
     let value = |side: Option<&Metric>| side?.value.filter(|value| value.is_finite());
-    let gated = [sides.0, sides.1].iter().flatten().any(|side| side.gated);
+    let either = |is_so: fn(&Metric) -> bool| [sides.0, sides.1].into_iter().flatten().any(is_so);
     Some(MetricPair {
         direction: any.direction,
-        gated,
+        gated: either(|side| side.gated),
+        by_rank: either(|side| side.by_rank),
         presence,
         base: value(sides.0),
         head: value(sides.1),

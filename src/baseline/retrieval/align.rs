@@ -1,93 +1,247 @@
 //! Makes two runs comparable that were cut by different chunkers.
 
-use super::ChunkerVersionMatch;
-use crate::probe::retrieval::{
-    self, Hit, Labels, QueryRecord, Ranking, RetrievalRecord, Retrieved, Span,
-};
+use std::collections::BTreeSet;
+
+use super::targets::{self, Target};
+use super::{ChunkerVersionMatch, ComparedSide, OversizedHit};
+use crate::config::SpanRule;
+use crate::digest::{Digest, Fields};
+use crate::probe::retrieval::{self, Hit, QueryRecord, Ranking, RetrievalRecord};
 use crate::report::Report;
 
-/// By what hits of two runs can be compared.
-pub(super) fn mode(base: &RetrievalRecord, head: &RetrievalRecord) -> ChunkerVersionMatch {
-    if base.chunker_versions == head.chunker_versions {
-        ChunkerVersionMatch::Exact
-    } else if [base, head].iter().all(|side| has_spans(side)) {
-        ChunkerVersionMatch::FallbackDocSpan
-    } else {
-        ChunkerVersionMatch::FallbackDoc
-    }
-}
+/// The share of the head's hits of expected documents from which on its chunks look like those of
+/// the base.
+const SAME_IDS: f64 = 0.5;
 
-/// Whether spans are known of what is expected and of what was found.
-fn has_spans(side: &RetrievalRecord) -> bool {
-    let queries = || side.queries.values();
-    let hits = || queries().flat_map(|query| query.runs.iter().flat_map(|run| &run.hits));
-    queries().any(|query| !query.labels.expected_spans.is_empty())
-        && hits().next().is_some()
-        && hits().all(|hit| !hit.spans.is_empty())
+/// A mean reciprocal rank that falls by more than this by chunk is worth a word.
+const DROP: f64 = 0.05;
+
+/// How two runs were made comparable, and what could not be.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Alignment {
+    /// By what hits are the same.
+    pub(super) mode: ChunkerVersionMatch,
+    /// When a passage counts as found; the head's.
+    pub(super) rule: SpanRule,
+    /// Queries of which nothing tells the documents of their expected chunks.
+    pub(super) not_aligned: Vec<String>,
+    /// Hits that count and are many times as long as the passage.
+    pub(super) oversized: Vec<OversizedHit>,
+    /// The base tells the spans of its hits and the head does not.
+    pub(super) spans_gone: bool,
+    /// Queries that are as good by document and worse by chunk, where the head's chunks are called
+    /// as the base's are.
+    pub(super) worse_by_chunk: Vec<String>,
 }
 
 /// Two reports whose retrieval figures can be compared: as they are where the chunker is the same,
 /// and otherwise with a first hit that counts by document, or document and span, on both sides.
 /// What needs chunks is left out.
 pub(crate) fn aligned(base: &Report, head: &Report) -> (Report, Report) {
-    let (mut base, mut head) = (base.clone(), head.clone());
-    if let (Some(old), Some(new)) = (&mut base.retrieval, &mut head.retrieval) {
-        let mode = mode(old, new);
-        if mode != ChunkerVersionMatch::Exact {
-            for (record, metrics) in [(old, &mut base.metrics), (new, &mut head.metrics)] {
-                by_document(record, mode);
-                metrics.retain(|id, _| !id.starts_with("retrieval."));
-                let mut figures = retrieval::figures(record);
-                let needs_chunks = |id: &str| {
-                    let name = id.trim_start_matches("retrieval.");
-                    name.starts_with("precision@") || name.starts_with("ndcg@") || name == "map"
-                };
-                figures.retain(|id, _| !needs_chunks(id));
-                metrics.extend(figures);
-            }
-        }
-    }
+    let (base, head, _) = align(base, head);
     (base, head)
 }
 
-fn by_document(record: &mut RetrievalRecord, mode: ChunkerVersionMatch) {
-    for query in record.queries.values_mut() {
-        query.input = query.by_document.unwrap_or(query.input);
-        let QueryRecord { labels, runs, .. } = query;
-        labels.chunks = labels.docs;
-        for run in runs {
-            run.rank = rank(labels, run, mode);
-            run.judged = Ranking::default();
+/// The same, with how it was done; none where a side has no retrieval run.
+pub(super) fn align(base: &Report, head: &Report) -> (Report, Report, Option<Alignment>) {
+    let (mut base, mut head) = (base.clone(), head.clone());
+    let (Some(old), Some(new)) = (&mut base.retrieval, &mut head.retrieval) else {
+        return (base, head, None);
+    };
+    let mut alignment = Alignment::of(old, new);
+    if alignment.mode != ChunkerVersionMatch::Exact {
+        alignment.by_document(old, new);
+    }
+    // Computed again in any case: a report of an older version lacks what is newer.
+    for (record, metrics) in [(old, &mut base.metrics), (new, &mut head.metrics)] {
+        metrics.retain(|id, _| !id.starts_with("retrieval."));
+        let mut figures = retrieval::figures(record);
+        if alignment.mode != ChunkerVersionMatch::Exact {
+            figures.retain(|id, _| !needs_chunks(id));
+            retrieval::gate_one(&mut figures);
+        }
+        metrics.extend(figures);
+    }
+    (base, head, Some(alignment))
+}
+
+fn needs_chunks(id: &str) -> bool {
+    let name = id.trim_start_matches("retrieval.");
+    name.starts_with("precision@") || name.starts_with("ndcg@") || name == "map"
+}
+
+impl Alignment {
+    fn of(base: &RetrievalRecord, head: &RetrievalRecord) -> Self {
+        let exact = Self {
+            mode: ChunkerVersionMatch::Exact,
+            rule: head.basis.span_rule,
+            not_aligned: Vec::new(),
+            oversized: Vec::new(),
+            spans_gone: false,
+            worse_by_chunk: Vec::new(),
+        };
+        if base.chunker_versions == head.chunker_versions {
+            return exact;
+        }
+        let has_spans = |hit: &Hit| !hit.spans.is_empty();
+        let base_tells = hits(base).next().is_some() && hits(base).all(has_spans);
+        let head_tells = hits(head).next().is_none() || hits(head).any(has_spans);
+        let is_passage = |target: &Target| matches!(target, Target::Passage(_));
+        let knows_passages = base.queries.iter().any(|(id, query)| {
+            let targets = targets::of(query, head.queries.get(id), true);
+            targets.iter().any(is_passage)
+        });
+        let by_span = base_tells && knows_passages;
+        Self {
+            mode: match by_span && head_tells {
+                true => ChunkerVersionMatch::FallbackDocSpan,
+                false => ChunkerVersionMatch::FallbackDoc,
+            },
+            spans_gone: by_span && !head_tells,
+            ..exact
+        }
+    }
+
+    fn by_document(&mut self, old: &mut RetrievalRecord, new: &mut RetrievalRecord) {
+        let known = named(old);
+        // The head's hits of expected documents, and those of them that are chunks of the base.
+        let (mut of_expected, mut shared) = (0_u32, 0_u32);
+        let depths = [old.basis.depth(), new.basis.depth()];
+        let by_span = self.mode == ChunkerVersionMatch::FallbackDocSpan;
+        // By chunk, over the queries of which both sides expect the same ones.
+        let (mut drop, mut compared, mut worse) = (0.0, 0_u32, Vec::new());
+        let ids: BTreeSet<String> = old
+            .queries
+            .keys()
+            .chain(new.queries.keys())
+            .cloned()
+            .collect();
+        for id in ids {
+            let (before, after) = (old.queries.get_mut(&id), new.queries.get_mut(&id));
+            let (Some(before), Some(after)) = (before, after) else {
+                let alone = old.queries.get_mut(&id).or(new.queries.get_mut(&id));
+                if let Some(query) = alone {
+                    self.alone(query, depths[0].min(depths[1]), by_span);
+                }
+                continue;
+            };
+            let targets = targets::of(before, Some(after), by_span);
+            let asks_the_same = before.input == after.input;
+            let by_chunk = [reciprocal(before, depths[0]), reciprocal(after, depths[1])];
+            let had_chunks = before.labels.chunks;
+            before.input = before.by_document.unwrap_or(before.input);
+            after.input = after.by_document.unwrap_or(after.input);
+            if before.input == after.input && targets::moved(&targets, after) {
+                after.input = elsewhere(after);
+            }
+            if before.input != after.input {
+                for (query, depth) in [(before, depths[0]), (after, depths[1])] {
+                    self.alone(query, depth, by_span);
+                }
+                continue;
+            }
+            if targets.is_empty() {
+                // The base keeps what it has, so that the head is seen to lack it.
+                after.labels.chunks = false;
+                if had_chunks {
+                    self.not_aligned.push(id);
+                }
+                continue;
+            }
+            for hit in after.runs.iter().flat_map(|run| &run.hits) {
+                if targets.iter().any(|target| target.doc() == hit.doc_id) {
+                    let is_known = hit.chunk_id.as_ref().is_some_and(|id| known.contains(id));
+                    of_expected += 1;
+                    shared += u32::from(is_known);
+                }
+            }
+            for (side, query, depth) in [
+                (ComparedSide::Base, &mut *before, depths[0]),
+                (ComparedSide::Head, &mut *after, depths[1]),
+            ] {
+                let oversized = place(query, &targets, depth, self.rule);
+                let named = oversized.into_iter().map(|(rank, times)| OversizedHit {
+                    query: id.clone(),
+                    side,
+                    rank,
+                    times,
+                });
+                self.oversized.extend(named);
+            }
+            if had_chunks && asks_the_same {
+                compared += 1;
+                drop += by_chunk[0] - by_chunk[1];
+                let by_document = [reciprocal(before, depths[0]), reciprocal(after, depths[1])];
+                if by_chunk[1] < by_chunk[0] && by_document[1] >= by_document[0] {
+                    worse.push(id);
+                }
+            }
+        }
+        let same_ids = shared > 0 && f64::from(shared) >= SAME_IDS * f64::from(of_expected);
+        if same_ids && !by_span && drop > DROP * f64::from(compared) {
+            self.worse_by_chunk = worse;
+        }
+    }
+
+    /// Ranks a query that is compared with none by what it says itself.
+    fn alone(&self, query: &mut QueryRecord, depth: usize, by_span: bool) {
+        let targets = targets::of(query, None, by_span);
+        if !targets.is_empty() {
+            place(query, &targets, depth, self.rule);
         }
     }
 }
 
-/// The rank of the first hit that counts, among those that the report has.
-fn rank(labels: &Labels, run: &Retrieved, mode: ChunkerVersionMatch) -> Option<u32> {
-    let counts = |hit: &Hit| {
-        let is_expected = labels.expected_docs.contains(&hit.doc_id);
-        let by_span = mode == ChunkerVersionMatch::FallbackDocSpan;
-        let spans: Vec<&Span> = labels
-            .expected_spans
-            .iter()
-            .filter(|span| by_span && span.doc_id == hit.doc_id)
-            .collect();
-        is_expected && (spans.is_empty() || spans.iter().any(|span| covers(hit, span)))
-    };
-    let place = run.hits.iter().position(counts)?;
-    u32::try_from(place + 1).ok()
+/// Puts the rank of the first hit that counts into every run, among the hits that are looked at;
+/// returns those that are many times as long as their passage.
+fn place(
+    query: &mut QueryRecord,
+    targets: &[Target],
+    depth: usize,
+    rule: SpanRule,
+) -> Vec<(u32, f64)> {
+    let mut oversized = Vec::new();
+    query.labels.chunks = true;
+    for run in &mut query.runs {
+        let looked_at = &run.hits[..run.hits.len().min(depth)];
+        let place = targets::find(targets, looked_at, rule);
+        run.rank = place.as_ref().map(|place| place.rank);
+        run.held = place.as_ref().map(|place| place.held);
+        run.judged = Ranking::default();
+        // The first repeat stands for the others.
+        if oversized.is_empty() {
+            oversized = place.map_or_else(Vec::new, |place| place.oversized);
+        }
+    }
+    oversized
 }
 
-/// Whether a hit has at least half of a span.
-fn covers(hit: &Hit, span: &Span) -> bool {
-    let common: u64 = hit
-        .spans
-        .iter()
-        .map(|one| {
-            one.end
-                .min(span.end)
-                .saturating_sub(one.start.max(span.start))
-        })
-        .sum();
-    common.saturating_mul(2) >= span.end.saturating_sub(span.start)
+/// 1 / rank of the first repeat; 0 where there is none among the hits that are looked at.
+fn reciprocal(query: &QueryRecord, depth: usize) -> f64 {
+    let rank = query.runs.first().and_then(|run| run.rank);
+    let rank = rank.filter(|rank| *rank as usize <= depth);
+    rank.map_or(0.0, |rank| 1.0 / f64::from(rank))
+}
+
+/// The digest of a golden entry whose chunks are in other documents than those of the base.
+fn elsewhere(query: &QueryRecord) -> Digest {
+    let fields = Fields::of("kelvin/golden/elsewhere/v1").field("query", query.input.bytes());
+    let docs = query.labels.expected_chunks.values().flatten();
+    docs.fold(fields, |fields, doc| fields.field("document", doc))
+        .digest()
+}
+
+/// The chunks of the base by name: those that it returned, and those that it expects.
+fn named(base: &RetrievalRecord) -> BTreeSet<String> {
+    let returned = hits(base).filter_map(|hit| hit.chunk_id.clone());
+    let expected = base.queries.values().flat_map(|query| {
+        let chunks = query.labels.expected_chunks.keys();
+        chunks.cloned()
+    });
+    returned.chain(expected).collect()
+}
+
+fn hits(side: &RetrievalRecord) -> impl Iterator<Item = &Hit> {
+    let runs = side.queries.values().flat_map(|query| &query.runs);
+    runs.flat_map(|run| &run.hits)
 }

@@ -2,14 +2,17 @@
 //! and span, or by document alone, where they were not.
 
 mod align;
+mod spans;
+mod targets;
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::SpanRule;
 use crate::probe::Metric;
-use crate::probe::retrieval::{QueryRecord, RetrievalRecord};
+use crate::probe::retrieval::QueryRecord;
 use crate::report::Report;
 
 pub(crate) use align::aligned;
@@ -20,7 +23,8 @@ pub(crate) use align::aligned;
 pub(crate) enum ChunkerVersionMatch {
     /// The chunk.
     Exact,
-    /// An expected document, and at least half of an expected span of it.
+    /// Half of an expected passage: a span of the golden set, or what an expected chunk covered on
+    /// the base.
     FallbackDocSpan,
     /// An expected document.
     FallbackDoc,
@@ -81,12 +85,39 @@ pub(crate) struct Delta {
     pub(crate) delta: Option<f64>,
 }
 
+/// A side of the comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ComparedSide {
+    /// What the change is compared with.
+    Base,
+    /// The change.
+    Head,
+}
+
+/// A hit that counts for an expected passage and is many times as long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OversizedHit {
+    /// The query.
+    pub(crate) query: String,
+    /// The side that returned it.
+    pub(crate) side: ComparedSide,
+    /// Its rank.
+    pub(crate) rank: u32,
+    /// How many times as long as the passage it is.
+    pub(crate) times: f64,
+}
+
 /// Two retrieval runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RetrievalChange {
     /// By what hits are the same.
     pub(crate) chunker_version_match: ChunkerVersionMatch,
+    /// When an expected passage counts as found; null where hits are not compared by spans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) span_rule: Option<SpanRule>,
     /// The versions of the chunker on the base.
     pub(crate) base_versions: Vec<String>,
     /// The same on the head.
@@ -99,15 +130,29 @@ pub(crate) struct RetrievalChange {
     pub(crate) queries: Vec<QueryChange>,
     /// Queries that are on one side only, or were edited; not compared.
     pub(crate) not_compared: Vec<String>,
+    /// Queries whose chunks differ, and of which nothing tells the documents: lost coverage.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) not_aligned: Vec<String>,
+    /// Hits that count for an expected passage and are many times as long.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) oversized_hits: Vec<OversizedHit>,
+    /// Whether the base tells the spans of its hits and the head no longer does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) spans_gone: bool,
+    /// Queries that are as good by document and worse by chunk, where the head names another
+    /// chunker and yet calls its chunks as the base does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) worse_by_chunk: Vec<String>,
 }
 
 /// Compares the retrieval runs of two reports; none unless both have one.
 pub(crate) fn change(base: &Report, head: &Report) -> Option<RetrievalChange> {
     let notes = causes(base, head);
-    let (base, head) = aligned(base, head);
+    let (base, head, alignment) = align::align(base, head);
+    let alignment = alignment?;
     let (old, new) = (base.retrieval.as_ref()?, head.retrieval.as_ref()?);
     let deltas = deltas(&base.metrics, &head.metrics);
-    let depth = depth(old).min(depth(new));
+    let depth = old.basis.depth().min(new.basis.depth());
     let mut queries = Vec::new();
     let mut not_compared = Vec::new();
     for id in old.queries.keys().chain(new.queries.keys()) {
@@ -129,20 +174,20 @@ pub(crate) fn change(base: &Report, head: &Report) -> Option<RetrievalChange> {
         *counts.entry(query.outcome).or_default() += 1;
     }
     Some(RetrievalChange {
-        chunker_version_match: align::mode(old, new),
+        chunker_version_match: alignment.mode,
+        span_rule: (alignment.mode == ChunkerVersionMatch::FallbackDocSpan)
+            .then_some(alignment.rule),
         base_versions: old.chunker_versions.clone(),
         head_versions: new.chunker_versions.clone(),
         deltas,
         counts,
         queries,
         not_compared,
+        not_aligned: alignment.not_aligned,
+        oversized_hits: alignment.oversized,
+        spans_gone: alignment.spans_gone,
+        worse_by_chunk: alignment.worse_by_chunk,
     })
-}
-
-/// How far down a hit counts as one.
-fn depth(record: &RetrievalRecord) -> usize {
-    let deepest = record.basis.k.iter().copied().max().unwrap_or(0);
-    deepest.max(record.basis.cut_off)
 }
 
 /// The rank of the first hit that counts, of the first repeat; nothing where none is expected.

@@ -1,11 +1,12 @@
 use serde_json::json;
 
 use super::*;
+use crate::config::SpanRule;
 use crate::digest::Digest;
 use crate::probe::Ending;
 use crate::probe::evidence::Basis;
 use crate::probe::retrieval::{
-    Citations, Hit, Labels, Ranking, RetrievalBasis, Retrieved, Span, figures,
+    Citations, Hit, Labels, Ranking, RetrievalBasis, RetrievalRecord, Retrieved, Span, figures,
 };
 use crate::report::{Fingerprints, Run, Session};
 use crate::run::Cost;
@@ -55,6 +56,7 @@ fn report(version: Option<&str>, queries: Vec<QueryRecord>) -> Report {
             cut_off: 10,
             relevance_level: 1,
             citations: Citations::Hits,
+            span_rule: SpanRule::default(),
         },
         golden: digest(),
         chunker_versions: version.iter().map(|&version| version.to_owned()).collect(),
@@ -258,4 +260,120 @@ fn the_comparison_is_as_it_is_pinned() {
         json!({ "regression": 1, "loss": 1, "win": 1, "draw": 1 })
     );
     assert_eq!(value["chunker_version_match"], json!("exact"));
+}
+
+/// A hit: its chunk, its document and its span.
+type Short<'a> = (&'a str, &'a str, Option<(u64, u64)>);
+
+/// A query that expects one chunk, and its hits.
+fn by_chunk(home: Option<&str>, hits: &[Short<'_>]) -> QueryRecord {
+    let mut record = query(None);
+    record.labels = Labels {
+        chunks: true,
+        judged: true,
+        expected_chunks: BTreeMap::from([("x#1".to_owned(), home.map(str::to_owned))]),
+        ..Labels::default()
+    };
+    record.by_document = Some(digest());
+    let run = &mut record.runs[0];
+    run.hits = hits
+        .iter()
+        .map(|(chunk, doc, span)| Hit {
+            chunk_id: Some((*chunk).to_owned()),
+            doc_id: (*doc).to_owned(),
+            score: None,
+            spans: span
+                .iter()
+                .map(|(start, end)| Span {
+                    doc_id: String::new(),
+                    start: *start,
+                    end: *end,
+                })
+                .collect(),
+        })
+        .collect();
+    let place = run
+        .hits
+        .iter()
+        .position(|hit| hit.chunk_id.as_deref() == Some("x#1"));
+    run.rank = place.and_then(|place| u32::try_from(place + 1).ok());
+    record
+}
+
+#[test]
+fn what_chunks_alone_expect_is_known_from_the_corpus_the_hits_of_the_base_or_not_at_all() {
+    let head = || by_chunk(None, &[("y/1", "y", None), ("x/1", "x", None)]);
+    let missed = by_chunk(None, &[("y#1", "y", None)]);
+    let cases = [
+        // The corpus of the base knows the document, and the base missed it.
+        (
+            by_chunk(Some("x"), &[("y#1", "y", None)]),
+            head(),
+            Some((None, Some(2))),
+        ),
+        // The base found the chunk, and so its document.
+        (
+            by_chunk(None, &[("x#1", "x", None)]),
+            head(),
+            Some((Some(1), Some(2))),
+        ),
+        // Only the corpus of the head knows it.
+        (
+            missed.clone(),
+            by_chunk(Some("x"), &[("x/1", "x", None)]),
+            Some((None, Some(1))),
+        ),
+        // Nothing does.
+        (missed, head(), None),
+    ];
+    for (base, head, expected) in cases {
+        let sides = (report(Some("1"), vec![base]), report(Some("2"), vec![head]));
+        let known = change(&sides.0, &sides.1).expect("both have one");
+        let ranks = known
+            .queries
+            .first()
+            .map(|query| (query.base_rank, query.head_rank));
+        assert_eq!(ranks, expected);
+        assert_eq!(known.not_aligned.len(), usize::from(expected.is_none()));
+        let (base, head) = aligned(&sides.0, &sides.1);
+        let mrr = |side: &Report| side.metrics["retrieval.mrr"].value;
+        assert!(mrr(&base).is_some(), "what the base measured stays");
+        assert_eq!(mrr(&head).is_some(), expected.is_some());
+        assert!(base.metrics["retrieval.mrr"].gated);
+    }
+}
+
+#[test]
+fn the_passage_of_an_expected_chunk_is_what_it_covered_on_the_base() {
+    let base = by_chunk(None, &[("x#1", "x", Some((0, 300)))]);
+    let of_head = |hits: &[Short<'_>]| {
+        let sides = (
+            report(Some("1"), vec![base.clone()]),
+            report(Some("2"), vec![by_chunk(None, hits)]),
+        );
+        let known = change(&sides.0, &sides.1).expect("both have one");
+        assert_eq!(known.span_rule, Some(SpanRule::HalfTogether));
+        known.queries[0].head_rank
+    };
+    let tiles = [("a", "x", Some((0, 100))), ("b", "x", Some((100, 200)))];
+    assert_eq!(of_head(&tiles), Some(1));
+    assert_eq!(
+        of_head(&[("x#1", "x", Some((300, 600)))]),
+        None,
+        "the wrong part"
+    );
+    assert_eq!(of_head(&[]), None);
+}
+
+#[test]
+fn a_chunk_that_moved_to_another_document_is_an_edit_of_its_query() {
+    let base = by_chunk(Some("x"), &[("x#1", "x", None)]);
+    let mut head = by_chunk(Some("easy"), &[("e/1", "easy", None)]);
+    head.input = Digest::of(b"edited");
+    let known = change(
+        &report(Some("1"), vec![base]),
+        &report(Some("2"), vec![head]),
+    )
+    .expect("both have one");
+    assert_eq!(known.not_compared, ["a"]);
 }

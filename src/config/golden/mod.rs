@@ -102,24 +102,21 @@ impl GoldenQuery {
     }
 }
 
-/// Reads a golden set; `documents` and `chunks` are those that exist, where that is known.
+/// The documents that exist, and the chunks, each with its document.
+type Exist<'a> = (&'a BTreeSet<String>, &'a BTreeMap<String, String>);
+
+/// Reads a golden set; `exist` says which documents and chunks there are, where that is known.
 ///
 /// # Errors
 ///
 /// A [`Misuse`](crate::exit::Misuse) that shows every problem with its line.
-pub(crate) fn read(
-    file: &Path,
-    exist: Option<(&BTreeSet<String>, &BTreeSet<String>)>,
-) -> anyhow::Result<Vec<GoldenQuery>> {
+pub(crate) fn read(file: &Path, exist: Option<Exist<'_>>) -> anyhow::Result<Vec<GoldenQuery>> {
     let source = load::read(file)?;
     let queries = understand(&source, exist);
     queries.map_err(|found| diagnostic::misuse(file, &source, found).into())
 }
 
-fn understand(
-    source: &str,
-    exist: Option<(&BTreeSet<String>, &BTreeSet<String>)>,
-) -> Result<Vec<GoldenQuery>, Vec<Problem>> {
+fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>, Vec<Problem>> {
     let tree = yaml::parse(source).map_err(|problem| vec![problem])?;
     if matches!(tree.kind, Kind::Null) {
         let empty = Problem::new(0..0, "the file has no queries");
@@ -218,20 +215,19 @@ fn contradictions(entry: &Node, found: &mut Vec<Problem>) {
 }
 
 /// Expected documents and chunks that do not exist.
-fn strangers(
-    entry: &Node,
-    exist: Option<(&BTreeSet<String>, &BTreeSet<String>)>,
-    found: &mut Vec<Problem>,
-) {
+fn strangers(entry: &Node, exist: Option<Exist<'_>>, found: &mut Vec<Problem>) {
     let Some((documents, chunks)) = exist else {
         return;
     };
-    for (key, what, known) in [
-        ("expected_doc_ids", "document", documents),
-        ("expected_chunk_ids", "chunk", chunks),
+    type Known<'a> = &'a dyn Fn(&str) -> bool;
+    let is_document: Known<'_> = &|id| documents.contains(id);
+    let is_chunk: Known<'_> = &|id| chunks.contains_key(id);
+    for (key, what, is_known) in [
+        ("expected_doc_ids", "document", is_document),
+        ("expected_chunk_ids", "chunk", is_chunk),
     ] {
         for (id, at) in entry.texts(&[key]) {
-            if !known.contains(id) {
+            if !is_known(id) {
                 let message = format!("the corpus has no {what} `{id}`");
                 found.push(Problem::new(at.clone(), message));
             }

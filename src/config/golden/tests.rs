@@ -70,7 +70,7 @@ fn everything_that_is_wrong_is_told_at_once_with_line_and_column() {
 #[test]
 fn expected_ids_that_the_corpus_lacks_are_listed_with_their_places() {
     let documents = BTreeSet::from(["d".to_owned()]);
-    let chunks = BTreeSet::from(["d#1".to_owned()]);
+    let chunks = BTreeMap::from([("d#1".to_owned(), "d".to_owned())]);
     let text = "- {id: a, query: q, expected_doc_ids: [d, e], expected_chunk_ids: [d#2]}\n";
     let found = understand(text, Some((&documents, &chunks))).expect_err("refused");
     assert_eq!(found.len(), 2);

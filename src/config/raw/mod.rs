@@ -9,6 +9,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
+use super::retrieval::SpanRule;
+
 /// Settings of a Kelvin check.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -130,6 +132,10 @@ pub(crate) struct RawRetrieval {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub(crate) chunker_version: Option<String>,
+    /// When an expected span counts as found in a comparison of runs with other chunks: when hits
+    /// have half of it together, or when one hit has half of it alone.
+    #[serde(default)]
+    pub(crate) span_rule: SpanRule,
 }
 
 /// The keys of the evidence probe: with any of them, all are needed.

@@ -2,6 +2,7 @@
 
 mod figures;
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use figures::drop_of_values;
@@ -60,23 +61,19 @@ impl Assembly<'_> {
             .filter(|metric| metric.policy == Attention::Gate)
             .map(|metric| metric.verdict)
             .collect();
-        if gated.is_empty() {
-            reasons.push(Reason {
-                effect: Some(Effect::Warn),
-                metric: None,
-                text: "no metric is gated: name one under `gate: metrics:`, or add cases"
-                    .to_owned(),
-            });
+        let ungated = gated.is_empty().then(|| self.ungated(&metrics));
+        if let Some((_, reason)) = &ungated {
+            reasons.push(reason.clone());
         }
         // A stable order: what fails, what warns, the rest.
         reasons.sort_by_key(|reason| reason.effect.map_or(2, |effect| effect as u8));
         let broke =
             self.policy.on_broken_case == Effect::Fail && broken.iter().any(|case| case.certain);
         Verdict {
-            verdict: if broke {
-                Word::Regression
-            } else {
-                worst(&gated)
+            verdict: match ungated {
+                _ if broke => Word::Regression,
+                Some((word, _)) => word,
+                None => worst(&gated),
             },
             passed: reasons
                 .iter()
@@ -84,6 +81,49 @@ impl Assembly<'_> {
             reasons,
             metrics,
             broken_cases: broken,
+        }
+    }
+
+    /// What is said where no metric is gated, which is never a pass. A metric that has too few cases
+    /// to be gated fails all the same where its drop is beyond its noise: a suite that lost
+    /// everything is no matter of how many cases it has.
+    fn ungated(&self, metrics: &BTreeMap<String, MetricVerdict>) -> (Word, Reason) {
+        let few = metrics.iter().filter(|(id, _)| {
+            let is_headline = |pair: &MetricPair<'_>| pair.gated;
+            let is_told = self
+                .policy
+                .metrics
+                .get(*id)
+                .is_some_and(|own| own.policy.is_some());
+            self.comparison
+                .metrics
+                .get(id.as_str())
+                .is_some_and(is_headline)
+                && !is_told
+        });
+        let worst = few
+            .filter(|(_, metric)| metric.verdict == Word::Regression)
+            .max_by(|(_, one), (_, other)| {
+                one.drop.partial_cmp(&other.drop).unwrap_or(Ordering::Equal)
+            });
+        match worst {
+            Some((id, metric)) => (
+                Word::Regression,
+                Reason {
+                    effect: Some(Effect::Fail),
+                    metric: Some(id.clone()),
+                    text: sentence::few_and_worse(id, metric),
+                },
+            ),
+            None => (
+                Word::Unmeasured,
+                Reason {
+                    effect: Some(Effect::Warn),
+                    metric: None,
+                    text: "no metric is gated: name one under `gate: metrics:`, or add cases"
+                        .to_owned(),
+                },
+            ),
         }
     }
 
@@ -237,7 +277,6 @@ fn worst(words: &[Word]) -> Word {
     let old = words.iter().filter(|word| **word != Word::NoBaseline).max();
     match old {
         Some(word) => *word,
-        None if words.is_empty() => Word::Pass,
         None => Word::NoBaseline,
     }
 }

@@ -133,7 +133,7 @@ fn a_metric_has_its_own_limit_and_its_own_weight() {
         (Attention::Info, None),
     ] {
         let verdict = of(weight(attention));
-        assert_eq!((verdict.verdict, verdict.passed), (Word::Pass, true));
+        assert_eq!((verdict.verdict, verdict.passed), (Word::Unmeasured, true));
         assert_eq!(verdict.metrics["m"].verdict, Word::Regression);
         let said = verdict
             .reasons
@@ -209,12 +209,29 @@ fn a_thin_metric_is_shown_and_not_gated_unless_named() {
         Report::default().with("m", &cases)
     };
     let verdict = |policy: &Policy, cases| stored(policy, &thin(1.0, cases), &thin(0.0, cases));
+    let same = stored(&exact(), &thin(1.0, 11), &thin(1.0, 11));
+    assert_eq!(
+        (same.verdict, same.metrics["m"].policy, same.passed),
+        (Word::Unmeasured, Attention::Info, true)
+    );
+    assert!(same.reasons[0].text.contains("no metric is gated"));
+    // What lost everything is red, however few cases it has.
     let eleven = verdict(&exact(), 11);
     assert_eq!(
-        (eleven.verdict, eleven.metrics["m"].policy),
-        (Word::Pass, Attention::Info)
+        (eleven.verdict, eleven.metrics["m"].policy, eleven.passed),
+        (Word::Regression, Attention::Info, false)
     );
-    assert!(eleven.reasons[0].text.contains("no metric is gated"));
+    assert!(eleven.reasons[0].text.contains("too few"));
+    let informed = {
+        let mut policy = exact();
+        let info = policy.metrics.entry("m".to_owned()).or_default();
+        info.policy = Some(Attention::Info);
+        verdict(&policy, 11)
+    };
+    assert_eq!(
+        (informed.verdict, informed.passed),
+        (Word::Unmeasured, true)
+    );
     assert_eq!(verdict(&exact(), 12).verdict, Word::Regression);
     assert_eq!(verdict(&gating(exact(), "m"), 11).verdict, Word::Regression);
 }

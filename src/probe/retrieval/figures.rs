@@ -17,12 +17,7 @@ pub(crate) fn figures(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
             (id, figure(measure, &record.queries))
         })
         .collect();
-    // A run in which no headline could be measured must not pass for want of a figure.
-    if !metrics.values().any(|metric| metric.gated)
-        && let Some(metric) = metrics.get_mut("retrieval.mrr")
-    {
-        metric.gated = true;
-    }
+    gate_one(&mut metrics);
     let failed = |query: &&QueryRecord| query.runs.iter().any(|run| !run.ran());
     let failed = record.queries.values().filter(failed).count();
     let total = record.queries.len();
@@ -31,6 +26,16 @@ pub(crate) fn figures(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
     let lower = count(failed).lower_is_better();
     metrics.insert("retrieval.failed_queries".to_owned(), lower);
     metrics
+}
+
+/// Gates a figure where none is: a run in which no headline could be measured must not pass for want
+/// of one.
+pub(crate) fn gate_one(metrics: &mut BTreeMap<String, Metric>) {
+    if !metrics.values().any(|metric| metric.gated)
+        && let Some(metric) = metrics.get_mut("retrieval.mrr")
+    {
+        metric.gated = true;
+    }
 }
 
 fn figure(measure: &Measure, queries: &BTreeMap<String, QueryRecord>) -> Metric {
@@ -72,6 +77,7 @@ fn figure(measure: &Measure, queries: &BTreeMap<String, QueryRecord>) -> Metric 
         metric = metric.lower_is_better();
     }
     metric.gated = measure.headline && metric.value.is_some();
+    metric.by_rank = measure.by_rank;
     metric.per_case = per_case;
     metric
 }

@@ -202,7 +202,7 @@ impl<'a> Asking<'a> {
                     by_document: Some(query.without_chunks().digest()),
                     query: query.query.clone(),
                     folder: folder(&query.id),
-                    labels: output::labels(query),
+                    labels: output::labels(query, self.questions.corpus.as_ref()),
                     runs,
                 };
                 (query.id.clone(), record)
@@ -217,6 +217,7 @@ impl<'a> Asking<'a> {
                     Some(_) => Citations::Corpus,
                     None => Citations::Hits,
                 },
+                span_rule: self.settings.span_rule,
             },
             golden: self.questions.digest(),
             chunker_versions: versions.into_iter().collect(),
@@ -285,6 +286,16 @@ pub(crate) fn notices(record: &RetrievalRecord) -> Vec<Notice> {
         missing,
         "are not in the run, and count 0",
     );
+    if record.chunker_versions.len() > 1 {
+        let versions: Vec<&str> = record.chunker_versions.iter().map(String::as_str).collect();
+        let text = format!(
+            "the answers name {} versions of the chunker: {}; hits are compared by chunk only where \
+             base and head name the same",
+            versions.len(),
+            listed(&versions)
+        );
+        notices.push(Notice::new(Code::ChunkerVersions, text));
+    }
     if !record.unknown.is_empty() {
         let unknown: Vec<&str> = record.unknown.iter().map(String::as_str).collect();
         let text = format!(

@@ -15,6 +15,8 @@ pub(super) struct Measure {
     pub(super) direction: Direction,
     /// Whether the gate looks at it unless the configuration says otherwise, where it has a value.
     pub(super) headline: bool,
+    /// Whether its value comes from ranks, and is not yes or no.
+    pub(super) by_rank: bool,
     /// Why it is null where no query counts.
     pub(super) reason: &'static str,
     /// Its value for one query.
@@ -33,6 +35,16 @@ const NO_CHUNKS: &str = "no query has expected chunks";
 const NO_DOCS: &str = "no query has expected documents";
 const NO_JUDGEMENT: &str = "no query has judged relevance";
 
+/// How the names of the measures begin whose values come from ranks.
+const BY_RANK: [&str; 6] = [
+    "success@",
+    "recall_doc@",
+    "precision@",
+    "ndcg@",
+    "mrr",
+    "map",
+];
+
 /// Every measure, in the order of the documentation. What counts, and in which queries, is what
 /// docs/retrieval.md says.
 pub(super) fn all(basis: &RetrievalBasis) -> Vec<Measure> {
@@ -47,7 +59,7 @@ pub(super) fn all(basis: &RetrievalBasis) -> Vec<Measure> {
             format!("success@{k}"),
             false,
             NO_CHUNKS,
-            Box::new(move |labels, run| labels.chunks.then(|| success(run.rank, k))),
+            Box::new(move |labels, run| labels.chunks.then(|| success(run.held.or(run.rank), k))),
         );
         add(
             format!("recall_doc@{k}"),
@@ -76,6 +88,20 @@ pub(super) fn all(basis: &RetrievalBasis) -> Vec<Measure> {
         true,
         NO_CHUNKS,
         Box::new(move |labels, run| labels.chunks.then(|| reciprocal_rank(run.rank, cut_off))),
+    );
+    let depth = basis.depth();
+    add(
+        "found".to_owned(),
+        true,
+        "no query has expected chunks or documents",
+        Box::new(move |labels, run| {
+            let first = match (labels.chunks, labels.docs) {
+                (true, _) => run.held.or(run.rank),
+                (false, true) => run.docs.first(),
+                (false, false) => return None,
+            };
+            Some(success(first, depth))
+        }),
     );
     add(
         "map".to_owned(),
@@ -124,6 +150,7 @@ pub(super) fn all(basis: &RetrievalBasis) -> Vec<Measure> {
                 "empty_result_rate" => Direction::Lower,
                 _ => Direction::Higher,
             },
+            by_rank: BY_RANK.iter().any(|prefix| name.starts_with(prefix)),
             name,
             headline,
             reason,

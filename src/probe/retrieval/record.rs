@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Ranking;
+use crate::config::SpanRule;
 use crate::digest::Digest;
 use crate::run::Failure;
 
@@ -39,6 +40,17 @@ pub(crate) struct RetrievalBasis {
     pub(crate) relevance_level: i64,
     /// What citations must lead to.
     pub(crate) citations: Citations,
+    /// When an expected span counts as found, in a comparison with a run of other chunks.
+    #[serde(default)]
+    pub(crate) span_rule: SpanRule,
+}
+
+impl RetrievalBasis {
+    /// How many hits are looked at: what is behind them was not found.
+    pub(crate) fn depth(&self) -> usize {
+        let deepest = self.k.iter().copied().max().unwrap_or(0);
+        deepest.max(self.cut_off)
+    }
 }
 
 /// What citations must lead to.
@@ -94,6 +106,9 @@ pub(crate) struct Labels {
     /// The expected documents; empty where the run was made elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) expected_docs: Vec<String>,
+    /// The expected chunks, each with its document where the corpus tells it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) expected_chunks: BTreeMap<String, Option<String>>,
     /// The expected spans of documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) expected_spans: Vec<Span>,
@@ -130,6 +145,10 @@ pub(crate) struct Retrieved {
     /// The rank of the first expected chunk, or relevant document, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) rank: Option<u32>,
+    /// The rank at which enough of what is expected has been seen, where several hits are needed
+    /// for that; made when two runs are aligned, and in no file.
+    #[serde(skip)]
+    pub(crate) held: Option<u32>,
     /// The judged chunks or documents, each counted once.
     #[serde(default, skip_serializing_if = "Ranking::is_empty")]
     pub(crate) judged: Ranking,

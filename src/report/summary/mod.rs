@@ -312,6 +312,7 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::MissingQueries => "missing queries",
         Code::UnknownQueries => "unknown queries",
         Code::QueriesFailed => "failed queries",
+        Code::ChunkerVersions => "chunker versions",
     }
 }
 

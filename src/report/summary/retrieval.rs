@@ -5,8 +5,9 @@ use crate::probe::retrieval::{Labels, Retrieved};
 use crate::report::Report;
 
 /// The order of the measures, without their `@k`.
-const ORDER: [&str; 12] = [
+const ORDER: [&str; 13] = [
     "success",
+    "found",
     "mrr",
     "recall_doc",
     "precision",
@@ -59,8 +60,7 @@ pub(crate) fn poor(report: &Report) -> Vec<(&str, String)> {
     let Some(record) = &report.retrieval else {
         return Vec::new();
     };
-    let deepest = record.basis.k.iter().copied().max().unwrap_or(0);
-    let depth = deepest.max(record.basis.cut_off);
+    let depth = record.basis.depth();
     let queries = record.queries.iter();
     queries
         .filter_map(|(id, query)| {

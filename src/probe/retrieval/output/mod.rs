@@ -164,7 +164,7 @@ impl Output {
                 let chunk = citation.chunk_id.as_ref();
                 let doc = &citation.doc_id;
                 (corpus.documents.contains(doc) || corpus.paths.contains(doc))
-                    && chunk.is_none_or(|chunk| corpus.chunks.contains(chunk))
+                    && chunk.is_none_or(|chunk| corpus.chunks.contains_key(chunk))
             }
             None => self.hits.iter().any(|hit| {
                 let chunk = citation.chunk_id.as_ref();
@@ -202,16 +202,21 @@ pub(super) fn unranked(golden: &GoldenQuery) -> Retrieved {
 }
 
 /// What is known of a query, in short.
-pub(super) fn labels(golden: &GoldenQuery) -> Labels {
+pub(super) fn labels(golden: &GoldenQuery, corpus: Option<&Documents>) -> Labels {
     let (docs, chunks) = (golden.docs(), golden.chunks());
     let configured = !golden.must_contain.is_empty() || !golden.forbidden.is_empty();
     let judged = !docs.is_empty() || !chunks.is_empty();
+    let home = |chunk: &str| corpus?.chunks.get(chunk).cloned();
     Labels {
         chunks: !chunks.is_empty(),
         docs: !docs.is_empty(),
         judged,
         refuse: golden.refuses(),
         content: judged && configured,
+        expected_chunks: chunks
+            .iter()
+            .map(|chunk| ((*chunk).to_owned(), home(chunk)))
+            .collect(),
         expected_docs: docs.into_iter().map(str::to_owned).collect(),
         expected_spans: golden
             .expected_spans

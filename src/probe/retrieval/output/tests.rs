@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::*;
+use crate::config::SpanRule;
 use crate::probe::Metric;
 use crate::probe::retrieval::{
     Citations, QueryRecord, RetrievalBasis, RetrievalRecord, figures, notices,
@@ -29,7 +30,7 @@ fn record(queries: Vec<(GoldenQuery, Retrieved)>) -> RetrievalRecord {
             by_document: None,
             query: known.query.clone(),
             folder: None,
-            labels: labels(&known),
+            labels: labels(&known, None),
             runs: vec![run],
         };
         (format!("q{at}"), query)
@@ -40,6 +41,7 @@ fn record(queries: Vec<(GoldenQuery, Retrieved)>) -> RetrievalRecord {
             cut_off: 10,
             relevance_level: 1,
             citations: Citations::Hits,
+            span_rule: SpanRule::default(),
         },
         golden: crate::digest::Digest::of(b""),
         chunker_versions: Vec::new(),
@@ -167,7 +169,7 @@ fn ret_08_no_applicable_query_is_null_with_a_reason_and_n_zero_for_every_measure
         );
         count += 1;
     }
-    assert_eq!(count, 22);
+    assert_eq!(count, 23);
     assert!(
         metrics["retrieval.mrr"].gated,
         "it must not pass unmeasured"

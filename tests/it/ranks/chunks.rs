@@ -1,0 +1,101 @@
+//! Passages that another chunker cut in other places.
+
+use serde_json::{Value, json};
+
+use super::{DETERMINISTIC, QUERIES, answers, base, configure, gate, of_head, project};
+
+/// The expected passage is the first 300 characters of the document of the query.
+pub(super) fn by_span(at: usize) -> Value {
+    json!({
+        "expected_doc_ids": [format!("d{at}")],
+        "expected_chunk_ids": [format!("d{at}#1")],
+        "expected_spans": [{ "doc_id": format!("d{at}"), "start": 0, "end": 300 }],
+    })
+}
+
+/// One hit per part of the document of the query, in the order of ranks; the rest are others'.
+pub(super) fn parts(at: usize, version: &str, spans: &[(u64, u64)]) -> Value {
+    let mut hits: Vec<Value> = spans
+        .iter()
+        .map(|(start, end)| {
+            json!({
+                "chunk_id": format!("d{at}-{version}-{start}"), "doc_id": format!("d{at}"),
+                "spans": [{ "start": start, "end": end }],
+            })
+        })
+        .collect();
+    hits.extend((hits.len()..10).map(|place| {
+        json!({
+            "chunk_id": format!("x{place}-{version}"), "doc_id": format!("x{place}"),
+            "spans": [{ "start": 0, "end": 300 }],
+        })
+    }));
+    if version == "1" {
+        hits[0]["chunk_id"] = json!(format!("d{at}#1"));
+    }
+    json!({ "hits": hits, "chunker_version": version })
+}
+
+#[test]
+fn smaller_chunks_of_the_same_passage_are_no_regression() {
+    let project = project(&by_span, DETERMINISTIC);
+    base(&project, &|at| parts(at, "1", &[(0, 300)]));
+    answers(&project, QUERIES, &|at| {
+        parts(at, "2", &[(0, 100), (100, 200), (200, 300)])
+    });
+    let (said, judgement) = gate(&project, 0);
+    assert_eq!(judgement["verdict"], "pass", "{}", said.stdout);
+    let retrieval = &judgement["retrieval"];
+    assert_eq!(retrieval["chunker_version_match"], "fallback_doc_span");
+    assert_eq!(retrieval["span_rule"], "half_together");
+    assert_eq!(retrieval["deltas"]["retrieval.mrr"]["delta"], 0.0);
+    let page = project.read("kelvin/gate.md");
+    assert!(page.contains("`half_together`"), "{page}");
+
+    // The rule of the seed stays: one hit alone must have half of the passage.
+    configure(&project, "  span_rule: half_of_expected\n", DETERMINISTIC);
+    let (_, judgement) = gate(&project, 3);
+    assert_eq!(judgement["retrieval"]["span_rule"], "half_of_expected");
+    assert_eq!(
+        judgement["metrics"]["retrieval.mrr"]["verdict"],
+        "regression"
+    );
+}
+
+#[test]
+fn chunks_that_repeat_one_part_of_the_passage_do_not_add_up_to_half_of_it() {
+    let project = project(&by_span, DETERMINISTIC);
+    base(&project, &|at| parts(at, "1", &[(0, 300)]));
+    let same: Vec<(u64, u64)> = (0..10).map(|shift| (shift, 100 + shift)).collect();
+    answers(&project, QUERIES, &|at| parts(at, "2", &same));
+    let (_, judgement) = gate(&project, 3);
+    assert_eq!(judgement["verdict"], "regression");
+    assert!(of_head(&judgement).abs() < 1e-9, "{judgement}");
+
+    // Nor does one hit that names the same part over and over.
+    answers(&project, QUERIES, &|at| {
+        let mut answer = parts(at, "2", &[(0, 100)]);
+        answer["hits"][0]["spans"] = json!(vec![json!({ "start": 0, "end": 100 }); 5]);
+        answer
+    });
+    let (_, judgement) = gate(&project, 3);
+    assert!(of_head(&judgement).abs() < 1e-9, "{judgement}");
+}
+
+#[test]
+fn a_hit_that_is_many_times_the_passage_counts_and_is_named() {
+    let project = project(&by_span, DETERMINISTIC);
+    base(&project, &|at| parts(at, "1", &[(0, 300)]));
+    answers(&project, QUERIES, &|at| parts(at, "2", &[(0, 30_000)]));
+    let (said, judgement) = gate(&project, 0);
+    let oversized = judgement["retrieval"]["oversized_hits"]
+        .as_array()
+        .expect("they are listed");
+    assert_eq!(oversized.len(), QUERIES);
+    assert_eq!(oversized[0]["query"], "q00");
+    assert_eq!(oversized[0]["times"], 100.0);
+    assert_eq!(judgement["verdict"], "pass", "{}", said.stdout);
+    assert!(said.stdout.contains("times as long"), "{}", said.stdout);
+    let page = project.read("kelvin/gate.md");
+    assert!(page.contains("times as long"), "{page}");
+}
