@@ -165,7 +165,7 @@ fn settle(
         compute: config.baseline.compute.then_some(&compute),
     })?;
     let (mut base, provenance) = match found {
-        Baseline::Found(report, provenance) => (*report, provenance),
+        Baseline::Found(report, provenance) => (baseline::completed(*report), provenance),
         Baseline::None(tried) => {
             let effect = match config.baseline.require {
                 true => Effect::Fail,

@@ -4,6 +4,7 @@ use super::look::{Basis, Look, UPPER_CONFIDENCE};
 use super::looks::Ending;
 use super::policy::Rule;
 use super::verdict::{BrokenCase, Cause, MetricVerdict};
+use crate::baseline::compare::Turnover;
 use crate::probe::{Direction, display};
 use crate::report::safe;
 
@@ -45,11 +46,16 @@ impl Subject<'_> {
                 },
                 shown(self.min),
             ),
+            Cause::Coverage if self.verdict.lost.is_empty() => {
+                format!("{id} {}", self.why.unwrap_or("has no value"))
+            }
             Cause::Coverage => format!(
-                "{id} could not be compared in {} that the base has: {}",
-                cases(self.verdict.lost.len()),
+                "{id} {}: {}",
+                self.why
+                    .unwrap_or("could not be compared in cases that the base has"),
                 names(&self.verdict.lost),
             ),
+            Cause::Withdrawn => format!("{id} {}", self.why.unwrap_or("was withdrawn in part")),
             Cause::NoValue => match self.why {
                 Some(why) => format!("{id} was not measured: {}", safe::line(why)),
                 None => format!("{id} has no value that both sides measured"),
@@ -62,13 +68,38 @@ impl Subject<'_> {
         }
     }
 
-    /// Which of the base's cases were lost, where the others were judged all the same.
+    /// What was lost, where the rest was judged all the same.
     pub(super) fn losses(&self) -> String {
+        let counts = &self.verdict.coverage;
         format!(
-            "{} was judged without {} that the base has: {}",
+            "{} was judged without {} of the {} that the base has, in {}: {}",
             name(self.id),
+            counts.lost.max(1),
+            cells(counts.base),
             cases(self.verdict.lost.len()),
             names(&self.verdict.lost),
+        )
+    }
+
+    /// How many inputs changed, and how many cases can still be paired.
+    pub(super) fn turned(&self, paired: usize) -> String {
+        let counts = &self.verdict.coverage;
+        let whole = "its cases of the same name were compared as a whole too";
+        if self.verdict.is_thin {
+            return format!(
+                "{} rests on few pairs: only {} of {}, in {}, have the same input on both sides; \
+                 {whole}",
+                name(self.id),
+                counts.paired,
+                cells(counts.base),
+                cases(paired),
+            );
+        }
+        format!(
+            "{} has other inputs in {} of {}; {whole}",
+            name(self.id),
+            counts.turned,
+            cells(counts.base),
         )
     }
 
@@ -160,10 +191,15 @@ impl Subject<'_> {
             (true, Direction::Lower) | (false, Direction::Higher) => "rose",
         };
         let values = format!("from {} to {}", shown(verdict.base), shown(verdict.head));
-        let over = if verdict.cases > 0 {
-            format!(" over {}", cases(verdict.cases))
-        } else {
-            String::new()
+        let over = match verdict.cases {
+            0 => String::new(),
+            count if verdict.unpaired => {
+                format!(
+                    " over {} of the same name, with the inputs that changed",
+                    cases(count)
+                )
+            }
+            count => format!(" over {}", cases(count)),
         };
         if drop <= 0.0 {
             return format!("{id} {verb} {values}{over}");
@@ -188,6 +224,74 @@ impl Subject<'_> {
         }
         format!("; spread over many cases, most in {}", names(&named))
     }
+}
+
+/// Which governing types were withdrawn, and what went with them.
+pub(super) fn withdrawn(types: &[String], lost: usize) -> String {
+    let (which, them) = match types {
+        [_] => ("type", "it"),
+        _ => ("types", "them"),
+    };
+    format!(
+        "lost the governing {which} {} with {} of the base: what a change withdraws cannot be \
+         compared, and a drop may have gone with {them}",
+        names(types),
+        cells(lost)
+    )
+}
+
+/// How much was lost, of all or of one type.
+pub(super) fn missing(
+    (lost, of): (usize, usize),
+    of_type: Option<&str>,
+    most: f64,
+    kinds: &[&str],
+) -> String {
+    let whose = of_type.map_or_else(String::new, |of_type| {
+        format!(" of the type {}", name(of_type))
+    });
+    let kinds: Vec<String> = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+    let gone = match kinds.as_slice() {
+        [] => String::new(),
+        [_] => format!(", with the kind {}", names(&kinds)),
+        _ => format!(", with the kinds {}", names(&kinds)),
+    };
+    format!(
+        "has no value for {lost} of {}{whose}, where {} may be missing{gone}",
+        cells(of),
+        percent(most)
+    )
+}
+
+/// What a change did to cases or queries, for a headline.
+pub(super) fn edits(turnover: &Turnover, one: &str, many: &str) -> Option<String> {
+    let Turnover {
+        base,
+        edited,
+        removed,
+        added,
+    } = *turnover;
+    let were = |count: usize| if count == 1 { "was" } else { "were" };
+    let mut parts = Vec::new();
+    for (count, what) in [(edited, "edited"), (removed, "removed")] {
+        match (count, parts.is_empty()) {
+            (0, _) => {}
+            (count, true) => {
+                let noun = if base == 1 { one } else { many };
+                parts.push(format!("{count} of {base} {noun} {} {what}", were(count)));
+            }
+            (count, false) => parts.push(format!("{count} {what}")),
+        }
+    }
+    match (added, parts.is_empty()) {
+        (0, _) => {}
+        (added, true) => {
+            let noun = if added == 1 { one } else { many };
+            parts.push(format!("{added} {noun} {} added", were(added)));
+        }
+        (added, false) => parts.push(format!("{added} added")),
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// Where the drop is.
@@ -265,6 +369,13 @@ fn names(all: &[String]) -> String {
     match all.len().saturating_sub(MOST_NAMES) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn cells(count: usize) -> String {
+    match count {
+        1 => "1 cell".to_owned(),
+        count => format!("{count} cells"),
     }
 }
 

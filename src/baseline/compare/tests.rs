@@ -62,6 +62,8 @@ fn side<'a>(metrics: &'a BTreeMap<String, Metric>, texts: &[(&'a str, &str)]) ->
         queries: BTreeMap::new(),
         only: &[],
         shard: None,
+        parts: BTreeMap::new(),
+        settings: None,
     }
 }
 

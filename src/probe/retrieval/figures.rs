@@ -23,6 +23,7 @@ pub(crate) fn figures(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
     {
         metric.gated = true;
     }
+    metrics.insert("retrieval.failure_rate".to_owned(), failure_rate(record));
     let failed = |query: &&QueryRecord| query.runs.iter().any(|run| !run.ran());
     let failed = record.queries.values().filter(failed).count();
     let total = record.queries.len();
@@ -31,6 +32,11 @@ pub(crate) fn figures(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
     let lower = count(failed).lower_is_better();
     metrics.insert("retrieval.failed_queries".to_owned(), lower);
     metrics
+}
+
+/// The share of the queries that got no answer.
+pub(crate) fn failure_rate(record: &RetrievalRecord) -> Metric {
+    figure(&measures::failure_rate(), &record.queries)
 }
 
 fn figure(measure: &Measure, queries: &BTreeMap<String, QueryRecord>) -> Metric {
