@@ -55,6 +55,7 @@ impl Subject<'_> {
                     .unwrap_or("could not be compared in cases that the base has"),
                 names(&self.verdict.lost),
             ),
+            Cause::Edited => self.turned(),
             Cause::Withdrawn => format!("{id} {}", self.why.unwrap_or("was withdrawn in part")),
             Cause::NoValue => match self.why {
                 Some(why) => format!("{id} was not measured: {}", safe::line(why)),
@@ -82,7 +83,7 @@ impl Subject<'_> {
     }
 
     /// How many inputs changed, and how many cases can still be paired.
-    pub(super) fn turned(&self, paired: usize) -> String {
+    pub(super) fn turned(&self) -> String {
         let counts = &self.verdict.coverage;
         let whole = "its cases of the same name were compared as a whole too";
         if self.verdict.is_thin {
@@ -92,7 +93,7 @@ impl Subject<'_> {
                 name(self.id),
                 counts.paired,
                 cells(counts.base),
-                cases(paired),
+                cases(counts.paired_cases),
             );
         }
         format!(

@@ -26,10 +26,10 @@ pub(crate) struct Verdict {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) broken_cases: Vec<BrokenCase>,
     /// What the change did to the cases themselves.
-    #[serde(default, skip_serializing_if = "Turnover::is_none")]
+    #[serde(default, skip_serializing_if = "Turnover::is_empty")]
     pub(crate) case_turnover: Turnover,
     /// What the change did to the queries of the golden set.
-    #[serde(default, skip_serializing_if = "Turnover::is_none")]
+    #[serde(default, skip_serializing_if = "Turnover::is_empty")]
     pub(crate) query_turnover: Turnover,
 }
 
@@ -125,6 +125,8 @@ pub(crate) struct CellCounts {
     pub(crate) lost: usize,
     /// How many have another input on the head.
     pub(crate) turned: usize,
+    /// How many cases have a cell that the head measured with the same input.
+    pub(crate) paired_cases: usize,
 }
 
 /// A case that a drop comes from.
@@ -158,6 +160,8 @@ pub(crate) enum Cause {
     Coverage,
     /// A governing type was withdrawn.
     Withdrawn,
+    /// So many inputs changed that the pairs tell little, and that is set to fail.
+    Edited,
     /// One side has no value.
     NoValue,
     /// The two sides do not mean the same by it.

@@ -207,12 +207,13 @@ impl<'a> Sides<'_, 'a> {
             .iter()
             .any(|side| matches!(side.as_slice(), [cell] if cell.input.is_none()));
         if whole {
-            let edited = self.is_edited(name).then(|| Digest::of(b"edited"));
-            (base, head) = (joined(base, None), joined(head, edited));
+            (base, head) = (joined(base), joined(head));
         }
         let is_of_both = !base.is_empty() || self.sides.0.input(self.id, name).is_some();
-        let by_input: BTreeMap<Option<Digest>, &Planned<'_>> =
-            head.iter().map(|cell| (cell.input, cell)).collect();
+        let by_input: BTreeMap<Option<Digest>, &Planned<'_>> = match self.is_edited(name) {
+            true => BTreeMap::new(),
+            false => head.iter().map(|cell| (cell.input, cell)).collect(),
+        };
         let mut tally: BTreeMap<Part<'a>, Tally> = BTreeMap::new();
         let mut seen: BTreeMap<Option<Digest>, bool> = BTreeMap::new();
         for cell in &base {
@@ -320,13 +321,13 @@ struct Tally {
 }
 
 /// The cells of a case as one, which has a value where any of them has.
-fn joined(cells: Vec<Planned<'_>>, input: Option<Digest>) -> Vec<Planned<'_>> {
+fn joined(cells: Vec<Planned<'_>>) -> Vec<Planned<'_>> {
     if cells.is_empty() {
         return cells;
     }
     vec![Planned {
         part: Part::default(),
-        input,
+        input: None,
         measured: cells.iter().any(|cell| cell.measured),
     }]
 }

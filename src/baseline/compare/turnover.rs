@@ -51,9 +51,9 @@ impl Turnover {
         found
     }
 
-    /// Whether both sides have the same ones with the same texts.
-    pub(crate) const fn is_none(&self) -> bool {
-        self.edited == 0 && self.removed == 0 && self.added == 0
+    /// Whether neither side has any.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.base == 0 && self.added == 0
     }
 }
 

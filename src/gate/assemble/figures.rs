@@ -57,6 +57,7 @@ impl Assembly<'_> {
                 paired: whole.paired,
                 lost: whole.lost,
                 turned: whole.turned,
+                paired_cases: pair.coverage.cases,
             },
             unpaired: found.unpaired,
             is_thin: self.incomparable.is_none() && unpaired::is_thin(pair),

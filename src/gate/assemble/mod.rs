@@ -209,6 +209,7 @@ impl Assembly<'_> {
                 OnSuspected::Auto if rerun => Effect::Warn,
                 OnSuspected::Auto => Effect::Fail,
             },
+            (Word::Inconclusive, Cause::Edited) => self.policy.on_edited,
             (Word::Inconclusive, _) => Effect::Warn,
         };
         match policy {

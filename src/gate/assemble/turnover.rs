@@ -47,6 +47,12 @@ impl Assembly<'_> {
             Some(Why::Wide) if is_alone || (is_thin(pair) && paired.word == Word::Pass) => {
                 unpaired(Word::Inconclusive, Cause::Wide)
             }
+            _ if self.policy.on_edited == Effect::Fail && is_thin(pair) => Finding {
+                word: Word::Inconclusive,
+                cause: Cause::Edited,
+                why: None,
+                unpaired: is_alone,
+            },
             Some(Why::Bounded) if is_alone => unpaired(Word::Pass, Cause::Bounded),
             _ => paired,
         }
@@ -108,11 +114,13 @@ impl Assembly<'_> {
             return beside;
         }
         let effect = match policy {
+            // It is the reason itself.
+            _ if verdict.cause == Cause::Edited => return beside,
             _ if !is_thin(pair) => None,
             Attention::Gate => Some(self.policy.on_edited),
             Attention::Warn | Attention::Info => Some(Effect::Warn),
         };
-        tell(effect, subject.turned(pair.coverage.cases));
+        tell(effect, subject.turned());
         beside
     }
 }

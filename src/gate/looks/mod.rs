@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::look::{self, Case, Look, Noise, Outcome, Question, Unmeasured};
+use super::policy::is_failure_rate;
 
 /// How often an unstable case has been run on the head when each look is taken.
 const REPEATS: [usize; 3] = [1, 3, 5];
@@ -268,15 +269,17 @@ impl Looks {
     }
 }
 
-/// Among how many metrics a false alarm is divided. One without any loss on either side, such as the
-/// failure rate of a pipeline that never fails, cannot give one, and takes nothing from the others.
+/// Among how many metrics a false alarm is divided. The failure rate of a pipeline that never failed
+/// on either side cannot give one, and takes nothing from the others.
 fn tested(subjects: &BTreeMap<String, Subject>) -> usize {
-    let has_losses = |subject: &&Subject| {
+    let has_failures = |subject: &Subject| {
         let cells = subject.cases.iter().flat_map(|case| &case.cells);
         let mut losses = cells.flat_map(|cell| cell.base.iter().chain(&cell.head));
         losses.any(|loss| loss.is_some_and(|loss| loss > look::GUARD))
     };
-    subjects.values().filter(has_losses).count().max(1)
+    let counts =
+        |(id, subject): &(&String, &Subject)| !is_failure_rate(id) || has_failures(subject);
+    subjects.iter().filter(counts).count().max(1)
 }
 
 /// How it ended, if the look left it open; else it is decided.
