@@ -306,7 +306,14 @@ fn what_a_change_withdraws_is_unmeasured_with_its_name() {
         .is("unmeasured", 3)
         .says("20 of 20 cases were edited");
     assert_eq!(renamed.of(SENSITIVITY)["cause"], json!("withdrawn"));
-    // It stays on the list, and some cases call it otherwise.
+    // It stays on the list, and the cases that do not heed it call it otherwise.
+    decides(
+        &project,
+        &Pipeline {
+            deaf_to_claim: &[1, 2, 3, 4, 5],
+            ..RIGHT
+        },
+    );
     project.write("kelvin.yaml", &configuration(TYPES, FEW));
     for case in 6..=SUITE {
         project.write(&file(case), &text(case));
