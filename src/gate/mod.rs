@@ -7,6 +7,7 @@ pub(crate) mod broken;
 pub(crate) mod judgement;
 pub(crate) mod look;
 pub(crate) mod looks;
+mod losses;
 pub(crate) mod policy;
 pub(crate) mod queries;
 mod sentence;

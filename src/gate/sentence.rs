@@ -4,7 +4,6 @@ use super::look::{Basis, Look, UPPER_CONFIDENCE};
 use super::looks::Ending;
 use super::policy::Rule;
 use super::verdict::{BrokenCase, Cause, MetricVerdict};
-use crate::baseline::compare::Turnover;
 use crate::probe::{Direction, display};
 use crate::report::safe;
 
@@ -227,74 +226,6 @@ impl Subject<'_> {
     }
 }
 
-/// Which governing types were withdrawn, and what went with them.
-pub(super) fn withdrawn(types: &[String], lost: usize) -> String {
-    let (which, them) = match types {
-        [_] => ("type", "it"),
-        _ => ("types", "them"),
-    };
-    format!(
-        "lost the governing {which} {} with {} of the base: what a change withdraws cannot be \
-         compared, and a drop may have gone with {them}",
-        names(types),
-        cells(lost)
-    )
-}
-
-/// How much was lost, of all or of one type.
-pub(super) fn missing(
-    (lost, of): (usize, usize),
-    of_type: Option<&str>,
-    most: f64,
-    kinds: &[&str],
-) -> String {
-    let whose = of_type.map_or_else(String::new, |of_type| {
-        format!(" of the type {}", name(of_type))
-    });
-    let kinds: Vec<String> = kinds.iter().map(|kind| (*kind).to_owned()).collect();
-    let gone = match kinds.as_slice() {
-        [] => String::new(),
-        [_] => format!(", with the kind {}", names(&kinds)),
-        _ => format!(", with the kinds {}", names(&kinds)),
-    };
-    format!(
-        "has no value for {lost} of {}{whose}, where {} may be missing{gone}",
-        cells(of),
-        percent(most)
-    )
-}
-
-/// What a change did to cases or queries, for a headline.
-pub(super) fn edits(turnover: &Turnover, one: &str, many: &str) -> Option<String> {
-    let Turnover {
-        base,
-        edited,
-        removed,
-        added,
-    } = *turnover;
-    let were = |count: usize| if count == 1 { "was" } else { "were" };
-    let mut parts = Vec::new();
-    for (count, what) in [(edited, "edited"), (removed, "removed")] {
-        match (count, parts.is_empty()) {
-            (0, _) => {}
-            (count, true) => {
-                let noun = if base == 1 { one } else { many };
-                parts.push(format!("{count} of {base} {noun} {} {what}", were(count)));
-            }
-            (count, false) => parts.push(format!("{count} {what}")),
-        }
-    }
-    match (added, parts.is_empty()) {
-        (0, _) => {}
-        (added, true) => {
-            let noun = if added == 1 { one } else { many };
-            parts.push(format!("{added} {noun} {} added", were(added)));
-        }
-        (added, false) => parts.push(format!("{added} added")),
-    }
-    (!parts.is_empty()).then(|| parts.join(", "))
-}
-
 /// Where the drop is.
 fn range(look: &Look) -> String {
     match (look.lower, look.upper) {
@@ -361,11 +292,11 @@ pub(super) fn broken(cases: &[&BrokenCase], certain: bool) -> String {
 }
 
 /// A name from elsewhere, between backticks.
-fn name(text: &str) -> String {
+pub(super) fn name(text: &str) -> String {
     format!("`{}`", safe::cut(text, LONGEST_NAME))
 }
 
-fn names(all: &[String]) -> String {
+pub(super) fn names(all: &[String]) -> String {
     let shown: Vec<String> = all.iter().take(MOST_NAMES).map(|text| name(text)).collect();
     match all.len().saturating_sub(MOST_NAMES) {
         0 => shown.join(", "),
@@ -373,7 +304,7 @@ fn names(all: &[String]) -> String {
     }
 }
 
-fn cells(count: usize) -> String {
+pub(super) fn cells(count: usize) -> String {
     match count {
         1 => "1 cell".to_owned(),
         count => format!("{count} cells"),
@@ -393,7 +324,7 @@ fn shown(value: Option<f64>) -> String {
 
 /// A share as a percentage with the digits it needs, at most one; rounded down, so that nothing is
 /// ever quite certain.
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let tenths = (1_000.0 * share + super::look::GUARD).floor();
     if tenths % 10.0 == 0.0 {
         format!("{:.0} %", tenths / 10.0)

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::losses;
 use super::policy::{Attention, Effect};
-use super::sentence;
 use crate::baseline::compare::Turnover;
 use crate::exit::Exit;
 
@@ -220,8 +220,8 @@ impl Verdict {
     /// What the change did to cases and queries, for a headline; none where it did nothing.
     pub(crate) fn edits(&self) -> Option<String> {
         let told = [
-            sentence::edits(&self.case_turnover, "case", "cases"),
-            sentence::edits(&self.query_turnover, "query", "queries"),
+            losses::edits(&self.case_turnover, "case", "cases"),
+            losses::edits(&self.query_turnover, "query", "queries"),
         ];
         let told: Vec<String> = told.into_iter().flatten().collect();
         (!told.is_empty()).then(|| told.join("; "))

@@ -119,6 +119,7 @@ pub(crate) struct CellPair<'a> {
 }
 
 /// How many cases and variants of a metric can be compared, and what became of the others.
+#[cfg(test)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Cases with at least one cell that both sides measured.
@@ -175,6 +176,7 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
 
 impl<'a> MetricPair<'a> {
     /// Counts the cases by what became of them.
+    #[cfg(test)]
     pub(crate) fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for case in self.cases.values() {

@@ -4,8 +4,9 @@ use super::{Assembly, Finding};
 use crate::baseline::compare::{MetricPair, Presence};
 use crate::gate::look::Reason as Why;
 use crate::gate::looks::Ending;
+use crate::gate::losses;
 use crate::gate::policy::{Attention, Effect};
-use crate::gate::sentence::{self, Subject};
+use crate::gate::sentence::Subject;
 use crate::gate::unpaired::{has_turned, is_thin};
 use crate::gate::verdict::{Cause, Reason, Word};
 
@@ -69,7 +70,7 @@ impl Assembly<'_> {
                 .map(|extent| extent.base)
                 .sum();
             let types: Vec<String> = types.map(|name| (*name).to_owned()).collect();
-            return Some((Cause::Withdrawn, sentence::withdrawn(&types, cells)));
+            return Some((Cause::Withdrawn, losses::withdrawn(&types, cells)));
         }
         let most = self.policy.max_missing;
         let extents = std::iter::once((None, &coverage.whole)).chain(
@@ -81,7 +82,7 @@ impl Assembly<'_> {
         let (of_type, extent) = extents
             .into_iter()
             .find(|(_, extent)| extent.misses_more_than(most))?;
-        let text = sentence::missing(extent.missing(), of_type, most, &coverage.withdrawn_kinds);
+        let text = losses::missing(extent.missing(), of_type, most, &coverage.withdrawn_kinds);
         Some((Cause::Coverage, text))
     }
 
