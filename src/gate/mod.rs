@@ -20,8 +20,8 @@ use crate::baseline::compare::{CasePair, Comparison, MetricPair, Presence, loss}
 use broken::{Finding, Guard};
 pub(crate) use judgement::Judgement;
 use look::{Case, Cell, Outcome};
-use looks::{Decision, Looks, Means, Rerun, Side, Step, Subject};
-use policy::{Attention, Policy, Rule, is_failure_rate};
+use looks::{Decision, Looks, Means, Rerun, Side, Step, Subject, is_failure_rate};
+use policy::{Attention, Policy, Rule};
 use verdict::{BrokenCase, Verdict};
 
 /// The gate of one comparison.

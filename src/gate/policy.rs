@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::looks::is_failure_rate;
 use crate::baseline::compare::MetricPair;
 use crate::config::{FailOrWarn, GateRule, GateSettings, MetricPolicy as Weight};
 use crate::config::{MetricRule, OnSuspected as OnSuspectedSetting};
@@ -202,12 +203,6 @@ impl Policy {
             None => Attention::Info,
         }
     }
-}
-
-/// Whether a metric is how often a probe got no answer. It is gated however few cases there are: an
-/// answer that is missing is no matter of noise in the answers.
-pub(crate) fn is_failure_rate(id: &str) -> bool {
-    id.ends_with(".failure_rate")
 }
 
 /// One cell per case and few cases: one flip is worth more than a drop may be.

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use super::look::{self, Case, Look, Noise, Outcome, Question, Unmeasured};
-use super::policy::is_failure_rate;
 
 /// How often an unstable case has been run on the head when each look is taken.
 const REPEATS: [usize; 3] = [1, 3, 5];
@@ -267,6 +266,12 @@ impl Looks {
             })
             .collect()
     }
+}
+
+/// Whether a metric is how often a probe got no answer. It is gated however few cases there are: an
+/// answer that is missing is no matter of noise in the answers.
+pub(crate) fn is_failure_rate(id: &str) -> bool {
+    id.ends_with(".failure_rate")
 }
 
 /// Among how many metrics a false alarm is divided. The failure rate of a pipeline that never failed
