@@ -14,6 +14,7 @@ pub(crate) mod file;
 mod find;
 pub(crate) mod fingerprints;
 mod login;
+mod older;
 mod peer;
 mod remote;
 mod rename;
@@ -30,18 +31,22 @@ pub(crate) use commit::{Hint, PullRequest, base, short};
 pub(crate) use find::{Search, find, open};
 pub(crate) use git2::{Oid, Repository};
 pub(crate) use login::Login;
+pub(crate) use older::completed;
 pub(crate) use remote::Remote;
 pub(crate) use revision::{address, base_file, branch, of_commit, resolve};
 pub(crate) use tip::{CheckedOut, Tip};
 pub(crate) use unknown::Unknown;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::perturb::Relation;
+use crate::probe::CaseRecord;
 use crate::report::{Report, Share};
-use compare::Measured;
+use compare::{Measured, Part};
 
 /// What there is to compare with.
 #[derive(Debug)]
@@ -179,6 +184,27 @@ impl<'a> From<&'a Report> for Measured<'a> {
                 .collect(),
             only: &report.run.only,
             shard: report.run.shard.map(Share::shard),
+            parts: report
+                .cases
+                .iter()
+                .map(|(name, case)| (name.as_str(), parts(case)))
+                .collect(),
+            settings: Some(report.run.fingerprints.config),
         }
     }
+}
+
+/// What every variant of a case is of.
+fn parts(case: &CaseRecord) -> BTreeMap<&str, Part<'_>> {
+    case.variants
+        .iter()
+        .map(|variant| {
+            let moves = variant.relation == Relation::Sensitivity;
+            let part = Part {
+                kind: Some(&variant.kind),
+                unit_type: variant.unit_type.as_deref().filter(|_| moves),
+            };
+            (variant.id.as_str(), part)
+        })
+        .collect()
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::Checked;
 use super::gate::{GateRequest, Head, Judged, judge, written};
+use crate::baseline;
 use crate::config::Config;
 use crate::exit::Misuse;
 use crate::gate::looks::Rerun;
@@ -44,7 +45,7 @@ pub(super) fn gate(
             file.parent().unwrap_or(Path::new("/")).to_path_buf()
         }
     };
-    let mut head = Finished(report);
+    let mut head = Finished(baseline::completed(report));
     let mut judgement = judge(request, &config, &mut head, observer)?;
     if request.advisory {
         judgement.verdict.let_pass();

@@ -193,7 +193,7 @@ fn settle(
         compute: config.baseline.compute.then_some(&compute),
     })?;
     let (mut base, provenance) = match found {
-        Baseline::Found(report, provenance) => (*report, provenance),
+        Baseline::Found(report, provenance) => (baseline::completed(*report), provenance),
         none => return Ok(absent::judged(&config.baseline, none)),
     };
 

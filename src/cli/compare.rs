@@ -7,6 +7,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 
 use crate::baseline::compare::{Measured, compare};
+use crate::baseline::completed;
 use crate::baseline::fingerprints::differences;
 use crate::baseline::retrieval::{self, RetrievalChange};
 use crate::check;
@@ -54,7 +55,7 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
     let head = check::side(&args.head, &args.config)?;
     let (provenance, mut notices) = (base.provenance, base.notices);
     notices.extend(head.notices);
-    let (base, head) = (base.report, head.report);
+    let (base, head) = (completed(base.report), completed(head.report));
     let told = differences(&base, &head);
     let differing: Vec<&String> = told
         .told

@@ -135,7 +135,9 @@ impl Judgement {
     pub(crate) fn terminal(&self) -> String {
         let mut page = String::new();
         let style = match (self.verdict.passed, self.verdict.verdict) {
-            (true, Word::Pass) => anstyle::AnsiColor::Green.on_default().bold(),
+            (true, Word::Pass) if !self.verdict.is_thin() => {
+                anstyle::AnsiColor::Green.on_default().bold()
+            }
             (true, _) => anstyle::AnsiColor::Yellow.on_default().bold(),
             (false, _) => anstyle::AnsiColor::Red.on_default().bold(),
         };
@@ -167,10 +169,14 @@ impl Judgement {
 
     fn headline(&self) -> String {
         let word = self.verdict.verdict.as_str().replace('_', " ");
-        match (self.verdict.passed, self.verdict.verdict) {
+        let word = match (self.verdict.passed, self.verdict.verdict) {
             (_, Word::Pass | Word::Regression) => word,
             (true, _) => format!("{word} (passes)"),
             (false, _) => format!("{word} (fails)"),
+        };
+        match self.verdict.edits() {
+            Some(edits) => format!("{word}, {edits}"),
+            None => word,
         }
     }
 

@@ -7,9 +7,11 @@ pub(crate) mod broken;
 pub(crate) mod judgement;
 pub(crate) mod look;
 pub(crate) mod looks;
+mod losses;
 pub(crate) mod policy;
 pub(crate) mod queries;
 mod sentence;
+mod unpaired;
 pub(crate) mod verdict;
 
 use std::collections::BTreeMap;
@@ -18,7 +20,7 @@ use crate::baseline::compare::{CasePair, Comparison, MetricPair, Presence, loss}
 use broken::{Finding, Guard};
 pub(crate) use judgement::Judgement;
 use look::{Case, Cell, Outcome};
-use looks::{Decision, Looks, Means, Rerun, Side, Step, Subject};
+use looks::{Decision, Looks, Means, Rerun, Side, Step, Subject, is_failure_rate};
 use policy::{Attention, Policy, Rule};
 use verdict::{BrokenCase, Verdict};
 
@@ -30,6 +32,8 @@ pub(crate) struct Gate<'a> {
     /// Why the two sides cannot be compared at all, where they cannot.
     incomparable: Option<String>,
     looks: Looks,
+    /// Whether cases whose inputs changed were run again.
+    ran_unpaired: bool,
 }
 
 /// What to do next.
@@ -65,7 +69,9 @@ impl<'a> Gate<'a> {
             policy,
             means,
             incomparable,
-            looks: Looks::new(means, exact, policy.max_missing),
+            // What is lost is judged of the comparison as a whole.
+            looks: Looks::new(means, exact, 1.0),
+            ran_unpaired: false,
         }
     }
 
@@ -76,6 +82,14 @@ impl<'a> Gate<'a> {
             Step::Rerun(rerun) => return Next::Rerun(rerun),
             Step::Decided(decisions) => decisions,
         };
+        let cases = self.unpaired_rerun(comparison, gated.len());
+        if !cases.is_empty() {
+            self.ran_unpaired = true;
+            return Next::Rerun(Rerun {
+                side: Side::Head,
+                cases,
+            });
+        }
         let (broken, cases) = self.broken(comparison, &gated, &decisions);
         if !cases.is_empty() {
             return Next::Rerun(Rerun {
@@ -109,19 +123,57 @@ impl<'a> Gate<'a> {
                     base: false,
                 };
                 let exact = self.policy.deterministic || self.policy.rule == Rule::Threshold;
-                let mut looks = Looks::new(still, exact, self.policy.max_missing);
+                let mut looks = Looks::new(still, exact, 1.0);
                 if let Step::Decided(decided) = looks.next(&alone) {
                     decisions.extend(decided);
                 }
             }
         }
+        let unpaired = self.unpaired(comparison);
         assemble::Assembly {
             policy: self.policy,
             incomparable: self.incomparable.as_deref(),
             comparison,
             decisions,
+            unpaired,
+            ran_unpaired: self.ran_unpaired,
         }
         .verdict(broken)
+    }
+
+    /// The looks at the cases of the same name, of every metric whose inputs changed.
+    fn unpaired(&self, comparison: &Comparison<'_>) -> BTreeMap<String, unpaired::Seen> {
+        let gated = self.subjects(comparison, Attention::Gate).len();
+        comparison
+            .metrics
+            .iter()
+            .filter(|_| self.incomparable.is_none())
+            .filter_map(|(id, metric)| {
+                let seen = unpaired::look(metric, self.policy, id, gated)?;
+                Some(((*id).to_owned(), seen))
+            })
+            .collect()
+    }
+
+    /// The cases to run again, once, because the cases of the same name are worse than allowed. A
+    /// pipeline that is declared deterministic would say the same again.
+    fn unpaired_rerun(&self, comparison: &Comparison<'_>, gated: usize) -> BTreeMap<String, usize> {
+        let mut cases = BTreeMap::new();
+        let runs = self.means.head_runs.min(looks::MOST_RUNS);
+        let is_exact = self.policy.deterministic || self.policy.rule == Rule::Threshold;
+        if self.ran_unpaired || is_exact || runs < 2 || self.incomparable.is_some() {
+            return cases;
+        }
+        for (id, metric) in &comparison.metrics {
+            if self.policy.attention(id, metric) != Attention::Gate {
+                continue;
+            }
+            let seen = unpaired::look(metric, self.policy, id, gated);
+            if let Some(seen) = seen.filter(unpaired::Seen::is_beyond) {
+                cases.extend(seen.moved(runs));
+            }
+        }
+        cases
     }
 
     /// The metrics of one kind that can be looked at, with their cases.
@@ -154,7 +206,11 @@ impl<'a> Gate<'a> {
             return (broken, rerun);
         }
         let by_rank = |id: &str| comparison.metrics.get(id).is_some_and(|pair| pair.by_rank);
-        for (id, subject) in subjects.iter().filter(|(id, _)| !by_rank(id)) {
+        // An answer that is missing is no wrong answer: what is lost is told by case elsewhere.
+        let answers = subjects
+            .iter()
+            .filter(|(id, _)| !by_rank(id) && !is_failure_rate(id));
+        for (id, subject) in answers {
             // Where the metric is a regression already, nothing is run to say so of single cases.
             let regressed = decisions
                 .get(id)

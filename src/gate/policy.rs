@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::baseline::compare::{CasePair, Change, MetricPair};
+use super::looks::is_failure_rate;
+use crate::baseline::compare::MetricPair;
 use crate::config::{FailOrWarn, GateRule, GateSettings, MetricPolicy as Weight};
 use crate::config::{MetricRule, OnSuspected as OnSuspectedSetting};
 
@@ -27,8 +28,11 @@ pub(crate) struct Policy {
     pub(crate) on_broken_case: Effect,
     /// What a gated metric does that was not measured.
     pub(crate) on_unmeasured: Effect,
-    /// The share of the base's cases that the head may lack, in `[0, 1]`.
+    /// The share of a metric's cells, in all and of each governing type, that may be lost; in
+    /// `[0, 1]`.
     pub(crate) max_missing: f64,
+    /// What cases do that were edited so that little of a metric can be paired.
+    pub(crate) on_edited: Effect,
     /// What having no baseline does.
     pub(crate) on_no_baseline: Effect,
     /// The pipeline is declared deterministic: one run tells.
@@ -144,6 +148,7 @@ impl Policy {
             on_broken_case,
             on_unmeasured,
             max_missing,
+            on_edited,
             deterministic,
             budget,
         } = settings;
@@ -165,6 +170,7 @@ impl Policy {
             on_broken_case: (*on_broken_case).into(),
             on_unmeasured: (*on_unmeasured).into(),
             max_missing: *max_missing,
+            on_edited: (*on_edited).into(),
             on_no_baseline: if require { Effect::Fail } else { Effect::Warn },
             deterministic: *deterministic,
             budget: Budget {
@@ -193,7 +199,7 @@ impl Policy {
     pub(crate) fn attention(&self, id: &str, metric: &MetricPair<'_>) -> Attention {
         match self.metrics.get(id).and_then(|metric| metric.policy) {
             Some(attention) => attention,
-            None if metric.gated && !is_thin(metric) => Attention::Gate,
+            None if metric.gated && (is_failure_rate(id) || !is_thin(metric)) => Attention::Gate,
             None => Attention::Info,
         }
     }
@@ -202,8 +208,7 @@ impl Policy {
 /// One cell per case and few cases: one flip is worth more than a drop may be. The cases of the base
 /// are counted, not those that can be compared: who loses or edits cases must not lose the gate.
 fn is_thin(metric: &MetricPair<'_>) -> bool {
-    let counts = metric.counts();
-    let of_base = |case: &&CasePair<'_>| case.change != Change::Added && case.base.is_some();
-    let measured = metric.cases.values().filter(of_base).count();
-    counts.compared > 0 && counts.cells <= counts.compared && measured < FEWEST_CASES
+    // By what the base measured: edits that leave few pairs take nothing out of the gate.
+    let (whole, cases) = (&metric.coverage.whole, metric.coverage.base_cases);
+    whole.paired + whole.turned > 0 && whole.base <= cases && cases < FEWEST_CASES
 }

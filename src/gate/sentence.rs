@@ -45,11 +45,17 @@ impl Subject<'_> {
                 },
                 shown(self.min),
             ),
+            Cause::Coverage if self.verdict.lost.is_empty() => {
+                format!("{id} {}", self.why.unwrap_or("has no value"))
+            }
             Cause::Coverage => format!(
-                "{id} could not be compared in {} that the base has: {}",
-                cases(self.verdict.lost.len()),
+                "{id} {}: {}",
+                self.why
+                    .unwrap_or("could not be compared in cases that the base has"),
                 names(&self.verdict.lost),
             ),
+            Cause::Edited => self.turned(),
+            Cause::Withdrawn => format!("{id} {}", self.why.unwrap_or("was withdrawn in part")),
             Cause::NoValue => match self.why {
                 Some(why) => format!("{id} was not measured: {}", safe::line(why)),
                 None => format!("{id} has no value that both sides measured"),
@@ -62,13 +68,38 @@ impl Subject<'_> {
         }
     }
 
-    /// Which of the base's cases were lost, where the others were judged all the same.
+    /// What was lost, where the rest was judged all the same.
     pub(super) fn losses(&self) -> String {
+        let counts = &self.verdict.coverage;
         format!(
-            "{} was judged without {} that the base has: {}",
+            "{} was judged without {} of the {} that the base has, in {}: {}",
             name(self.id),
+            counts.lost.max(1),
+            cells(counts.base),
             cases(self.verdict.lost.len()),
             names(&self.verdict.lost),
+        )
+    }
+
+    /// How many inputs changed, and how many cases can still be paired.
+    pub(super) fn turned(&self) -> String {
+        let counts = &self.verdict.coverage;
+        let whole = "its cases of the same name were compared as a whole too";
+        if self.verdict.is_thin {
+            return format!(
+                "{} rests on few pairs: only {} of {}, in {}, have the same input on both sides; \
+                 {whole}",
+                name(self.id),
+                counts.paired,
+                cells(counts.base),
+                cases(counts.paired_cases),
+            );
+        }
+        format!(
+            "{} has other inputs in {} of {}; {whole}",
+            name(self.id),
+            counts.turned,
+            cells(counts.base),
         )
     }
 
@@ -160,10 +191,15 @@ impl Subject<'_> {
             (true, Direction::Lower) | (false, Direction::Higher) => "rose",
         };
         let values = format!("from {} to {}", shown(verdict.base), shown(verdict.head));
-        let over = if verdict.cases > 0 {
-            format!(" over {}", cases(verdict.cases))
-        } else {
-            String::new()
+        let over = match verdict.cases {
+            0 => String::new(),
+            count if verdict.unpaired => {
+                format!(
+                    " over {} of the same name, with the inputs that changed",
+                    cases(count)
+                )
+            }
+            count => format!(" over {}", cases(count)),
         };
         if drop <= 0.0 {
             return format!("{id} {verb} {values}{over}");
@@ -268,15 +304,22 @@ pub(super) fn few_and_worse(id: &str, verdict: &MetricVerdict) -> String {
 }
 
 /// A name from elsewhere, between backticks.
-fn name(text: &str) -> String {
+pub(super) fn name(text: &str) -> String {
     format!("`{}`", safe::cut(text, LONGEST_NAME))
 }
 
-fn names(all: &[String]) -> String {
+pub(super) fn names(all: &[String]) -> String {
     let shown: Vec<String> = all.iter().take(MOST_NAMES).map(|text| name(text)).collect();
     match all.len().saturating_sub(MOST_NAMES) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+pub(super) fn cells(count: usize) -> String {
+    match count {
+        1 => "1 cell".to_owned(),
+        count => format!("{count} cells"),
     }
 }
 
@@ -293,7 +336,7 @@ fn shown(value: Option<f64>) -> String {
 
 /// A share as a percentage with the digits it needs, at most one; rounded down, so that nothing is
 /// ever quite certain.
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let tenths = (1_000.0 * share + super::look::GUARD).floor();
     if tenths % 10.0 == 0.0 {
         format!("{:.0} %", tenths / 10.0)

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::losses;
 use super::policy::{Attention, Effect};
+use crate::baseline::compare::Turnover;
 use crate::exit::Exit;
 
 /// What the gate says of a comparison.
@@ -23,6 +25,12 @@ pub(crate) struct Verdict {
     /// The cases that broke completely, or may have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) broken_cases: Vec<BrokenCase>,
+    /// What the change did to the cases themselves.
+    #[serde(default, skip_serializing_if = "Turnover::is_empty")]
+    pub(crate) case_turnover: Turnover,
+    /// What the change did to the queries of the golden set.
+    #[serde(default, skip_serializing_if = "Turnover::is_empty")]
+    pub(crate) query_turnover: Turnover,
 }
 
 /// A verdict in one word.
@@ -90,12 +98,37 @@ pub(crate) struct MetricVerdict {
     pub(crate) cases: usize,
     /// How many cells.
     pub(crate) cells: usize,
-    /// The cases that the base measured and the head did not.
+    /// The cases that lost a cell: it failed, or the case, its kind or its type was withdrawn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) lost: Vec<String>,
+    /// How many of the cells that the base measured became of what.
+    #[serde(default)]
+    pub(crate) coverage: CellCounts,
+    /// The figures are those of the cases of the same name, each side on its own inputs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) unpaired: bool,
+    /// So many inputs changed that its pairs alone tell little.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_thin: bool,
     /// The cases that the drop comes from, worst first; at most as many as a sentence bears.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) drivers: Vec<Driver>,
+}
+
+/// What became of the cells that the base measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct CellCounts {
+    /// How many the base measured.
+    pub(crate) base: usize,
+    /// How many the head measured with the same input.
+    pub(crate) paired: usize,
+    /// How many were lost.
+    pub(crate) lost: usize,
+    /// How many have another input on the head.
+    pub(crate) turned: usize,
+    /// How many cases have a cell that the head measured with the same input.
+    pub(crate) paired_cases: usize,
 }
 
 /// A case that a drop comes from.
@@ -125,8 +158,12 @@ pub(crate) enum Cause {
     Wide,
     /// The head is worse than the configuration allows at all.
     Minimum,
-    /// Too many of the base's cases were not measured.
+    /// Too many inputs have no value, or were withdrawn.
     Coverage,
+    /// A governing type was withdrawn.
+    Withdrawn,
+    /// So many inputs changed that the pairs tell little, and that is set to fail.
+    Edited,
     /// One side has no value.
     NoValue,
     /// The two sides do not mean the same by it.
@@ -178,6 +215,8 @@ impl Verdict {
             }],
             metrics: BTreeMap::new(),
             broken_cases: Vec::new(),
+            case_turnover: Turnover::default(),
+            query_turnover: Turnover::default(),
         }
     }
 
@@ -202,6 +241,23 @@ impl Verdict {
         if is_open {
             self.verdict = self.verdict.max(Word::Inconclusive);
         }
+    }
+
+    /// What the change did to cases and queries, for a headline; none where it did nothing.
+    pub(crate) fn edits(&self) -> Option<String> {
+        let told = [
+            losses::edits(&self.case_turnover, "case", "cases"),
+            losses::edits(&self.query_turnover, "query", "queries"),
+        ];
+        let told: Vec<String> = told.into_iter().flatten().collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+
+    /// Whether a gated metric rests on few pairs because inputs changed.
+    pub(crate) fn is_thin(&self) -> bool {
+        self.metrics
+            .values()
+            .any(|metric| metric.policy == Attention::Gate && metric.is_thin)
     }
 
     /// Lets the job pass: what would have failed it warns.

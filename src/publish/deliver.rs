@@ -217,11 +217,13 @@ fn comment(publication: &Publication<'_>, surfaces: &Surfaces<'_>) -> Option<Str
     }
 }
 
-/// A pass in which no case changed.
+/// A pass in which no case changed, neither its text nor its value.
 fn is_quiet(judgement: &Judgement) -> bool {
     let changed = |change| matches!(change, Change::Win | Change::Loss | Change::Regression);
     judgement.verdict.passed
         && judgement.verdict.verdict == Word::Pass
+        && judgement.verdict.edits().is_none()
+        && !judgement.verdict.is_thin()
         && !judgement.cases.iter().any(|case| changed(case.change))
 }
 
@@ -229,7 +231,10 @@ fn title(judgement: Option<&Judgement>) -> String {
     let Some(judgement) = judgement else {
         return "Measured".to_owned();
     };
-    let word = judgement.verdict.verdict.as_str().replace('_', " ");
+    let mut word = judgement.verdict.verdict.as_str().replace('_', " ");
+    if let Some(edits) = judgement.verdict.edits() {
+        word = format!("{word}, {edits}");
+    }
     match judgement.verdict.reasons.first() {
         Some(reason) => safe::cut(&format!("{word}: {}", reason.text), 200),
         None => word,

@@ -34,6 +34,9 @@ mod repository;
 mod following;
 mod gate;
 
+/// What hides a drop: edited cases, lost inputs, withdrawn types.
+mod loss;
+
 /// The local history, and what can be compared.
 mod history;
 

@@ -2,7 +2,9 @@
 //! input, by variant. Everything else is counted as not comparable.
 
 mod change;
+mod coverage;
 mod pair;
+mod turnover;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +13,8 @@ use crate::digest::Digest;
 use crate::probe::{Direction, Metric};
 
 pub(crate) use change::Change;
+pub(crate) use coverage::{Coverage, Part};
+pub(crate) use turnover::{Turnover, Unpaired};
 
 /// What two values may differ by and still be the same.
 const GUARD: f64 = 1e-9;
@@ -28,6 +32,10 @@ pub(crate) struct Measured<'a> {
     pub(crate) only: &'a [String],
     /// The share of these that it measured; none means all of them.
     pub(crate) shard: Option<Shard>,
+    /// What every variant is of, by case; empty where that is not known.
+    pub(crate) parts: BTreeMap<&'a str, BTreeMap<&'a str, Part<'a>>>,
+    /// The digest of the settings that say which variants are made.
+    pub(crate) settings: Option<Digest>,
 }
 
 /// Two sides, metric by metric.
@@ -35,6 +43,10 @@ pub(crate) struct Measured<'a> {
 pub(crate) struct Comparison<'a> {
     /// Every metric of either side, by id.
     pub(crate) metrics: BTreeMap<&'a str, MetricPair<'a>>,
+    /// What became of the cases.
+    pub(crate) cases: Turnover,
+    /// What became of the queries.
+    pub(crate) queries: Turnover,
 }
 
 /// One metric on both sides.
@@ -56,6 +68,8 @@ pub(crate) struct MetricPair<'a> {
     pub(crate) reason: Option<&'a str>,
     /// Every case of either side, by name; empty for a metric that has no values by case.
     pub(crate) cases: BTreeMap<&'a str, CasePair<'a>>,
+    /// How much of it both sides measured.
+    pub(crate) coverage: Coverage<'a>,
 }
 
 /// Which side has a metric.
@@ -90,6 +104,9 @@ pub(crate) struct CasePair<'a> {
     pub(crate) cells: Vec<CellPair<'a>>,
     /// How many variants of either side have no counterpart with the same input.
     pub(crate) not_comparable: usize,
+    /// All that either side measured of it, inputs that changed counted in; none where a side has
+    /// nothing.
+    pub(crate) unpaired: Option<Unpaired>,
 }
 
 /// One variant on both sides, or the case itself.
@@ -104,6 +121,7 @@ pub(crate) struct CellPair<'a> {
 }
 
 /// How many cases and variants of a metric can be compared, and what became of the others.
+#[cfg(test)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Cases with at least one cell that both sides measured.
@@ -133,7 +151,11 @@ pub(crate) fn compare<'a>(base: &Measured<'a>, head: &Measured<'a>) -> Compariso
         .into_iter()
         .filter_map(|id| Some((id, pair::metric(id, base, head)?)))
         .collect();
-    Comparison { metrics }
+    Comparison {
+        metrics,
+        cases: Turnover::between(base, head, |side| &side.inputs),
+        queries: Turnover::between(base, head, |side| &side.queries),
+    }
 }
 
 /// A value turned so that more is worse.
@@ -156,6 +178,7 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
 
 impl<'a> MetricPair<'a> {
     /// Counts the cases by what became of them.
+    #[cfg(test)]
     pub(crate) fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for case in self.cases.values() {

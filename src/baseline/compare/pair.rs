@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{CasePair, CellPair, Change, Measured, MetricPair, Presence, loss, mean};
+use super::coverage::Sides;
+use super::turnover::Whole;
+use super::{CasePair, CellPair, Change, Measured, MetricPair, Presence, Unpaired, loss, mean};
 use crate::digest::Digest;
 use crate::probe::{CaseValue, Cell, Direction, Metric};
 
@@ -24,6 +26,12 @@ pub(super) fn metric<'a>(
     };
     let value = |side: Option<&Metric>| side?.value.filter(|value| value.is_finite());
     let either = |is_so: fn(&Metric) -> bool| [sides.0, sides.1].into_iter().flatten().any(is_so);
+    let both = Sides {
+        id,
+        metrics: sides,
+        sides: (base, head),
+    };
+    let names = names(&both);
     Some(MetricPair {
         direction: any.direction,
         gated: either(|side| side.gated),
@@ -35,45 +43,56 @@ pub(super) fn metric<'a>(
             .iter()
             .flatten()
             .find_map(|side| side.reason.as_deref()),
-        cases: cases(id, sides, (base, head), any.direction),
+        cases: cases(&both, &names, any.direction),
+        coverage: both.coverage(&names),
     })
 }
 
-fn cases<'a>(
-    id: &str,
-    metrics: (Option<&'a Metric>, Option<&'a Metric>),
-    sides: (&Measured<'a>, &Measured<'a>),
-    direction: Direction,
-) -> BTreeMap<&'a str, CasePair<'a>> {
-    let names: BTreeSet<&str> = [metrics.0, metrics.1]
+/// Every case of either side; one outside what a run was restricted to is neither lost nor new.
+fn names<'a>(both: &Sides<'_, 'a>) -> BTreeSet<&'a str> {
+    [both.metrics.0, both.metrics.1]
         .iter()
         .flatten()
         .flat_map(|side| side.per_case.keys())
         .map(String::as_str)
-        // A case outside what either run was restricted to is neither lost nor new.
-        .filter(|name| sides.0.covers(name) && sides.1.covers(name))
-        .collect();
+        .filter(|name| both.sides.0.covers(name) && both.sides.1.covers(name))
+        .collect()
+}
+
+fn cases<'a>(
+    both: &Sides<'_, 'a>,
+    names: &BTreeSet<&'a str>,
+    direction: Direction,
+) -> BTreeMap<&'a str, CasePair<'a>> {
     let per_case = |side: Option<&'a Metric>, name: &str| side?.per_case.get(name);
+    let whole = Whole::of(both, names);
     names
-        .into_iter()
-        .map(|name| {
-            let values = (per_case(metrics.0, name), per_case(metrics.1, name));
-            let inputs = (sides.0.input(id, name), sides.1.input(id, name));
-            (name, case(values, inputs, direction))
+        .iter()
+        .map(|&name| {
+            let values = (
+                per_case(both.metrics.0, name),
+                per_case(both.metrics.1, name),
+            );
+            let inputs = (
+                both.sides.0.input(both.id, name),
+                both.sides.1.input(both.id, name),
+            );
+            let unpaired = whole.case(name, values);
+            (name, case(values, inputs, direction, unpaired))
         })
         .collect()
 }
 
 impl Measured<'_> {
     /// The digest of what a metric was measured on under this name.
-    fn input(&self, id: &str, name: &str) -> Option<&Digest> {
+    pub(super) fn input(&self, id: &str, name: &str) -> Option<&Digest> {
         match id.starts_with("retrieval.") {
             true => self.queries.get(name),
             false => self.inputs.get(name),
         }
     }
 
-    fn covers(&self, name: &str) -> bool {
+    pub(super) fn covers(&self, name: &str) -> bool {
         let is_asked_for = self.only.is_empty() || self.only.iter().any(|only| only == name);
         is_asked_for && self.shard.is_none_or(|shard| shard.takes(name))
     }
@@ -83,6 +102,7 @@ fn case<'a>(
     values: (Option<&'a CaseValue>, Option<&'a CaseValue>),
     inputs: (Option<&Digest>, Option<&Digest>),
     direction: Direction,
+    unpaired: Option<Unpaired>,
 ) -> CasePair<'a> {
     let own = |side: Option<&CaseValue>| side?.value.filter(|value| value.is_finite());
     let apart = |change, cells| CasePair {
@@ -93,6 +113,7 @@ fn case<'a>(
         samples: 1,
         cells,
         not_comparable: 0,
+        unpaired: unpaired.clone(),
     };
     let (base, head) = match values {
         (Some(base), Some(head)) => (base, head),
@@ -140,6 +161,7 @@ fn case<'a>(
         samples: samples(base, head),
         cells,
         not_comparable,
+        unpaired,
     }
 }
 
@@ -202,7 +224,7 @@ fn alone(base: &CaseValue) -> Vec<CellPair<'_>> {
 }
 
 /// The repeats of a case, or its value as the only one.
-fn repeats(case: &CaseValue) -> &[Option<f64>] {
+pub(super) fn repeats(case: &CaseValue) -> &[Option<f64>] {
     if case.repeats.is_empty() {
         std::slice::from_ref(&case.value)
     } else {

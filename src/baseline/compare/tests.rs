@@ -62,6 +62,8 @@ fn side<'a>(metrics: &'a BTreeMap<String, Metric>, texts: &[(&'a str, &str)]) ->
         queries: BTreeMap::new(),
         only: &[],
         shard: None,
+        parts: BTreeMap::new(),
+        settings: None,
     }
 }
 
@@ -247,4 +249,97 @@ fn strings_and_infinities_as_values_are_errors_when_read() {
         let text = format!("{{\"input\": \"{}\", \"values\": {values}}}", digest("x"));
         assert!(serde_json::from_str::<Cell>(&text).is_err(), "{values}");
     }
+}
+
+/// A side whose variants are of these parts, in every case.
+fn of_parts<'a>(
+    side: Measured<'a>,
+    settings: &str,
+    parts: &[(&'a str, &'a str, Option<&'a str>)],
+) -> Measured<'a> {
+    let of_case: BTreeMap<&str, Part<'_>> = parts
+        .iter()
+        .map(|(variant, kind, unit_type)| {
+            let part = Part {
+                kind: Some(kind),
+                unit_type: *unit_type,
+            };
+            (*variant, part)
+        })
+        .collect();
+    Measured {
+        parts: side
+            .inputs
+            .keys()
+            .map(|name| (*name, of_case.clone()))
+            .collect(),
+        settings: Some(digest(settings)),
+        ..side
+    }
+}
+
+#[test]
+fn a_kind_that_counts_elsewhere_has_turned_over_and_one_that_is_turned_off_is_lost() {
+    let both = [("reorder-01", "x", &[1.0][..]), ("hedge-01", "y", &[0.0])];
+    let base = metric(vec![("c", case(&both))]);
+    let head = metric(vec![("c", case(&both[..1]))]);
+    let texts = [("c", "t")];
+    let kinds = [
+        ("reorder-01", "reorder", None),
+        ("hedge-01", "hedge_injection", None),
+    ];
+    for (settings, made, lost) in [
+        // It is made, and counts elsewhere: another version counts it so.
+        ("same", &kinds[..], 0),
+        ("other", &kinds[..], 0),
+        // It is no more made: by another version, or by the configuration.
+        ("same", &kinds[..1], 0),
+        ("other", &kinds[..1], 1),
+    ] {
+        let compared = compare(
+            &of_parts(side(&base, &texts), "same", &kinds),
+            &of_parts(side(&head, &texts), settings, made),
+        );
+        let pair = &compared.metrics["m"];
+        let whole = &pair.coverage.whole;
+        assert_eq!((whole.base, whole.paired), (2, 1));
+        assert_eq!((whole.lost, whole.turned), (lost, 1 - lost), "{settings}");
+        // What only one side counts is in neither mean.
+        let unpaired = pair.cases["c"].unpaired.as_ref().expect("both have it");
+        assert_eq!(unpaired.base, [Some(1.0)]);
+        assert_eq!(unpaired.head, [Some(1.0)]);
+    }
+}
+
+#[test]
+fn new_cases_do_not_hide_what_is_missing_in_the_old_ones() {
+    let failed = |name: &str| {
+        let mut value = case(&[(name, name, &[1.0])]);
+        for cell in value.cells.values_mut() {
+            cell.values = vec![None];
+        }
+        value
+    };
+    let whole = |name: &str| case(&[(name, name, &[1.0])]);
+    let base = metric(vec![("a", whole("a")), ("b", whole("b"))]);
+    let mut cases = vec![("a", whole("a")), ("b", failed("b"))];
+    let names = ["d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"];
+    cases.extend(names.map(|name| (name, whole(name))));
+    let head = metric(cases);
+    let texts = [("a", "t"), ("b", "t")];
+    let more: Vec<(&str, &str)> = texts
+        .iter()
+        .copied()
+        .chain(names.map(|name| (name, "t")))
+        .collect();
+    let compared = compare(&side(&base, &texts), &side(&head, &more));
+    let coverage = &compared.metrics["m"].coverage;
+    assert_eq!(coverage.whole.missing(), (1, 2));
+    assert!(coverage.whole.misses_more_than(0.4));
+    assert!(!coverage.whole.misses_more_than(0.5));
+    assert_eq!(coverage.lost, BTreeMap::from([("b", 1)]));
+    assert_eq!((compared.cases.base, compared.cases.added), (2, 11));
+    // What failed on the base as well was not lost by the change.
+    let compared = compare(&side(&head, &more), &side(&head, &more));
+    assert_eq!(compared.metrics["m"].coverage.whole.missing(), (0, 0));
 }

@@ -88,9 +88,12 @@ pub(crate) struct RawGate {
     pub(crate) on_broken_case: RawFailOrWarn,
     /// A gated metric that could not be measured.
     pub(crate) on_unmeasured: RawFailOrWarn,
-    /// The share of cases that may be lost.
+    /// The share of a metric's cells, in all and of each governing type, that may be lost.
     #[schemars(range(min = 0, max = 1))]
     pub(crate) max_missing: f64,
+    /// Cases that were edited so that less than half of a metric, or fewer than 5 cases, can be
+    /// paired with the base.
+    pub(crate) on_edited: RawFailOrWarn,
     /// Whether the pipeline always gives the same answer to the same input, so that one run tells.
     pub(crate) deterministic: bool,
     /// What the gate may spend on running doubtful cases again.
@@ -107,6 +110,7 @@ impl Default for RawGate {
             on_broken_case: RawFailOrWarn::Fail,
             on_unmeasured: RawFailOrWarn::Fail,
             max_missing: 0.1,
+            on_edited: RawFailOrWarn::Warn,
             deterministic: false,
             budget: RawBudget::default(),
         }

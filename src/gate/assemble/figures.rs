@@ -2,10 +2,10 @@
 
 use super::{Assembly, Finding};
 use crate::baseline::compare::{MetricPair, loss};
-use crate::gate::look::{GUARD, Look, Unmeasured};
-use crate::gate::looks::Decision;
+use crate::gate::look::{GUARD, Look};
 use crate::gate::policy::Attention;
-use crate::gate::verdict::{Cause, Driver, MetricVerdict};
+use crate::gate::unpaired;
+use crate::gate::verdict::{Cause, CellCounts, Driver, MetricVerdict};
 
 /// Cases that a drop is put down to, and variants of each.
 const MOST_DRIVERS: usize = 3;
@@ -19,22 +19,21 @@ impl Assembly<'_> {
         pair: &MetricPair<'_>,
         policy: Attention,
         look: Option<&Look>,
-        decision: Option<&Decision>,
         found: &Finding,
     ) -> MetricVerdict {
         // From a loss back to the value; the direction turns both ways alike.
         let value = |turned: f64| loss(pair.direction, turned);
-        let names: Vec<&str> = pair
-            .cases
-            .iter()
-            .filter(|(_, case)| !case.cells.is_empty())
-            .map(|(name, _)| *name)
-            .collect();
-        let lost = match decision.map(|decision| &decision.look) {
-            Some(Ok(look)) => look.lost.as_slice(),
-            Some(Err(Unmeasured::Coverage { lost, .. })) => lost.as_slice(),
-            _ => &[],
+        let names: Vec<&str> = match self.unpaired.get(id).filter(|_| found.unpaired) {
+            Some(seen) => seen.names.iter().map(String::as_str).collect(),
+            None => pair
+                .cases
+                .iter()
+                .filter(|(_, case)| !case.cells.is_empty())
+                .map(|(name, _)| *name)
+                .collect(),
         };
+        let whole = &pair.coverage.whole;
+        let lost = pair.coverage.lost.keys();
         MetricVerdict {
             verdict: found.word,
             cause: found.cause,
@@ -52,7 +51,16 @@ impl Assembly<'_> {
             resolution: look.map(|look| look.resolution),
             cases: look.map_or(0, |look| look.cases),
             cells: look.map_or(0, |look| look.cells),
-            lost: lost.iter().map(|at| names[*at].to_owned()).collect(),
+            lost: lost.map(|name| (*name).to_owned()).collect(),
+            coverage: CellCounts {
+                base: whole.base,
+                paired: whole.paired,
+                lost: whole.lost,
+                turned: whole.turned,
+                paired_cases: pair.coverage.cases,
+            },
+            unpaired: found.unpaired,
+            is_thin: self.incomparable.is_none() && unpaired::is_thin(pair),
             drivers: look
                 .filter(|_| matches!(found.cause, Cause::Drop | Cause::Suspected))
                 .map_or_else(Vec::new, |look| drivers(pair, &names, look)),

@@ -1,6 +1,7 @@
 //! From decisions to the verdict: what each metric's outcome means under the policy.
 
 mod figures;
+mod turnover;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use super::look::{GUARD, Look, Outcome, Reason as Why, Unmeasured};
 use super::looks::{Decision, Ending};
 use super::policy::{Attention, Effect, OnSuspected, Policy, Rule};
 use super::sentence;
+use super::unpaired::Seen;
 use super::verdict::{BrokenCase, Cause, MetricVerdict, Reason, Verdict, Word};
 use crate::baseline::compare::{Comparison, MetricPair, Presence, loss};
 
@@ -22,6 +24,10 @@ pub(super) struct Assembly<'a> {
     pub(super) comparison: &'a Comparison<'a>,
     /// By metric; of every metric that has cells.
     pub(super) decisions: BTreeMap<String, Decision>,
+    /// By metric; of every metric whose inputs changed.
+    pub(super) unpaired: BTreeMap<String, Seen>,
+    /// Whether the cases whose inputs changed were run again.
+    pub(super) ran_unpaired: bool,
 }
 
 /// How one metric came out, before its words.
@@ -29,6 +35,8 @@ struct Finding {
     word: Word,
     cause: Cause,
     why: Option<String>,
+    /// It is found in the cases of the same name, not in the pairs.
+    unpaired: bool,
 }
 
 impl Assembly<'_> {
@@ -81,6 +89,8 @@ impl Assembly<'_> {
             reasons,
             metrics,
             broken_cases: broken,
+            case_turnover: self.comparison.cases,
+            query_turnover: self.comparison.queries,
         }
     }
 
@@ -130,31 +140,29 @@ impl Assembly<'_> {
     fn metric(&self, id: &str, pair: &MetricPair<'_>, reasons: &mut Vec<Reason>) -> MetricVerdict {
         let policy = self.policy.attention(id, pair);
         let decision = self.decisions.get(id);
-        let look = decision.and_then(|decision| decision.look.as_ref().ok());
-        let found = self.found(id, pair, decision);
-        let verdict = self.told(id, pair, policy, look, decision, &found);
+        let found = self.with_turnover(id, pair, self.found(id, pair, decision));
+        let (look, ending) = match (&decision, self.unpaired.get(id)) {
+            (_, Some(seen)) if found.unpaired => (Some(&seen.look), Some(self.ending())),
+            (Some(decision), _) => (decision.look.as_ref().ok(), Some(decision.ending)),
+            (None, _) => (None, None),
+        };
+        let verdict = self.told(id, pair, policy, look, &found);
         let subject = sentence::Subject {
             id,
             direction: pair.direction,
             verdict: &verdict,
-            look: look.zip(decision.map(|decision| decision.ending)),
+            look: look.zip(ending),
             rule: self.policy.rule,
             min: self.policy.min(id),
             why: found.why.as_deref(),
         };
         if policy != Attention::Info {
             reasons.push(Reason {
-                effect: self.effect(policy, &found, decision),
+                effect: self.effect(policy, &found, ending),
                 metric: Some(id.to_owned()),
                 text: subject.sentence(),
             });
-            if found.cause != Cause::Coverage && !verdict.lost.is_empty() {
-                reasons.push(Reason {
-                    effect: Some(Effect::Warn),
-                    metric: Some(id.to_owned()),
-                    text: subject.losses(),
-                });
-            }
+            reasons.extend(self.beside(id, policy, &subject));
         }
         verdict
     }
@@ -165,11 +173,13 @@ impl Assembly<'_> {
             word,
             cause,
             why: None,
+            unpaired: false,
         };
         let told = |word, cause, why: &str| Finding {
             word,
             cause,
             why: Some(why.to_owned()),
+            unpaired: false,
         };
         let at_worst = self.policy.min(id).is_some_and(|min| {
             pair.head
@@ -213,6 +223,7 @@ impl Assembly<'_> {
             word,
             cause,
             why: pair.reason.map(str::to_owned),
+            unpaired: false,
         };
         match drop_of_values(pair) {
             None => finding(Word::Unmeasured, Cause::NoValue),
@@ -227,13 +238,8 @@ impl Assembly<'_> {
     }
 
     /// What a finding does.
-    fn effect(
-        &self,
-        policy: Attention,
-        found: &Finding,
-        decision: Option<&Decision>,
-    ) -> Option<Effect> {
-        let rerun = decision.is_some_and(|decision| decision.ending == Ending::StillOpen);
+    fn effect(&self, policy: Attention, found: &Finding, ending: Option<Ending>) -> Option<Effect> {
+        let rerun = ending == Some(Ending::StillOpen);
         let effect = match (found.word, found.cause) {
             (Word::Pass | Word::NoBaseline | Word::BaselineUnreachable, _) => return None,
             (Word::Regression, _) => Effect::Fail,
@@ -243,6 +249,7 @@ impl Assembly<'_> {
                 OnSuspected::Auto if rerun => Effect::Warn,
                 OnSuspected::Auto => Effect::Fail,
             },
+            (Word::Inconclusive, Cause::Edited) => self.policy.on_edited,
             (Word::Inconclusive, _) => Effect::Warn,
         };
         match policy {
@@ -269,6 +276,7 @@ fn seen(look: &Look) -> Finding {
         word,
         cause,
         why: None,
+        unpaired: false,
     }
 }
 

@@ -13,6 +13,9 @@ const REPEATS: [usize; 3] = [1, 3, 5];
 /// look spends none: one run of the head never makes a regression.
 const SPENT: [f64; 3] = [0.0, 0.02, 0.05];
 
+/// How often a case is run on the head at most.
+pub(super) const MOST_RUNS: usize = REPEATS[LAST];
+
 /// The last look.
 const LAST: usize = REPEATS.len() - 1;
 
@@ -139,7 +142,7 @@ impl Looks {
 
     /// Looks at what was run so far. The subjects are the same metrics every time.
     pub(crate) fn next(&mut self, subjects: &BTreeMap<String, Subject>) -> Step {
-        let gated = subjects.len();
+        let gated = tested(subjects);
         let (mut base, mut head) = (BTreeMap::new(), BTreeMap::new());
         for (id, subject) in subjects {
             let state = self.states.get(id).cloned();
@@ -182,7 +185,10 @@ impl Looks {
     ) -> BTreeMap<String, Decision> {
         for (id, subject) in subjects {
             if !matches!(self.states.get(id), Some(State::Closed(_))) {
-                let look = look::look(&subject.cases, &self.question(subject, subjects.len(), 0.0));
+                let look = look::look(
+                    &subject.cases,
+                    &self.question(subject, tested(subjects), 0.0),
+                );
                 let decision = decided(look, Ending::BudgetSpent);
                 self.states.insert(id.clone(), State::Closed(decision));
             }
@@ -260,6 +266,25 @@ impl Looks {
             })
             .collect()
     }
+}
+
+/// Whether a metric is how often a probe got no answer. It is gated however few cases there are: an
+/// answer that is missing is no matter of noise in the answers.
+pub(crate) fn is_failure_rate(id: &str) -> bool {
+    id.ends_with(".failure_rate")
+}
+
+/// Among how many metrics a false alarm is divided. The failure rate of a pipeline that never failed
+/// on either side cannot give one, and takes nothing from the others.
+fn tested(subjects: &BTreeMap<String, Subject>) -> usize {
+    let has_failures = |subject: &Subject| {
+        let cells = subject.cases.iter().flat_map(|case| &case.cells);
+        let mut losses = cells.flat_map(|cell| cell.base.iter().chain(&cell.head));
+        losses.any(|loss| loss.is_some_and(|loss| loss > look::GUARD))
+    };
+    let counts =
+        |(id, subject): &(&String, &Subject)| !is_failure_rate(id) || has_failures(subject);
+    subjects.iter().filter(counts).count().max(1)
 }
 
 /// How it ended, if the look left it open; else it is decided.

@@ -123,7 +123,7 @@ fn a_lost_case_is_named_and_too_many_lost_cases_are_unmeasured() {
 }
 
 #[test]
-fn edited_and_added_cases_are_not_gated() {
+fn edited_cases_are_compared_as_a_whole_and_added_ones_are_not() {
     let base = suite(20, 0, 0, 1);
     let mut head = suite(25, 0, 0, 1);
     for case in ["case-00", "case-01", "case-02", "case-03"] {
@@ -136,18 +136,39 @@ fn edited_and_added_cases_are_not_gated() {
             .insert(case.to_owned(), broken);
     }
     let verdict = stored(&Policy::default(), &base, &head);
-    assert_eq!(
-        (verdict.verdict, verdict.metrics["m"].cases),
-        (Word::Pass, 16)
-    );
-    assert!(verdict.metrics["m"].lost.is_empty());
+    let metric = &verdict.metrics["m"];
+    assert_eq!((verdict.verdict, metric.cases), (Word::Inconclusive, 20));
+    assert!(!verdict.passed, "nothing could be run again");
+    assert!(metric.unpaired && metric.lost.is_empty());
+    // A fifth one, and it is no more a matter of a few cases.
+    head.texts.insert("case-04".to_owned(), "edited".to_owned());
+    let broken = case_value("case-04 edited", &nine(9, 1));
+    let metric = head.metrics.get_mut("m").unwrap();
+    metric.per_case.insert("case-04".to_owned(), broken);
+    let verdict = stored(&Policy::default(), &base, &head);
+    assert_eq!(verdict.verdict, Word::Regression);
 }
 
 #[test]
-fn a_suite_of_which_every_case_was_edited_is_unmeasured() {
+fn a_suite_of_which_every_case_was_edited_warns_or_fails_as_configured() {
     let base = suite(12, 0, 0, 1);
     let mut head = base.clone();
     head.texts.values_mut().for_each(|text| text.push('!'));
     let verdict = stored(&Policy::default(), &base, &head);
-    assert_eq!((verdict.verdict, verdict.passed), (Word::Unmeasured, false));
+    assert_eq!((verdict.verdict, verdict.passed), (Word::Pass, true));
+    assert_eq!(verdict.reasons[0].effect, Some(Effect::Warn));
+    assert!(verdict.is_thin());
+    assert_eq!(
+        verdict.edits().as_deref(),
+        Some("12 of 12 cases were edited")
+    );
+    let strict = Policy {
+        on_edited: Effect::Fail,
+        ..Policy::default()
+    };
+    let verdict = stored(&strict, &base, &head);
+    assert_eq!(
+        (verdict.verdict, verdict.passed),
+        (Word::Inconclusive, false)
+    );
 }

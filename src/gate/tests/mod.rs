@@ -68,6 +68,8 @@ impl Report {
             queries: BTreeMap::new(),
             only: &[],
             shard: None,
+            parts: BTreeMap::new(),
+            settings: None,
         }
     }
 }

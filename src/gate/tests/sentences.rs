@@ -65,7 +65,7 @@ fn a_loss_and_a_broken_case_are_named() {
     let base = suite(20, 0, 0, 3);
     let verdict = stored(&Policy::default(), &base, &base.clone().without("case-03"));
     insta::assert_snapshot!(text(&verdict), @"
-    `m` was judged without 1 case that the base has: `case-03`
+    `m` was judged without 9 of the 180 cells that the base has, in 1 case: `case-03`
     `m` is the same, value by value
     ");
     let verdict = stored(&Policy::default(), &suite(50, 0, 0, 3), &suite(50, 1, 9, 5));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::recompute::Settings;
-use crate::digest::Fields;
+use crate::digest::{Digest, Fields};
 use crate::probe::{CaseRecord, CaseValue, Cell, Ending, Interval, Metric, VariantRecord};
 use crate::stats;
 
@@ -147,30 +147,6 @@ impl Figures<'_> {
             .collect();
         metric
     }
-
-    /// Failed invocations over all that were made.
-    pub(super) fn failure_rate(&self) -> Metric {
-        let clusters: Vec<(f64, usize)> = self
-            .cases
-            .values()
-            .map(|case| {
-                let samples = case.variants.iter().map(|variant| variant.samples.len());
-                let made = case.baseline.len() + case.replays.len() + samples.sum::<usize>();
-                (case.failed as f64, made)
-            })
-            .filter(|(_, made)| *made > 0)
-            .collect();
-        let failed: usize = self.cases.values().map(|case| case.failed).sum();
-        let made: usize = clusters.iter().map(|(_, made)| made).sum();
-        let value = if made == 0 {
-            Err("nothing was run".to_owned())
-        } else {
-            Ok(failed as f64 / made as f64)
-        };
-        Metric::new(value, made, failed)
-            .lower_is_better()
-            .interval(ends(stats::clustered_interval(&clusters)))
-    }
 }
 
 /// Why a figure is null whose part is.
@@ -182,6 +158,14 @@ pub(super) fn part_missing(part: &str, metric: &Metric) -> String {
 /// The ends of an interval as a report has them.
 pub(super) fn ends(interval: Option<(f64, f64)>) -> Option<Interval> {
     interval.map(|(low, high)| Interval { low, high })
+}
+
+/// The digest that two sides pair a variant by: that of its input and of the baseline's.
+pub(super) fn pair(case: &CaseRecord, variant: &Digest) -> Digest {
+    Fields::of("kelvin/pair/v1")
+        .field("baseline", case.input.bytes())
+        .field("variant", variant.bytes())
+        .digest()
 }
 
 fn case_value(
@@ -209,10 +193,7 @@ fn case_value(
         .filter(|_| detail == Detail::Cells)
         .map(|variant| {
             let cell = Cell {
-                input: Fields::of("kelvin/pair/v1")
-                    .field("baseline", case.input.bytes())
-                    .field("variant", variant.input.bytes())
-                    .digest(),
+                input: pair(case, &variant.input),
                 values: variant
                     .samples
                     .iter()

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::aggregate::{Detail, Figures, Turn, ends};
+use super::failures::failure_rate;
 use super::noise::corrected;
 use super::recompute::{Basis, Settings};
 use crate::perturb::{self, Figure};
@@ -149,7 +150,7 @@ pub(super) fn metrics(
             put(format!("drop.{unit_type}"), metric);
         }
     }
-    put("failure_rate".into(), figures.failure_rate());
+    put("failure_rate".into(), failure_rate(cases));
     put("invariance".into(), gated(invariance));
     put("sensitivity".into(), gated(sensitivity));
     metrics

@@ -4,6 +4,7 @@
 //! metrics `evidence.*`.
 
 mod aggregate;
+mod failures;
 mod figures;
 mod following;
 mod inputs;
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 use crate::notice::Notice;
 use crate::probe::{CaseRecord, Ending, Metric};
 
+pub(crate) use failures::failure_rate;
 pub(crate) use measure::{Forecast, Measurement, Survey, plan, plan_each, unusable_decision};
 pub(crate) use recompute::{Basis, Settings, recompute};
 

@@ -18,6 +18,7 @@ pub(crate) fn figures(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
         })
         .collect();
     gate_one(&mut metrics);
+    metrics.insert("retrieval.failure_rate".to_owned(), failure_rate(record));
     let failed = |query: &&QueryRecord| query.runs.iter().any(|run| !run.ran());
     let failed = record.queries.values().filter(failed).count();
     let total = record.queries.len();
@@ -29,13 +30,21 @@ pub(crate) fn figures(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
 }
 
 /// Gates a figure where none is: a run in which no headline could be measured must not pass for want
-/// of one.
+/// of one. The rate of failures says nothing of what was found.
 pub(crate) fn gate_one(metrics: &mut BTreeMap<String, Metric>) {
-    if !metrics.values().any(|metric| metric.gated)
+    let mut of_answers = metrics
+        .iter()
+        .filter(|(id, _)| *id != "retrieval.failure_rate");
+    if !of_answers.any(|(_, metric)| metric.gated)
         && let Some(metric) = metrics.get_mut("retrieval.mrr")
     {
         metric.gated = true;
     }
+}
+
+/// The share of the queries that got no answer.
+pub(crate) fn failure_rate(record: &RetrievalRecord) -> Metric {
+    figure(&measures::failure_rate(), &record.queries)
 }
 
 fn figure(measure: &Measure, queries: &BTreeMap<String, QueryRecord>) -> Metric {

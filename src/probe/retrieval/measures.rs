@@ -158,3 +158,16 @@ pub(super) fn all(basis: &RetrievalBasis) -> Vec<Measure> {
         })
         .collect()
 }
+
+/// How often a query got no answer from the pipeline. Gated beside the measures, of which it is
+/// none: it says nothing of what was found.
+pub(super) fn failure_rate() -> Measure {
+    Measure {
+        name: "failure_rate".to_owned(),
+        direction: Direction::Lower,
+        headline: true,
+        by_rank: false,
+        reason: "there is no query",
+        value: Box::new(|_, run| Some(f64::from(u8::from(!run.ran())))),
+    }
+}

@@ -10,7 +10,7 @@ mod output;
 mod ranking;
 mod record;
 
-pub(crate) use figures::{figures, gate_one};
+pub(crate) use figures::{failure_rate, figures, gate_one};
 pub(crate) use measure::{Asking, Questions, accepts, notices};
 pub(crate) use ranking::Ranking;
 pub(crate) use record::{

@@ -28,6 +28,7 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
     };
     let verdict = &judgement.verdict;
     let (mark, word) = match (verdict.passed, verdict.verdict) {
+        (true, Word::Pass) if verdict.is_thin() => ("⚠️", "passes on few pairs"),
         (true, Word::Pass) => ("✅", "pass"),
         (true, Word::NoBaseline) => ("⚪", "no baseline"),
         (true, Word::Inconclusive) => ("⚠️", "inconclusive, passes"),
@@ -50,8 +51,11 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
         _ => calm(judgement),
     };
     format!(
-        "### {mark} Kelvin{name}: {word}{}\n\n**{reason}**\n\n{}\n",
+        "### {mark} Kelvin{name}: {word}{}{}\n\n**{reason}**\n\n{}\n",
         gist(judgement, columns),
+        verdict
+            .edits()
+            .map_or_else(String::new, |edits| format!(", {edits}")),
         advice(publication, judgement, columns.min(60))
     )
 }
@@ -121,6 +125,9 @@ fn advice(publication: &Publication<'_>, judgement: &Judgement, columns: usize) 
         )
     };
     match (judgement.verdict.verdict, worst) {
+        (Word::Pass, _) if judgement.verdict.is_thin() => "So many inputs changed that a drop may \
+                                  hide behind them: change cases and pipeline one after the other."
+            .to_owned(),
         (Word::Pass, _) if judgement.verdict.passed => "Nothing to do.".to_owned(),
         (Word::NoBaseline, _) => "A run on the base branch keeps a report to compare with; until \
                                   then nothing is gated."

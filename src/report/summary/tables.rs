@@ -54,7 +54,7 @@ const FAMILIES: &[(&str, &str, &str, Option<Signal>)] = &[
 
 /// Further figures of the evidence probe, with their names.
 const FURTHER: &[(&str, &str)] = &[
-    ("evidence.failure_rate", "share of failed invocations"),
+    ("evidence.failure_rate", "share of inputs without an answer"),
     (
         "evidence.donor_contrast",
         "donor contrast: how far the swaps of this suite could move the decision",

@@ -130,7 +130,7 @@ fn m5_failures_are_told_before_the_figures_that_they_hollow_out() {
     assert_eq!(
         said(&report)[..2],
         [
-            "39 of 48 invocations failed (81 %): the figures cover the rest only",
+            "39 of 48 inputs got no answer (81 %): the figures cover the rest only",
             "Half is known: invariance was not measured, since `no variant could be made; the \
              notices say why`"
         ]

@@ -140,7 +140,7 @@ fn failures(report: &Report) -> Option<Diagnosis> {
         (Tone::Caution, rate)
     };
     let text = format!(
-        "{} of {} invocations failed ({:.0} %): the figures cover the rest only",
+        "{} of {} inputs got no answer ({:.0} %): the figures cover the rest only",
         metric.n_failed,
         metric.n,
         rate * 100.0

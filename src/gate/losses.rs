@@ -1,0 +1,72 @@
+//! The words for what a change withdrew, lost and edited.
+
+use super::sentence::{cells, name, names, percent};
+use crate::baseline::compare::Turnover;
+
+/// Which governing types were withdrawn, and what went with them.
+pub(super) fn withdrawn(types: &[String], lost: usize) -> String {
+    let (which, them) = match types {
+        [_] => ("type", "it"),
+        _ => ("types", "them"),
+    };
+    format!(
+        "lost the governing {which} {} with {} of the base: what a change withdraws cannot be \
+         compared, and a drop may have gone with {them}",
+        names(types),
+        cells(lost)
+    )
+}
+
+/// How much was lost, of all or of one type.
+pub(super) fn missing(
+    (lost, of): (usize, usize),
+    of_type: Option<&str>,
+    most: f64,
+    kinds: &[&str],
+) -> String {
+    let whose = of_type.map_or_else(String::new, |of_type| {
+        format!(" of the type {}", name(of_type))
+    });
+    let kinds: Vec<String> = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+    let gone = match kinds.as_slice() {
+        [] => String::new(),
+        [_] => format!(", with the kind {}", names(&kinds)),
+        _ => format!(", with the kinds {}", names(&kinds)),
+    };
+    format!(
+        "has no value for {lost} of {}{whose}, where {} may be missing{gone}",
+        cells(of),
+        percent(most)
+    )
+}
+
+/// What a change did to cases or queries, for a headline.
+pub(super) fn edits(turnover: &Turnover, one: &str, many: &str) -> Option<String> {
+    let Turnover {
+        base,
+        edited,
+        removed,
+        added,
+    } = *turnover;
+    let were = |count: usize| if count == 1 { "was" } else { "were" };
+    let mut parts = Vec::new();
+    for (count, what) in [(edited, "edited"), (removed, "removed")] {
+        match (count, parts.is_empty()) {
+            (0, _) => {}
+            (count, true) => {
+                let noun = if base == 1 { one } else { many };
+                parts.push(format!("{count} of {base} {noun} {} {what}", were(count)));
+            }
+            (count, false) => parts.push(format!("{count} {what}")),
+        }
+    }
+    match (added, parts.is_empty()) {
+        (0, _) => {}
+        (added, true) => {
+            let noun = if added == 1 { one } else { many };
+            parts.push(format!("{added} {noun} {} added", were(added)));
+        }
+        (added, false) => parts.push(format!("{added} added")),
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}

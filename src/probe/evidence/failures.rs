@@ -1,0 +1,96 @@
+//! How often the pipeline gave no answer.
+
+use std::collections::BTreeMap;
+
+use super::aggregate::{ends, pair};
+use crate::probe::{CaseRecord, CaseValue, Cell, Metric, VariantRecord};
+use crate::stats;
+
+/// The name of the unperturbed input among the cells; no variant is called so.
+const BASELINE: &str = "baseline";
+
+/// The share of the inputs that got no answer. A variant that was not run because the unperturbed
+/// input failed got none either: it cannot be compared with anything.
+pub(crate) fn failure_rate(cases: &BTreeMap<String, CaseRecord>) -> Metric {
+    let per_case: BTreeMap<String, CaseValue> = cases
+        .iter()
+        .filter_map(|(name, case)| Some((name.clone(), of_case(case)?)))
+        .collect();
+    let sums: Vec<(f64, usize)> = per_case
+        .values()
+        .map(|case| (case.value.unwrap_or_default() * case.n as f64, case.n))
+        .collect();
+    let n: usize = sums.iter().map(|(_, n)| n).sum();
+    let without: f64 = sums.iter().map(|(sum, _)| sum).sum();
+    let value = match n {
+        0 => Err("nothing was run".to_owned()),
+        n => Ok(without / n as f64),
+    };
+    let mut metric = Metric::new(value, n, without.round() as usize)
+        .lower_is_better()
+        .interval(ends(stats::clustered_interval(&sums)));
+    metric.per_case = per_case;
+    // A run that measured nothing says so by its other figures.
+    metric.gated = n > 0;
+    metric
+}
+
+/// The failures of a case; none where nothing of it was run.
+fn of_case(case: &CaseRecord) -> Option<CaseValue> {
+    let unperturbed: Vec<Option<f64>> = case
+        .baseline
+        .iter()
+        .chain(&case.replays)
+        .map(|sample| Some(f64::from(u8::from(sample.failure.is_some()))))
+        .collect();
+    let mut cells = BTreeMap::from([(BASELINE.to_owned(), (case.input, unperturbed))]);
+    for variant in &case.variants {
+        cells.insert(
+            variant.id.clone(),
+            (variant.input, of_variant(case, variant)),
+        );
+    }
+    let known: Vec<f64> = cells
+        .values()
+        .flat_map(|(_, values)| values.iter().flatten().copied())
+        .collect();
+    let rounds = cells.values().map(|(_, values)| values.len()).max();
+    let repeats = (0..rounds.unwrap_or(0))
+        .map(|round| {
+            let values: Vec<f64> = cells
+                .values()
+                .filter_map(|(_, values)| *values.get(round)?)
+                .collect();
+            stats::mean(&values)
+        })
+        .collect();
+    Some(CaseValue {
+        value: Some(stats::mean(&known)?),
+        n: known.len(),
+        repeats,
+        cells: cells
+            .into_iter()
+            .filter(|(_, (_, values))| !values.is_empty())
+            .map(|(name, (input, values))| {
+                let input = pair(case, &input);
+                (name, Cell { input, values })
+            })
+            .collect(),
+    })
+}
+
+fn of_variant(case: &CaseRecord, variant: &VariantRecord) -> Vec<Option<f64>> {
+    let mut values: Vec<Option<f64>> = variant
+        .samples
+        .iter()
+        .map(|sample| Some(f64::from(u8::from(sample.failure.is_some()))))
+        .collect();
+    let unanswered = case
+        .baseline
+        .first()
+        .is_some_and(|sample| sample.failure.is_some());
+    if unanswered {
+        values.resize(values.len().max(case.baseline.len()), Some(1.0));
+    }
+    values
+}

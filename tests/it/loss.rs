@@ -1,0 +1,538 @@
+use std::fs;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::project::{Project, Said};
+use crate::repository::{bare, commit, git, pushed, verdict};
+
+/// How a pipeline decides. It knows every case by the line of its title.
+struct Pipeline<'a> {
+    /// Cases in which it does not look at the rule.
+    deaf_to_rule: &'a [usize],
+    /// Cases in which it does not look at the claim.
+    deaf_to_claim: &'a [usize],
+    /// What it does first, as shell.
+    first: &'a str,
+}
+
+const RIGHT: Pipeline<'static> = Pipeline {
+    deaf_to_rule: &[],
+    deaf_to_claim: &[],
+    first: "",
+};
+
+const SUITE: usize = 20;
+
+fn name(case: usize) -> String {
+    format!("c{case:02}")
+}
+
+fn title(case: usize) -> String {
+    format!("# Request {}", name(case))
+}
+
+impl Pipeline<'_> {
+    /// The decision is the text of the rule and of the claim.
+    fn script(&self) -> String {
+        let list = |cases: &[usize]| {
+            let titles: Vec<String> = cases.iter().map(|case| title(*case)).collect();
+            format!("|{}|", titles.join("|"))
+        };
+        format!(
+            "{}\nawk -v rule='{}' -v claim='{}' '\n\
+             NR == 1 {{ r = index(rule, \"|\" $0 \"|\") == 0; c = index(claim, \"|\" $0 \"|\") == 0 }}\n\
+             /^## / {{ at = $2; next }}\n\
+             at == \"Rule\" && r && NF {{ a = a $0 }}\n\
+             at == \"Claim\" && c && NF {{ b = b $0 }}\n\
+             END {{ printf \"{{\\\"decision\\\": \\\"%s;%s\\\"}}\", a, b }}' \"$1\" > \"$2\"\n",
+            self.first,
+            list(self.deaf_to_rule),
+            list(self.deaf_to_claim),
+        )
+    }
+}
+
+fn text(case: usize) -> String {
+    format!(
+        "{}\n\nSent in on day {case}.\n\n## Summary\n\nThe team of {case} asks for a room.\n\n\
+         ## Rule\n\nAt most {} people may use it.\n\n## Claim\n\n{} people come.\n\n\
+         ## History\n\nThey had room {} last year.\n",
+        title(case),
+        case + 3,
+        2 * case + 1,
+        case + 40,
+    )
+}
+
+fn file(case: usize) -> String {
+    format!("cases/{}.md", name(case))
+}
+
+const TYPES: &str = "governing_types: [rule, claim]\n";
+const FEW: &str = "variants: {reorder: 2, pad_length: 1, pad_content: 1, swap: 2}\n";
+
+fn configuration(types: &str, more: &str) -> String {
+    format!(
+        "run: sh pipeline.sh {{input}} {{output}}\ncases: cases\ndecision_field: decision\n\
+         jobs: 2\n{types}{more}"
+    )
+}
+
+/// So many cases with a right pipeline, its report saved, and a branch to change it on.
+fn suite(count: usize, more: &str) -> (TempDir, Project) {
+    let (remote, url) = bare();
+    let project = pushed(&url, &RIGHT.script());
+    for case in ["alder", "birch", "cedar", "dogwood"] {
+        fs::remove_file(project.path(&format!("cases/{case}.md"))).expect("removed");
+    }
+    for case in 1..=count {
+        project.write(&file(case), &text(case));
+    }
+    project.write("kelvin.yaml", &configuration(TYPES, more));
+    commit(&project, "the suite");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    project.check();
+    project.kelvin(&["baseline", "save"]).expect(0);
+    git(project.root(), &["checkout", "--quiet", "-b", "change"]);
+    (remote, project)
+}
+
+fn decides(project: &Project, pipeline: &Pipeline<'_>) {
+    project.write("pipeline.sh", &pipeline.script());
+}
+
+/// Writes a case with an empty line more at its end.
+fn edit(project: &Project, case: usize) {
+    project.write(&file(case), &format!("{}\n\n", text(case)));
+}
+
+/// The verdict, the exit code, and the first lines of the page.
+struct Gated {
+    judgement: Value,
+    said: Said,
+    heading: String,
+}
+
+fn gate(project: &Project, arguments: &[&str]) -> Gated {
+    commit(project, "the change");
+    let arguments: Vec<&str> = [&["gate"], arguments].concat();
+    let said = project.kelvin(&arguments);
+    let judgement = verdict(project, &said);
+    let page = project.read("kelvin/gate.md");
+    Gated {
+        judgement,
+        said,
+        heading: page.lines().next().unwrap_or_default().to_owned(),
+    }
+}
+
+impl Gated {
+    #[track_caller]
+    fn is(&self, word: &str, code: i32) -> &Self {
+        let shown = format!("{}\n{}", self.said.stdout, self.judgement["reasons"]);
+        assert_eq!(self.judgement["verdict"], json!(word), "{shown}");
+        assert_eq!(self.said.code, Some(code), "{shown}");
+        self
+    }
+
+    /// In the first line of the page, and on the line of the terminal.
+    #[track_caller]
+    fn says(&self, words: &str) -> &Self {
+        assert!(self.heading.contains(words), "{}", self.heading);
+        assert!(self.said.stdout.contains(words), "{}", self.said.stdout);
+        self
+    }
+
+    fn of(&self, metric: &str) -> &Value {
+        &self.judgement["metrics"][metric]
+    }
+}
+
+const SENSITIVITY: &str = "evidence.sensitivity";
+const FAILURES: &str = "evidence.failure_rate";
+
+#[test]
+fn a_drop_is_not_hidden_by_an_empty_line_in_the_cases_that_drop() {
+    // 8 of 20 cases no longer heed the rule: of two types the half, so a drop of .20.
+    let (_remote, project) = suite(SUITE, FEW);
+    let moved: Vec<usize> = (1..=8).collect();
+    let worse = Pipeline {
+        deaf_to_rule: &moved,
+        ..RIGHT
+    };
+    decides(&project, &worse);
+    let open = gate(&project, &[]);
+    open.is("regression", 3);
+    let drop = |gated: &Gated| gated.of(SENSITIVITY)["drop"].as_f64().expect("a number");
+    assert!((drop(&open) - 0.2).abs() < 1e-9, "{}", drop(&open));
+    for case in &moved {
+        edit(&project, *case);
+    }
+    for arguments in [&[][..], &["--rerun"]] {
+        let hidden = gate(&project, arguments);
+        hidden.is("regression", 3).says("8 of 20 cases were edited");
+        assert_eq!(hidden.of(SENSITIVITY)["unpaired"], json!(true));
+        assert!((drop(&hidden) - 0.2).abs() < 1e-9, "{}", drop(&hidden));
+    }
+    // The rest of the cases edited as well, but for one.
+    for case in 1..SUITE {
+        edit(&project, case);
+    }
+    let alone = gate(&project, &[]);
+    alone.is("regression", 3).says("19 of 20 cases were edited");
+}
+
+#[test]
+fn edited_cases_of_a_right_pipeline_are_no_regression_and_the_page_says_how_many() {
+    let (_remote, project) = suite(SUITE, FEW);
+    edit(&project, 3);
+    let one = gate(&project, &[]);
+    one.is("pass", 0).says("1 of 20 cases was edited");
+    assert!(one.heading.starts_with("### ✅"), "{}", one.heading);
+    for case in 1..SUITE {
+        edit(&project, case);
+    }
+    let many = gate(&project, &[]);
+    many.is("pass", 0).says("19 of 20 cases were edited");
+    assert!(many.heading.starts_with("### ⚠️"), "{}", many.heading);
+    assert!(
+        many.said.stdout.contains("rests on few pairs"),
+        "{}",
+        many.said.stdout
+    );
+    let strict = format!("{FEW}gate: {{on_edited: fail}}\n");
+    project.write("kelvin.yaml", &configuration(TYPES, &strict));
+    let failed = gate(&project, &[]);
+    failed
+        .is("inconclusive", 3)
+        .says("19 of 20 cases were edited");
+}
+
+#[test]
+fn inputs_that_crash_where_the_answer_would_be_wrong_are_lost_and_fail() {
+    let (_remote, project) = suite(SUITE, FEW);
+    let moved: Vec<usize> = (1..=11).collect();
+    // It crashes on the exchanges of the rule in the very cases in which it does not heed it.
+    let crash = "case \"$1\" in */c0[1-9]/*/swap-rule*|*/c1[01]/*/swap-rule*) exit 4;; esac";
+    decides(
+        &project,
+        &Pipeline {
+            deaf_to_rule: &moved,
+            first: crash,
+            ..RIGHT
+        },
+    );
+    let crashed = gate(&project, &[]);
+    crashed.is("regression", 3);
+    assert_eq!(crashed.of(SENSITIVITY)["verdict"], json!("unmeasured"));
+    assert_eq!(crashed.of(SENSITIVITY)["coverage"]["lost"], json!(22));
+    assert_eq!(crashed.of(FAILURES)["verdict"], json!("regression"));
+    // Too few crashes for the failure rate, but more than a tenth of one type: unmeasured.
+    let crash = "case \"$1\" in */c0[1-4]/*/swap-rule-01*|*/c05/*/swap-rule*) exit 4;; esac";
+    decides(
+        &project,
+        &Pipeline {
+            deaf_to_rule: &[1, 2, 3],
+            first: crash,
+            ..RIGHT
+        },
+    );
+    let few = gate(&project, &[]);
+    few.is("unmeasured", 3);
+    assert_eq!(few.of(SENSITIVITY)["cause"], json!("coverage"));
+    let reason = few.judgement["reasons"][0]["text"].to_string();
+    assert!(
+        reason.contains("6 of 40 cells of the type `rule`"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_pipeline_that_gives_no_answer_any_more_fails_in_each_way_it_may() {
+    let (_remote, project) = suite(12, FEW);
+    for first in [
+        "case \"$1\" in */c0[1-4]/*) exit 4;; esac",
+        "case \"$1\" in */c0[1-4]/*) exit 0;; esac",
+        "case \"$1\" in */c0[1-4]/*) echo '{}' > \"$2\"; exit 0;; esac",
+        "case \"$1\" in */c0[1-4]/*swap-*) sleep 9;; esac",
+    ] {
+        decides(&project, &Pipeline { first, ..RIGHT });
+        let slow = format!("{FEW}timeout_s: 0.5\n");
+        project.write("kelvin.yaml", &configuration(TYPES, &slow));
+        commit(&project, "the change");
+        let said = project.kelvin(&["gate"]);
+        assert_ne!(said.code, Some(0), "{first}: {}", said.stdout);
+        if said.code == Some(3) {
+            let judgement = project.json("kelvin/gate.json");
+            assert_eq!(
+                judgement["metrics"][SENSITIVITY]["verdict"],
+                json!("unmeasured"),
+                "{first}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_a_change_withdraws_is_unmeasured_with_its_name() {
+    let (_remote, project) = suite(SUITE, FEW);
+    // The type that is no longer heeded is taken off the list.
+    let all: Vec<usize> = (1..=SUITE).collect();
+    decides(
+        &project,
+        &Pipeline {
+            deaf_to_claim: &all,
+            ..RIGHT
+        },
+    );
+    project.write(
+        "kelvin.yaml",
+        &configuration("governing_types: [rule]\n", FEW),
+    );
+    let off = gate(&project, &[]);
+    off.is("unmeasured", 3);
+    assert_eq!(off.of(SENSITIVITY)["cause"], json!("withdrawn"));
+    let reason = off.judgement["reasons"].to_string();
+    assert!(reason.contains("the governing type `claim`"), "{reason}");
+    // The cases call it otherwise, and so does the list.
+    for case in 1..=SUITE {
+        project.write(&file(case), &text(case).replace("## Claim", "## Demand"));
+    }
+    let types = "governing_types: [rule, demand]\n";
+    project.write("kelvin.yaml", &configuration(types, FEW));
+    let renamed = gate(&project, &[]);
+    renamed
+        .is("unmeasured", 3)
+        .says("20 of 20 cases were edited");
+    assert_eq!(renamed.of(SENSITIVITY)["cause"], json!("withdrawn"));
+    // It stays on the list, and the cases that do not heed it call it otherwise.
+    decides(
+        &project,
+        &Pipeline {
+            deaf_to_claim: &[1, 2, 3, 4, 5],
+            ..RIGHT
+        },
+    );
+    project.write("kelvin.yaml", &configuration(TYPES, FEW));
+    for case in 6..=SUITE {
+        project.write(&file(case), &text(case));
+    }
+    let some = gate(&project, &[]);
+    some.is("unmeasured", 3).says("5 of 20 cases were edited");
+    // Nothing has it any more: that is an error of the configuration, and as red.
+    for case in 1..=SUITE {
+        project.write(&file(case), &text(case).replace("## Claim", "## Demand"));
+    }
+    commit(&project, "the change");
+    project.kelvin(&["gate"]).expect(1);
+}
+
+#[test]
+fn kinds_and_variants_that_are_turned_off_are_lost() {
+    let (_remote, project) = suite(SUITE, FEW);
+    for fewer in [
+        // A quarter of the invariance.
+        "variants: {reorder: 2, pad_length: 1, pad_content: 0, swap: 2}\n",
+        "variants: {reorder: 1, pad_length: 1, pad_content: 1, swap: 2}\n",
+        // Half of the swaps.
+        "variants: {reorder: 2, pad_length: 1, pad_content: 1, swap: 1}\n",
+    ] {
+        project.write("kelvin.yaml", &configuration(TYPES, fewer));
+        let gated = gate(&project, &[]);
+        gated.is("unmeasured", 3);
+    }
+    // More of them are none of that.
+    let more = "variants: {reorder: 3, pad_length: 1, pad_content: 2, swap: 3}\n";
+    project.write("kelvin.yaml", &configuration(TYPES, more));
+    gate(&project, &[]).is("pass", 0);
+}
+
+#[test]
+fn cases_that_are_removed_or_renamed_are_lost_and_added_ones_hide_nothing() {
+    let (_remote, project) = suite(SUITE, FEW);
+    let remove = |case: usize| fs::remove_file(project.path(&file(case))).expect("removed");
+    remove(7);
+    let one = gate(&project, &[]);
+    one.is("pass", 0).says("1 of 20 cases was removed");
+    // The three in which nothing is heeded, instead of a drop of .15.
+    decides(
+        &project,
+        &Pipeline {
+            deaf_to_rule: &[1, 2, 3],
+            deaf_to_claim: &[1, 2, 3],
+            ..RIGHT
+        },
+    );
+    for case in 1..=3 {
+        remove(case);
+    }
+    let gone = gate(&project, &[]);
+    gone.is("unmeasured", 3).says("4 of 20 cases were removed");
+    // They stay, and forty easy ones come: 6 of 60 would not be much.
+    for case in (1..=3).chain([7]).chain(21..=60) {
+        project.write(&file(case), &text(case));
+    }
+    let diluted = gate(&project, &["--rerun"]);
+    diluted.is("regression", 3).says("40 cases were added");
+    // All of them renamed, with a right pipeline and with a wrong one.
+    decides(&project, &RIGHT);
+    for case in 1..=60 {
+        remove(case);
+    }
+    for case in 1..=SUITE {
+        project.write(&format!("cases/new-{case:02}.md"), &text(case));
+    }
+    let renamed = gate(&project, &[]);
+    renamed
+        .is("unmeasured", 3)
+        .says("20 of 20 cases were removed");
+}
+
+#[test]
+fn honest_changes_of_a_suite_stay_green() {
+    let (_remote, project) = suite(12, FEW);
+    // One added case of twelve turns over part of what others put in.
+    project.write(&file(13), &text(13));
+    gate(&project, &[]).is("pass", 0).says("1 case was added");
+    for case in 14..=15 {
+        project.write(&file(case), &text(case));
+    }
+    gate(&project, &[]).is("pass", 0).says("3 cases were added");
+    project.write(
+        &file(2),
+        &text(2).replace("asks for a room", "needs a room"),
+    );
+    gate(&project, &[])
+        .is("pass", 0)
+        .says("1 of 12 cases was edited, 3 added");
+}
+
+#[test]
+fn another_seed_turns_everything_over_and_says_so() {
+    let (_remote, project) = suite(SUITE, FEW);
+    let seeded = format!("seed: 7\n{FEW}");
+    project.write("kelvin.yaml", &configuration(TYPES, &seeded));
+    let same = gate(&project, &[]);
+    same.is("pass", 0);
+    assert!(same.heading.starts_with("### ⚠️"), "{}", same.heading);
+    let all: Vec<usize> = (1..=SUITE).collect();
+    decides(
+        &project,
+        &Pipeline {
+            deaf_to_rule: &all,
+            ..RIGHT
+        },
+    );
+    gate(&project, &[]).is("regression", 3);
+}
+
+#[test]
+fn what_makes_two_runs_mean_different_things_is_unmeasured() {
+    let (_remote, project) = suite(12, FEW);
+    let script = RIGHT.script();
+    let (quoted, listed) = ("\\\"%s;%s\\\"", "[\\\"%s;%s\\\"]");
+    for (script, more) in [
+        (script.replace(quoted, listed), "scorer: set\n"),
+        (script.replace("decision", "other"), ""),
+    ] {
+        project.write("pipeline.sh", &script);
+        let text = configuration(TYPES, &format!("{FEW}{more}"));
+        let field = if more.is_empty() {
+            "field: other"
+        } else {
+            "field: decision"
+        };
+        project.write("kelvin.yaml", &text.replace("field: decision", field));
+        gate(&project, &[]).is("unmeasured", 3);
+    }
+}
+
+#[test]
+fn a_change_that_allows_itself_more_loss_is_told_so_first() {
+    let (_remote, project) = suite(SUITE, FEW);
+    let crash = "case \"$1\" in */c0[1-5]/*/swap-rule*) exit 4;; esac";
+    decides(
+        &project,
+        &Pipeline {
+            deaf_to_rule: &[1, 2, 3, 4, 5],
+            first: crash,
+            ..RIGHT
+        },
+    );
+    gate(&project, &[]).is("regression", 3);
+    let more = format!("{FEW}gate: {{max_missing: 0.9}}\n");
+    project.write("kelvin.yaml", &configuration(TYPES, &more));
+    let lax = gate(&project, &[]);
+    assert_ne!(lax.said.code, Some(0), "the failure rate is gated too");
+    let more = format!(
+        "{FEW}gate: {{max_missing: 0.9, metrics: {{evidence.failure_rate: {{policy: info}}}}}}\n"
+    );
+    project.write("kelvin.yaml", &configuration(TYPES, &more));
+    let laxer = gate(&project, &[]);
+    let first = laxer.judgement["reasons"][0]["text"].to_string();
+    assert!(first.contains("this change edits the gate"), "{first}");
+    assert!(first.contains("max_missing 0.1 → 0.9"), "{first}");
+    let page = project.read("kelvin/gate.md");
+    let bold = page.lines().nth(2).unwrap_or_default();
+    assert!(bold.contains("max"), "{bold}");
+}
+
+/// The report of an older version: no failure rate by case, and other inputs for what it wrote
+/// otherwise.
+fn as_of_an_older_version(project: &Project, rewritten: &str) {
+    let mut report = project.json("kelvin/report.json");
+    report["tool"]["version"] = json!("0.0.9");
+    let rate = &mut report["metrics"][FAILURES];
+    rate["gated"] = json!(false);
+    rate.as_object_mut().expect("an object").remove("per_case");
+    let other = |at: usize| json!(format!("{at:064x}"));
+    let mut at = 0;
+    let metrics = report["metrics"].as_object_mut().expect("an object");
+    for metric in metrics.values_mut() {
+        let Some(cases) = metric.get_mut("per_case").and_then(Value::as_object_mut) else {
+            continue;
+        };
+        for case in cases.values_mut() {
+            let cells = case.get_mut("cells").and_then(Value::as_object_mut);
+            for (variant, cell) in cells.into_iter().flatten() {
+                if variant.starts_with(rewritten) {
+                    at += 1;
+                    cell["input"] = other(at);
+                }
+            }
+        }
+    }
+    assert!(at > 0 || rewritten.is_empty());
+    project.write(".kelvin/baseline.json", &report.to_string());
+    saved_in_the_tree(project);
+}
+
+fn saved_in_the_tree(project: &Project) {
+    commit(project, "a report of an older version");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    git(project.root(), &["checkout", "--quiet", "-B", "change"]);
+}
+
+#[test]
+fn a_base_of_an_older_version_and_unchanged_code_pass() {
+    let (_remote, project) = suite(12, FEW);
+    for rewritten in ["none of them", "reorder", "pad_", "swap"] {
+        git(project.root(), &["checkout", "--quiet", "main"]);
+        project.check();
+        match rewritten {
+            "none of them" => {
+                let mut report = project.json("kelvin/report.json");
+                let rate = &mut report["metrics"][FAILURES];
+                rate.as_object_mut().expect("an object").remove("per_case");
+                project.write(".kelvin/baseline.json", &report.to_string());
+                saved_in_the_tree(&project);
+            }
+            rewritten => as_of_an_older_version(&project, rewritten),
+        }
+        let gated = gate(&project, &[]);
+        gated.is("pass", 0);
+        assert_eq!(gated.judgement["base"]["source"], json!("tree"));
+        assert_eq!(gated.of(FAILURES)["verdict"], json!("pass"));
+    }
+}
