@@ -12,7 +12,7 @@ use crate::baseline::retrieval::{self, RetrievalChange};
 use crate::check;
 use crate::exit::{Exit, Misuse};
 use crate::gate::policy::Policy;
-use crate::gate::{Gate, Judgement, Next};
+use crate::gate::{Gate, Judgement, Next, changes};
 use crate::publish::comment;
 
 /// The arguments of `kelvin compare`.
@@ -87,7 +87,7 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
         Next::Rerun(_) => gate.give_up(&comparison),
     };
     let judgement = Judgement {
-        cases: Judgement::cases(&comparison),
+        cases: changes::of(&comparison, &verdict),
         differences: notices.into_iter().chain(told.told).collect(),
         retrieval,
         ..Judgement::with_base(verdict, provenance)

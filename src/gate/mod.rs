@@ -4,11 +4,13 @@
 
 mod assemble;
 pub(crate) mod broken;
+pub(crate) mod changes;
 pub(crate) mod judgement;
 pub(crate) mod look;
 pub(crate) mod looks;
 pub(crate) mod policy;
 pub(crate) mod queries;
+pub(crate) mod reproduce;
 mod sentence;
 pub(crate) mod verdict;
 
@@ -67,6 +69,11 @@ impl<'a> Gate<'a> {
             incomparable,
             looks: Looks::new(means, exact, policy.max_missing),
         }
+    }
+
+    /// Says whether the pipeline answered repeats of the head from memory.
+    pub(crate) const fn answers_are_kept(&mut self, are_kept: bool) {
+        self.looks.answers_are_kept(are_kept);
     }
 
     /// Looks at what was run so far.

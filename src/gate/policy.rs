@@ -35,6 +35,9 @@ pub(crate) struct Policy {
     pub(crate) deterministic: bool,
     /// What the re-runs may cost.
     pub(crate) budget: Budget,
+    /// A metric with one cell per case and fewer cases than this is not gated unless the
+    /// configuration names it.
+    pub(crate) fewest_cases: usize,
 }
 
 /// How a drop is told from noise.
@@ -86,7 +89,7 @@ pub(crate) enum Effect {
 /// What a drop does that noise may explain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnSuspected {
-    /// It fails where nothing could be run again, and warns where the re-runs were made.
+    /// It fails where no case was run again, and warns where the re-runs were made.
     Auto,
     /// The same in either case.
     Always(Effect),
@@ -172,6 +175,7 @@ impl Policy {
                 calls: budget.calls,
                 minutes: budget.minutes,
             },
+            fewest_cases: FEWEST_CASES,
         }
     }
 
@@ -193,14 +197,14 @@ impl Policy {
     pub(crate) fn attention(&self, id: &str, metric: &MetricPair<'_>) -> Attention {
         match self.metrics.get(id).and_then(|metric| metric.policy) {
             Some(attention) => attention,
-            None if metric.gated && !is_thin(metric) => Attention::Gate,
+            None if metric.gated && !is_thin(metric, self.fewest_cases) => Attention::Gate,
             None => Attention::Info,
         }
     }
 }
 
 /// One cell per case and few cases: one flip is worth more than a drop may be.
-fn is_thin(metric: &MetricPair<'_>) -> bool {
+fn is_thin(metric: &MetricPair<'_>, fewest_cases: usize) -> bool {
     let counts = metric.counts();
-    counts.compared > 0 && counts.cells <= counts.compared && counts.compared < FEWEST_CASES
+    counts.compared > 0 && counts.cells <= counts.compared && counts.compared < fewest_cases
 }

@@ -230,7 +230,10 @@ fn title(judgement: Option<&Judgement>) -> String {
         return "Measured".to_owned();
     };
     let word = judgement.verdict.verdict.as_str().replace('_', " ");
-    match judgement.verdict.reasons.first() {
+    let verdict = &judgement.verdict;
+    let is_calm = verdict.verdict == Word::Pass && verdict.passed;
+    let leading = verdict.leading().filter(|_| !is_calm);
+    match leading.or(verdict.reasons.first()) {
         Some(reason) => safe::cut(&format!("{word}: {}", reason.text), 200),
         None => word,
     }

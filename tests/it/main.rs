@@ -34,6 +34,12 @@ mod repository;
 mod following;
 mod gate;
 
+/// What the gate runs again, and what that costs.
+mod reruns;
+
+/// The command that a verdict shows to run the gate again.
+mod reproduce;
+
 /// The local history, and what can be compared.
 mod history;
 

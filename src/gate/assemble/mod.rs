@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use figures::drop_of_values;
 
 use super::look::{GUARD, Look, Outcome, Reason as Why, Unmeasured};
-use super::looks::{Decision, Ending};
+use super::looks::Decision;
 use super::policy::{Attention, Effect, OnSuspected, Policy, Rule};
 use super::sentence;
-use super::verdict::{BrokenCase, Cause, MetricVerdict, Reason, Verdict, Word};
+use super::verdict::{BrokenCase, Cause, MetricVerdict, Rank, Reason, Urgency, Verdict, Word};
 use crate::baseline::compare::{Comparison, MetricPair, Presence, loss};
 
 /// Everything a verdict is made from.
@@ -33,7 +33,7 @@ struct Finding {
 impl Assembly<'_> {
     /// The verdict on all metrics and all broken cases.
     pub(super) fn verdict(&self, broken: Vec<BrokenCase>) -> Verdict {
-        let mut reasons = Vec::new();
+        let mut reasons: Vec<(Rank, Reason)> = Vec::new();
         let mut metrics = BTreeMap::new();
         for (id, pair) in &self.comparison.metrics {
             let metric = self.metric(id, pair, &mut reasons);
@@ -44,15 +44,18 @@ impl Assembly<'_> {
             for case in broken.iter().filter(|case| case.certain == certain) {
                 by_metric.entry(&case.metric).or_default().push(case);
             }
-            let effect = if certain {
-                self.policy.on_broken_case
+            let (effect, urgency) = if certain {
+                (self.policy.on_broken_case, Urgency::Broken)
             } else {
-                Effect::Warn
+                (Effect::Warn, Urgency::Doubt)
             };
-            reasons.extend(by_metric.into_iter().map(|(metric, cases)| Reason {
-                effect: Some(effect),
-                metric: Some(metric.to_owned()),
-                text: sentence::broken(&cases, certain),
+            reasons.extend(by_metric.into_iter().map(|(metric, cases)| {
+                let reason = Reason {
+                    effect: Some(effect),
+                    metric: Some(metric.to_owned()),
+                    text: sentence::broken(&cases, certain),
+                };
+                (Rank::of(urgency), reason)
             }));
         }
         let gated: Vec<Word> = metrics
@@ -61,15 +64,20 @@ impl Assembly<'_> {
             .map(|metric| metric.verdict)
             .collect();
         if gated.is_empty() {
-            reasons.push(Reason {
+            let reason = Reason {
                 effect: Some(Effect::Warn),
                 metric: None,
                 text: "no metric is gated: name one under `gate: metrics:`, or add cases"
                     .to_owned(),
-            });
+            };
+            reasons.push((Rank::of(Urgency::Doubt), reason));
         }
-        // A stable order: what fails, what warns, the rest.
-        reasons.sort_by_key(|reason| reason.effect.map_or(2, |effect| effect as u8));
+        // What fails, what warns, the rest; of each what matters most, and in a stable order.
+        let effect = |reason: &Reason| reason.effect.map_or(2, |effect| effect as u8);
+        reasons.sort_by(|(one, a), (other, b)| {
+            effect(a).cmp(&effect(b)).then_with(|| one.order(other))
+        });
+        let reasons: Vec<Reason> = reasons.into_iter().map(|(_, reason)| reason).collect();
         let broke =
             self.policy.on_broken_case == Effect::Fail && broken.iter().any(|case| case.certain);
         Verdict {
@@ -87,7 +95,12 @@ impl Assembly<'_> {
         }
     }
 
-    fn metric(&self, id: &str, pair: &MetricPair<'_>, reasons: &mut Vec<Reason>) -> MetricVerdict {
+    fn metric(
+        &self,
+        id: &str,
+        pair: &MetricPair<'_>,
+        reasons: &mut Vec<(Rank, Reason)>,
+    ) -> MetricVerdict {
         let policy = self.policy.attention(id, pair);
         let decision = self.decisions.get(id);
         let look = decision.and_then(|decision| decision.look.as_ref().ok());
@@ -99,21 +112,21 @@ impl Assembly<'_> {
             verdict: &verdict,
             look: look.zip(decision.map(|decision| decision.ending)),
             rule: self.policy.rule,
+            on_suspected: self.policy.on_suspected,
             min: self.policy.min(id),
             why: found.why.as_deref(),
         };
         if policy != Attention::Info {
-            reasons.push(Reason {
-                effect: self.effect(policy, &found, decision),
+            let reason = |effect, text| Reason {
+                effect,
                 metric: Some(id.to_owned()),
-                text: subject.sentence(),
-            });
+                text,
+            };
+            let effect = self.effect(policy, &found, decision);
+            reasons.push((verdict.rank(), reason(effect, subject.sentence())));
             if found.cause != Cause::Coverage && !verdict.lost.is_empty() {
-                reasons.push(Reason {
-                    effect: Some(Effect::Warn),
-                    metric: Some(id.to_owned()),
-                    text: subject.losses(),
-                });
+                let losses = reason(Some(Effect::Warn), subject.losses());
+                reasons.push((Rank::of(Urgency::Doubt), losses));
             }
         }
         verdict
@@ -193,7 +206,7 @@ impl Assembly<'_> {
         found: &Finding,
         decision: Option<&Decision>,
     ) -> Option<Effect> {
-        let rerun = decision.is_some_and(|decision| decision.ending == Ending::StillOpen);
+        let rerun = decision.is_some_and(|decision| decision.ending.was_rerun());
         let effect = match (found.word, found.cause) {
             (Word::Pass | Word::NoBaseline | Word::BaselineUnreachable, _) => return None,
             (Word::Regression, _) => Effect::Fail,

@@ -154,6 +154,8 @@ pub(crate) struct Look {
     pub(crate) unstable: Vec<usize>,
     /// The places of the cases that the base measured and the head did not.
     pub(crate) lost: Vec<usize>,
+    /// The drop is beyond the limit, and not without the cases of which the head has a single value.
+    pub(crate) is_unconfirmed: bool,
 }
 
 /// Why there is nothing to look at.
@@ -250,6 +252,8 @@ pub(crate) fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasur
             .map(Paired::place)
             .collect(),
         lost,
+        is_unconfirmed: beyond
+            && drop - noise::lost_on_single_runs(&paired, total) <= question.max_drop + GUARD,
     })
 }
 
