@@ -47,6 +47,8 @@ pub(crate) enum Code {
     ChunkerVersions,
     /// A file in the folder of the cases that is not a case.
     IgnoredFile,
+    /// Repeats that the pipeline answered from memory; they count as one run.
+    AnswersKept,
 }
 
 impl Code {

@@ -182,6 +182,8 @@ impl<'a> From<&'a Report> for Measured<'a> {
                 .flat_map(|record| &record.queries)
                 .map(|(id, query)| (id.as_str(), query.input))
                 .collect(),
+            kept: report.kept(false).collect(),
+            kept_queries: report.kept(true).collect(),
             only: &report.run.only,
             shard: report.run.shard.map(Share::shard),
             parts: report

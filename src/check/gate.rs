@@ -1,22 +1,23 @@
 //! The gate's spine: measure, find the baseline, compare, run doubtful cases again, judge.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
+use super::budget::Allowance;
 use super::stage::Stage;
-use super::{Checked, Request, absent, changed, compute, edits, finished, stage, write};
+use super::{Checked, Request, absent, again, changed, compute, edits, finished, stage, write};
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
 use crate::baseline::{self, Artifacts, Baseline, Hint, Login, Search, Source, retrieval};
-use crate::config::{Budget, Config};
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::file;
 use crate::gate::looks::{Rerun, Side};
 use crate::gate::policy::Policy;
 use crate::gate::queries;
 use crate::gate::verdict::{Verdict, Word};
-use crate::gate::{Gate, Judgement, Next};
+use crate::gate::{Gate, Judgement, Next, changes};
 use crate::publish::comment;
 use crate::report::Report;
 use crate::run::Observer;
@@ -32,7 +33,7 @@ pub(crate) struct GateRequest {
     pub(crate) artifacts: Option<Artifacts>,
     /// The token of the action, for git; none where there is no workflow.
     pub(crate) login: Option<Login>,
-    /// Whether doubtful cases may be run again.
+    /// Whether doubtful cases are run again, as far as the budget goes.
     pub(crate) rerun: bool,
     /// Whether the job passes whatever the verdict is.
     pub(crate) advisory: bool,
@@ -140,6 +141,13 @@ pub(super) fn judge(
     observer: &dyn Observer,
 ) -> anyhow::Result<Judgement> {
     let mut judgement = settle(request, config, side, observer)?;
+    judgement.reproduce = Some(again::of(
+        request,
+        config,
+        &side.report(),
+        judgement.base.as_ref(),
+        request.rerun && side.can_be_run(),
+    ));
     let edits = edits::told(config, (request.login.as_ref(), &request.hint));
     let verdict = &mut judgement.verdict;
     let at = usize::from(verdict.verdict == Word::BaselineUnreachable);
@@ -164,7 +172,11 @@ fn settle(
     if let Some(judgement) = unknown(&side.report()) {
         return Ok(judgement);
     }
-    let policy = Policy::of(&config.gate, config.baseline.require);
+    let mut policy = Policy::of(&config.gate, config.baseline.require);
+    if !request.check.only.is_empty() {
+        // Whoever asks for some cases wants these judged, however few they are.
+        policy.fewest_cases = 0;
+    }
     let login = request.login.as_ref();
     let base_of = |repo: &_, commit, only: &[String], repeats| {
         let (with, which) = ((login, &request.hint), (only, request.check.shard));
@@ -218,18 +230,31 @@ fn settle(
         told.incomparable.clone(),
     );
     let before = side.invocations();
-    let mut purse = Purse::of(&config.gate.budget);
+    let mut allowance = Allowance::of(config, &head);
     let mut verdict = loop {
         let (aligned_base, aligned_head) = retrieval::aligned(&base, &head);
         let (old, new) = (Measured::from(&aligned_base), Measured::from(&aligned_head));
         let comparison = compare(&old, &new);
-        let rerun = match gate.next(&comparison) {
+        let kept: BTreeSet<&str> = head.kept(false).chain(head.kept(true)).collect();
+        gate.answers_are_kept(!kept.is_empty());
+        let mut asked = match gate.next(&comparison) {
             Next::Verdict(verdict) => break *verdict,
             Next::Rerun(rerun) => rerun,
         };
-        if !purse.pays(cost(&rerun, &head)) {
-            break gate.give_up(&comparison);
+        if asked.side == Side::Head {
+            // The pipeline would give the same answers again, and they would count as one run.
+            asked.cases.retain(|name, _| !kept.contains(name.as_str()));
         }
+        let Some(rerun) = allowance.pay(&asked, &head) else {
+            if asked.side == Side::Base {
+                told.told.push(
+                    "the budget did not allow running the base again beside the head: how the \
+                     pipeline does on another day counts as a change"
+                        .to_owned(),
+                );
+            }
+            break gate.give_up(&comparison);
+        };
         match rerun.side {
             Side::Head => {
                 side.run_again(&rerun)?;
@@ -254,23 +279,34 @@ fn settle(
             }
         }
     };
-    let comparison_of = |base: &Report, head: &Report| {
-        let (base, head) = retrieval::aligned(base, head);
-        let (base, head) = (&base, &head);
-        let (old, new) = (Measured::from(base), Measured::from(head));
-        Judgement::cases(&compare(&old, &new))
-    };
     let retrieval = retrieval::change(&base, &head);
     if let Some(change) = &retrieval {
         queries::tell(change, &mut verdict);
     }
+    told.told.extend(counted_once("base", &base));
+    told.told.extend(counted_once("head", &head));
+    let (aligned_base, aligned_head) = retrieval::aligned(&base, &head);
+    let (old, new) = (Measured::from(&aligned_base), Measured::from(&aligned_head));
     Ok(Judgement {
-        cases: comparison_of(&base, &head),
+        cases: changes::of(&compare(&old, &new), &verdict),
         reruns: side.invocations() - before,
         base_invocations: Some(base.run.session.cost.invocations),
         differences: told.told,
         retrieval,
         ..Judgement::with_base(verdict, provenance)
+    })
+}
+
+/// Tells of the cases of a side whose repeats count as one run.
+fn counted_once(side: &str, report: &Report) -> Option<String> {
+    let count = report.kept(false).count() + report.kept(true).count();
+    (count > 0).then(|| {
+        format!(
+            "the repeats of {count} cases of the {side} count as one run: not one varies, and they \
+             came back in under a tenth of the time of the first call, as from a pipeline that keeps \
+             its answers; with `KELVIN_SAMPLE` in the key of its own cache each repeat is a run of \
+             its own"
+        )
     })
 }
 
@@ -293,25 +329,6 @@ pub(super) fn named(name: Option<String>, root: &Path, file: &Path) -> String {
     file::slug(&name)
 }
 
-/// How many invocations a re-run takes: everything of each case, once a missing repeat.
-fn cost(rerun: &Rerun, head: &Report) -> usize {
-    rerun
-        .cases
-        .iter()
-        .map(|(name, wanted)| {
-            let case = head.cases.get(name).map_or(0, |case| {
-                let missing = wanted.saturating_sub(case.baseline.len());
-                missing * (1 + case.variants.len())
-            });
-            let query = head
-                .retrieval
-                .as_ref()
-                .and_then(|record| record.queries.get(name));
-            case + query.map_or(0, |query| wanted.saturating_sub(query.runs.len()))
-        })
-        .sum()
-}
-
 /// Puts cases that were measured again in the place of the stored ones.
 fn replace(base: &mut Report, again: Report) {
     for (id, metric) in again.metrics {
@@ -322,38 +339,5 @@ fn replace(base: &mut Report, again: Report) {
     base.cases.extend(again.cases);
     if let (Some(record), Some(again)) = (&mut base.retrieval, again.retrieval) {
         record.queries.extend(again.queries);
-    }
-}
-
-/// What the re-runs may still cost.
-struct Purse {
-    calls: Option<usize>,
-    minutes: Option<f64>,
-    start: Instant,
-}
-
-impl Purse {
-    fn of(budget: &Budget) -> Self {
-        Self {
-            calls: budget.calls,
-            minutes: budget.minutes,
-            start: Instant::now(),
-        }
-    }
-
-    /// Takes the cost of a re-run, if there is enough.
-    fn pays(&mut self, calls: usize) -> bool {
-        let spent = self.start.elapsed().as_secs_f64() / 60.0;
-        if self.minutes.is_some_and(|minutes| spent >= minutes) {
-            return false;
-        }
-        match &mut self.calls {
-            None => true,
-            Some(left) if *left >= calls => {
-                *left -= calls;
-                true
-            }
-            Some(_) => false,
-        }
     }
 }

@@ -1,8 +1,10 @@
 //! The spine: every stage once, in order.
 
 mod absent;
+mod again;
 mod asked;
 mod beside;
+mod budget;
 mod changed;
 pub(crate) mod ci;
 mod compute;

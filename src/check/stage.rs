@@ -255,6 +255,7 @@ impl Stage<'_> {
             }
             None => evidence,
         };
+        notices.extend(self.retrieval.iter().flat_map(|side| side.asking.notices()));
         let side = self.evidence.as_ref();
         let endings = [
             evidence.as_ref().map(|evidence| evidence.ending),

@@ -14,7 +14,7 @@ use crate::check;
 use crate::exit::{Exit, Misuse};
 use crate::gate::policy::Policy;
 use crate::gate::queries;
-use crate::gate::{Gate, Judgement, Next};
+use crate::gate::{Gate, Judgement, Next, changes};
 use crate::publish::comment;
 
 /// The arguments of `kelvin compare`.
@@ -92,7 +92,7 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
         queries::tell(change, &mut verdict);
     }
     let judgement = Judgement {
-        cases: Judgement::cases(&comparison),
+        cases: changes::of(&comparison, &verdict),
         differences: notices.into_iter().chain(told.told).collect(),
         retrieval,
         ..Judgement::with_base(verdict, provenance)

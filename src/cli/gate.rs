@@ -24,9 +24,13 @@ pub(super) struct GateArgs {
     /// The revision to compare with, instead of where the change begins.
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// Runs doubtful cases again, within the budget of the configuration.
-    #[arg(long)]
+    /// Runs doubtful cases again, within the budget of the configuration; the default.
+    #[arg(long, overrides_with = "no_rerun")]
     rerun: bool,
+    /// Runs no case again: a drop that noise may explain fails, unless `on_suspected` says
+    /// otherwise.
+    #[arg(long, overrides_with = "rerun")]
+    no_rerun: bool,
     /// Judges this report, such as one that `kelvin merge` has written, and runs nothing.
     #[arg(
         long,
@@ -70,8 +74,8 @@ pub(super) struct GateOptions {
 /// What fails the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum FailOn {
-    /// What the configuration says; by default a regression, and what may be one where nothing
-    /// could be run again.
+    /// What the configuration says; by default a regression, and what may be one where no case was
+    /// run again.
     Regression,
     /// A drop that noise may explain as well.
     Inconclusive,
@@ -139,7 +143,7 @@ pub(super) fn main(args: &GateArgs) -> anyhow::Result<Exit> {
     let mut request = GateRequest {
         check: (&args.check).into(),
         hint,
-        rerun: args.rerun,
+        rerun: args.rerun || !args.no_rerun,
         report: args.report.clone(),
         ..GateRequest::default()
     };

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::changes::CaseChange;
 use super::policy::Effect;
 use super::queries;
+use super::reproduce::Reproduction;
 use super::verdict::{MetricVerdict, Verdict, Word};
-use crate::baseline::compare::{Change, Comparison};
 use crate::baseline::retrieval::RetrievalChange;
 use crate::baseline::{Provenance, Tried};
 use crate::report::safe;
@@ -31,7 +32,8 @@ pub(crate) struct Judgement {
     pub(crate) tried: Vec<Tried>,
     /// What differs between the two runs beside their figures.
     pub(crate) differences: Vec<String>,
-    /// What became of each case, worst first within a metric.
+    /// What became of each case: the metric that dropped most beyond its limit first, and within a
+    /// metric the case that adds most to its drop.
     pub(crate) cases: Vec<CaseChange>,
     /// How many invocations the re-runs of the head took.
     pub(crate) reruns: usize,
@@ -41,26 +43,9 @@ pub(crate) struct Judgement {
     /// How many invocations measuring the base took; null where there is none.
     #[serde(default)]
     pub(crate) base_invocations: Option<usize>,
-}
-
-/// What became of one case in one metric.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CaseChange {
-    /// The metric.
-    pub(crate) metric: String,
-    /// The case.
-    pub(crate) case: String,
-    /// win, loss, draw, regression, added, removed, edited, or why it cannot be compared.
-    pub(crate) change: Change,
-    /// The value on the base.
-    pub(crate) base: Option<f64>,
-    /// The value on the head.
-    pub(crate) head: Option<f64>,
-    /// The variants that got worse, with the values on both sides.
-    pub(crate) flipped: Vec<String>,
-    /// Variants without a counterpart of the same input.
-    pub(crate) not_comparable: usize,
+    /// How to run this gate again; null where nothing was run, as between two named reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reproduce: Option<Reproduction>,
 }
 
 impl Judgement {
@@ -76,6 +61,7 @@ impl Judgement {
             reruns: 0,
             retrieval: None,
             base_invocations: None,
+            reproduce: None,
         }
     }
 
@@ -91,44 +77,8 @@ impl Judgement {
             reruns: 0,
             retrieval: None,
             base_invocations: None,
+            reproduce: None,
         }
-    }
-
-    /// The cases of the gated metrics that are not draws, worst first.
-    pub(crate) fn cases(comparison: &Comparison<'_>) -> Vec<CaseChange> {
-        let mut changes: Vec<CaseChange> = Vec::new();
-        for (id, metric) in comparison.metrics.iter().filter(|(_, metric)| metric.gated) {
-            for (name, case) in metric.worst_first() {
-                if case.change == Change::Draw && case.not_comparable == 0 {
-                    continue;
-                }
-                let mean = |values: &[Option<f64>]| {
-                    let known: Vec<f64> = values.iter().flatten().copied().collect();
-                    crate::stats::mean(&known)
-                };
-                let flipped = case
-                    .cells
-                    .iter()
-                    .filter_map(|cell| {
-                        let (base, head) = (mean(cell.base)?, mean(cell.head)?);
-                        let worse = (base - head).abs() > 1e-9;
-                        worse.then(|| {
-                            format!("{} {base:.2} to {head:.2}", cell.variant.unwrap_or(""))
-                        })
-                    })
-                    .collect();
-                changes.push(CaseChange {
-                    metric: (*id).to_owned(),
-                    case: name.to_owned(),
-                    change: case.change,
-                    base: case.base,
-                    head: case.head,
-                    flipped,
-                    not_comparable: case.not_comparable,
-                });
-            }
-        }
-        changes
     }
 
     /// The verdict for a terminal.
@@ -145,7 +95,7 @@ impl Judgement {
         for reason in self.verdict.reasons.iter().take(5) {
             indented(&mut page, mark(reason.effect), &reason.text);
         }
-        for (id, metric) in self.shown() {
+        for (id, metric) in self.verdict.shown() {
             let name = id.strip_prefix("evidence.").unwrap_or(id);
             let _ = writeln!(
                 page,
@@ -163,6 +113,16 @@ impl Judgement {
         indented(&mut page, " ", &self.provenance());
         for difference in &self.differences {
             indented(&mut page, "-", difference);
+        }
+        let passes = self.verdict.passed && self.verdict.verdict == Word::Pass;
+        if let Some(again) = self.reproduce.as_ref().filter(|_| !passes) {
+            indented(
+                &mut page,
+                " ",
+                &format!("To run it again {}:", again.place()),
+            );
+            // In one line, however long, so that it can be copied.
+            let _ = writeln!(page, "    {}", safe::line(&again.command(self)));
         }
         page
     }
@@ -197,13 +157,6 @@ impl Judgement {
             }
             None => format!("no baseline; {}", tried(&self.tried).join("; ")),
         }
-    }
-
-    /// Gated metrics, and others that did not pass.
-    fn shown(&self) -> impl Iterator<Item = (&String, &MetricVerdict)> {
-        self.verdict.metrics.iter().filter(|(id, metric)| {
-            metric.policy != super::policy::Attention::Info || id.ends_with("kelvin_score")
-        })
     }
 }
 

@@ -4,12 +4,14 @@
 
 mod assemble;
 pub(crate) mod broken;
+pub(crate) mod changes;
 pub(crate) mod judgement;
 pub(crate) mod look;
 pub(crate) mod looks;
 mod losses;
 pub(crate) mod policy;
 pub(crate) mod queries;
+pub(crate) mod reproduce;
 mod sentence;
 mod unpaired;
 pub(crate) mod verdict;
@@ -73,6 +75,11 @@ impl<'a> Gate<'a> {
             looks: Looks::new(means, exact, 1.0),
             ran_unpaired: false,
         }
+    }
+
+    /// Says whether the pipeline answered repeats of the head from memory.
+    pub(crate) const fn answers_are_kept(&mut self, are_kept: bool) {
+        self.looks.answers_are_kept(are_kept);
     }
 
     /// Looks at what was run so far.

@@ -39,6 +39,9 @@ pub(crate) struct Policy {
     pub(crate) deterministic: bool,
     /// What the re-runs may cost.
     pub(crate) budget: Budget,
+    /// A metric with one cell per case and fewer cases than this is not gated unless the
+    /// configuration names it.
+    pub(crate) fewest_cases: usize,
 }
 
 /// How a drop is told from noise.
@@ -90,7 +93,7 @@ pub(crate) enum Effect {
 /// What a drop does that noise may explain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnSuspected {
-    /// It fails where nothing could be run again, and warns where the re-runs were made.
+    /// It fails where no case was run again, and warns where the re-runs were made.
     Auto,
     /// The same in either case.
     Always(Effect),
@@ -178,6 +181,7 @@ impl Policy {
                 calls: budget.calls,
                 minutes: budget.minutes,
             },
+            fewest_cases: FEWEST_CASES,
         }
     }
 
@@ -199,7 +203,11 @@ impl Policy {
     pub(crate) fn attention(&self, id: &str, metric: &MetricPair<'_>) -> Attention {
         match self.metrics.get(id).and_then(|metric| metric.policy) {
             Some(attention) => attention,
-            None if metric.gated && (is_failure_rate(id) || !is_thin(metric)) => Attention::Gate,
+            None if metric.gated
+                && (is_failure_rate(id) || !is_thin(metric, self.fewest_cases)) =>
+            {
+                Attention::Gate
+            }
             None => Attention::Info,
         }
     }
@@ -207,8 +215,8 @@ impl Policy {
 
 /// One cell per case and few cases: one flip is worth more than a drop may be. The cases of the base
 /// are counted, not those that can be compared: who loses or edits cases must not lose the gate.
-fn is_thin(metric: &MetricPair<'_>) -> bool {
+fn is_thin(metric: &MetricPair<'_>, fewest_cases: usize) -> bool {
     // By what the base measured: edits that leave few pairs take nothing out of the gate.
     let (whole, cases) = (&metric.coverage.whole, metric.coverage.base_cases);
-    whole.paired + whole.turned > 0 && whole.base <= cases && cases < FEWEST_CASES
+    whole.paired + whole.turned > 0 && whole.base <= cases && cases < fewest_cases
 }

@@ -2,7 +2,7 @@
 
 use super::look::{Basis, Look, UPPER_CONFIDENCE};
 use super::looks::Ending;
-use super::policy::Rule;
+use super::policy::{Effect, OnSuspected, Rule};
 use super::verdict::{BrokenCase, Cause, MetricVerdict};
 use crate::probe::{Direction, display};
 use crate::report::safe;
@@ -21,6 +21,8 @@ pub(super) struct Subject<'a> {
     /// The look and how the looks ended, where there was one.
     pub(super) look: Option<(&'a Look, Ending)>,
     pub(super) rule: Rule,
+    /// What a drop does that noise may explain.
+    pub(super) on_suspected: OnSuspected,
     /// The value that was not reached, where there is one.
     pub(super) min: Option<f64>,
     /// Why there is no value, in the words of the side that lacks it.
@@ -149,10 +151,31 @@ impl Subject<'_> {
             None => ", and there are no values by case to tell noise by".to_owned(),
         };
         format!(
-            "{}, which noise may explain{why}{}",
+            "{}, which noise may explain{why}{}{}",
             self.movement(),
+            self.rule_for_suspected(),
             self.driven()
         )
+    }
+
+    /// Which rule decides what a drop does that noise may explain, and what would tell more.
+    fn rule_for_suspected(&self) -> &'static str {
+        let ending = self.look.map(|(_, ending)| ending);
+        match (self.on_suspected, ending) {
+            (OnSuspected::Always(Effect::Fail), _) => "; by `on_suspected: fail` it fails",
+            (OnSuspected::Always(Effect::Warn), _) => "; by `on_suspected: warn` it warns",
+            (OnSuspected::Auto, Some(ending)) if ending.was_rerun() => {
+                "; after re-runs such a drop warns (`on_suspected: auto`)"
+            }
+            (OnSuspected::Auto, None) => {
+                "; without re-runs the limit alone decides (`on_suspected: auto`); \
+                 `deterministic: true` says that nothing varies"
+            }
+            (OnSuspected::Auto, Some(_)) => {
+                "; without re-runs the limit alone decides (`on_suspected: auto`); `--rerun`, \
+                 `repeats: 5`, or `deterministic: true` where nothing varies would tell more"
+            }
+        }
     }
 
     fn wide(&self) -> String {
@@ -241,8 +264,13 @@ fn range(look: &Look) -> String {
 fn after(ending: Ending, look: &Look, verdict: &MetricVerdict) -> String {
     match ending {
         Ending::Decided => String::new(),
-        Ending::NoRerun => "; nothing could be run again".to_owned(),
+        Ending::NoRerun => "; no case was run again".to_owned(),
+        Ending::NoBudget => "; the budget allows no re-run".to_owned(),
         Ending::BudgetSpent => "; the budget for re-runs ran out".to_owned(),
+        Ending::AnswersKept => "; its re-runs came from answers that the pipeline keeps, and tell \
+                                nothing of its noise"
+            .to_owned(),
+        Ending::RerunsFailed => "; the re-runs of the cases that dropped failed".to_owned(),
         Ending::StillOpen => match runs_to_decide(look, verdict.max_drop) {
             Some(runs) => format!("; about {runs} runs of its unstable cases would decide"),
             None => "; more cases would decide, more runs hardly".to_owned(),

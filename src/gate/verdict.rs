@@ -1,10 +1,12 @@
 //! The verdict: one word, whether the job passes, and why, for people and for machines.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::look::GUARD;
 use super::losses;
 use super::policy::{Attention, Effect};
 use crate::baseline::compare::Turnover;
@@ -188,6 +190,73 @@ pub(crate) struct BrokenCase {
     pub(crate) runs: usize,
 }
 
+impl MetricVerdict {
+    /// How far the drop is beyond what is allowed; none where it is not.
+    pub(crate) fn beyond(&self) -> Option<f64> {
+        let beyond = self.drop? - self.max_drop;
+        (beyond > GUARD).then_some(beyond)
+    }
+
+    /// What people are told of first, the least first: drops beyond their limit, those that are sure
+    /// before those that noise may explain, and the furthest beyond first; then what is below its
+    /// minimum, was not measured, or is open; then the rest, the largest drop first.
+    pub(crate) fn rank(&self) -> Rank {
+        let (urgency, size) = match (self.verdict, self.cause, self.beyond()) {
+            (Word::Regression, _, Some(beyond)) => (Urgency::Drop, beyond),
+            (_, Cause::Suspected, beyond) => (Urgency::Suspected, beyond.unwrap_or(0.0)),
+            (Word::Regression, _, None) => (Urgency::Minimum, self.drop.unwrap_or(0.0)),
+            (Word::Unmeasured, _, _) => (Urgency::Unmeasured, 0.0),
+            (Word::Inconclusive, _, _) => (Urgency::Open, self.drop.unwrap_or(0.0)),
+            (Word::Pass | Word::NoBaseline | Word::BaselineUnreachable, _, _) => {
+                (Urgency::None, self.drop.unwrap_or(0.0))
+            }
+        };
+        Rank { urgency, size }
+    }
+}
+
+/// The place of something among what people are told; the least comes first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rank {
+    pub(crate) urgency: Urgency,
+    /// The larger comes first.
+    pub(crate) size: f64,
+}
+
+/// What people want to hear of, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Urgency {
+    /// A drop beyond the limit and beyond noise.
+    Drop,
+    /// A drop beyond the limit that noise may explain.
+    Suspected,
+    /// A value below the minimum, without such a drop.
+    Minimum,
+    /// A case that broke completely.
+    Broken,
+    /// A value that is missing.
+    Unmeasured,
+    /// Something to look after: a case that may have broken, cases that were lost.
+    Doubt,
+    /// A drop that is not ruled out.
+    Open,
+    /// Nothing.
+    None,
+}
+
+impl Rank {
+    /// Something that has no size.
+    pub(crate) const fn of(urgency: Urgency) -> Self {
+        Self { urgency, size: 0.0 }
+    }
+
+    /// Which of two comes first.
+    pub(crate) fn order(&self, other: &Self) -> Ordering {
+        let by_size = || other.size.total_cmp(&self.size);
+        self.urgency.cmp(&other.urgency).then_with(by_size)
+    }
+}
+
 impl Word {
     /// As it is written everywhere.
     pub(crate) const fn as_str(self) -> &'static str {
@@ -268,6 +337,35 @@ impl Verdict {
                 reason.effect = Some(Effect::Warn);
             }
         }
+    }
+
+    /// The first reason that does something about a metric or a case: what a headline is about. What
+    /// is told of the change as a whole, such as that it edits the gate, is not.
+    pub(crate) fn leading(&self) -> Option<&Reason> {
+        let mut reasons = self.reasons.iter();
+        reasons.find(|reason| reason.effect.is_some() && reason.metric.is_some())
+    }
+
+    /// Whether a case broke in this metric for certain.
+    pub(crate) fn is_broken_in(&self, metric: &str) -> bool {
+        let mut cases = self.broken_cases.iter();
+        cases.any(|case| case.certain && case.metric == metric)
+    }
+
+    /// The metrics that people are shown, by their rank: gated ones, then those that warn, then
+    /// those that are shown only.
+    pub(crate) fn shown(&self) -> Vec<(&String, &MetricVerdict)> {
+        let mut shown: Vec<(&String, &MetricVerdict)> = self
+            .metrics
+            .iter()
+            .filter(|(id, metric)| metric.policy != Attention::Info || id.ends_with("kelvin_score"))
+            .collect();
+        shown.sort_by(|(_, one), (_, other)| {
+            let attention = |metric: &MetricVerdict| metric.policy as u8;
+            let by_rank = || one.rank().order(&other.rank());
+            attention(one).cmp(&attention(other)).then_with(by_rank)
+        });
+        shown
     }
 
     /// How the process ends.

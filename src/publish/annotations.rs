@@ -1,7 +1,6 @@
 //! Remarks at the case files: which unit a drop comes from.
 
 use super::{Annotation, Level, Publication};
-use crate::baseline::compare::Change;
 use crate::gate::policy::Effect;
 use crate::report::safe;
 
@@ -22,7 +21,7 @@ pub(crate) fn of(publication: &Publication<'_>) -> Vec<Annotation> {
     judgement
         .cases
         .iter()
-        .filter(|case| matches!(case.change, Change::Regression | Change::Loss))
+        .filter(|case| case.is_worse())
         .filter_map(|change| {
             let case = publication.report.cases.get(&change.case)?;
             let first = change.flipped.first();

@@ -231,11 +231,14 @@ fn title(judgement: Option<&Judgement>) -> String {
     let Some(judgement) = judgement else {
         return "Measured".to_owned();
     };
-    let mut word = judgement.verdict.verdict.as_str().replace('_', " ");
-    if let Some(edits) = judgement.verdict.edits() {
+    let verdict = &judgement.verdict;
+    let mut word = verdict.verdict.as_str().replace('_', " ");
+    if let Some(edits) = verdict.edits() {
         word = format!("{word}, {edits}");
     }
-    match judgement.verdict.reasons.first() {
+    let is_calm = verdict.verdict == Word::Pass && verdict.passed;
+    let leading = verdict.leading().filter(|_| !is_calm);
+    match leading.or(verdict.reasons.first()) {
         Some(reason) => safe::cut(&format!("{word}: {}", reason.text), 200),
         None => word,
     }

@@ -85,7 +85,7 @@ pub(crate) fn worst<'a>(
         .filter_map(|(id, metric)| {
             Some((id.as_str(), metric.drop?, metric.drop? - metric.max_drop))
         })
-        .filter(|(_, drop, _)| *drop > 0.0)
+        .filter(|(_, drop, _)| *drop > crate::gate::look::GUARD)
         .max_by(|(one, _, beyond), (other, _, far)| beyond.total_cmp(far).then(other.cmp(one)))
         .map(|(id, drop, _)| (id, drop))
 }

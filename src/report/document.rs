@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cases::Shard;
 use crate::digest::Digest;
-use crate::notice::Notice;
+use crate::notice::{Code, Notice};
 use crate::probe::evidence::Basis;
 use crate::probe::retrieval::RetrievalRecord;
 use crate::probe::{CaseRecord, Ending, Metric};
@@ -58,6 +58,19 @@ impl Report {
             retrieval: None,
             notices,
         }
+    }
+
+    /// The cases, or the queries, whose repeats count as one run, because the pipeline answered them
+    /// from memory.
+    pub(crate) fn kept(&self, queries: bool) -> impl Iterator<Item = &str> {
+        let of_cases = self.cases.values().flat_map(|case| &case.notices);
+        let of_queries = self.notices.iter();
+        let is_kept = |notice: &&Notice| notice.code == Code::AnswersKept;
+        let cases = of_cases.filter(move |_| !queries).filter(is_kept);
+        let queries = of_queries.filter(move |_| queries).filter(is_kept);
+        cases
+            .chain(queries)
+            .filter_map(|notice| notice.case.as_deref())
     }
 
     /// Whether `kelvin eval` made it, which calls nothing: a check that came to its end has asked

@@ -83,6 +83,8 @@ impl CommandPipeline {
             }
         };
         command
+            .env("KELVIN_REPEAT", invocation.repeat.to_string())
+            .env("KELVIN_SAMPLE", invocation.sample)
             .current_dir(&self.root)
             .process_group(0)
             .stdin(Stdio::null())

@@ -6,6 +6,7 @@ mod cache;
 mod clock;
 mod command;
 mod journal;
+pub(crate) mod kept;
 mod keys;
 mod lookup;
 mod open_files;
@@ -53,6 +54,11 @@ pub(crate) struct Invocation<'a> {
     pub(crate) input: &'a Path,
     /// What it writes; does not exist before the call.
     pub(crate) output: &'a Path,
+    /// Which run of this input it is, from 1; the pipeline sees it as `KELVIN_REPEAT`.
+    pub(crate) repeat: usize,
+    /// Another text for every repeat of an input, and the same for the same one; the pipeline sees
+    /// it as `KELVIN_SAMPLE`.
+    pub(crate) sample: &'a str,
 }
 
 /// How one call of the pipeline ended, before its output is read.

@@ -36,6 +36,11 @@ mod gate;
 
 /// What hides a drop: edited cases, lost inputs, withdrawn types.
 mod loss;
+/// What the gate runs again, and what that costs.
+mod reruns;
+
+/// The command that a verdict shows to run the gate again.
+mod reproduce;
 
 /// The local history, and what can be compared.
 mod history;

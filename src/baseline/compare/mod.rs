@@ -28,6 +28,10 @@ pub(crate) struct Measured<'a> {
     pub(crate) inputs: BTreeMap<&'a str, Digest>,
     /// The same of every query; a query may be called as a case is.
     pub(crate) queries: BTreeMap<&'a str, Digest>,
+    /// The cases whose repeats count as one run, because the pipeline answered them from memory.
+    pub(crate) kept: BTreeSet<&'a str>,
+    /// The same of the queries.
+    pub(crate) kept_queries: BTreeSet<&'a str>,
     /// The cases that the run was restricted to; empty means all.
     pub(crate) only: &'a [String],
     /// The share of these that it measured; none means all of them.

@@ -77,8 +77,13 @@ fn cases<'a>(
                 both.sides.0.input(both.id, name),
                 both.sides.1.input(both.id, name),
             );
+            let once = (
+                both.sides.0.counts_once(both.id, name),
+                both.sides.1.counts_once(both.id, name),
+            );
             let unpaired = whole.case(name, values);
-            (name, case(values, inputs, direction, unpaired))
+            let case = case(values, inputs, direction, unpaired);
+            (name, with_repeats_as_one(case, once))
         })
         .collect()
 }
@@ -92,9 +97,34 @@ impl Measured<'_> {
         }
     }
 
+    /// Whether the repeats of a case count as one run.
+    fn counts_once(&self, id: &str, name: &str) -> bool {
+        match id.starts_with("retrieval.") {
+            true => self.kept_queries.contains(name),
+            false => self.kept.contains(name),
+        }
+    }
+
     pub(super) fn covers(&self, name: &str) -> bool {
         let is_asked_for = self.only.is_empty() || self.only.iter().any(|only| only == name);
         is_asked_for && self.shard.is_none_or(|shard| shard.takes(name))
+    }
+}
+
+/// A case whose repeats on the base or on the head count as one run.
+fn with_repeats_as_one<'a>(case: CasePair<'a>, (base, head): (bool, bool)) -> CasePair<'a> {
+    let first = |values: &'a [Option<f64>], once| match once {
+        true => &values[..values.len().min(1)],
+        false => values,
+    };
+    let cells = case.cells.iter().map(|cell| CellPair {
+        base: first(cell.base, base),
+        head: first(cell.head, head),
+        ..*cell
+    });
+    CasePair {
+        cells: cells.collect(),
+        ..case
     }
 }
 

@@ -60,6 +60,8 @@ fn side<'a>(metrics: &'a BTreeMap<String, Metric>, texts: &[(&'a str, &str)]) ->
             .map(|(name, text)| (*name, digest(text)))
             .collect(),
         queries: BTreeMap::new(),
+        kept: std::collections::BTreeSet::new(),
+        kept_queries: std::collections::BTreeSet::new(),
         only: &[],
         shard: None,
         parts: BTreeMap::new(),

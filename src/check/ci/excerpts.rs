@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::baseline::compare::Change;
 use crate::check::Checked;
 use crate::gate::Judgement;
 use crate::publish::{Excerpt, comment};
@@ -17,7 +16,7 @@ pub(super) fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt>
     judgement
         .cases
         .iter()
-        .filter(|case| matches!(case.change, Change::Regression | Change::Loss))
+        .filter(|case| case.is_worse())
         .take(CASES)
         .filter_map(|change| {
             let case = report.cases.get(&change.case)?;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{DoctorRequest, Finding, JOB};
 use crate::cases;
 use crate::config::Config;
+use crate::report;
 use crate::run;
 
 /// Below this much free space a run may not end: every variant is written to the disk.
@@ -39,7 +40,29 @@ pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut 
         findings.push(variables(config));
     }
     let out = request.out.clone();
-    findings.push(folder(&out.unwrap_or_else(|| config.root.join("kelvin"))));
+    let out = out.unwrap_or_else(|| config.root.join("kelvin"));
+    findings.push(repeats(&out));
+    findings.push(folder(&out));
+}
+
+/// Whether the pipeline answered the repeats of its last run from memory: then they tell nothing of
+/// its noise.
+fn repeats(out: &Path) -> Finding {
+    let last = fs::read(out.join("report.json")).ok();
+    let last = last.and_then(|bytes| report::json::read(&bytes).ok());
+    let kept = last.map_or(0, |last| last.kept(false).count() + last.kept(true).count());
+    let needs = "a pipeline that keeps its own answers needs `KELVIN_SAMPLE` in the key under which \
+                 it keeps them, which differs between the repeats of an input";
+    match kept {
+        0 => Finding::ok("repeats", needs),
+        kept => Finding::warn(
+            "repeats",
+            format!(
+                "in the last run the repeats of {kept} cases came back from answers that the \
+                 pipeline had kept, and count as one run: {needs}"
+            ),
+        ),
+    }
 }
 
 fn command(config: &Config, in_container: bool) -> Finding {

@@ -82,7 +82,7 @@ pub(crate) struct RawGate {
     pub(crate) metrics: BTreeMap<String, RawMetricRule>,
     /// `auto` weighs a drop against the noise; `threshold` looks at the drop alone.
     pub(crate) rule: RawRule,
-    /// A drop that the noise may explain: `auto` fails where nothing could be run again.
+    /// A drop that the noise may explain: `auto` fails where no case was run again.
     pub(crate) on_suspected: RawOnSuspected,
     /// A case that broke completely while the mean hides it.
     pub(crate) on_broken_case: RawFailOrWarn,
@@ -180,10 +180,10 @@ pub(crate) struct RawBudget {
     /// How often a case may be run in all.
     #[schemars(range(max = 20))]
     pub(crate) head_repeats: NonZeroUsize,
-    /// How many further invocations. Without it: as many as it takes.
+    /// How many further invocations. Without it: three times what running every case once takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) calls: Option<usize>,
-    /// How many minutes. Without it: as many as it takes.
+    /// How many minutes. Without it: as many as those take.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 10_080))]
     pub(crate) minutes: Option<f64>,

@@ -13,7 +13,7 @@ use super::looks::{Decision, Ending};
 use super::policy::{Attention, Effect, OnSuspected, Policy, Rule};
 use super::sentence;
 use super::unpaired::Seen;
-use super::verdict::{BrokenCase, Cause, MetricVerdict, Reason, Verdict, Word};
+use super::verdict::{BrokenCase, Cause, MetricVerdict, Rank, Reason, Urgency, Verdict, Word};
 use crate::baseline::compare::{Comparison, MetricPair, Presence, loss};
 
 /// Everything a verdict is made from.
@@ -42,7 +42,7 @@ struct Finding {
 impl Assembly<'_> {
     /// The verdict on all metrics and all broken cases.
     pub(super) fn verdict(&self, broken: Vec<BrokenCase>) -> Verdict {
-        let mut reasons = Vec::new();
+        let mut reasons: Vec<(Rank, Reason)> = Vec::new();
         let mut metrics = BTreeMap::new();
         for (id, pair) in &self.comparison.metrics {
             let metric = self.metric(id, pair, &mut reasons);
@@ -53,15 +53,18 @@ impl Assembly<'_> {
             for case in broken.iter().filter(|case| case.certain == certain) {
                 by_metric.entry(&case.metric).or_default().push(case);
             }
-            let effect = if certain {
-                self.policy.on_broken_case
+            let (effect, urgency) = if certain {
+                (self.policy.on_broken_case, Urgency::Broken)
             } else {
-                Effect::Warn
+                (Effect::Warn, Urgency::Doubt)
             };
-            reasons.extend(by_metric.into_iter().map(|(metric, cases)| Reason {
-                effect: Some(effect),
-                metric: Some(metric.to_owned()),
-                text: sentence::broken(&cases, certain),
+            reasons.extend(by_metric.into_iter().map(|(metric, cases)| {
+                let reason = Reason {
+                    effect: Some(effect),
+                    metric: Some(metric.to_owned()),
+                    text: sentence::broken(&cases, certain),
+                };
+                (Rank::of(urgency), reason)
             }));
         }
         let gated: Vec<Word> = metrics
@@ -70,11 +73,19 @@ impl Assembly<'_> {
             .map(|metric| metric.verdict)
             .collect();
         let ungated = gated.is_empty().then(|| self.ungated(&metrics));
-        if let Some((_, reason)) = &ungated {
-            reasons.push(reason.clone());
+        if let Some((word, reason)) = &ungated {
+            let urgency = match word {
+                Word::Regression => Urgency::Drop,
+                _ => Urgency::Doubt,
+            };
+            reasons.push((Rank::of(urgency), reason.clone()));
         }
-        // A stable order: what fails, what warns, the rest.
-        reasons.sort_by_key(|reason| reason.effect.map_or(2, |effect| effect as u8));
+        // What fails, what warns, the rest; of each what matters most, and in a stable order.
+        let effect = |reason: &Reason| reason.effect.map_or(2, |effect| effect as u8);
+        reasons.sort_by(|(one, a), (other, b)| {
+            effect(a).cmp(&effect(b)).then_with(|| one.order(other))
+        });
+        let reasons: Vec<Reason> = reasons.into_iter().map(|(_, reason)| reason).collect();
         let broke =
             self.policy.on_broken_case == Effect::Fail && broken.iter().any(|case| case.certain);
         Verdict {
@@ -137,7 +148,12 @@ impl Assembly<'_> {
         }
     }
 
-    fn metric(&self, id: &str, pair: &MetricPair<'_>, reasons: &mut Vec<Reason>) -> MetricVerdict {
+    fn metric(
+        &self,
+        id: &str,
+        pair: &MetricPair<'_>,
+        reasons: &mut Vec<(Rank, Reason)>,
+    ) -> MetricVerdict {
         let policy = self.policy.attention(id, pair);
         let decision = self.decisions.get(id);
         let found = self.with_turnover(id, pair, self.found(id, pair, decision));
@@ -153,16 +169,19 @@ impl Assembly<'_> {
             verdict: &verdict,
             look: look.zip(ending),
             rule: self.policy.rule,
+            on_suspected: self.policy.on_suspected,
             min: self.policy.min(id),
             why: found.why.as_deref(),
         };
         if policy != Attention::Info {
-            reasons.push(Reason {
+            let reason = Reason {
                 effect: self.effect(policy, &found, ending),
                 metric: Some(id.to_owned()),
                 text: subject.sentence(),
-            });
-            reasons.extend(self.beside(id, policy, &subject));
+            };
+            reasons.push((verdict.rank(), reason));
+            let beside = self.beside(id, policy, &subject).into_iter();
+            reasons.extend(beside.map(|reason| (Rank::of(Urgency::Doubt), reason)));
         }
         verdict
     }
@@ -239,7 +258,7 @@ impl Assembly<'_> {
 
     /// What a finding does.
     fn effect(&self, policy: Attention, found: &Finding, ending: Option<Ending>) -> Option<Effect> {
-        let rerun = ending == Some(Ending::StillOpen);
+        let rerun = ending.is_some_and(Ending::was_rerun);
         let effect = match (found.word, found.cause) {
             (Word::Pass | Word::NoBaseline | Word::BaselineUnreachable, _) => return None,
             (Word::Regression, _) => Effect::Fail,

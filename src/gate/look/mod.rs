@@ -158,6 +158,8 @@ pub(crate) struct Look {
         expect(dead_code, reason = "the gate counts by cell what is lost")
     )]
     pub(crate) lost: Vec<usize>,
+    /// The drop is beyond the limit, and not without the cases of which the head has a single value.
+    pub(crate) is_unconfirmed: bool,
 }
 
 /// Why there is nothing to look at.
@@ -254,6 +256,8 @@ pub(crate) fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasur
             .map(Paired::place)
             .collect(),
         lost,
+        is_unconfirmed: beyond
+            && drop - noise::lost_on_single_runs(&paired, total) <= question.max_drop + GUARD,
     })
 }
 

@@ -111,6 +111,15 @@ fn between_cases(cases: &[Paired], total: f64, drop: f64) -> Spread {
     }
 }
 
+/// What cases with a single value on the head add to the drop.
+pub(super) fn lost_on_single_runs(cases: &[Paired], total: f64) -> f64 {
+    cases
+        .iter()
+        .filter(|case| case.sides().1.runs() < 2.0)
+        .map(|case| (case.samples() / total * case.difference()).max(0.0))
+        .sum()
+}
+
 impl Spread {
     /// Lower at confidence `1 - alpha`, upper at 0.90.
     pub(super) fn bounds(&self, drop: f64, alpha: f64) -> Bounds {
@@ -145,11 +154,7 @@ impl Spread {
         if !matches!(self.basis, Basis::Still | Basis::Repeats) {
             return 0.0;
         }
-        cases
-            .iter()
-            .filter(|case| case.sides().1.runs() < 2.0)
-            .map(|case| (case.samples() / total * case.difference()).max(0.0))
-            .sum()
+        lost_on_single_runs(cases, total)
     }
 
     /// What cases gained, as a positive number, against one run of the base alone: by chance that run

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::look::{self, Case, Look, Noise, Outcome, Question, Unmeasured};
+use super::look::{self, Basis, Case, Look, Noise, Outcome, Question, Unmeasured};
 
 /// How often an unstable case has been run on the head when each look is taken.
 const REPEATS: [usize; 3] = [1, 3, 5];
@@ -88,10 +88,26 @@ pub(crate) enum Ending {
     Decided,
     /// All re-runs were made and it is still open.
     StillOpen,
-    /// It is open, and nothing could be run again.
+    /// It is open, and nothing could be run again, or nothing was to be.
     NoRerun,
-    /// It is open, and the budget ran out in the middle of the re-runs.
+    /// It is open, and the budget does not allow the first re-run.
+    NoBudget,
+    /// It is open, and the budget ran out after the first re-runs.
     BudgetSpent,
+    /// It is open, because the re-runs of the cases that the drop comes from gave no values.
+    RerunsFailed,
+    /// It is open, because the pipeline answered the re-runs from memory.
+    AnswersKept,
+}
+
+impl Ending {
+    /// Whether the noise was measured by running doubtful cases again.
+    pub(crate) const fn was_rerun(self) -> bool {
+        matches!(
+            self,
+            Self::StillOpen | Self::BudgetSpent | Self::AnswersKept
+        )
+    }
 }
 
 /// The looks at all gated metrics.
@@ -101,15 +117,18 @@ pub(crate) struct Looks {
     max_missing: f64,
     means: Means,
     base_is_fresh: bool,
+    answers_are_kept: bool,
     states: BTreeMap<String, State>,
 }
 
 #[derive(Clone, Debug)]
 enum State {
-    /// The next look to take at least, and what the looks before it spent.
+    /// The next look to take at least, what the looks before it spent, and what those before the
+    /// last one spent.
     Open {
         next: usize,
         spent: f64,
+        before: f64,
     },
     Closed(Decision),
 }
@@ -136,8 +155,14 @@ impl Looks {
             max_missing,
             means,
             base_is_fresh: false,
+            answers_are_kept: false,
             states: BTreeMap::new(),
         }
+    }
+
+    /// Says whether the pipeline answered repeats of the head from memory, so that they count as one.
+    pub(crate) const fn answers_are_kept(&mut self, are_kept: bool) {
+        self.answers_are_kept = are_kept;
     }
 
     /// Looks at what was run so far. The subjects are the same metrics every time.
@@ -146,22 +171,31 @@ impl Looks {
         let (mut base, mut head) = (BTreeMap::new(), BTreeMap::new());
         for (id, subject) in subjects {
             let state = self.states.get(id).cloned();
-            let (next, spent) = match state {
+            let (next, spent, before) = match state {
                 Some(State::Closed(_)) => continue,
-                Some(State::Open { next, spent }) => (next, spent),
-                None => (0, 0.0),
+                Some(State::Open {
+                    next,
+                    spent,
+                    before,
+                }) => (next, spent, before),
+                None => (0, 0.0, 0.0),
             };
             let state = match self.need(subject, gated, next, spent) {
                 Need::Nothing(decision) => State::Closed(decision),
                 Need::Base(cases) => {
                     merge(&mut base, cases);
-                    State::Open { next, spent }
+                    State::Open {
+                        next,
+                        spent,
+                        before,
+                    }
                 }
                 Need::Head { cases, taken } => {
                     merge(&mut head, cases);
                     State::Open {
                         next: taken + 1,
                         spent: SPENT[taken],
+                        before: spent,
                     }
                 }
             };
@@ -178,20 +212,37 @@ impl Looks {
         Step::Decided(self.decisions())
     }
 
-    /// Ends all looks that are still open, because nothing more may be run.
+    /// Ends all looks that are still open, because nothing more may be run. The look that was taken
+    /// last becomes the last one, and may spend all of alpha that the looks before it left: what it
+    /// has called a regression with a part of alpha, it calls one with all of it.
     pub(crate) fn give_up(
         &mut self,
         subjects: &BTreeMap<String, Subject>,
     ) -> BTreeMap<String, Decision> {
+        let gated = tested(subjects);
         for (id, subject) in subjects {
-            if !matches!(self.states.get(id), Some(State::Closed(_))) {
-                let look = look::look(
-                    &subject.cases,
-                    &self.question(subject, tested(subjects), 0.0),
-                );
-                let decision = decided(look, Ending::BudgetSpent);
-                self.states.insert(id.clone(), State::Closed(decision));
-            }
+            let (next, before) = match self.states.get(id) {
+                Some(State::Closed(_)) => continue,
+                Some(State::Open { next, before, .. }) => (*next, *before),
+                None => (0, 0.0),
+            };
+            let look = |alpha| look::look(&subject.cases, &self.question(subject, gated, alpha));
+            let decision = match look(0.0) {
+                // The last look was the first, with one run of the head, unless a later one was taken.
+                Ok(first)
+                    if reached(subject, &first).max(next.saturating_sub(1)) == 0
+                        && !self.answers_are_kept =>
+                {
+                    let first = self.without_repeats(subject, gated, first);
+                    self.decided(Ok(first), Ending::NoBudget)
+                }
+                Ok(first) => {
+                    let last = careful(look(SPENT[LAST] - before), &first);
+                    self.decided(last, Ending::BudgetSpent)
+                }
+                unmeasured => self.decided(unmeasured, Ending::NoBudget),
+            };
+            self.states.insert(id.clone(), State::Closed(decision));
         }
         self.decisions()
     }
@@ -206,18 +257,18 @@ impl Looks {
         let look = |alpha: f64| look::look(&subject.cases, &self.question(subject, gated, alpha));
         let first = match look(0.0) {
             Ok(first) if first.outcome == Outcome::Inconclusive => first,
-            done => return Need::Nothing(decided(done, Ending::Decided)),
+            done => return Need::Nothing(self.decided(done, Ending::Decided)),
         };
         // What was run may allow for a later look at once; it spends what the skipped ones did not.
         let taken = reached(subject, &first).max(next).min(LAST);
         let last = last_within(self.means.head_runs);
         if taken == 0 && last == 0 {
             let look = self.without_repeats(subject, gated, first);
-            return Need::Nothing(decided(Ok(look), Ending::NoRerun));
+            return Need::Nothing(self.decided(Ok(look), Ending::NoRerun));
         }
         let is_last = taken >= last;
         let until_now = if is_last { SPENT[LAST] } else { SPENT[taken] };
-        match look(until_now - spent) {
+        match careful(look(until_now - spent), &first) {
             Ok(look)
                 if look.outcome == Outcome::Regression
                     && self.means.base
@@ -229,8 +280,8 @@ impl Looks {
                 cases: wanted(subject, &look, REPEATS[taken + 1]),
                 taken,
             },
-            look if last == 0 => Need::Nothing(decided(look, Ending::NoRerun)),
-            look => Need::Nothing(decided(look, Ending::StillOpen)),
+            look if last == 0 => Need::Nothing(self.decided(look, Ending::NoRerun)),
+            look => Need::Nothing(self.decided(look, Ending::StillOpen)),
         }
     }
 
@@ -245,6 +296,20 @@ impl Looks {
             Ok(look) if look.outcome == Outcome::Regression && look.moved >= FEWEST_MOVED => look,
             _ => first,
         }
+    }
+
+    /// How it ended, if the look left it open; else it is decided.
+    fn decided(&self, look: Result<Look, Unmeasured>, open: Ending) -> Decision {
+        let ending = match &look {
+            Ok(look) if look.outcome == Outcome::Inconclusive => match open {
+                Ending::NoRerun => open,
+                _ if self.answers_are_kept => Ending::AnswersKept,
+                _ if open.was_rerun() && look.is_unconfirmed => Ending::RerunsFailed,
+                _ => open,
+            },
+            _ => Ending::Decided,
+        };
+        Decision { look, ending }
     }
 
     const fn question(&self, subject: &Subject, gated: usize, alpha: f64) -> Question {
@@ -287,13 +352,15 @@ fn tested(subjects: &BTreeMap<String, Subject>) -> usize {
     subjects.iter().filter(counts).count().max(1)
 }
 
-/// How it ended, if the look left it open; else it is decided.
-fn decided(look: Result<Look, Unmeasured>, open: Ending) -> Decision {
-    let ending = match &look {
-        Ok(look) if look.outcome == Outcome::Inconclusive => open,
-        _ => Ending::Decided,
-    };
-    Decision { look, ending }
+/// The same look, but no regression that rests on single runs alone unless enough cases moved.
+fn careful(look: Result<Look, Unmeasured>, first: &Look) -> Result<Look, Unmeasured> {
+    match look {
+        Ok(look) if look.basis == Basis::Cases && look.moved < FEWEST_MOVED => match look.outcome {
+            Outcome::Regression => Ok(first.clone()),
+            Outcome::Pass | Outcome::Inconclusive => Ok(look),
+        },
+        look => look,
+    }
 }
 
 /// The last look that every unstable case has been run often enough for.

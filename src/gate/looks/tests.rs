@@ -1,4 +1,4 @@
-use super::super::look::{Basis, Cell, Reason};
+use super::super::look::{Cell, Reason};
 use super::*;
 
 /// A case of nine cells: on each side, how many are bad in each run.
@@ -126,7 +126,8 @@ fn a_failed_rerun_does_not_ask_for_ever() {
     let stuck = suite(dropped(3, 1));
     assert!(matches!(looks.next(&stuck), Step::Rerun(_)));
     assert!(matches!(looks.next(&stuck), Step::Rerun(_)));
-    assert_eq!(only(looks.next(&stuck)).1, Ending::StillOpen);
+    // Nothing confirms the drop, and nothing excuses it.
+    assert_eq!(only(looks.next(&stuck)).1, Ending::RerunsFailed);
 }
 
 #[test]
@@ -160,7 +161,7 @@ fn a_budget_that_runs_out_is_inconclusive() {
         (look.outcome, look.reason),
         (Outcome::Inconclusive, Reason::Suspected)
     );
-    assert_eq!(decision.ending, Ending::BudgetSpent);
+    assert_eq!(decision.ending, Ending::NoBudget);
 }
 
 #[test]
@@ -257,4 +258,32 @@ fn metrics_are_decided_each_by_itself_and_share_alpha() {
     assert_eq!(outcome("gone"), Err(&Unmeasured::Nothing));
     let alpha = decisions["m"].look.as_ref().unwrap().alpha;
     assert!((alpha - 0.02 / 3.0).abs() < 1e-12, "{alpha}");
+}
+
+#[test]
+fn the_last_look_that_the_budget_allows_has_all_of_alpha() {
+    // Two cases of noise, of which the head was run three times.
+    let noisy = |head: &[usize]| suite(vec![case(&[0, 3, 0], head); 2]);
+    let mut looks = looks(RERUN);
+    assert!(matches!(looks.next(&noisy(&[6])), Step::Rerun(_)));
+    assert!(matches!(looks.next(&noisy(&[0, 6, 0])), Step::Rerun(_)));
+    let decision = &looks.give_up(&noisy(&[0, 6, 0]))["m"];
+    let look = decision.look.as_ref().unwrap();
+    assert_eq!(decision.ending, Ending::BudgetSpent);
+    assert!((look.alpha - 0.05).abs() < 1e-12, "{}", look.alpha);
+}
+
+#[test]
+fn repeats_from_memory_measure_no_noise_and_do_not_fail_what_noise_may_explain() {
+    let cases = suite(dropped(3, 1));
+    let mut looks = looks(RERUN);
+    looks.answers_are_kept(true);
+    assert!(matches!(looks.next(&cases), Step::Rerun(_)));
+    let decision = &looks.give_up(&cases)["m"];
+    assert_eq!(decision.ending, Ending::AnswersKept);
+    assert!(decision.ending.was_rerun());
+    // Where nothing was to be run again, that stays the reason.
+    let mut stored = super::Looks::new(STORED, false, 0.1);
+    stored.answers_are_kept(true);
+    assert_eq!(only(stored.next(&cases)).1, Ending::NoRerun);
 }

@@ -66,6 +66,8 @@ impl Report {
                 .map(|(name, text)| (name.as_str(), Digest::of(text.as_bytes())))
                 .collect(),
             queries: BTreeMap::new(),
+            kept: std::collections::BTreeSet::new(),
+            kept_queries: std::collections::BTreeSet::new(),
             only: &[],
             shard: None,
             parts: BTreeMap::new(),

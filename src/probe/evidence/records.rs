@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use super::schedule::{Outcomes, Rounds};
 use super::{Basis, Evidence, Settings, Survey, recompute};
+use crate::cases::Case;
 use crate::notice::{Code, Notice};
 use crate::perturb::Plan;
 use crate::probe::{CaseRecord, Ending, Sample, UnitRecord, VariantRecord};
 use crate::run::Outcome;
+use crate::run::kept::{self, Times};
 use crate::threads;
 
 /// Over this share of failed invocations a case is marked insufficient.
@@ -27,7 +29,18 @@ pub(super) fn tell(
         let record = record(survey, place, &plans[&place], rounds, outcomes);
         (name, record)
     });
-    let cases: BTreeMap<String, CaseRecord> = told.into_iter().collect();
+    let mut cases: BTreeMap<String, CaseRecord> = told.into_iter().collect();
+    let times = threads::map(survey.places, |&place| {
+        let case = &survey.corpus.cases[place];
+        let most = rounds.repeats(place).max(rounds.baselines(place));
+        times(case, &plans[&place], outcomes, most)
+    });
+    for (place, is_kept) in survey.places.iter().zip(kept::are_kept(&times)) {
+        let name = &*survey.corpus.cases[*place].name;
+        if let Some(case) = cases.get_mut(name).filter(|_| is_kept) {
+            case.notices.push(kept::notice(name));
+        }
+    }
     let basis = Basis::of(survey.config, survey.corpus.cases.len());
     let settings = Settings {
         governing_types: &survey.config.governing_types,
@@ -106,6 +119,22 @@ fn record(
         insufficient,
         notices,
     }
+}
+
+/// How long the repeats of a case took, where not one of them varies.
+fn times(case: &Case, plan: &Plan, outcomes: &Outcomes, rounds: usize) -> Option<Times> {
+    if rounds < 2 {
+        return None;
+    }
+    let variants = plan.variants.iter().map(|variant| Some(&variant.id));
+    let cells: Vec<Vec<&Outcome>> = std::iter::once(None)
+        .chain(variants)
+        .map(|variant| {
+            let outcomes = (1..=rounds).map_while(|at| outcomes.get(&case.name, variant, at));
+            outcomes.collect()
+        })
+        .collect();
+    Times::of(&cells)
 }
 
 /// The first repeats, as far as they were run, in a list with no room to spare: there is one for

@@ -14,6 +14,7 @@ use crate::config::golden::GoldenQuery;
 use crate::digest::{Digest, Fields};
 use crate::notice::{Code, Notice};
 use crate::probe::Ending;
+use crate::run::kept::{self, Times};
 use crate::run::{Outcome, Runner, Task};
 
 /// What is asked.
@@ -179,6 +180,23 @@ impl<'a> Asking<'a> {
             (query.id.as_str(), input.to_string() + "\n")
         };
         self.asked().map(text).collect()
+    }
+
+    /// The queries whose repeats were answered from memory.
+    pub(crate) fn notices(&self) -> Vec<Notice> {
+        let times: Vec<Option<Times>> = self
+            .asked()
+            .map(|query| {
+                let of = |repeat| self.outcomes.get(&(query.id.as_str().into(), repeat));
+                let outcomes = (1..=self.repeats(&query.id)).map_while(of);
+                Times::of(&[outcomes.collect()])
+            })
+            .collect();
+        let queries = self.asked().zip(kept::are_kept(&times));
+        let notices = queries
+            .filter(|(_, is_kept)| *is_kept)
+            .map(|(query, _)| kept::notice(&query.id).kind("retrieval"));
+        notices.collect()
     }
 
     /// How it ended.

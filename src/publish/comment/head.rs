@@ -1,10 +1,13 @@
 //! The first lines: what happened, why, and what to do.
 
-use crate::baseline::compare::Change;
+use std::collections::BTreeSet;
+
 use crate::gate::Judgement;
-use crate::gate::judgement::{CaseChange, prose};
+use crate::gate::changes::CaseChange;
+use crate::gate::judgement::prose;
+use crate::gate::look::GUARD;
 use crate::gate::policy::Attention;
-use crate::gate::verdict::Word;
+use crate::gate::verdict::{Cause, Verdict, Word};
 use crate::publish::Publication;
 use crate::report::safe;
 
@@ -60,33 +63,75 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
     )
 }
 
-/// The metric of the first reason in two figures, so that a heading says what happened: it is all
-/// that a list of notifications shows.
+/// What the first reason is about in a few words, so that a heading says what happened: it is all
+/// that a list of notifications shows. A metric stands there only if it dropped.
 fn gist(judgement: &Judgement, columns: usize) -> String {
     let verdict = &judgement.verdict;
-    if !matches!(verdict.verdict, Word::Regression | Word::Inconclusive) {
+    if matches!(verdict.verdict, Word::Pass | Word::NoBaseline) {
         return String::new();
     }
-    let mut moved = verdict
+    let told: Vec<&str> = verdict
         .reasons
         .iter()
         .filter(|reason| reason.effect.is_some())
-        .filter_map(|reason| reason.metric.as_ref());
-    let Some(first) = moved.next() else {
+        .filter_map(|reason| reason.metric.as_deref())
+        .collect();
+    let beyond = |id: &str| {
+        let metric = verdict.metrics.get(id);
+        metric.is_some_and(|metric| metric.beyond().is_some())
+    };
+    let about = told
+        .iter()
+        .find(|id| beyond(id) || verdict.is_broken_in(id));
+    match about.or(told.first()) {
+        Some(id) if beyond(id) || !verdict.is_broken_in(id) => {
+            let others: BTreeSet<&str> = told.iter().copied().filter(|id| beyond(id)).collect();
+            figures(
+                verdict,
+                id,
+                columns,
+                others.iter().filter(|other| *other != id).count(),
+            )
+        }
+        Some(id) => broken(verdict, id, columns),
+        None => String::new(),
+    }
+}
+
+/// A metric that dropped, with both values and how many more dropped beyond what is allowed.
+fn figures(verdict: &Verdict, id: &str, columns: usize, more: usize) -> String {
+    let Some(metric) = verdict.metrics.get(id) else {
         return String::new();
     };
-    let Some(metric) = verdict.metrics.get(first) else {
+    let id = safe::code(id, columns.min(60));
+    let dropped = metric.drop.is_some_and(|drop| drop > GUARD);
+    match (metric.base, metric.head) {
+        (Some(base), Some(head)) if dropped => {
+            let more = match more {
+                0 => String::new(),
+                count => format!(" and {count} more"),
+            };
+            format!(", {id} {base:.2} → {head:.2}{more}")
+        }
+        (_, Some(head)) if metric.cause == Cause::Minimum => format!(", {id} at {head:.2}"),
+        _ => String::new(),
+    }
+}
+
+/// The cases that broke in a metric whose mean does not show it.
+fn broken(verdict: &Verdict, id: &str, columns: usize) -> String {
+    let mut cases = verdict
+        .broken_cases
+        .iter()
+        .filter(|case| case.certain && case.metric == id);
+    let Some(first) = cases.next() else {
         return String::new();
     };
-    let (Some(base), Some(head)) = (metric.base, metric.head) else {
-        return String::new();
-    };
-    let more = match moved.filter(|id| *id != first).count() {
-        0 => String::new(),
-        count => format!(" and {count} more"),
-    };
-    let id = safe::code(first, columns.min(60));
-    format!(", {id} {base:.2} → {head:.2}{more}")
+    let first = safe::code(&first.case, columns.min(60));
+    match cases.count() {
+        0 => format!(", case {first} broke"),
+        more => format!(", case {first} and {more} more broke"),
+    }
 }
 
 /// What is said where there is no reason to say anything.
@@ -105,10 +150,7 @@ fn calm(judgement: &Judgement) -> String {
 
 /// What a reader does next.
 fn advice(publication: &Publication<'_>, judgement: &Judgement, columns: usize) -> String {
-    let worst = judgement
-        .cases
-        .iter()
-        .find(|case| matches!(case.change, Change::Regression | Change::Loss));
+    let worst = judgement.cases.iter().find(|case| case.is_worse());
     let look = |case: &CaseChange| {
         let shown = publication
             .excerpts
@@ -139,10 +181,16 @@ fn advice(publication: &Publication<'_>, judgement: &Judgement, columns: usize) 
                                            would let such a run pass."
                 .to_owned()
         }
-        (Word::Unmeasured, _) => {
-            "See below what failed; the log of the run has the last lines that \
-                                  the pipeline printed."
-                .to_owned()
+        (Word::Unmeasured, worst) => {
+            let dropped = judgement.verdict.metrics.values();
+            let mut dropped = dropped.filter(|metric| metric.policy != Attention::Info);
+            let has_dropped = dropped.any(|metric| metric.beyond().is_some());
+            let first = worst.filter(|_| has_dropped);
+            let first = first.map_or_else(String::new, |case| format!("{} ", look(case)));
+            format!(
+                "{first}See below what failed; the log of the run has the last lines that the \
+                 pipeline printed."
+            )
         }
         (Word::Inconclusive, Some(case)) => format!(
             "It may be noise. {} Running the job again, a larger `budget`, or more cases would tell.",

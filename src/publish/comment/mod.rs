@@ -167,4 +167,6 @@ fn more(page: &mut String, all: usize, listed: usize, word: &str) {
 }
 
 #[cfg(test)]
+mod lead_tests;
+#[cfg(test)]
 mod tests;

@@ -3,33 +3,15 @@
 use std::fmt::Write as _;
 
 use super::more;
-use crate::baseline::compare::Change;
 use crate::gate::Judgement;
 use crate::gate::judgement::{change, value};
 use crate::gate::policy::Attention;
-use crate::gate::verdict::{MetricVerdict, Word};
+use crate::gate::verdict::Word;
 use crate::publish::Publication;
 use crate::report::safe;
 
-fn shown(judgement: &Judgement) -> Vec<(&String, &MetricVerdict)> {
-    let mut shown: Vec<(&String, &MetricVerdict)> = judgement
-        .verdict
-        .metrics
-        .iter()
-        .filter(|(id, metric)| metric.policy != Attention::Info || id.ends_with("kelvin_score"))
-        .collect();
-    let badness = |metric: &MetricVerdict| match metric.verdict {
-        Word::Regression => 0,
-        Word::Unmeasured | Word::BaselineUnreachable => 1,
-        Word::Inconclusive => 2,
-        Word::NoBaseline | Word::Pass => 3,
-    };
-    shown.sort_by_key(|(_, metric)| (metric.policy != Attention::Gate, badness(metric)));
-    shown
-}
-
 pub(super) fn metrics(publication: &Publication<'_>, judgement: &Judgement, most: usize) -> String {
-    let shown = shown(judgement);
+    let shown = judgement.verdict.shown();
     if shown.is_empty() {
         return figures(publication, most);
     }
@@ -94,7 +76,7 @@ pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
     let worse = judgement
         .cases
         .iter()
-        .filter(|case| matches!(case.change, Change::Regression | Change::Loss))
+        .filter(|case| case.is_worse())
         .count();
     let open = if worse > 0 && worse <= most {
         " open"

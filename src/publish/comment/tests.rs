@@ -3,7 +3,8 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use super::*;
 use crate::baseline::compare::{Change, Measured, compare};
 use crate::gate::policy::Policy;
-use crate::gate::{Gate, Next};
+use crate::gate::reproduce::Reproduction;
+use crate::gate::{Gate, Next, changes};
 use crate::publish::Excerpt;
 use crate::report::fixture;
 
@@ -16,9 +17,15 @@ fn judged(base: &Report, head: &Report) -> Judgement {
         Next::Verdict(verdict) => *verdict,
         Next::Rerun(_) => gate.give_up(&comparison),
     };
-    let mut judgement = Judgement::without_base(verdict, Vec::new());
-    judgement.cases = Judgement::cases(&comparison);
-    judgement
+    Judgement {
+        cases: changes::of(&comparison, &verdict),
+        reproduce: Some(Reproduction {
+            commit: Some("0123456789abcdef".to_owned()),
+            arguments: vec!["--seed".to_owned(), "42".to_owned()],
+            ..Reproduction::default()
+        }),
+        ..Judgement::without_base(verdict, Vec::new())
+    }
 }
 
 fn context() -> Context {
@@ -111,7 +118,10 @@ fn a_regression_is_told_in_the_first_lines() {
             .expect("advice")
             .starts_with("Look first at case")
     );
-    assert!(page.contains("Reproduce: `kelvin gate --only"), "{page}");
+    assert!(
+        page.contains("at commit `0123456789ab`: `kelvin gate --seed 42 --only="),
+        "{page}"
+    );
     assert!(page.contains("| +Go."), "{page}");
 }
 

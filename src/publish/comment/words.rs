@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use super::more;
-use crate::baseline::compare::Change;
 use crate::gate::Judgement;
 use crate::gate::judgement::prose;
 use crate::gate::policy::Effect;
@@ -94,31 +93,26 @@ pub(super) fn reproduce(publication: &Publication<'_>) -> String {
     if publication.report.is_evaluation() {
         return String::new();
     }
-    let commit = judgement
-        .base
-        .as_ref()
-        .and_then(|base| base.commit.as_deref());
-    let hex =
-        |commit: &&str| commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let base = commit.filter(hex).map_or_else(String::new, |commit| {
-        format!(" --base {}", &commit[..commit.len().min(12)])
-    });
-    let plain = |name: &&String| {
-        name.bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-            && !name.starts_with('-')
+    let Some(again) = &judgement.reproduce else {
+        return String::new();
     };
-    let only = judgement
-        .cases
-        .iter()
-        .find(|case| matches!(case.change, Change::Regression | Change::Loss))
-        .map(|case| &case.case)
-        .filter(plain)
-        .map_or_else(String::new, |case| format!(" --only {case}"));
     format!(
-        "Reproduce: `kelvin gate{base}{only} --seed {}`\n",
-        publication.report.run.seed
+        "Reproduce, {}: {}\n",
+        prose(&again.place()),
+        code(&again.command(judgement))
     )
+}
+
+/// A command as code, whole: a command that was cut would be another one.
+fn code(command: &str) -> String {
+    let longest = command
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    let space = if longest > 0 { " " } else { "" };
+    format!("{fence}{space}{command}{space}{fence}")
 }
 
 pub(super) fn foot(publication: &Publication<'_>) -> String {

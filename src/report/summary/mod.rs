@@ -309,6 +309,7 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::LookAlikeTypes => "look-alike types",
         Code::Recomputed => "computed again",
         Code::IgnoredFile => "ignored file",
+        Code::AnswersKept => "repeats that count as one",
         Code::MissingQueries => "missing queries",
         Code::UnknownQueries => "unknown queries",
         Code::QueriesFailed => "failed queries",

@@ -22,7 +22,7 @@ use super::{
     Captured, Cost, Ended, Event, Failure, FailureKind, Invocation, Outcome, Pipeline, Source,
     Task, answer, open_files, pool, retry,
 };
-use crate::digest::Digest;
+use crate::digest::{Digest, Fields};
 use crate::notice::Notice;
 use memory::Memory;
 use tally::Tally;
@@ -230,6 +230,7 @@ impl<'a> Runner<'a> {
     /// Calls the pipeline until it answers, or fails for good.
     fn call(&self, task: &Task, text: &str, leaf: &Leaf) -> anyhow::Result<Option<Outcome>> {
         leaf.clear()?;
+        let sample = sample(text, task.repeat);
         let mut seconds = 0.0;
         let mut attempt = 1;
         while self.may_start() {
@@ -240,6 +241,8 @@ impl<'a> Runner<'a> {
             let ended = self.pipeline.run(&Invocation {
                 input: leaf.input(),
                 output: &output,
+                repeat: task.repeat,
+                sample: &sample,
             });
             let time = start.elapsed();
             seconds += time.as_secs_f64();
@@ -325,6 +328,16 @@ impl<'a> Runner<'a> {
             )),
         }
     }
+}
+
+/// A text that differs between the repeats of an input. It depends on nothing else, above all not on
+/// the seed: what the cache keeps under the key of an input was answered with the text of its first
+/// run, whichever run asks for it, and a resumed repeat with the text that it would have now.
+fn sample(input: &str, repeat: usize) -> String {
+    let fields = Fields::of("kelvin/sample/v1")
+        .field("input", input)
+        .field("repeat", repeat.to_be_bytes());
+    fields.digest().short(16)
 }
 
 #[cfg(test)]

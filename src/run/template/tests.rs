@@ -9,6 +9,8 @@ fn direct(run: &str) -> Option<Vec<String>> {
     let here = Invocation {
         input: Path::new("{input}"),
         output: Path::new("{output}"),
+        repeat: 1,
+        sample: "",
     };
     match Template::parse(run).expect("accepted") {
         Template::Direct(words) => Some(
@@ -116,6 +118,8 @@ fn kel_39_p12_p13_paths_survive_every_place_in_a_script() {
         let here = Invocation {
             input: &inside.join("in put.md"),
             output: &inside.join("out $HOME.json"),
+            repeat: 1,
+            sample: "",
         };
         fs::write(here.input, "answer").expect("written");
         for shell in ["/bin/sh", "/bin/bash", "/bin/dash"] {

@@ -1,0 +1,123 @@
+//! What a reader needs to run a gate again elsewhere.
+
+use super::gate::GateRequest;
+use super::probes::Probe;
+use crate::baseline::{self, Provenance, Source};
+use crate::config::Config;
+use crate::gate::reproduce::{Reproduction, quoted};
+use crate::report::Report;
+
+/// Where a downloaded baseline is put by the command that is shown.
+const DOWNLOADED: &str = "/tmp/kelvin-baseline";
+
+/// The arguments that give the same verdict in a clean clone. `was_rerun`: whether cases could be run
+/// again.
+pub(super) fn of(
+    request: &GateRequest,
+    config: &Config,
+    head: &Report,
+    provenance: Option<&Provenance>,
+    was_rerun: bool,
+) -> Reproduction {
+    let mut arguments = Vec::new();
+    let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
+    let (path, is_inside) = path(config);
+    if path != "kelvin.yaml" {
+        add("--config", path);
+    }
+    let mut needs = None;
+    if let Some(base) = provenance {
+        let from = match base.source {
+            Source::File => {
+                needs = Some(format!(
+                    "`{}` is the file that the gate was given, relative to the configuration",
+                    base.place
+                ));
+                base.place.clone()
+            }
+            Source::Artifact => {
+                needs = Some(download(&base.place));
+                format!("{DOWNLOADED}/report.json")
+            }
+            // The history belongs to one machine, and no gate reads it.
+            Source::History => String::new(),
+            source => source.to_string(),
+        };
+        if !from.is_empty() {
+            add("--baseline", from);
+        }
+        if let (Some(commit), Source::Tree | Source::Branch | Source::Compute) =
+            (&base.commit, base.source)
+        {
+            add("--base", commit.clone());
+        }
+    }
+    add("--seed", head.run.seed.to_string());
+    match request.check.probe {
+        Some(Probe::Evidence) => add("--probe", "evidence".to_owned()),
+        Some(Probe::Retrieval) => add("--probe", "retrieval".to_owned()),
+        None => {}
+    }
+    let overrides = &request.check.overrides.gate;
+    if let Some(max_drop) = overrides.max_drop {
+        add("--max-drop", max_drop.to_string());
+    }
+    match (request.advisory, overrides.on_suspected) {
+        (true, _) => add("--fail-on", "never".to_owned()),
+        (false, Some(_)) => add("--fail-on", "inconclusive".to_owned()),
+        (false, None) => {}
+    }
+    let calls = overrides.calls.map(|calls| calls.to_string());
+    let minutes = overrides.minutes.map(|minutes| format!("{minutes}m"));
+    let budget: Vec<String> = calls.into_iter().chain(minutes).collect();
+    if !budget.is_empty() {
+        add("--budget", budget.join(","));
+    }
+    arguments.push(if was_rerun { "--rerun" } else { "--no-rerun" }.to_owned());
+    Reproduction {
+        commit: head.run.session.commit.clone().filter(|_| is_inside),
+        dirty: head.run.session.dirty,
+        arguments,
+        only: request.check.only.clone(),
+        needs,
+    }
+}
+
+/// The configuration as the root of its repository names it, and whether it lies in one.
+fn path(config: &Config) -> (String, bool) {
+    let inside = || {
+        let repo = baseline::open(&config.root).ok()?;
+        let top = repo.workdir()?.canonicalize().ok()?;
+        let root = config.root.canonicalize().ok()?;
+        let path = root.strip_prefix(top).ok()?.join(config.file.file_name()?);
+        Some(path.display().to_string())
+    };
+    match inside() {
+        Some(path) => (path, true),
+        None => (config.file.display().to_string(), false),
+    }
+}
+
+/// How to get an artifact, whose place is told as `NAME of run ID`.
+fn download(place: &str) -> String {
+    let (name, run) = place.rsplit_once(" of run ").unwrap_or((place, "ID"));
+    format!(
+        "the baseline is an artifact, which `gh run download {} --name {} --dir {DOWNLOADED}` gets",
+        quoted(run),
+        quoted(name)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_artifact_comes_with_the_command_that_gets_it() {
+        let said = download("kelvin-report-a b of run 12");
+        assert!(
+            said.contains("gh run download 12 --name 'kelvin-report-a b' --dir"),
+            "{said}"
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! Tells repeats that a pipeline answered from memory: they say nothing of its noise.
+
+use super::Outcome;
+use crate::notice::{Code, Notice};
+
+/// A first call that is faster than this, in seconds, says nothing. Starting a process takes some
+/// milliseconds, and that share of a call is slow at first, from a cold disk or on a busy machine,
+/// and fast later. No model answers in this time.
+const SLOW_ENOUGH: f64 = 0.05;
+
+/// Repeats that come back in under this share of the first call's time were not computed again.
+const SHARE: f64 = 0.1;
+
+/// How long the calls of a case took, in seconds, where not one repeat of it varies.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Times {
+    /// The first call of each cell.
+    first: Vec<f64>,
+    /// All calls for the same input after it.
+    later: Vec<f64>,
+}
+
+impl Times {
+    /// Of a case whose cells have one outcome a repeat, the first one first; none where a repeat
+    /// varies or failed, and where there are no repeats.
+    pub(crate) fn of(cells: &[Vec<&Outcome>]) -> Option<Self> {
+        let mut times = Self::default();
+        for cell in cells.iter().filter(|cell| cell.len() > 1) {
+            let answer = &cell[0].result;
+            // The time of a call that was tried again holds that of the attempts that failed.
+            let is_same = |outcome: &&Outcome| match (answer, &outcome.result) {
+                (Ok(answer), Ok(other)) => answer == other && outcome.attempts <= 1,
+                _ => false,
+            };
+            if !cell.iter().all(is_same) {
+                return None;
+            }
+            times.first.push(cell[0].seconds);
+            times
+                .later
+                .extend(cell[1..].iter().map(|outcome| outcome.seconds));
+        }
+        (!times.first.is_empty()).then_some(times)
+    }
+
+    /// Whether the repeats came from answers that the pipeline had kept: they took under a tenth of
+    /// the time of the first call. The medians over the cells are compared, so that one slow start,
+    /// as of the first call of a run, does not count.
+    fn are_kept(&self) -> bool {
+        match (median(&self.first), median(&self.later)) {
+            (Some(first), Some(later)) => first >= SLOW_ENOUGH && later < SHARE * first,
+            _ => false,
+        }
+    }
+}
+
+/// Of each case whether its repeats came from answers that the pipeline had kept. Where that shows
+/// in all cases together it holds for each: single times are too rough on a busy machine.
+pub(crate) fn are_kept(cases: &[Option<Times>]) -> Vec<bool> {
+    let mut all = Times::default();
+    for times in cases.iter().flatten() {
+        all.first.extend(&times.first);
+        all.later.extend(&times.later);
+    }
+    let of_all = all.are_kept();
+    let is_kept = |times: &Option<Times>| {
+        times
+            .as_ref()
+            .is_some_and(|times| of_all || times.are_kept())
+    };
+    cases.iter().map(is_kept).collect()
+}
+
+/// What is told of such a case.
+pub(crate) fn notice(case: &str) -> Notice {
+    Notice::new(
+        Code::AnswersKept,
+        "its repeats are all the same and came back in under a tenth of the time of the first call, \
+         so they count as one run: the pipeline seems to keep its answers; with `KELVIN_SAMPLE` in \
+         the key under which it keeps them each repeat is a run of its own",
+    )
+    .case(case)
+}
+
+fn median(seconds: &[f64]) -> Option<f64> {
+    let mut seconds = seconds.to_vec();
+    seconds.sort_unstable_by(f64::total_cmp);
+    seconds.get(seconds.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::run::Source;
+
+    fn outcome(answer: &str, seconds: f64) -> Outcome {
+        Outcome {
+            result: Ok(json!(answer)),
+            source: Source::Called,
+            attempts: 1,
+            seconds,
+        }
+    }
+
+    /// Whether a case of some cells is one whose answers are kept; each cell is its answers with
+    /// their times.
+    fn kept(cells: &[&[(&str, f64)]]) -> bool {
+        let cells: Vec<Vec<Outcome>> = cells
+            .iter()
+            .map(|cell| {
+                cell.iter()
+                    .map(|(answer, time)| outcome(answer, *time))
+                    .collect()
+            })
+            .collect();
+        let cells: Vec<Vec<&Outcome>> = cells.iter().map(|cell| cell.iter().collect()).collect();
+        are_kept(&[Times::of(&cells)])[0]
+    }
+
+    #[test]
+    fn equal_repeats_in_under_a_tenth_of_the_time_were_kept() {
+        let cell: &[(&str, f64)] = &[("a", 0.8), ("a", 0.02), ("a", 0.01)];
+        assert!(kept(&[cell, cell, cell]));
+        // A cell without repeats, as of a variant that was run once, says nothing.
+        assert!(kept(&[cell, &[("b", 0.8)]]));
+    }
+
+    #[test]
+    fn what_takes_its_time_again_varies_or_fails_was_not() {
+        assert!(!kept(&[&[("a", 0.05), ("a", 0.05), ("a", 0.05)]]));
+        assert!(!kept(&[&[("a", 0.8), ("b", 0.01)]]));
+        assert!(!kept(&[&[("a", 0.8)]]));
+        assert!(!kept(&[]));
+        assert!(!kept(&[&[("a", 0.8), ("a", 0.09)]]));
+        // The time of a call that was tried again holds that of the attempts that failed.
+        let (mut retried, later) = (outcome("a", 3.0), outcome("a", 0.1));
+        retried.attempts = 2;
+        assert!(Times::of(&[vec![&retried, &later]]).is_none());
+    }
+
+    #[test]
+    fn a_fast_pipeline_with_a_slow_start_was_not() {
+        let fast: &[(&str, f64)] = &[("a", 0.002), ("a", 0.002)];
+        assert!(!kept(&[&[("a", 0.9), ("a", 0.002)], fast, fast]));
+        // Below what a call of a model can take, nothing is told by its time.
+        assert!(!kept(&[&[("a", 0.03), ("a", 0.002)]]));
+    }
+
+    #[test]
+    fn a_case_that_took_longer_is_told_by_the_others_and_one_that_varies_is_not() {
+        let of = |answers: &[(&str, f64)]| {
+            let cell: Vec<Outcome> = answers.iter().map(|(a, time)| outcome(a, *time)).collect();
+            Times::of(&[cell.iter().collect()])
+        };
+        let kept = of(&[("a", 0.8), ("a", 0.02)]);
+        let slower = of(&[("a", 0.8), ("a", 0.2)]);
+        let varies = of(&[("a", 0.8), ("b", 0.02)]);
+        let cases = [kept.clone(), kept, slower, varies];
+        assert_eq!(are_kept(&cases), [true, true, true, false]);
+    }
+}

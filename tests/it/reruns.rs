@@ -1,0 +1,222 @@
+use serde_json::json;
+
+use crate::project::{CONSTANT, GROUNDED, Project};
+use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
+
+/// The grounded pipeline, but the second call for the unperturbed text of three of the four cases
+/// gives another answer: the first call of the gate after that of the base.
+const UNLUCKY_ONCE: &str = r###"
+echo x >> calls
+name=
+case "$1" in *alder/baseline*) name=alder ;; *birch/baseline*) name=birch ;; *cedar/baseline*) name=cedar ;; esac
+count=0
+if [ -n "$name" ]; then echo x >> "seen-$name"; count=$(wc -l < "seen-$name"); fi
+awk '/^## /{on=0} /^## Rule/{on=1} on' "$1" | sed '/^$/d' | sort | cksum | cut -d' ' -f1 > "$2.sum"
+answer=$(cat "$2.sum")
+[ "$count" -ne 2 ] || answer=other
+printf '{"decision": "%s"}' "$answer" > "$2"
+"###;
+
+/// A project whose base is saved, with what the pipelines of these tests leave beside them ignored.
+fn saved(url: &str, script: &str) -> Project {
+    let project = pushed(url, script);
+    project.write(".gitignore", "/kelvin/\n/calls\n/seen-*\n");
+    commit(&project, "ignore");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    save(&project);
+    project
+}
+
+#[test]
+fn a_sure_drop_of_a_deterministic_pipeline_is_a_regression_without_any_option() {
+    let (_remote, url) = bare();
+    let project = saved(&url, GROUNDED);
+    branch(&project, "worse", CONSTANT);
+    let said = project.kelvin(&["gate"]).expect(3);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("regression"), "{}", said.stdout);
+    assert!(said.stdout.contains("no repeat varied"), "{}", said.stdout);
+    // Without re-runs the limit alone decides, and the text says so and what would tell more.
+    let said = project.kelvin(&["gate", "--no-rerun"]).expect(3);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("inconclusive"));
+    let text = judgement["reasons"][0]["text"].as_str().expect("a text");
+    for word in [
+        "on_suspected: auto",
+        "--rerun",
+        "deterministic: true",
+        "repeats: 5",
+    ] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    // The last of two that contradict each other counts.
+    let said = project.kelvin(&["gate", "--no-rerun", "--rerun"]).expect(3);
+    assert_eq!(verdict(&project, &said)["verdict"], json!("regression"));
+}
+
+#[test]
+fn an_unchanged_deterministic_pipeline_passes_at_the_cost_of_one_run() {
+    let (_remote, url) = bare();
+    let project = saved(&url, &crate::project::counting(GROUNDED));
+    let once = project.calls();
+    branch(
+        &project,
+        "same",
+        &crate::project::counting(&format!("# same\n{GROUNDED}")),
+    );
+    let said = project.kelvin(&["gate"]).expect(0);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("pass"));
+    assert_eq!(
+        (judgement["reruns"].as_u64(), project.calls()),
+        (Some(0), 2 * once)
+    );
+}
+
+#[test]
+fn bad_luck_in_one_run_of_the_head_is_not_red_and_is_without_reruns() {
+    for (options, passes) in [(&["gate"][..], true), (&["gate", "--no-rerun"], false)] {
+        let (_remote, url) = bare();
+        let project = saved(&url, UNLUCKY_ONCE);
+        let once = project.calls();
+        branch(&project, "same", &format!("# same\n{UNLUCKY_ONCE}"));
+        let said = project.kelvin(options);
+        let judgement = verdict(&project, &said);
+        assert_eq!(
+            judgement["verdict"],
+            json!("inconclusive"),
+            "{}",
+            said.stdout
+        );
+        assert_eq!(judgement["passed"], json!(passes), "{}", said.stdout);
+        // With the base and the first run, at most four runs more of everything that was measured.
+        assert!(project.calls() <= 5 * once, "{} of {once}", project.calls());
+    }
+}
+
+#[test]
+fn a_drop_whose_reruns_fail_is_not_excused_by_them() {
+    let (_remote, url) = bare();
+    let project = saved(&url, GROUNDED);
+    // Worse, and every further call for the same input fails.
+    let once = "case \"$1\" in */repeat-*) exit 1 ;; esac\n";
+    branch(&project, "worse", &format!("{once}{CONSTANT}"));
+    let said = project.kelvin(&["gate"]).expect(3);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["passed"], json!(false), "{}", said.stdout);
+}
+
+#[test]
+fn a_budget_that_allows_no_rerun_leaves_the_limit_to_decide_and_a_small_one_is_kept() {
+    let (_remote, url) = bare();
+    let project = saved(&url, GROUNDED);
+    branch(&project, "worse", CONSTANT);
+    let said = project.kelvin(&["gate", "--budget", "0"]).expect(3);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("inconclusive"));
+    assert!(
+        said.stdout.contains("the budget allows no"),
+        "{}",
+        said.stdout
+    );
+    // Enough for one more run of each case that moved, not for two: the look is taken with two.
+    let one = project.json("kelvin/report.json")["run"]["session"]["cost"]["invocations"]
+        .as_u64()
+        .expect("a number");
+    let budget = (one + one / 2).to_string();
+    let said = project.kelvin(&["gate", "--budget", &budget]).expect(3);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("regression"), "{}", said.stdout);
+    assert_eq!(judgement["reruns"].as_u64(), Some(one), "{}", said.stdout);
+}
+
+/// A pipeline that takes its time and keeps every answer under a key made of its code and the input;
+/// in three of the four cases the code called `unlucky` answers the unperturbed text otherwise.
+fn keeping(code: &str, key: &str, wait: f64) -> String {
+    format!(
+        r###"
+# {code}
+key="{code}{key}-$(cksum < "$1" | tr ' ' -)"
+if [ ! -e "state/$key" ]; then
+  sleep {wait}
+  answer=$(awk '/^## /{{on=0}} /^## Rule/{{on=1}} on' "$1" | sed '/^$/d' | sort | cksum | tr ' ' -)
+  case "{code}$1" in *unlucky*alder/baseline*|*unlucky*birch/baseline*|*unlucky*cedar/baseline*) answer=other ;; esac
+  mkdir -p state && printf %s "$answer" > "state/$key.$$" && mv "state/$key.$$" "state/$key"
+fi
+printf '{{"decision": "%s"}}' "$(cat "state/$key")" > "$2"
+"###
+    )
+}
+
+#[test]
+fn repeats_that_a_pipeline_answers_from_memory_count_as_one_run() {
+    let kinds = [
+        ("", 0.5, "inconclusive"),
+        ("-$KELVIN_SAMPLE", 0.06, "regression"),
+    ];
+    for (key, wait, word) in kinds {
+        let (_remote, url) = bare();
+        let project = pushed(&url, &keeping("first", key, wait));
+        project.write(".gitignore", "/kelvin/\n/state/\n");
+        project.config("repeats: 5\n");
+        commit(&project, "repeats");
+        git(project.root(), &["push", "--quiet", "origin", "main"]);
+        project.kelvin(&["check", "--jobs", "4"]).expect(0);
+        project.kelvin(&["baseline", "save"]).expect(0);
+        let notices = project.json("kelvin/report.json")["cases"]["alder"]["notices"].to_string();
+        assert_eq!(
+            notices.contains("answers_kept"),
+            key.is_empty(),
+            "{notices}"
+        );
+        branch(&project, "unlucky", &keeping("unlucky", key, wait));
+        let said = project.kelvin(&["gate", "--jobs", "4"]);
+        let judgement = verdict(&project, &said);
+        assert_eq!(judgement["verdict"], json!(word), "{}", said.stdout);
+        // Where each repeat is a run of its own, the drop is one of the pipeline, not of its memory.
+        assert_eq!(
+            judgement["passed"],
+            json!(key.is_empty()),
+            "{}",
+            said.stdout
+        );
+        let told = judgement["differences"].to_string();
+        assert_eq!(told.contains("count as one run"), key.is_empty(), "{told}");
+    }
+}
+
+#[test]
+fn every_repeat_has_its_number_and_a_text_of_its_own_which_is_the_same_in_the_next_run() {
+    let script = format!("echo \"$1 $KELVIN_REPEAT $KELVIN_SAMPLE\" >> calls\n{GROUNDED}");
+    let project = Project::new(&script);
+    project.config("repeats: 3\n");
+    let seen = || {
+        let mut lines: Vec<String> = project.read("calls").lines().map(str::to_owned).collect();
+        std::fs::remove_file(project.path("calls")).expect("removed");
+        lines.sort();
+        lines
+    };
+    project.check();
+    let first = seen();
+    let samples: std::collections::BTreeSet<&str> = first
+        .iter()
+        .filter_map(|line| line.rsplit(' ').next())
+        .collect();
+    assert_eq!(
+        samples.len(),
+        first.len(),
+        "each input and repeat has its own"
+    );
+    assert!(
+        samples.iter().all(|sample| sample.len() == 16),
+        "{samples:?}"
+    );
+    for repeat in 1..=3 {
+        let of_repeat = first
+            .iter()
+            .filter(|line| line.contains(&format!(" {repeat} ")));
+        assert_eq!(3 * of_repeat.count(), first.len());
+    }
+    project.check();
+    assert_eq!(seen(), first);
+}
