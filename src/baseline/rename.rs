@@ -55,15 +55,15 @@ pub(super) fn name<'k>(
             continue;
         };
         let base = &report.run.fingerprints;
-        if (base.cases, base.config) == (head.cases, head.config) && !is_there(place, name) {
+        if (base.cases, base.config) == (head.cases, head.config) {
             same.push(name);
         }
     }
     match same.as_slice() {
-        [only] => Ok(only),
-        [] => bail!(
+        [only] if !is_there(place, only) => Ok(only),
+        [] | [_] => bail!(
             "the branch `{branch}` has no report of `{mine}`, and none of another name with the \
-             same cases and settings, as a configuration that was renamed would have"
+             same cases and settings whose configuration is gone, as after a renaming"
         ),
         more => bail!(
             "the branch `{branch}` has no report of `{mine}`, and those of `{}` have the same cases \

@@ -127,8 +127,9 @@ fn two_configurations_keep_their_reports_apart_and_a_renamed_one_finds_its_own()
         &["ls-tree", "--name-only", "origin/kelvin-reports"],
     );
     assert_eq!(folders.lines().collect::<Vec<_>>(), ["kelvin", "triage"]);
-    // Now a third one cannot know whose reports are its own.
-    fs::copy(project.path("triage.yaml"), project.path("other.yaml")).expect("copied");
+    // Another one with settings of its own has no report.
+    let text = project.read("triage.yaml");
+    project.write("other.yaml", &format!("{text}seed: 7\n"));
     let said = project
         .kelvin(&["gate", "--config", "other.yaml"])
         .expect(0);

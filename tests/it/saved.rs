@@ -98,9 +98,10 @@ fn what_a_change_keeps_in_the_clone_of_a_workflow_is_no_baseline() {
     git(project.root(), &["checkout", "--quiet", "."]);
     branch(&project, "worse", CONSTANT);
     let event = project.path("../event.json");
+    let head = git(project.root(), &["rev-parse", "HEAD"]);
     fs::write(
         &event,
-        json!({ "merge_group": { "base_sha": base } }).to_string(),
+        json!({ "merge_group": { "base_sha": base, "head_sha": head } }).to_string(),
     )
     .expect("written");
     let event = event.display().to_string();

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use figures::drop_of_values;
 
 use super::look::{GUARD, Look, Outcome, Reason as Why, Unmeasured};
-use super::looks::{Decision, Ending};
+use super::looks::{Decision, Ending, is_failure_rate};
 use super::policy::{Attention, Effect, OnSuspected, Policy, Rule};
 use super::sentence;
 use super::unpaired::Seen;
@@ -72,7 +72,12 @@ impl Assembly<'_> {
             .filter(|metric| metric.policy == Attention::Gate)
             .map(|metric| metric.verdict)
             .collect();
-        let ungated = gated.is_empty().then(|| self.ungated(&metrics));
+        // That the pipeline answered says nothing of what it answered.
+        let only_failures = metrics
+            .iter()
+            .filter(|(_, metric)| metric.policy == Attention::Gate)
+            .all(|(id, _)| is_failure_rate(id));
+        let ungated = only_failures.then(|| self.ungated(&metrics));
         if let Some((word, reason)) = &ungated {
             let urgency = match word {
                 Word::Regression => Urgency::Drop,
@@ -91,7 +96,7 @@ impl Assembly<'_> {
         Verdict {
             verdict: match ungated {
                 _ if broke => Word::Regression,
-                Some((word, _)) => word,
+                Some((word, _)) => gated.iter().copied().fold(word, Word::max),
                 None => worst(&gated),
             },
             passed: reasons

@@ -289,8 +289,10 @@ fn a_pipeline_that_ignores_everything_is_told_so() {
         100,
     );
     // It answers by the number of the file, and so differently from case to case.
-    let by_file =
-        |text: &str| approve(first_number(text.split("file").nth(1).unwrap_or_default()) % 2 == 0);
+    let by_file = |text: &str| {
+        let number = first_number(text.split("file").nth(1).unwrap_or_default());
+        approve(number.is_multiple_of(2))
+    };
     let said = tried(ONE, 0, |_, text| by_file(text));
     assert_said(
         "goes by another unit",
@@ -405,7 +407,7 @@ fn an_alarm_about_values_needs_whole_swaps_that_move_the_decision() {
             .split("with the number ")
             .nth(1)
             .map_or(0, first_number);
-        approve(number % 2 == 0)
+        approve(number.is_multiple_of(2))
     };
     let of_blind = said(&["release_rule"], &mut by_rule);
     assert!(!about(&of_blind, "comparator_flip"), "{of_blind:?}");
