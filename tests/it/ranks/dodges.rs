@@ -151,8 +151,8 @@ fn a_golden_set_that_moves_to_other_documents_with_the_chunker_says_so_first() {
             &|_| json!({ "expected_chunk_ids": ["x1#1"] }),
         );
         answers(&project, QUERIES, &|at| with_version(ranked(at, None), "2"));
-        if !retrieval.is_empty() {
-            // The corpus tells that what the base expects is no longer found.
+        if retrieval.is_empty() {
+            // The documents are those of the hits that matched on the base, and are not found.
             let (said, judgement) = gate(&project, 3);
             assert_eq!(judgement["verdict"], "regression", "{}", said.stdout);
             continue;

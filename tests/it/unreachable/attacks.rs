@@ -8,24 +8,21 @@ fn a_workflow_whose_repository_or_remote_was_taken_away_has_an_unreachable_base(
     let runner = tempfile::tempdir().expect("a temporary folder");
     let path = event(&project, runner.path());
     // The pipeline of the change runs before the base is looked for.
-    for attack in ["git remote remove origin", "mv .git ../taken"] {
+    let attacked = |attack: &str, code: i32| {
         project.write("pipeline.sh", &format!("{attack} 2>/dev/null\n{CONSTANT}"));
-        let said = ci(
-            &project,
-            project.root(),
-            "https://github.example",
-            "",
-            &path,
-        )
-        .expect(3);
-        let judgement = judgement(project.root());
-        assert_eq!(
-            judgement["verdict"],
-            json!("baseline_unreachable"),
-            "{attack}: {}",
-            said.stdout
-        );
-    }
+        let server = "https://github.example";
+        ci(&project, project.root(), server, "", &path).expect(code)
+    };
+    let said = attacked("git remote remove origin", 3);
+    let verdict = judgement(project.root())["verdict"].clone();
+    assert_eq!(verdict, json!("baseline_unreachable"), "{}", said.stdout);
+    // Without a repository it is not even known that the change was measured.
+    let said = attacked("mv .git ../taken", 1);
+    assert!(
+        said.stderr.contains("what is checked out cannot be told"),
+        "{}",
+        said.stderr
+    );
     // On a laptop both are simply a project without a baseline.
     project.kelvin(&["gate"]).expect(0);
     assert_eq!(judgement(project.root())["verdict"], json!("no_baseline"));
