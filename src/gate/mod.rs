@@ -34,6 +34,8 @@ pub(crate) struct Gate<'a> {
     /// Why the two sides cannot be compared at all, where they cannot.
     incomparable: Option<String>,
     looks: Looks,
+    /// Whether cases whose inputs changed were to be run again.
+    asked_unpaired: bool,
     /// Whether cases whose inputs changed were run again.
     ran_unpaired: bool,
 }
@@ -73,6 +75,7 @@ impl<'a> Gate<'a> {
             incomparable,
             // What is lost is judged of the comparison as a whole.
             looks: Looks::new(means, exact, 1.0),
+            asked_unpaired: false,
             ran_unpaired: false,
         }
     }
@@ -84,6 +87,8 @@ impl<'a> Gate<'a> {
 
     /// Looks at what was run so far.
     pub(crate) fn next(&mut self, comparison: &Comparison<'_>) -> Next {
+        // Whoever asks again has run what it was told to; whoever gives up has not.
+        self.ran_unpaired |= self.asked_unpaired;
         let gated = self.subjects(comparison, Attention::Gate);
         let decisions = match self.looks.next(&gated) {
             Step::Rerun(rerun) => return Next::Rerun(rerun),
@@ -91,7 +96,7 @@ impl<'a> Gate<'a> {
         };
         let cases = self.unpaired_rerun(comparison, gated.len());
         if !cases.is_empty() {
-            self.ran_unpaired = true;
+            self.asked_unpaired = true;
             return Next::Rerun(Rerun {
                 side: Side::Head,
                 cases,

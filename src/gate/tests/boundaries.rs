@@ -172,3 +172,28 @@ fn a_suite_of_which_every_case_was_edited_warns_or_fails_as_configured() {
         (Word::Inconclusive, false)
     );
 }
+
+#[test]
+fn a_rerun_of_edited_cases_that_the_budget_forbids_excuses_nothing() {
+    // Four of twelve cases lost everything, and every text is another.
+    let (base, mut head) = (suite(12, 0, 0, 1), suite(12, 4, 9, 1));
+    head.texts.values_mut().for_each(|text| text.push('!'));
+    let policy = Policy::default();
+    let mut gate = Gate::new(&policy, true, false, None);
+    let (old, new) = (base.side(), head.side());
+    let comparison = compare(&old, &new);
+    assert!(matches!(gate.next(&comparison), Next::Rerun(_)));
+    let verdict = gate.clone().give_up(&comparison);
+    assert_eq!(
+        (verdict.verdict, verdict.passed),
+        (Word::Inconclusive, false)
+    );
+    // Where it was made, what noise may explain warns.
+    let Next::Verdict(verdict) = gate.next(&comparison) else {
+        panic!("it asks once");
+    };
+    assert_eq!(
+        (verdict.verdict, verdict.passed),
+        (Word::Inconclusive, true)
+    );
+}
