@@ -1,9 +1,13 @@
 //! The sequence of looks: which cases are run again before there is a verdict, and how much of the
 //! false alarms each look may spend. It says what to run; the caller runs it.
 
+mod tested;
+
 use std::collections::BTreeMap;
 
 use super::look::{self, Basis, Case, Look, Noise, Outcome, Question, Unmeasured};
+pub(crate) use tested::is_failure_rate;
+use tested::tested;
 
 /// How often an unstable case has been run on the head when each look is taken.
 const REPEATS: [usize; 3] = [1, 3, 5];
@@ -331,25 +335,6 @@ impl Looks {
             })
             .collect()
     }
-}
-
-/// Whether a metric is how often a probe got no answer. It is gated however few cases there are: an
-/// answer that is missing is no matter of noise in the answers.
-pub(crate) fn is_failure_rate(id: &str) -> bool {
-    id.ends_with(".failure_rate")
-}
-
-/// Among how many metrics a false alarm is divided. The failure rate of a pipeline that never failed
-/// on either side cannot give one, and takes nothing from the others.
-fn tested(subjects: &BTreeMap<String, Subject>) -> usize {
-    let has_failures = |subject: &Subject| {
-        let cells = subject.cases.iter().flat_map(|case| &case.cells);
-        let mut losses = cells.flat_map(|cell| cell.base.iter().chain(&cell.head));
-        losses.any(|loss| loss.is_some_and(|loss| loss > look::GUARD))
-    };
-    let counts =
-        |(id, subject): &(&String, &Subject)| !is_failure_rate(id) || has_failures(subject);
-    subjects.iter().filter(counts).count().max(1)
 }
 
 /// The same look, but no regression that rests on single runs alone unless enough cases moved.

@@ -47,12 +47,12 @@ fn loans(random: &mut ChaCha8Rng, cases: usize) -> Vec<(String, String)> {
 }
 
 /// The number in the section of that title.
-fn amount(text: &str, title: &str) -> u32 {
+pub(super) fn amount(text: &str, title: &str) -> u32 {
     let section = text.split("## ").find(|section| section.starts_with(title));
     first_number(section.unwrap_or_default())
 }
 
-fn first_number(text: &str) -> u32 {
+pub(super) fn first_number(text: &str) -> u32 {
     let digits = text.split(|letter: char| !letter.is_ascii_digit());
     let number = digits
         .filter(|word| !word.is_empty())
@@ -60,7 +60,7 @@ fn first_number(text: &str) -> u32 {
     number.unwrap_or_default()
 }
 
-fn approve(yes: bool) -> Value {
+pub(super) fn approve(yes: bool) -> Value {
     json!(if yes { "approve" } else { "deny" })
 }
 
@@ -362,77 +362,4 @@ fn a_pipeline_that_reads_what_stands_first_is_told_so() {
             95,
         );
     }
-}
-
-/// Rules with two conditions each, and a record that fulfils some of them.
-fn rules(cases: usize) -> Vec<(String, String)> {
-    let case = |at: usize| {
-        let limit = 10 + 7 * (at % 9);
-        let days = 5 + 11 * (at % 8);
-        let text = format!(
-            "# Claim {at}\n\n## Release Rule\n\nRelease requires: at least {limit} days of age; a \
-             signed file with the number {at}. Some conditions are met.\n\n## Delivery Record\n\n\
-             The age is {days} days.\n\n## Remarks\n\nRemark {at}.\n"
-        );
-        (format!("claim-{at:02}"), text)
-    };
-    (0..cases).map(case).collect()
-}
-
-#[test]
-fn an_alarm_about_values_needs_whole_swaps_that_move_the_decision() {
-    let said = |governing: &[&str], pipeline: &mut trial::Pipeline<'_>| {
-        let mut config = fixture::config(governing);
-        config.perturbations.enable = vec!["numeric_magnitude".to_owned()];
-        let report = trial::run(&rules(20), &config, 0, pipeline);
-        let summary = Summary::of(&report);
-        let told = summary.diagnoses.iter();
-        let texts = told.map(|one| one.text.show(|_, name| format!("`{name}`")));
-        texts.collect::<Vec<_>>()
-    };
-    let right = |text: &str| {
-        let (limit, days) = (
-            amount(text, "Release Rule"),
-            amount(text, "Delivery Record"),
-        );
-        approve(days >= limit)
-    };
-    let both = &["release_rule", "delivery_record"];
-    let of_right = said(both, &mut |text| right(text));
-    let about = |texts: &[String], what: &str| texts.iter().any(|text| text.contains(what));
-    assert!(!about(&of_right, "read the values"), "{of_right:?}");
-    // It goes by the number of the file in the rule, and reads no other value.
-    let mut by_rule = |text: &str| {
-        let number = text
-            .split("with the number ")
-            .nth(1)
-            .map_or(0, first_number);
-        approve(number.is_multiple_of(2))
-    };
-    let of_blind = said(&["release_rule"], &mut by_rule);
-    assert!(!about(&of_blind, "comparator_flip"), "{of_blind:?}");
-    // A type that nothing reads is told as such, and not as one whose values are not read.
-    let of_deaf = said(&["remarks"], &mut |text| right(text));
-    assert!(!about(&of_deaf, "read the values"), "{of_deaf:?}");
-}
-
-#[test]
-fn the_content_effect_compares_the_same_units() {
-    let mut config = fixture::config(&["release_rule", "delivery_record"]);
-    config.perturbations.enable = vec!["swap_condition".to_owned()];
-    let effect = |pipeline: &mut trial::Pipeline<'_>| {
-        let report = trial::run(&rules(20), &config, 0, pipeline);
-        let said = Summary::of(&report).diagnoses.iter().any(|one| {
-            one.text
-                .show(|_, _| String::new())
-                .contains("Other conditions")
-        });
-        (report.metrics["evidence.content_effect"].value, said)
-    };
-    // It reads the record and no rule: exchanged rules move nothing, whole or in part.
-    let (value, said) = effect(&mut |text| approve(amount(text, "Delivery Record") >= 40));
-    assert_eq!((value, said), (Some(0.0), false));
-    // It reads nothing at all.
-    let (value, said) = effect(&mut |_| approve(true));
-    assert_eq!((value, said), (Some(0.0), false));
 }

@@ -322,3 +322,6 @@ mod tests;
 
 #[cfg(test)]
 mod known_truth_tests;
+
+#[cfg(test)]
+mod known_values_tests;
