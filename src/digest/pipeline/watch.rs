@@ -62,7 +62,15 @@ struct State {
 }
 
 /// The code of a pipeline, and what notices that it changes; nothing does where nothing tells
-/// which files it is made of. The arguments and errors are those of [`super::code`].
+/// which files it is made of.
+///
+/// The files are those under `root` that `globs` name or, without globs, all that git knows or would
+/// take in, without what lies under `exclude`.
+///
+/// # Errors
+///
+/// A [`Misuse`](crate::exit::Misuse) where a glob names no file, any other error where a file that
+/// is named cannot be read.
 pub(crate) fn begin(
     root: &Path,
     globs: &[String],
