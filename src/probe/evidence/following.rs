@@ -168,8 +168,7 @@ impl Figures<'_> {
     /// own answers are; 0: it stays. Noise and other units may take it outside of `[0, 1]`; it is
     /// shown within.
     ///
-    /// The other swaps have a contrast of about 0. They would add noise to the sum and nothing else:
-    /// with noise in every seventh answer the figure would vary half as much again.
+    /// The other swaps have a contrast of about 0. They would add noise to the sum and nothing else.
     pub(super) fn following(&self, pick: &dyn Fn(&VariantRecord) -> bool) -> Metric {
         let swaps = Swaps::of(self.cases, pick, |swap| swap.donor_differs);
         let ratio = |sums: CaseSums| {
