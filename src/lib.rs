@@ -4,12 +4,12 @@
 //! Values flow to the right; imports point to the left:
 //!
 //! ```text
-//! exit digest draw file notice stats threads │ config → cases → perturb → run → score → probe → report → github → baseline → gate → history → publish │ check │ cli
+//! exit digest draw file notice stats threads │ config → run → judge → probe → report → github → baseline → gate → history → publish │ check │ cli
 //! ```
 //!
 //! A module may import the leaves and any stage to its left, never one to its right. Pure stages
-//! (`perturb`, `score`, `stats` and every renderer of `report`) touch neither disk, clock, network
-//! nor environment.
+//! (`judge`, `stats`, the perturbations and every renderer of `report`) touch neither disk, clock,
+//! network nor environment.
 
 mod digest;
 mod draw;
@@ -21,13 +21,9 @@ mod threads;
 
 mod config;
 
-mod cases;
-
-mod perturb;
-
 mod run;
 
-mod score;
+mod judge;
 
 mod probe;
 

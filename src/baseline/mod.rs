@@ -43,8 +43,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::perturb::Relation;
 use crate::probe::CaseRecord;
+use crate::probe::evidence::perturb::Relation;
 use crate::report::{Report, Share};
 use compare::{Measured, Part};
 

@@ -3,9 +3,10 @@
 
 use super::probes::Probes;
 use super::{Request, questions};
-use crate::cases::{self, Corpus, Shard};
 use crate::config::Config;
+use crate::config::Shard;
 use crate::notice::Notice;
+use crate::probe::evidence::cases::{self, Corpus};
 use crate::probe::retrieval::Questions;
 
 /// Everything that is read before anything is planned.

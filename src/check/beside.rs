@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cases::Corpus;
 use crate::config::Config;
 use crate::history;
+use crate::probe::evidence::cases::Corpus;
 
 /// What lies beside the pipeline and is none of its code: a change there changes no answer. The
 /// cases one by one, since their folder may be that of the pipeline.

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use super::{Mode, Request, check};
 use crate::baseline::{self, Hint, Login, Oid, Repository};
-use crate::cases::Shard;
+use crate::config::Shard;
 use crate::config::{Config, Overrides};
 use crate::report::Report;
 use crate::run::Observer;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::baseline;
-use crate::cases::trec::{self, Judgements, Qrels, Ranked};
 use crate::digest::{Digest, Fields};
 use crate::probe::Ending;
 use crate::probe::evidence::Basis;
+use crate::probe::retrieval::trec::{self, Judgements, Qrels, Ranked};
 use crate::probe::retrieval::{
     self, Hit, Labels, QueryRecord, Ranking, RetrievalBasis, RetrievalRecord, Retrieved,
 };

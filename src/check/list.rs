@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::Request;
 use super::asked::{self, Asked};
 use crate::digest::Digest;
+use crate::judge;
 use crate::notice::Notice;
-use crate::perturb::{Relation, Variant};
+use crate::probe::evidence::perturb::{Relation, Variant};
 use crate::probe::evidence::{self, Survey};
-use crate::score;
 
 /// What a check would run.
 #[derive(Debug, Serialize)]
@@ -87,7 +87,7 @@ pub(crate) fn list<T: Send>(
         chosen,
         places,
     } = asked::read(request)?;
-    let scorer = score::of(&config.scorer);
+    let scorer = judge::of(&config.scorer);
     let survey = Survey {
         config: &config,
         corpus: &corpus,

@@ -29,8 +29,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::cases::Shard;
 use crate::config::Overrides;
+use crate::config::Shard;
 use crate::exit::Exit;
 use crate::probe::Ending;
 use crate::probe::evidence::Forecast;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::stage;
-use crate::cases::Corpus;
 use crate::config::Config;
 use crate::exit::Misuse;
+use crate::probe::evidence::cases::Corpus;
 use crate::probe::retrieval::Questions;
 
 /// One of the probes.

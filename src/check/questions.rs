@@ -1,9 +1,9 @@
 //! The questions of the retrieval probe, from their files.
 
-use crate::cases::Shard;
-use crate::cases::documents::Documents;
+use crate::config::Shard;
 use crate::config::{Config, Retrieval, golden};
 use crate::probe::retrieval::Questions;
+use crate::probe::retrieval::documents::Documents;
 
 /// The folder of the retrieval probe within the output folder.
 pub(super) const FOLDER: &str = "retrieval";

@@ -9,10 +9,10 @@ use super::{configuration, stage};
 use crate::baseline;
 use crate::config::{Config, Overrides};
 use crate::history::{History, Scene};
+use crate::judge;
 use crate::probe::evidence::{self, Settings};
 use crate::probe::{Ending, Metric, retrieval};
 use crate::report::Report;
-use crate::score;
 
 /// Records the report of a check; nothing of a dry run.
 ///
@@ -95,7 +95,7 @@ pub(crate) fn recompute(id: &str, config: &Path, stored: Report) -> Recomputed {
         file: Some(config.to_path_buf()),
         ..Overrides::default()
     });
-    let scorer = config.ok().map(|config| score::of(&config.scorer));
+    let scorer = config.ok().map(|config| judge::of(&config.scorer));
     let scorer = scorer.filter(|scorer| scorer.id() == stored.run.scorer);
     let run = stored.run.clone();
     let mut evidence = evidence::recompute(

@@ -7,17 +7,17 @@ use std::path::Path;
 
 use super::asked::{self, Asked};
 use super::{Mode, Request, beside, changed, questions};
-use crate::cases::Corpus;
 use crate::config::Config;
 use crate::digest::pipeline::{self, Code, Watch};
 use crate::digest::{Digest, Fields};
+use crate::judge::{self, Scorer};
 use crate::notice::{Code as NoticeCode, Notice};
 use crate::probe::Ending;
+use crate::probe::evidence::cases::Corpus;
 use crate::probe::evidence::{self, Basis, Evidence, Forecast, Measurement, Survey};
 use crate::probe::retrieval::{self, Asking, Questions, RetrievalRecord};
 use crate::report::{Fingerprints, Report, Run, Session, Share};
 use crate::run::{self, Clock, Cost, Observer, Runner, Settings, Start};
-use crate::score::{self, Scorer};
 
 /// A check that is ready to measure.
 pub(super) struct Stage<'a> {
@@ -78,7 +78,7 @@ pub(super) fn with<T>(
         chosen,
         places,
     } = asked::read(request)?;
-    let scorer = score::of(&config.scorer);
+    let scorer = judge::of(&config.scorer);
     let out = match &request.out {
         Some(out) => std::path::absolute(out)?,
         None => config.root.join("kelvin"),

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::progress;
-use crate::cases::Shard;
 use crate::check::{self, Checked, Listing, Mode, OfCase, Probe, Request};
 use crate::config::Overrides;
+use crate::config::Shard;
 use crate::exit::{Exit, Misuse};
 use crate::gate::Judgement;
 use crate::probe::evidence::Forecast;

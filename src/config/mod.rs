@@ -14,6 +14,7 @@ mod quote;
 pub(crate) mod raw;
 mod retrieval;
 mod shape;
+mod shard;
 pub(crate) mod words;
 mod yaml;
 
@@ -30,6 +31,7 @@ pub(crate) use raw::gate::{
     RawPolicy as MetricPolicy, RawRule as GateRule, RawSource as BaselineSource,
 };
 pub(crate) use retrieval::{Retrieval, SpanRule};
+pub(crate) use shard::Shard;
 use unicode_normalization::UnicodeNormalization as _;
 use words::Words;
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::digest::Digest;
 use crate::notice::Notice;
-use crate::perturb::{Notes, Relation};
+use crate::probe::evidence::perturb::{Notes, Relation};
 use crate::run::Failure;
 
 /// One case: its baseline, its variants, its scores.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cases::Shard;
+use crate::config::Shard;
 use crate::digest::Digest;
 use crate::notice::{Code, Notice};
 use crate::probe::evidence::Basis;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Measured, mean};
 use crate::digest::Digest;
-use crate::perturb;
+use crate::probe::evidence::perturb;
 use crate::probe::{CaseValue, Metric};
 
 /// What a variant is of.

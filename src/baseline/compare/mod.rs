@@ -8,7 +8,7 @@ mod turnover;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cases::Shard;
+use crate::config::Shard;
 use crate::digest::Digest;
 use crate::probe::{Direction, Metric};
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::file::{Read, bytes};
 use crate::digest::Digest;
-use crate::perturb::{self, Relation};
+use crate::probe::evidence::perturb::{self, Relation};
 use crate::probe::evidence::{self, Basis, Settings};
 use crate::probe::{CaseRecord, Ending, Sample, VariantRecord};
 use crate::report::{Fingerprints, Report, Run, Session};

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{DoctorRequest, Finding, JOB};
-use crate::cases;
 use crate::config::Config;
+use crate::probe::evidence::cases;
 use crate::report;
 use crate::run;
 

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::{Component, Path};
 
 use super::gather::Found;
-use crate::cases::Shard;
+use crate::config::Shard;
 use crate::exit::Misuse;
 use crate::probe::Ending;
 use crate::report::Report;

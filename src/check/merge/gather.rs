@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::cases::Shard;
+use crate::config::Shard;
 use crate::exit::Misuse;
 use crate::report::{self, Report, Share};
 

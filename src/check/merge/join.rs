@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use super::super::stage;
 use super::gather::Found;
 use crate::exit::Misuse;
+use crate::judge;
 use crate::notice::{Code, Notice};
 use crate::probe::evidence::{self, Settings};
 use crate::probe::retrieval::{RetrievalRecord, Retrieved};
 use crate::probe::{CaseRecord, Ending};
 use crate::report::{Report, Run, Session};
 use crate::run::Cost;
-use crate::score;
 
 /// Joins reports that agree.
 ///
@@ -35,7 +35,7 @@ pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
     };
     let was_run = |found: &Found| !found.report.run.scorer.is_empty();
     // Where a swap leads is known when its donor's answers are, which another shard may have.
-    let scorer = score::stored(&run.scorer, &run.basis.levels);
+    let scorer = judge::stored(&run.scorer, &run.basis.levels);
     let evidence = found.iter().any(was_run).then(|| {
         evidence::recompute(
             cases,

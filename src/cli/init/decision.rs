@@ -5,12 +5,12 @@ use serde_json::{Map, Value};
 
 use super::look::{self, Look};
 use super::steps::{Steps, brief};
-use crate::cases::Corpus;
 use crate::exit::Misuse;
+use crate::judge;
 use crate::probe::evidence;
+use crate::probe::evidence::cases::Corpus;
 use crate::report::safe;
 use crate::run::{Failure, Outcome};
-use crate::score;
 
 /// Finds out the decision field.
 pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<()> {
@@ -57,7 +57,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
 
 /// One of the fields that were seen.
 fn pick(steps: &Steps<'_>, output: &Map<String, Value>) -> anyhow::Result<String> {
-    let scorer = score::of(&steps.config()?.scorer);
+    let scorer = judge::of(&steps.config()?.scorer);
     let (mut usable, mut refused) = (Vec::new(), Vec::new());
     for (key, value) in output {
         match scorer.accepts(value) {

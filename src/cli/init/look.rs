@@ -9,10 +9,10 @@ use anyhow::Context as _;
 use serde_json::{Map, Value};
 
 use super::ask::Stopped;
-use crate::cases::Corpus;
 use crate::config::Config;
+use crate::judge;
+use crate::probe::evidence::cases::Corpus;
 use crate::run::{Outcome, Runner, Settings, Silent, Start, Task};
-use crate::score;
 
 /// What the pipeline made of the first case.
 pub(super) struct Look {
@@ -33,7 +33,7 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
     let case = corpus.cases.first().context("there is no case")?;
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
     let out = folder.path().join("kelvin");
-    let scorer = score::of(&config.scorer);
+    let scorer = judge::of(&config.scorer);
     let accepts = |decision: &Value| scorer.accepts(decision);
     let runner = Runner::open(Settings {
         config,

@@ -8,9 +8,9 @@ use super::ask::Ask;
 use super::files::Target;
 use super::template::{self, Answers};
 use super::{Request, decision};
-use crate::cases::{self, Corpus};
 use crate::config::{Config, unit_type};
 use crate::exit::Misuse;
+use crate::probe::evidence::cases::{self, Corpus};
 use crate::report::safe;
 
 /// Finds out what is not yet known, and writes the files.

@@ -6,7 +6,7 @@ use super::aggregate::{Detail, Figures, Turn, ends};
 use super::failures::failure_rate;
 use super::noise::corrected;
 use super::recompute::{Basis, Settings};
-use crate::perturb::{self, Figure};
+use crate::probe::evidence::perturb::{self, Figure};
 use crate::probe::{CaseRecord, Metric, VariantRecord};
 use crate::stats;
 

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::aggregate::Figures;
-use crate::perturb::{self, Figure};
+use crate::judge::Scorer;
+use crate::probe::evidence::perturb::{self, Figure};
 use crate::probe::{CaseRecord, Interval, Metric, SwapRecord, VariantRecord};
-use crate::score::Scorer;
 use crate::stats;
 
 /// What each end of a 95 % interval leaves outside.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use super::Survey;
-use crate::perturb::Plan;
+use crate::probe::evidence::perturb::Plan;
 use crate::run::Task;
 
 /// Finds the text of a case or of a variant.

@@ -7,12 +7,12 @@ use anyhow::anyhow;
 use super::inputs::Inputs;
 use super::schedule::{self, Outcomes, Rounds};
 use super::{Evidence, records};
-use crate::cases::Corpus;
 use crate::config::Config;
-use crate::perturb::{Peers, Plan, Planner};
+use crate::judge::Scorer;
 use crate::probe::Ending;
+use crate::probe::evidence::cases::Corpus;
+use crate::probe::evidence::perturb::{Peers, Plan, Planner};
 use crate::run::{Failure, FailureKind, Runner, Task};
-use crate::score::Scorer;
 use crate::threads;
 
 /// What a measurement is about.

@@ -4,12 +4,14 @@
 //! metrics `evidence.*`.
 
 mod aggregate;
+pub(crate) mod cases;
 mod failures;
 mod figures;
 mod following;
 mod inputs;
 mod measure;
 mod noise;
+pub(crate) mod perturb;
 mod recompute;
 mod records;
 mod schedule;

@@ -2,8 +2,8 @@
 
 use super::aggregate::{Figures, Turn, ends, part_missing};
 use super::recompute::Basis;
+use crate::judge::Scorer;
 use crate::probe::{CaseRecord, Interval, Metric};
-use crate::score::Scorer;
 use crate::stats;
 
 /// The mean distance over all pairs of baseline runs of a case; none below two answers, or where

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Evidence, figures, following, noise};
 use crate::config::{Config, ScorerSettings};
+use crate::judge::Scorer;
 use crate::notice::{Code, Notice};
 use crate::probe::{CaseRecord, Ending, VariantRecord};
-use crate::score::Scorer;
 
 /// What the figures depend on beside the records; a part of every report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -139,9 +139,9 @@ mod tests {
 
     use super::*;
     use crate::digest::Digest;
-    use crate::perturb::Relation;
+    use crate::judge;
     use crate::probe::Sample;
-    use crate::score;
+    use crate::probe::evidence::perturb::Relation;
 
     fn answer(decision: &str) -> Sample {
         Sample {
@@ -198,7 +198,7 @@ mod tests {
             noise_floor: true,
             ..Basis::default()
         };
-        let scorer = score::of(&ScorerSettings::Exact);
+        let scorer = judge::of(&ScorerSettings::Exact);
         let scored = recompute(cases(), &settings(&basis, Some(&*scorer)));
         let case = &scored.cases["one"];
         let distances: Vec<Option<f64>> = case.variants[0]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::schedule::{Outcomes, Rounds};
 use super::{Basis, Evidence, Settings, Survey, recompute};
-use crate::cases::Case;
 use crate::notice::{Code, Notice};
-use crate::perturb::Plan;
+use crate::probe::evidence::cases::Case;
+use crate::probe::evidence::perturb::Plan;
 use crate::probe::{CaseRecord, Ending, Sample, UnitRecord, VariantRecord};
 use crate::run::Outcome;
 use crate::run::kept::{self, Times};

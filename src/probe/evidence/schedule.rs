@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cases::Corpus;
 use crate::config::Config;
-use crate::perturb::Plan;
+use crate::probe::evidence::cases::Corpus;
+use crate::probe::evidence::perturb::Plan;
 use crate::run::{Outcome, Task};
 
 /// How often the inputs of each case are run.

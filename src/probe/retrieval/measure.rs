@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::output::{self, Output};
 use super::record::{Citations, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved};
-use crate::cases::documents::Documents;
 use crate::config::Retrieval;
 use crate::config::golden::GoldenQuery;
 use crate::digest::{Digest, Fields};
 use crate::notice::{Code, Notice};
 use crate::probe::Ending;
+use crate::probe::retrieval::documents::Documents;
 use crate::run::kept::{self, Times};
 use crate::run::{Outcome, Runner, Task};
 

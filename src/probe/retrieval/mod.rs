@@ -3,12 +3,14 @@
 //!
 //! Makes the metrics `retrieval.*`; docs/retrieval.md defines them.
 
+pub(crate) mod documents;
 mod figures;
 mod measure;
 mod measures;
 mod output;
 mod ranking;
 mod record;
+pub(crate) mod trec;
 
 pub(crate) use figures::{failure_rate, figures, gate_one};
 pub(crate) use measure::{Asking, Questions, accepts, notices};

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Texts;
 use super::diff::{self, Line};
 use super::foot::Row;
-use crate::perturb::Relation;
+use crate::probe::evidence::perturb::Relation;
 use crate::probe::{CaseRecord, Sample, VariantRecord};
 use crate::report::summary::{Expected, Outcome, Phrase, Ranked, brief, decision, done};
 use crate::report::{Report, safe};

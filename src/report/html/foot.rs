@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::case::Budget;
 use super::script;
 use crate::notice::Notice;
-use crate::perturb;
+use crate::probe::evidence::perturb;
 use crate::report::safe;
 use crate::report::summary::{BANDS, DISCLAIMER, Failed, Signal, Summary, label};
 

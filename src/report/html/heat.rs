@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::perturb::Relation;
+use crate::probe::evidence::perturb::Relation;
 use crate::probe::{CaseRecord, VariantRecord};
 use crate::report::safe;
 use crate::report::summary::{Summary, ignored_types, order};

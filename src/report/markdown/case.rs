@@ -2,7 +2,7 @@
 
 use super::page::{Page, name, phrase, quote};
 use super::{signal, told};
-use crate::perturb::Relation;
+use crate::probe::evidence::perturb::Relation;
 use crate::probe::{CaseRecord, Sample, VariantRecord};
 use crate::report::safe;
 use crate::report::summary::{DISCLAIMER, Expected, Outcome, Phrase, counted, decision, done};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::swaps::ignored_types;
 use super::words::{Phrase, counted};
-use crate::perturb::Relation;
+use crate::probe::evidence::perturb::Relation;
 use crate::probe::{CaseRecord, Sample, VariantRecord};
 use crate::report::Report;
 

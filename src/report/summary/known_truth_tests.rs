@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
 use super::{Summary, Tone};
-use crate::cases::fixture;
+use crate::probe::evidence::cases::fixture;
 use crate::report::fixture::trial;
 
 /// How many suites of each sort are tried.

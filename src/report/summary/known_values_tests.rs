@@ -3,7 +3,7 @@
 
 use super::Summary;
 use super::known_truth_tests::{amount, approve, first_number};
-use crate::cases::fixture;
+use crate::probe::evidence::cases::fixture;
 use crate::report::fixture::trial;
 
 /// Rules with two conditions each, and a record that fulfils some of them.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::family;
 use super::swaps::{Swaps, ignored_types, is_followed};
 use super::words::QUADRANT;
-use crate::perturb::Relation;
+use crate::probe::evidence::perturb::Relation;
 use crate::probe::{CaseRecord, VariantRecord};
 use crate::report::Report;
 

@@ -2,7 +2,7 @@
 
 use super::words::{Phrase, Signal};
 use super::{Figure, family};
-use crate::perturb;
+use crate::probe::evidence::perturb;
 use crate::report::Report;
 
 /// Figures of one sort.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::perturb::Relation;
+use crate::probe::evidence::perturb::Relation;
 use crate::report::fixture;
 use crate::report::fixture::set;
 

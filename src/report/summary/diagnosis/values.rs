@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Diagnosis, MOVES, Sampled, Tone};
-use crate::perturb;
+use crate::probe::evidence::perturb;
 use crate::probe::{Metric, VariantRecord};
 use crate::report::Report;
 use crate::report::summary::swaps::{ENOUGH_CASES, ENOUGH_SWAPS, Swaps};

@@ -1,0 +1,159 @@
+//! From proposals to variants: each gets its name, and what would be run for nothing is left out.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::texts::Texts;
+use super::{ALL, Peers, Perturbation, Plan, Subject, Variant, is_enabled};
+use crate::config::Config;
+use crate::file;
+use crate::notice::{Code, Notice};
+use crate::probe::evidence::cases::Corpus;
+
+/// About so many variants has a case.
+const USUAL: usize = 16;
+
+/// Plans case after case.
+pub(crate) struct Planner<'a> {
+    corpus: &'a Corpus,
+    config: &'a Config,
+    peers: &'a Peers,
+    texts: Texts,
+    names: Names,
+}
+
+impl<'a> Planner<'a> {
+    /// A planner for the cases of a corpus.
+    pub(crate) fn new(corpus: &'a Corpus, config: &'a Config, peers: &'a Peers) -> Self {
+        Self {
+            corpus,
+            config,
+            peers,
+            texts: Texts::new(),
+            names: Names::default(),
+        }
+    }
+
+    /// Plans every enabled kind for the case at a place of the corpus. A case without units has
+    /// nothing to perturb, as its loading has told.
+    pub(crate) fn plan(&mut self, at: usize) -> Plan {
+        let subject = Subject::new(self.corpus, at, self.config, self.peers);
+        let mut plan = Plan {
+            variants: Vec::with_capacity(USUAL),
+            notices: Vec::new(),
+        };
+        if subject.case().units.is_empty() {
+            return plan;
+        }
+        self.texts.begin(&subject);
+        for kind in ALL.iter().filter(|kind| is_enabled(**kind, self.config)) {
+            self.plan_kind(*kind, &subject, &mut plan);
+        }
+        plan
+    }
+
+    /// Plans one kind; what is run already is in the plan.
+    fn plan_kind(&mut self, kind: &dyn Perturbation, subject: &Subject<'_>, plan: &mut Plan) {
+        let proposal = kind.propose(subject);
+        let mut notices = proposal.notices;
+        let proposed = proposal.drafts.len();
+        let mut kept = 0;
+        self.names.begin();
+        for draft in proposal.drafts {
+            // Named before anything is left out: a variant keeps its name when another goes.
+            let id = self.names.next(kind.name(), draft.unit_type.as_deref());
+            if !self.texts.take(&draft.pieces, subject, &plan.variants) {
+                continue;
+            }
+            kept += 1;
+            plan.variants.push(Variant {
+                id,
+                kind: kind.name(),
+                figure: kind.figure(),
+                unit_type: draft.unit_type,
+                pieces: draft.pieces,
+                detail: draft.detail,
+            });
+        }
+        if kept < proposed {
+            let text = format!(
+                "{} of {proposed} variants read exactly like the case or like an earlier variant: not \
+                 run, not counted",
+                proposed - kept
+            );
+            notices.push(Notice::new(Code::Vacuous, text).counts(proposed, kept));
+        }
+        let of_kind = |notice: Notice| Notice {
+            case: Some(subject.case().name.to_string()),
+            kind: Some(kind.name().to_owned()),
+            ..notice
+        };
+        plan.notices.extend(notices.into_iter().map(of_kind));
+    }
+}
+
+/// Names for the variants of one kind after another.
+#[derive(Default)]
+struct Names {
+    /// What the names begin with, and how many do; the latest at the end.
+    stems: Vec<(String, usize)>,
+    /// The name in the making.
+    name: String,
+}
+
+impl Names {
+    /// Forgets the names of other kinds.
+    fn begin(&mut self) {
+        self.stems.clear();
+    }
+
+    /// The next name of a kind, of variants that are about a type, or about none.
+    fn next(&mut self, kind: &str, unit_type: Option<&str>) -> Arc<str> {
+        self.name.clear();
+        self.name.push_str(kind);
+        if let Some(unit_type) = unit_type {
+            self.name.push('-');
+            self.name.push_str(&file::slug(unit_type));
+        }
+        let known = self.stems.iter_mut().rev();
+        let number = match known.into_iter().find(|(stem, _)| *stem == self.name) {
+            Some((_, number)) => {
+                *number += 1;
+                *number
+            }
+            None => {
+                self.stems.push((self.name.clone(), 1));
+                1
+            }
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(self.name, "-{number:02}");
+        Arc::from(&*self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::evidence::cases::fixture;
+
+    #[test]
+    fn different_texts_of_one_length_and_one_hash_are_all_run() {
+        let units = "## A\none\n\n## B\ntwo\n\n## C\nsix\n";
+        let peers = "## A\nten\n\n## B\nnil\n\n## C\nall\n";
+        let corpus = fixture::corpus(&[("a", units), ("b", peers)]);
+        let config = fixture::config(&["a"]);
+        let peers = Peers::of(&corpus, &config);
+        let planned = |texts| {
+            let mut planner = Planner::new(&corpus, &config, &peers);
+            planner.texts = texts;
+            let plan = planner.plan(0);
+            let ids = plan.variants.iter().map(|variant| variant.id.to_string());
+            ids.collect::<Vec<_>>()
+        };
+        let told_apart = planned(Texts::by(|_| 0));
+        assert_eq!(told_apart, planned(Texts::new()));
+        let reordered = told_apart.iter().filter(|id| id.starts_with("reorder"));
+        assert_eq!(reordered.count(), 3, "{told_apart:?}");
+    }
+}
