@@ -2,13 +2,16 @@
 //! right of here knows which probe a metric came from.
 
 pub(crate) mod evidence;
+mod kind;
 mod metric;
 mod record;
+pub(crate) mod registry;
 pub(crate) mod retrieval;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use kind::Kind;
 pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, display};
 pub(crate) use record::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
 

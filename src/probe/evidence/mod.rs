@@ -19,7 +19,7 @@ mod schedule;
 use std::collections::BTreeMap;
 
 use crate::notice::Notice;
-use crate::probe::{CaseRecord, Ending, Metric};
+use crate::probe::{CaseRecord, Ending, Kind, Metric};
 
 pub(crate) use failures::failure_rate;
 pub(crate) use measure::{Forecast, Measurement, Survey, plan, plan_each, unusable_decision};
@@ -36,4 +36,13 @@ pub(crate) struct Evidence {
     pub(crate) notices: Vec<Notice>,
     /// How it ended.
     pub(crate) ending: Ending,
+}
+
+/// The kind of this probe.
+pub(crate) struct EvidenceKind;
+
+impl Kind for EvidenceKind {
+    fn name(&self) -> &'static str {
+        "evidence"
+    }
 }

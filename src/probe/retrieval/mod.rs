@@ -18,3 +18,12 @@ pub(crate) use ranking::Ranking;
 pub(crate) use record::{
     Citations, Hit, Labels, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved, Span,
 };
+
+/// The kind of this probe.
+pub(crate) struct RetrievalKind;
+
+impl crate::probe::Kind for RetrievalKind {
+    fn name(&self) -> &'static str {
+        "retrieval"
+    }
+}
