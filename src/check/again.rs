@@ -1,7 +1,6 @@
 //! What a reader needs to run a gate again elsewhere.
 
 use super::gate::GateRequest;
-use super::probes::Probe;
 use crate::baseline::{self, Provenance, Source};
 use crate::config::Config;
 use crate::gate::reproduce::{Reproduction, quoted};
@@ -53,10 +52,8 @@ pub(super) fn of(
         }
     }
     add("--seed", head.run.seed.to_string());
-    match request.check.probe {
-        Some(Probe::Evidence) => add("--probe", "evidence".to_owned()),
-        Some(Probe::Retrieval) => add("--probe", "retrieval".to_owned()),
-        None => {}
+    if let Some(probe) = request.check.probe {
+        add("--probe", probe.to_owned());
     }
     let overrides = &request.check.overrides.gate;
     if let Some(max_drop) = overrides.max_drop {

@@ -1,68 +1,101 @@
-//! What was asked for: configuration, probes, cases and queries, chosen and shared out. A check and
-//! a listing of it begin alike.
+//! What was asked for: probes with their items, chosen and shared out. A check and a listing of it
+//! begin alike.
 
-use super::probes::Probes;
-use super::{Request, questions};
+use std::collections::BTreeSet;
+
+use super::Request;
 use crate::config::Config;
-use crate::config::Shard;
-use crate::notice::Notice;
-use crate::probe::evidence::cases::{self, Corpus};
-use crate::probe::retrieval::Questions;
+use crate::exit::Misuse;
+use crate::probe::{Items, Kind, registry};
 
-/// Everything that is read before anything is planned.
-pub(super) struct Asked {
-    /// The checked configuration.
-    pub(super) config: Config,
-    /// The probes that are run.
-    pub(super) probes: Probes,
-    /// Every case; none where the evidence probe is not run.
-    pub(super) corpus: Corpus,
-    /// What reading them had to say.
-    pub(super) notices: Vec<Notice>,
-    /// The queries, where the retrieval probe is run.
-    pub(super) questions: Option<Questions>,
-    /// The places of the cases that were chosen.
-    pub(super) chosen: Vec<usize>,
-    /// Those of them that this shard takes.
-    pub(super) places: Vec<usize>,
+/// A probe that is run, with the items it is run on.
+pub(super) struct Side<'c> {
+    /// Which one.
+    pub(super) kind: &'static dyn Kind,
+    /// Its items, those of them that were asked for.
+    pub(super) items: Box<dyn Items + 'c>,
+    /// How many items were chosen, before they were shared out among shards.
+    pub(super) chosen: usize,
 }
 
-/// Reads it.
+/// Reads the items of every probe that is configured, or of the one that was asked for, and restricts
+/// them to those that were.
 ///
 /// # Errors
 ///
-/// A [`Misuse`](crate::exit::Misuse) where the configuration, the cases or the request are wrong.
-pub(super) fn read(request: &Request) -> anyhow::Result<Asked> {
-    let config = Config::load(&request.overrides)?;
-    let mut probes = Probes::of(&config, request.probe)?;
-    let (corpus, notices) = match probes.evidence {
-        true => cases::load(&config)?,
-        false => (Corpus { cases: Vec::new() }, Vec::new()),
-    };
-    let mut questions = match &config.retrieval {
-        Some(retrieval) if probes.retrieval => {
-            Some(questions::load(&config, retrieval, request.shard)?)
-        }
-        _ => None,
-    };
-    let chosen = probes.choose(&corpus, questions.as_mut(), &request.only)?;
-    let places = share(&corpus, &chosen, request.shard);
-    Ok(Asked {
-        config,
-        probes,
-        corpus,
-        notices,
-        questions,
-        chosen,
-        places,
-    })
+/// A [`Misuse`] where the items or the request are wrong.
+pub(super) fn read<'c>(request: &Request, config: &'c Config) -> anyhow::Result<Vec<Side<'c>>> {
+    let mut sides = Vec::new();
+    for kind in kinds(config, request.probe)? {
+        sides.push(Side {
+            kind,
+            items: kind.read(config)?,
+            chosen: 0,
+        });
+    }
+    keep_folders_apart(&sides)?;
+    all_are_known(&sides, &request.only)?;
+    for side in &mut sides {
+        side.chosen = side.items.choose(&request.only, request.shard);
+    }
+    // A probe is not run where others were asked for by name.
+    sides.retain(|side| request.only.is_empty() || side.chosen > 0);
+    Ok(sides)
 }
 
-/// The cases among the chosen ones that fall into a shard.
-fn share(corpus: &Corpus, chosen: &[usize], shard: Option<Shard>) -> Vec<usize> {
-    let takes = |place: &usize| {
-        let name = &corpus.cases[*place].name;
-        shard.is_none_or(|shard| shard.takes(name))
-    };
-    chosen.iter().copied().filter(takes).collect()
+/// The kinds of the probes that are run.
+fn kinds(config: &Config, asked: Option<&str>) -> Result<Vec<&'static dyn Kind>, Misuse> {
+    let mut kinds = registry::kinds();
+    kinds.retain(|kind| asked.is_none_or(|asked| asked == kind.name()));
+    let helps: Vec<&str> = kinds.iter().map(|kind| kind.how_to_configure()).collect();
+    kinds.retain(|kind| kind.is_configured(config));
+    if !kinds.is_empty() {
+        return Ok(kinds);
+    }
+    let what = asked.map_or_else(|| "probe".to_owned(), |asked| format!("{asked} probe"));
+    let file = config.file.display();
+    Err(Misuse::new(format!("`{file}` configures no {what}")).help(helps.join(", or ")))
+}
+
+/// Refuses items whose folder would be that of another probe.
+fn keep_folders_apart(sides: &[Side<'_>]) -> Result<(), Misuse> {
+    let folders = sides.iter().filter_map(|side| side.kind.folder());
+    for folder in folders {
+        let at_the_top = sides.iter().filter(|side| side.kind.folder().is_none());
+        for side in at_the_top {
+            if side.items.ids().contains(&folder) {
+                let noun = side.kind.nouns().0;
+                return Err(Misuse::new(format!("a {noun} is called `{folder}`")).help(format!(
+                    "that is where the {folder} probe keeps its files; give the {noun} another name"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses names that no item has, and lists those there are.
+fn all_are_known(sides: &[Side<'_>], only: &[String]) -> Result<(), Misuse> {
+    if only.is_empty() {
+        return Ok(());
+    }
+    let known: BTreeSet<&str> = sides.iter().flat_map(|side| side.items.ids()).collect();
+    let unknown: Vec<&str> = only
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !known.contains(name))
+        .collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let noun = sides.first().map_or("item", |side| side.kind.nouns().0);
+    let nouns: Vec<&str> = sides.iter().map(|side| side.kind.nouns().1).collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    Err(
+        Misuse::new(format!("there is no {noun} `{}`", unknown.join("`, `"))).help(format!(
+            "the {} are: {}",
+            nouns.join(" and "),
+            known.join(", ")
+        )),
+    )
 }

@@ -2,8 +2,7 @@
 //! it has no figures.
 
 use crate::notice::{Code, Notice};
-use crate::probe::evidence::Evidence;
-use crate::probe::{Ending, Metric};
+use crate::probe::{Ending, Findings, Metric};
 use crate::report::Report;
 
 /// Says what changed, and what to do.
@@ -40,10 +39,9 @@ pub(super) fn withdraw(metric: &mut Metric) {
     };
 }
 
-/// What was measured, without the word of an interruption: nobody interrupted it.
-pub(super) fn without_interruption(mut evidence: Evidence) -> Evidence {
-    evidence
+/// Takes the word of an interruption from what a probe found: nobody interrupted it.
+pub(super) fn without_interruption(findings: &mut Findings) {
+    findings
         .notices
         .retain(|notice| notice.code != Code::Interrupted);
-    evidence
 }

@@ -15,8 +15,6 @@ mod finished;
 mod gate;
 mod list;
 mod merge;
-mod probes;
-mod questions;
 mod record;
 mod save;
 mod side;
@@ -29,19 +27,16 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::config::Overrides;
-use crate::config::Shard;
+use crate::config::{Overrides, Shard};
 use crate::exit::Exit;
-use crate::probe::Ending;
-use crate::probe::evidence::Forecast;
+use crate::probe::{Ending, Forecast};
 use crate::publish::mask::Masker;
 use crate::report::Report;
 use crate::run::Observer;
 pub(crate) use eval::{EvalRequest, eval};
 pub(crate) use gate::{GateRequest, configuration, gate};
-pub(crate) use list::{Listing, OfCase, list};
+pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
-pub(crate) use probes::Probe;
 pub(crate) use record::{Recomputed, recompute, record, record_eval};
 pub(crate) use save::{SaveRequest, finished, save, writer};
 pub(crate) use side::{folder, recorded, run, side};
@@ -52,8 +47,8 @@ pub(crate) use write::report as write_report;
 pub(crate) struct Request {
     /// What the command line changes in the configuration.
     pub(crate) overrides: Overrides,
-    /// The one probe to run; all that are configured unless given.
-    pub(crate) probe: Option<Probe>,
+    /// The name of the one probe to run; all that are configured unless given.
+    pub(crate) probe: Option<&'static str>,
     /// The cases to measure; empty means all.
     pub(crate) only: Vec<String>,
     /// The share of these to measure; all of them unless given.

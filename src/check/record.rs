@@ -9,9 +9,8 @@ use super::{configuration, stage};
 use crate::baseline;
 use crate::config::{Config, Overrides};
 use crate::history::{History, Scene};
-use crate::judge;
-use crate::probe::evidence::{self, Settings};
-use crate::probe::{Ending, Metric, retrieval};
+use crate::notice::Notice;
+use crate::probe::{Ending, Findings, Kind, Metric, registry};
 use crate::report::Report;
 
 /// Records the report of a check; nothing of a dry run.
@@ -67,7 +66,7 @@ pub(crate) struct Recomputed {
     /// The kelvin that made the figures again.
     pub(crate) recomputed_by: String,
     /// Whether the distances between the decisions were made again too; else those that were stored
-    /// are used, because the configuration has another scorer by now, or cannot be read.
+    /// are used, because this kelvin does not know how they were compared.
     pub(crate) distances: bool,
     /// How many figures were made again.
     pub(crate) figures: usize,
@@ -90,52 +89,38 @@ pub(crate) struct Changed {
 }
 
 /// Makes the figures of a recorded run again, with today's formulas.
-pub(crate) fn recompute(id: &str, config: &Path, stored: Report) -> Recomputed {
-    let config = Config::load(&Overrides {
-        file: Some(config.to_path_buf()),
-        ..Overrides::default()
-    });
-    let scorer = config.ok().map(|config| judge::of(&config.scorer));
-    let scorer = scorer.filter(|scorer| scorer.id() == stored.run.scorer);
-    let run = stored.run.clone();
-    let mut evidence = evidence::recompute(
-        stored.cases.clone(),
-        &Settings {
-            governing_types: &run.governing_types,
-            basis: &run.basis,
-            ending: run.ending,
-            scorer: scorer.as_deref(),
-        },
-    );
-    if !stored.metrics.keys().any(|id| id.starts_with("evidence.")) {
-        evidence.metrics.clear();
+pub(crate) fn recompute(id: &str, stored: Report) -> Recomputed {
+    let mut findings = Vec::new();
+    for (name, section) in stored.clone().into_sections() {
+        if let Some(kind) = registry::kind(name) {
+            findings.push((kind, kind.recompute(section)));
+        }
     }
-    if let Some(record) = &stored.retrieval {
-        evidence.metrics.extend(retrieval::figures(record));
-    }
-    let figures = evidence.metrics.len();
-    // What no probe below makes again stays as it is.
-    let made = |id: &str| {
-        id.starts_with("evidence.") || (stored.retrieval.is_some() && id.starts_with("retrieval."))
+    let is_made = |id: &str| {
+        let of = |kind: &dyn Kind| {
+            id.split_once('.')
+                .is_some_and(|(name, _)| name == kind.name())
+        };
+        findings.iter().any(|(kind, _)| of(*kind))
     };
-    let others = stored.metrics.iter();
-    let others: Vec<_> = others.filter(|(id, _)| !made(id)).collect();
-    let kept = others.iter().map(|(id, _)| (*id).clone()).collect();
-    for (id, metric) in others {
-        evidence.metrics.insert(id.clone(), metric.clone());
-    }
-    let notices = stored.notices.iter().cloned();
-    let of_retrieval = stored.retrieval.as_ref().map(retrieval::notices);
-    let again: BTreeSet<_> = evidence
+    // The figures of a probe that this program does not know stay as they are.
+    let others = stored.metrics.iter().filter(|(id, _)| !is_made(id));
+    let others: BTreeMap<String, Metric> = others
+        .map(|(id, metric)| (id.clone(), metric.clone()))
+        .collect();
+    let kept = others.keys().cloned().collect();
+    let findings: Vec<Findings> = findings.into_iter().map(|(_, found)| found).collect();
+    let figures = findings.iter().map(|found| found.metrics.len()).sum();
+    let compared = findings.iter().all(|found| found.compared);
+    let again: BTreeSet<&Notice> = findings.iter().flat_map(|found| &found.notices).collect();
+    let notices = stored
         .notices
         .iter()
-        .cloned()
-        .chain(of_retrieval.unwrap_or_default())
-        .collect();
-    let notices = notices
-        .filter(|notice| !again.contains(notice) && !stage::is_assembled(notice))
-        .collect();
-    let report = stage::assemble(run, Some(evidence), stored.retrieval.clone(), notices);
+        .filter(|notice| !again.contains(notice));
+    let notices = notices.filter(|notice| !stage::is_assembled(notice));
+    let notices = notices.cloned().collect();
+    let mut report = stage::assemble(stored.run.clone(), findings, notices);
+    report.metrics.extend(others);
     let ids: BTreeSet<&String> = stored.metrics.keys().chain(report.metrics.keys()).collect();
     let changed = ids
         .into_iter()
@@ -152,7 +137,7 @@ pub(crate) fn recompute(id: &str, config: &Path, stored: Report) -> Recomputed {
         run: id.to_owned(),
         measured_by: stored.tool.version.clone(),
         recomputed_by: report.tool.version.clone(),
-        distances: scorer.is_some(),
+        distances: compared,
         figures,
         changed,
         kept,

@@ -1,21 +1,16 @@
-//! What a check works with: configuration, cases, variants, runner, all in place.
+//! What a check works with: the probes with their items and runners, all in place.
 
-use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use super::asked::{self, Asked};
-use super::{Mode, Request, beside, changed, questions};
+use super::asked;
+use super::{Mode, Request, beside, changed};
 use crate::config::Config;
 use crate::digest::pipeline::{self, Code, Watch};
 use crate::digest::{Digest, Fields};
-use crate::judge::{self, Scorer};
 use crate::notice::{Code as NoticeCode, Notice};
-use crate::probe::Ending;
-use crate::probe::evidence::cases::Corpus;
-use crate::probe::evidence::{self, Basis, Evidence, Forecast, Measurement, Survey};
-use crate::probe::retrieval::{self, Asking, Questions, RetrievalRecord};
+use crate::probe::{Ending, Findings, Forecast, Planned, Probe, SectionFingerprint, registry};
 use crate::report::{Fingerprints, Report, Run, Session, Share};
 use crate::run::{self, Clock, Cost, Observer, Runner, Settings, Start};
 
@@ -27,11 +22,13 @@ pub(super) struct Stage<'a> {
     pub(super) config: &'a Config,
     /// The output folder.
     pub(super) out: &'a Path,
-    /// The evidence probe, where it is run.
-    evidence: Option<EvidenceSide<'a>>,
-    /// The retrieval probe, where it is run.
-    retrieval: Option<RetrievalSide<'a>>,
-    /// How many cases and queries were asked for, before they were shared out.
+    /// The probes, in the order of the registry.
+    probes: Vec<Box<dyn Probe + 'a>>,
+    /// The runner of each.
+    runners: &'a [Runner<'a>],
+    /// What each was configured to measure.
+    fingerprints: Vec<(&'static str, SectionFingerprint)>,
+    /// How many items were asked for, before they were shared out.
     chosen: usize,
     code: &'a Code,
     /// Notices that this code changes.
@@ -40,28 +37,11 @@ pub(super) struct Stage<'a> {
     notices: Vec<Notice>,
 }
 
-/// The evidence probe at work.
-struct EvidenceSide<'a> {
-    measurement: Measurement<'a>,
-    corpus: &'a Corpus,
-    scorer: &'a dyn Scorer,
-    runner: &'a Runner<'a>,
-}
-
-/// The retrieval probe at work.
-struct RetrievalSide<'a> {
-    asking: Asking<'a>,
-    questions: &'a Questions,
-    /// The configuration of its runner.
-    config: &'a Config,
-    runner: &'a Runner<'a>,
-}
-
 /// Prepares everything, and hands it to `then`.
 ///
 /// # Errors
 ///
-/// A [`Misuse`](crate::exit::Misuse) where the configuration, the cases or the request are wrong;
+/// A [`Misuse`](crate::exit::Misuse) where the configuration, the items or the request are wrong;
 /// what `then` returns.
 pub(super) fn with<T>(
     request: &Request,
@@ -69,89 +49,65 @@ pub(super) fn with<T>(
     then: impl FnOnce(&mut Stage<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let clock = Clock::start();
-    let Asked {
-        config,
-        probes,
-        corpus,
-        notices,
-        questions,
-        chosen,
-        places,
-    } = asked::read(request)?;
-    let scorer = judge::of(&config.scorer);
+    let config = Config::load(&request.overrides)?;
+    let sides = asked::read(request, &config)?;
     let out = match &request.out {
         Some(out) => std::path::absolute(out)?,
         None => config.root.join("kelvin"),
     };
-    let beside = beside::not_pipeline(&config, &corpus, &out);
+    let beside = beside::not_pipeline(&config, &sides, &out);
     let (code, watch) = pipeline::begin(&config.root, &config.fingerprint, &beside)?;
-    let survey = Survey {
-        config: &config,
-        corpus: &corpus,
-        places: &places,
-        begins: chosen.first() == places.first(),
-        scorer: &*scorer,
-    };
-    let accepts = |decision: &serde_json::Value| scorer.accepts(decision);
     let start = match request.mode {
         Mode::Resume => Start::Resume,
         Mode::Run | Mode::DryRun => Start::Fresh,
     };
-    let inner = out.join(questions::FOLDER);
-    let of_queries = config.of_queries().filter(|_| probes.retrieval);
-    let open = |config, out, accepts| {
-        Runner::open(Settings {
-            config,
+    // Held until the end; the runner of a probe that works at the top holds the folder itself.
+    let _claim = match sides.iter().any(|side| side.kind.folder().is_none()) {
+        true => None,
+        false => Some(run::claim(&out)?),
+    };
+    let planned: Vec<Box<dyn Planned + '_>> = sides.iter().map(|side| side.items.plan()).collect();
+    let outs: Vec<PathBuf> = sides
+        .iter()
+        .map(|side| match side.kind.folder() {
+            Some(folder) => out.join(folder),
+            None => out.clone(),
+        })
+        .collect();
+    let accepts: Vec<_> = planned
+        .iter()
+        .map(|planned| |answer: &serde_json::Value| planned.accepts(answer))
+        .collect();
+    let mut runners = Vec::new();
+    for ((planned, out), accepts) in planned.iter().zip(&outs).zip(&accepts) {
+        runners.push(Runner::open(Settings {
+            config: planned.config(),
             out,
             start,
             fingerprint: code.digest,
             watch: watch.as_ref(),
             accepts,
             observer,
-        })
-    };
-    // Held until the end; the runner of the evidence probe holds the folder itself.
-    let _claim = match probes.evidence {
-        true => None,
-        false => Some(run::claim(&out)?),
-    };
-    let plans = match probes.evidence {
-        true => evidence::plan(&survey),
-        false => BTreeMap::new(),
-    };
-    let runner = match probes.evidence {
-        true => Some(open(&config, &out, &accepts)?),
-        false => None,
-    };
-    let asker = match &of_queries {
-        Some(config) => Some(open(config, &inner, &retrieval::accepts)?),
-        None => None,
-    };
-    let retrieval = match (&asker, &questions, &of_queries, &config.retrieval) {
-        (Some(runner), Some(questions), Some(config), Some(settings)) => Some(RetrievalSide {
-            asking: Asking::new(questions, settings, runner),
-            questions,
-            config,
-            runner,
-        }),
-        _ => None,
-    };
+        })?);
+    }
+    let probes = planned.iter().zip(&runners);
     then(&mut Stage {
         request,
         config: &config,
         out: &out,
-        evidence: runner.as_ref().map(|runner| EvidenceSide {
-            measurement: Measurement::new(&survey, &plans, runner),
-            corpus: &corpus,
-            scorer: &*scorer,
-            runner,
-        }),
-        retrieval,
-        chosen: chosen.len() + questions.as_ref().map_or(0, |questions| questions.chosen),
+        probes: probes
+            .map(|(planned, runner)| planned.begin(runner))
+            .collect(),
+        runners: &runners,
+        fingerprints: sides
+            .iter()
+            .map(|side| (side.kind.name(), side.items.fingerprint()))
+            .collect(),
+        chosen: sides.iter().map(|side| side.chosen).sum(),
         code: &code,
         watch: watch.as_ref(),
         clock,
-        notices,
+        notices: sides.iter().flat_map(|side| side.items.notices()).collect(),
     })
 }
 
@@ -159,21 +115,20 @@ impl Stage<'_> {
     /// Measures, or writes the inputs only, as the request says.
     pub(super) fn measure(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
         let is_rehearsal = self.request.mode == Mode::DryRun;
-        let refused = Cell::new(false);
-        if let Some(side) = &mut self.evidence {
-            match is_rehearsal {
-                true => side.measurement.rehearse()?,
-                false => side.measurement.run(&|forecast| {
-                    let goes_on = proceed(forecast);
-                    refused.set(!goes_on);
-                    goes_on
-                })?,
+        let is_refused = Cell::new(false);
+        for probe in &mut self.probes {
+            if is_rehearsal {
+                probe.rehearse()?;
+                continue;
             }
-        }
-        match &mut self.retrieval {
-            Some(side) if is_rehearsal => side.asking.rehearse()?,
-            Some(side) if !refused.get() => side.asking.run()?,
-            _ => {}
+            if is_refused.get() {
+                break;
+            }
+            probe.run(&|forecast| {
+                let goes_on = proceed(forecast);
+                is_refused.set(!goes_on);
+                goes_on
+            })?;
         }
         match is_rehearsal {
             true => Ok(()),
@@ -187,7 +142,7 @@ impl Stage<'_> {
         if let Some(watch) = self.watch {
             watch.look_at_the_end();
         }
-        self.runners().try_for_each(Runner::conclude)
+        self.runners.iter().try_for_each(Runner::conclude)
     }
 
     /// What was changed in the code of the pipeline while it ran, in words.
@@ -201,70 +156,42 @@ impl Stage<'_> {
         self.cost().invocations
     }
 
-    fn runners(&self) -> impl Iterator<Item = &Runner<'_>> {
-        let evidence = self.evidence.iter().map(|side| side.runner);
-        evidence.chain(self.retrieval.iter().map(|side| side.runner))
-    }
-
     fn cost(&self) -> Cost {
-        let costs = self.runners().map(Runner::cost);
+        let costs = self.runners.iter().map(Runner::cost);
         costs.fold(Cost::default(), Cost::plus)
     }
 
     /// The texts of the inputs.
     pub(super) fn texts(&self) -> impl Fn(&str, Option<&str>) -> Option<String> {
-        let inputs = self.evidence.as_ref().map(|side| side.measurement.inputs());
-        move |case, variant| inputs?.find(case, variant).map(Cow::into_owned)
+        move |item, variant| {
+            let mut texts = self.probes.iter().map(|probe| probe.text(item, variant));
+            texts.find_map(|text| Some(text?.into_owned()))
+        }
     }
 
-    /// Runs cases and queries again until each has so many repeats.
+    /// Runs items again until each has so many repeats.
     pub(super) fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
-        if let Some(side) = &mut self.evidence {
-            for repeats in wanted.values().copied().collect::<BTreeSet<_>>() {
-                let names = wanted.iter().filter(|(_, wanted)| **wanted == repeats);
-                let place = |(name, _): (&String, &usize)| {
-                    let cases = &side.corpus.cases;
-                    cases.binary_search_by(|case| (*case.name).cmp(name)).ok()
-                };
-                let places: Vec<usize> = names.filter_map(place).collect();
-                if !places.is_empty() {
-                    side.measurement.repeat(&places, repeats)?;
-                }
-            }
-        }
-        if let Some(side) = &mut self.retrieval {
-            side.asking.repeat(wanted)?;
+        for probe in &mut self.probes {
+            probe.repeat(wanted)?;
         }
         self.confirm()
     }
 
     /// What has been measured so far.
     pub(super) fn report(&self) -> Report {
-        let evidence = self
-            .evidence
-            .as_ref()
-            .map(|side| side.measurement.evidence());
         let mut notices = self.notices.clone();
-        notices.extend(self.runners().flat_map(Runner::notices));
+        notices.extend(self.runners.iter().flat_map(Runner::notices));
+        let mut findings: Vec<Findings> =
+            self.probes.iter().map(|probe| probe.findings()).collect();
         let changes = self.changes();
-        let evidence = match &changes {
-            Some(changes) => {
-                notices.push(changed::notice(changes));
-                // It stopped because of this, and not because of a signal.
-                evidence.map(changed::without_interruption)
-            }
-            None => evidence,
-        };
-        notices.extend(self.retrieval.iter().flat_map(|side| side.asking.notices()));
-        let side = self.evidence.as_ref();
-        let endings = [
-            evidence.as_ref().map(|evidence| evidence.ending),
-            self.retrieval.as_ref().map(|side| side.asking.ending()),
-        ];
+        if let Some(changes) = &changes {
+            notices.push(changed::notice(changes));
+            findings.iter_mut().for_each(changed::without_interruption);
+        }
         let run = Run {
             ending: match changes {
                 Some(_) => Ending::Changed,
-                None => joined(endings),
+                None => joined(findings.iter().map(|of_probe| of_probe.section.ending())),
             },
             seed: self.config.seed,
             only: self.request.only.clone(),
@@ -273,15 +200,7 @@ impl Stage<'_> {
                 count: shard.count,
                 cases: self.chosen,
             }),
-            decision_field: side.map_or_else(String::new, |_| {
-                self.config.decision_field.as_str().to_owned()
-            }),
-            governing_types: side.map_or_else(Vec::new, |_| self.config.governing_types.clone()),
-            scorer: side.map_or_else(String::new, |side| side.scorer.id()),
             repeats: self.config.repeats.get(),
-            basis: side.map_or_else(Basis::default, |side| {
-                Basis::of(self.config, side.corpus.cases.len())
-            }),
             fingerprints: self.fingerprints(),
             session: Session {
                 started_at: self.clock.started_at(),
@@ -290,24 +209,16 @@ impl Stage<'_> {
                 dirty: self.code.dirty || changes.is_some(),
                 cost: self.cost(),
             },
+            decision_field: String::new(),
+            governing_types: Vec::new(),
+            scorer: String::new(),
+            basis: crate::probe::evidence::Basis::default(),
         };
-        let record = self.retrieval.as_ref().map(|side| side.asking.record());
-        assemble(run, evidence, record, notices)
+        assemble(run, findings, notices)
     }
 
     fn fingerprints(&self) -> Fingerprints {
-        let (mut cases, mut command) = match &self.evidence {
-            Some(side) => (fingerprint(side.corpus), self.config.command()),
-            None => (Digest::of(b""), Digest::of(b"")),
-        };
-        if let Some(side) = &self.retrieval {
-            let both = |one: Digest, other: Digest| {
-                let fields = Fields::of("kelvin/probes/v1").field("evidence", one.bytes());
-                fields.field("retrieval", other.bytes()).digest()
-            };
-            cases = both(cases, side.questions.digest());
-            command = both(command, side.config.command());
-        }
+        let (cases, command) = fingerprint(&self.fingerprints);
         Fingerprints {
             cases,
             config: self.config.measured(),
@@ -318,40 +229,43 @@ impl Stage<'_> {
     }
 }
 
+/// The items and the commands of all probes. A run with the first kind of the registry alone has its
+/// digests, as when there was no other kind.
+fn fingerprint(probes: &[(&'static str, SectionFingerprint)]) -> (Digest, Digest) {
+    let kinds = registry::kinds();
+    let first = kinds.first().map_or("", |kind| kind.name());
+    if let [(name, only)] = probes
+        && *name == first
+    {
+        return (only.items, only.command);
+    }
+    let of = |which: fn(&SectionFingerprint) -> Digest| {
+        let of_first = probes.iter().find(|(name, _)| *name == first);
+        let of_first = of_first.map_or_else(|| Digest::of(b""), |(_, found)| which(found));
+        let fields = Fields::of("kelvin/probes/v1").field(first, of_first.bytes());
+        let others = probes.iter().filter(|(name, _)| *name != first);
+        others
+            .fold(fields, |fields, (name, found)| {
+                fields.field(name, which(found).bytes())
+            })
+            .digest()
+    };
+    (of(|found| found.items), of(|found| found.command))
+}
+
 /// How a run ended whose probes ended so: what stopped one stopped the run, and what measured
 /// nothing fails it.
-fn joined(endings: [Option<Ending>; 2]) -> Ending {
-    let any = |ending| endings.contains(&Some(ending));
-    [Ending::DryRun, Ending::Interrupted, Ending::Failed]
-        .into_iter()
-        .find(|ending| any(*ending))
-        .unwrap_or(Ending::Complete)
-}
-
-/// The places of the cases that were asked for; all of them unless some were. Other names are
-/// passed over.
-pub(super) fn select(corpus: &Corpus, only: &[String]) -> Vec<usize> {
-    if only.is_empty() {
-        return (0..corpus.cases.len()).collect();
-    }
-    let place = |name: &String| corpus.place(name);
-    let mut places: Vec<usize> = only.iter().filter_map(place).collect();
-    places.sort_unstable();
-    places.dedup();
-    places
-}
-
-/// Every case's name and bytes.
-fn fingerprint(corpus: &Corpus) -> Digest {
-    corpus
-        .cases
-        .iter()
-        .fold(Fields::of("kelvin/cases/v1"), |fields, case| {
-            fields
-                .field("name", &*case.name)
-                .field("content", case.digest().bytes())
-        })
-        .digest()
+pub(super) fn joined(endings: impl Iterator<Item = Ending>) -> Ending {
+    let endings: Vec<Ending> = endings.collect();
+    [
+        Ending::Changed,
+        Ending::DryRun,
+        Ending::Interrupted,
+        Ending::Failed,
+    ]
+    .into_iter()
+    .find(|ending| endings.contains(ending))
+    .unwrap_or(Ending::Complete)
 }
 
 /// Whether a notice is one that [`assemble`] adds.
@@ -360,21 +274,14 @@ pub(super) fn is_assembled(notice: &Notice) -> bool {
 }
 
 /// Joins what was measured with what is told of it.
-pub(super) fn assemble(
-    run: Run,
-    evidence: Option<Evidence>,
-    record: Option<RetrievalRecord>,
-    mut notices: Vec<Notice>,
-) -> Report {
-    let (mut metrics, mut cases) = (BTreeMap::new(), BTreeMap::new());
-    if let Some(evidence) = evidence {
-        metrics = evidence.metrics;
-        cases = evidence.cases;
-        notices.extend(evidence.notices);
-    }
-    if let Some(record) = &record {
-        metrics.extend(retrieval::figures(record));
-        notices.extend(retrieval::notices(record));
+pub(super) fn assemble(run: Run, findings: Vec<Findings>, mut notices: Vec<Notice>) -> Report {
+    let mut metrics = BTreeMap::new();
+    let mut sections = Vec::new();
+    for of_probe in findings {
+        metrics.extend(of_probe.metrics);
+        notices.extend(of_probe.notices);
+        notices.extend(of_probe.of_the_run);
+        sections.push(of_probe.section);
     }
     if run.ending == Ending::Changed {
         metrics.values_mut().for_each(changed::withdraw);
@@ -388,7 +295,5 @@ pub(super) fn assemble(
         }
     }
     notices.sort();
-    let mut report = Report::new(run, metrics, cases, notices);
-    report.retrieval = record;
-    report
+    Report::of(run, sections, metrics, notices)
 }

@@ -4,15 +4,15 @@ use std::io::{IsTerminal as _, Write as _};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::progress;
-use crate::check::{self, Checked, Listing, Mode, OfCase, Probe, Request};
-use crate::config::Overrides;
-use crate::config::Shard;
+use crate::check::{self, Checked, Mode, Request};
+use crate::config::{Overrides, Shard};
 use crate::exit::{Exit, Misuse};
 use crate::gate::Judgement;
-use crate::probe::evidence::Forecast;
+use crate::probe::{Forecast, Kind, ListedVariant, Listing, registry};
 use crate::publish::comment;
 use crate::report::{self, terminal::Style};
 
@@ -23,8 +23,8 @@ pub(super) struct CheckArgs {
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: PathBuf,
     /// Runs this probe only, of those that are configured.
-    #[arg(long, value_enum, value_name = "PROBE")]
-    probe: Option<ProbeName>,
+    #[arg(long, value_parser = probe(), value_name = "PROBE")]
+    probe: Option<&'static str>,
     /// Measures this case or query only; the other cases still lend their units. May be repeated.
     #[arg(long, value_name = "CASE")]
     only: Vec<String>,
@@ -86,12 +86,14 @@ pub(super) enum LogFormat {
     Json,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ProbeName {
-    /// Does the decision move only when the evidence moves?
-    Evidence,
-    /// Is found what the golden set says there is to find?
-    Retrieval,
+/// The names of the probes there are, each with what it asks.
+fn probe() -> impl TypedValueParser<Value = &'static str> {
+    let names = registry::kinds().into_iter();
+    let names = names.map(|kind| PossibleValue::new(kind.name()).help(kind.question()));
+    PossibleValuesParser::new(names).try_map(|name| {
+        let kind = registry::kind(&name);
+        kind.map(Kind::name).ok_or("there is no such probe")
+    })
 }
 
 impl From<&CheckArgs> for Request {
@@ -121,10 +123,7 @@ impl From<&CheckArgs> for Request {
                 no_cache: *no_cache,
                 ..Overrides::default()
             },
-            probe: probe.map(|probe| match probe {
-                ProbeName::Evidence => Probe::Evidence,
-                ProbeName::Retrieval => Probe::Retrieval,
-            }),
+            probe: *probe,
             only: only.clone(),
             shard: *shard,
             masker: None,
@@ -164,30 +163,21 @@ pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
 
 /// Prints what would be run.
 fn list(args: &CheckArgs) -> anyhow::Result<Exit> {
-    let request = args.into();
-    super::say(&match args.format {
-        Format::Json => {
-            let listing = check::list(&request, |of_case| of_case.listed())?.in_one();
-            serde_json::to_string_pretty(&listing)? + "\n"
-        }
-        Format::Text | Format::Markdown => page(&check::list(&request, lines)?),
+    let is_json = args.format == Format::Json;
+    let listing = check::list(&args.into(), is_json)?;
+    super::say(&match is_json {
+        true => serde_json::to_string_pretty(&listing)? + "\n",
+        false => page(&listing),
     });
     Ok(Exit::Passed)
 }
 
-/// A line for each variant of a case.
-fn lines(of_case: &OfCase<'_>) -> String {
-    let case = report::safe::line(of_case.case());
-    let parts = of_case.names().flat_map(|name| [&*case, "\t", name, "\n"]);
-    // At its full length from the start: there are thousands of these.
-    let mut lines = String::with_capacity(parts.clone().map(str::len).sum());
-    lines.extend(parts);
-    lines
-}
-
 /// All lines, and what there is to say about them.
-fn page(listing: &Listing<String>) -> String {
-    let mut page = listing.variants.concat();
+fn page(listing: &Listing) -> String {
+    let mut page = String::new();
+    for ListedVariant { case, variant, .. } in &listing.variants {
+        page.extend([&*report::safe::line(case), "\t", variant, "\n"]);
+    }
     for notice in &listing.notices {
         page.extend(["# ", &*report::safe::line(&notice.text), "\n"]);
     }

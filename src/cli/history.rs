@@ -154,7 +154,7 @@ pub(super) fn recompute(args: &RecomputeArgs) -> anyhow::Result<Exit> {
     let name = args.run.strip_prefix("run:").unwrap_or(&args.run);
     let id = check::recorded(&root, name)?;
     let stored = check::run(&root, &id)?.report;
-    let again = check::recompute(&id, &args.config, stored);
+    let again = check::recompute(&id, stored);
     if let Some(file) = &args.write {
         crate::file::write_with(file, |to| report::json::write(to, &again.report))?;
     }

@@ -1,7 +1,173 @@
-//! What every kind of probe brings along.
+//! What every kind of probe brings along. The rest of the program knows probes by these traits alone.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Metric;
+use super::section::{AnySection, SectionFingerprint};
+use crate::config::{Config, Shard};
+use crate::digest::Digest;
+use crate::notice::Notice;
+use crate::run::Runner;
 
 /// A kind of probe: a way to run the system under test, and what is made of its answers.
 pub(crate) trait Kind: Sync {
     /// Its name: its key under `probes` in a report, and the first part of the ids of its metrics.
     fn name(&self) -> &'static str;
+
+    /// What it asks, in a sentence.
+    fn question(&self) -> &'static str;
+
+    /// What one of its items is called, and several of them.
+    fn nouns(&self) -> (&'static str, &'static str);
+
+    /// Where its files are within the output folder; none for the one kind whose items have folders
+    /// at its top.
+    fn folder(&self) -> Option<&'static str>;
+
+    /// Whether a configuration asks for it.
+    fn is_configured(&self, config: &Config) -> bool;
+
+    /// What to add to a configuration that does not, for a message.
+    fn how_to_configure(&self) -> &'static str;
+
+    /// Reads the items that a configuration names.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`](crate::exit::Misuse) with everything that is wrong with them.
+    fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>>;
+
+    /// Makes the figures of a section anew from its records.
+    fn recompute(&self, section: Box<dyn AnySection>) -> Findings;
+}
+
+/// The items of one probe: first all that are configured, then those that were chosen.
+pub(crate) trait Items: Sync {
+    /// The ids of all items that are configured, in order.
+    fn ids(&self) -> Vec<&str>;
+
+    /// What reading them had to say.
+    fn notices(&self) -> Vec<Notice>;
+
+    /// The files that they were read from: these are no code of the pipeline.
+    fn files(&self) -> Vec<PathBuf>;
+
+    /// What is configured, whatever was chosen of it.
+    fn fingerprint(&self) -> SectionFingerprint;
+
+    /// Restricts them to those of these ids (to none of them where the list is empty), and to a share
+    /// of these. How many were chosen before they were shared out.
+    fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize;
+
+    /// What would be run; nothing is written. The digests of the inputs take about as long as all the
+    /// rest, and are left out unless they are wanted.
+    fn list(&self, with_digests: bool) -> Listing;
+
+    /// Plans every input of the chosen items.
+    fn plan(&self) -> Box<dyn Planned + '_>;
+}
+
+/// Inputs that are planned, and not yet run.
+pub(crate) trait Planned: Sync {
+    /// The configuration of the runner: which command, with which limits.
+    fn config(&self) -> &Config;
+
+    /// Whether the probe can use an answer.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, in words that fit after "the decision is" or "its output".
+    fn accepts(&self, answer: &Value) -> Result<(), String>;
+
+    /// Begins with a runner; nothing has been run yet.
+    fn begin<'r>(&'r self, runner: &'r Runner<'r>) -> Box<dyn Probe + 'r>;
+}
+
+/// A probe at work.
+pub(crate) trait Probe {
+    /// Runs everything. `proceed` is asked at most once, when it is known what is still to be paid;
+    /// where it says no, nothing more is run.
+    ///
+    /// # Errors
+    ///
+    /// Where the run cannot go on, and where its first answer shows that every further one would be
+    /// paid for nothing.
+    fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()>;
+
+    /// Writes every input once and runs nothing.
+    ///
+    /// # Errors
+    ///
+    /// Where an input cannot be written.
+    fn rehearse(&mut self) -> anyhow::Result<()>;
+
+    /// Runs items again until each has so many repeats. Ids of other probes are passed over.
+    ///
+    /// # Errors
+    ///
+    /// Where the run cannot go on.
+    fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()>;
+
+    /// What has been measured so far.
+    fn findings(&self) -> Findings;
+
+    /// The text of an input: of an item, or of one of its variants; none where there is no such input
+    /// or it is no text for people.
+    fn text(&self, item: &str, variant: Option<&str>) -> Option<Cow<'_, str>>;
+}
+
+/// What a probe hands on.
+#[derive(Debug)]
+pub(crate) struct Findings {
+    /// The records.
+    pub(crate) section: Box<dyn AnySection>,
+    /// The figures, by id.
+    pub(crate) metrics: BTreeMap<String, Metric>,
+    /// What the records and figures tell, apart from what the records themselves hold.
+    pub(crate) notices: Vec<Notice>,
+    /// What only the course of the run tells; it is not made again from the records.
+    pub(crate) of_the_run: Vec<Notice>,
+    /// Whether the answers were compared with each other anew; else what the records say of that
+    /// stays.
+    pub(crate) compared: bool,
+}
+
+/// What a probe would run.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Listing {
+    /// How many invocations there are, by what they are for.
+    pub(crate) invocations: BTreeMap<&'static str, usize>,
+    /// The variants of the items, in the order in which they are planned.
+    pub(crate) variants: Vec<ListedVariant>,
+    /// The caps and skips.
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// One variant that would be run.
+#[derive(Debug, Serialize)]
+pub(crate) struct ListedVariant {
+    /// The item that it is made of.
+    pub(crate) case: Arc<str>,
+    /// Its name within the item.
+    pub(crate) variant: Arc<str>,
+    /// What the answer ought to do.
+    pub(crate) relation: &'static str,
+    /// The digest of its input, where it was wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) input: Option<Digest>,
+}
+
+/// What is still to be paid at some point of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Forecast {
+    /// Invocations to come.
+    pub(crate) invocations: usize,
+    /// Seconds they will take, from the calls so far and the number of jobs.
+    pub(crate) seconds: f64,
 }

@@ -7,13 +7,15 @@ mod metric;
 mod record;
 pub(crate) mod registry;
 pub(crate) mod retrieval;
+mod section;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use kind::Kind;
+pub(crate) use kind::{Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe};
 pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, display};
 pub(crate) use record::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
+pub(crate) use section::{AnySection, Item, Section, SectionFingerprint};
 
 /// Whether a run came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -9,10 +9,11 @@ const ALL: &[&dyn Kind] = &[&EvidenceKind, &RetrievalKind];
 
 /// Every kind, in the order in which probes are run and reported.
 pub(crate) fn kinds() -> Vec<&'static dyn Kind> {
-    let mut kinds = ALL.to_vec();
     #[cfg(test)]
-    kinds.extend(tests_only::added());
-    kinds
+    let added = tests_only::added();
+    #[cfg(not(test))]
+    let added = [];
+    ALL.iter().copied().chain(added).collect()
 }
 
 /// The kind of a name; none where this program knows no such kind.

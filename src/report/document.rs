@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::config::Shard;
 use crate::digest::Digest;
 use crate::notice::{Code, Notice};
-use crate::probe::evidence::Basis;
-use crate::probe::retrieval::RetrievalRecord;
-use crate::probe::{CaseRecord, Ending, Metric};
+use crate::probe::evidence::{Basis, EvidenceBasis, EvidenceSection};
+use crate::probe::retrieval::{self, RetrievalRecord, RetrievalSection, StoredBasis};
+use crate::probe::{AnySection, CaseRecord, Ending, Metric, SectionFingerprint};
 use crate::run::Cost;
 
 /// Grows when an old reader would misread a new report.
@@ -58,6 +58,85 @@ impl Report {
             retrieval: None,
             notices,
         }
+    }
+
+    /// The report of what the probes of a run have found.
+    pub(crate) fn of(
+        mut run: Run,
+        sections: Vec<Box<dyn AnySection>>,
+        metrics: BTreeMap<String, Metric>,
+        notices: Vec<Notice>,
+    ) -> Self {
+        let mut cases = BTreeMap::new();
+        let mut retrieval = None;
+        for section in sections {
+            let section = match section.into_any().downcast::<EvidenceSection>() {
+                Ok(evidence) => {
+                    let EvidenceBasis {
+                        decision_field,
+                        governing_types,
+                        scorer,
+                        rest,
+                    } = evidence.basis;
+                    run.decision_field = decision_field;
+                    run.governing_types = governing_types;
+                    run.scorer = scorer;
+                    run.basis = rest;
+                    cases = evidence.items;
+                    continue;
+                }
+                Err(other) => other,
+            };
+            if let Ok(section) = section.downcast::<RetrievalSection>() {
+                retrieval = Some(retrieval::record(*section));
+            }
+        }
+        let mut report = Self::new(run, metrics, cases, notices);
+        report.retrieval = retrieval;
+        report
+    }
+
+    /// What each probe of the run has stored, by its name.
+    pub(crate) fn into_sections(self) -> Vec<(&'static str, Box<dyn AnySection>)> {
+        let mut sections: Vec<(&'static str, Box<dyn AnySection>)> = Vec::new();
+        let run = self.run;
+        if !run.scorer.is_empty() {
+            sections.push((
+                "evidence",
+                Box::new(EvidenceSection {
+                    ending: run.ending,
+                    fingerprint: SectionFingerprint {
+                        items: run.fingerprints.cases,
+                        command: run.fingerprints.command,
+                    },
+                    basis: EvidenceBasis {
+                        decision_field: run.decision_field,
+                        governing_types: run.governing_types,
+                        scorer: run.scorer,
+                        rest: run.basis,
+                    },
+                    items: self.cases,
+                }),
+            ));
+        }
+        if let Some(record) = self.retrieval {
+            sections.push((
+                "retrieval",
+                Box::new(RetrievalSection {
+                    ending: run.ending,
+                    fingerprint: SectionFingerprint {
+                        items: record.golden,
+                        command: run.fingerprints.command,
+                    },
+                    basis: StoredBasis {
+                        figures: record.basis,
+                        unknown: record.unknown,
+                    },
+                    items: record.queries,
+                }),
+            ));
+        }
+        sections
     }
 
     /// The cases, or the queries, whose repeats count as one run, because the pipeline answered them

@@ -71,14 +71,12 @@ fn the_figures_of_a_run_are_made_again_from_its_items() {
         project.json("again.json"),
         project.json("kelvin/report.json")
     );
-    // Another scorer than that of the run: the stored distances stand.
-    project.config("scorer: {type: ordinal, scale: [a, b]}\n");
-    let said = project.kelvin(&["recompute", "latest"]).expect(0);
-    assert!(
-        said.stdout.contains("the distances are those"),
-        "{}",
-        said.stdout
-    );
+    // How a run compared its answers is in its report: the configuration of today does not matter.
+    project.write("kelvin.yaml", "scorer: {type: ordinal, scale: [a, b]}\n");
+    let said = project.kelvin(&["recompute", "latest", "--format", "json"]);
+    let again: Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
+    assert_eq!(again["changed"], serde_json::json!({}));
+    assert_eq!(again["distances"], true);
     let said = project.kelvin(&["recompute", "ffff"]).expect(1);
     assert!(said.stderr.contains("has no run `ffff`"), "{}", said.stderr);
 }

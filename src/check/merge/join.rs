@@ -1,15 +1,12 @@
 //! From the reports of all shards to the report of the run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::stage;
 use super::gather::Found;
 use crate::exit::Misuse;
-use crate::judge;
-use crate::notice::{Code, Notice};
-use crate::probe::evidence::{self, Settings};
-use crate::probe::retrieval::{RetrievalRecord, Retrieved};
-use crate::probe::{CaseRecord, Ending};
+use crate::notice::Notice;
+use crate::probe::{AnySection, Ending, registry};
 use crate::report::{Report, Run, Session};
 use crate::run::Cost;
 
@@ -17,38 +14,30 @@ use crate::run::Cost;
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where a shard has a figure that is not made from records of cases.
+/// A [`Misuse`] where a shard has a figure that is not made from records of its items.
 pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
     let Some(first) = found.first() else {
         return Err(Misuse::new("no shards were named"));
     };
-    let cases: BTreeMap<String, CaseRecord> = found
-        .iter()
-        .flat_map(|found| &found.report.cases)
-        .map(|(name, case)| (name.clone(), case.clone()))
-        .collect();
+    let mut sections: BTreeMap<&'static str, Vec<Box<dyn AnySection>>> = BTreeMap::new();
+    for found in found {
+        for (name, section) in found.report.clone().into_sections() {
+            sections.entry(name).or_default().push(section);
+        }
+    }
+    let mut findings = Vec::new();
+    for kind in registry::kinds() {
+        if let Some(shares) = sections.remove(kind.name()) {
+            findings.extend(joined(shares).map(|section| kind.recompute(section)));
+        }
+    }
     let run = Run {
-        ending: ending(found, &cases),
+        ending: stage::joined(findings.iter().map(|found| found.section.ending())),
         shard: None,
         session: session(found),
         ..first.report.run.clone()
     };
-    let was_run = |found: &Found| !found.report.run.scorer.is_empty();
-    // Where a swap leads is known when its donor's answers are, which another shard may have.
-    let scorer = judge::stored(&run.scorer, &run.basis.levels);
-    let evidence = found.iter().any(was_run).then(|| {
-        evidence::recompute(
-            cases,
-            &Settings {
-                governing_types: &run.governing_types,
-                basis: &run.basis,
-                ending: run.ending,
-                scorer: scorer.as_deref(),
-            },
-        )
-    });
-    let record = retrieval(found);
-    let report = stage::assemble(run, evidence, record, notices(found));
+    let report = stage::assemble(run, findings, notices(found));
     for shard in found {
         let strange = |id: &&String| !report.metrics.contains_key(*id);
         if let Some(id) = shard.report.metrics.keys().find(strange) {
@@ -61,48 +50,23 @@ pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
     Ok(report)
 }
 
-/// The queries of all shards in one record.
-fn retrieval(found: &[Found]) -> Option<RetrievalRecord> {
-    let mut records = found
-        .iter()
-        .filter_map(|found| found.report.retrieval.as_ref());
-    let first = records.next()?.clone();
-    Some(records.fold(first, |mut all, record| {
-        let queries = record.queries.iter();
-        all.queries
-            .extend(queries.map(|(id, query)| (id.clone(), query.clone())));
-        all.chunker_versions
-            .extend(record.chunker_versions.iter().cloned());
-        all.chunker_versions.sort();
-        all.chunker_versions.dedup();
-        all
-    }))
-}
-
-/// How the run as a whole ended: a shard of which nothing could be measured is no failure of all.
-fn ending(found: &[Found], cases: &BTreeMap<String, CaseRecord>) -> Ending {
-    let any = |ending| found.iter().any(|found| found.report.run.ending == ending);
-    let answered = |case: &CaseRecord| {
-        let first = case.baseline.first();
-        first.is_some_and(|sample| sample.decision.is_some())
-    };
-    let asked = found
-        .iter()
-        .filter_map(|found| found.report.retrieval.as_ref());
-    let came_back = asked
-        .flat_map(|record| record.queries.values().flat_map(|query| &query.runs))
-        .any(Retrieved::ran);
-    if any(Ending::Changed) {
-        Ending::Changed
-    } else if any(Ending::DryRun) {
-        Ending::DryRun
-    } else if any(Ending::Interrupted) {
-        Ending::Interrupted
-    } else if came_back || cases.values().any(answered) {
-        Ending::Complete
-    } else {
-        Ending::Failed
-    }
+/// The sections of all shards of one probe in one. A share of which nothing could be measured is no
+/// failure of the whole.
+fn joined(shares: Vec<Box<dyn AnySection>>) -> Option<Box<dyn AnySection>> {
+    let endings: Vec<Ending> = shares.iter().map(|share| share.ending()).collect();
+    let mut shares = shares.into_iter();
+    let mut whole = shares.next()?;
+    shares.for_each(|share| whole.take_in(share));
+    let is_answered = |id: &str| whole.item(id).is_some_and(|item| item.has_answer);
+    let has_answer = whole.ids().into_iter().any(is_answered);
+    let stopped = [Ending::Changed, Ending::DryRun, Ending::Interrupted];
+    let stopped = stopped.into_iter().find(|ending| endings.contains(ending));
+    whole.set_ending(match (stopped, has_answer) {
+        (Some(ending), _) => ending,
+        (None, true) => Ending::Complete,
+        (None, false) => Ending::Failed,
+    });
+    Some(whole)
 }
 
 /// The costs of all; the time is that of the longest, since they run beside each other.
@@ -124,18 +88,14 @@ fn session(found: &[Found]) -> Session {
     }
 }
 
-/// What each shard tells of the corpus, once; what the figures tell is told anew.
+/// What each shard tells of its items, once; what the figures tell is told anew.
 fn notices(found: &[Found]) -> Vec<Notice> {
-    let is_kept = |notice: &&Notice| {
-        let told_anew = matches!(
-            notice.code,
-            Code::BaselineFailed | Code::Interrupted | Code::Unmeasured | Code::QueriesFailed
-        );
-        !told_anew
-    };
     let mut most: BTreeMap<&Notice, usize> = BTreeMap::new();
-    for shard in found {
+    let told_anew: Vec<BTreeSet<Notice>> = found.iter().map(of_figures).collect();
+    for (shard, told_anew) in found.iter().zip(&told_anew) {
         let mut here: BTreeMap<&Notice, usize> = BTreeMap::new();
+        let is_kept =
+            |notice: &&Notice| !told_anew.contains(notice) && !stage::is_assembled(notice);
         for notice in shard.report.notices.iter().filter(is_kept) {
             *here.entry(notice).or_default() += 1;
         }
@@ -147,4 +107,14 @@ fn notices(found: &[Found]) -> Vec<Notice> {
     most.into_iter()
         .flat_map(|(notice, times)| std::iter::repeat_n(notice.clone(), times))
         .collect()
+}
+
+/// What the figures of a shard tell.
+fn of_figures(shard: &Found) -> BTreeSet<Notice> {
+    let sections = shard.report.clone().into_sections();
+    let told = sections.into_iter().filter_map(|(name, section)| {
+        let kind = registry::kind(name)?;
+        Some(kind.recompute(section).notices)
+    });
+    told.flatten().collect()
 }

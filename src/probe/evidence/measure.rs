@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use anyhow::anyhow;
 
 use super::inputs::Inputs;
+use super::records;
 use super::schedule::{self, Outcomes, Rounds};
-use super::{Evidence, records};
 use crate::config::Config;
 use crate::judge::Scorer;
-use crate::probe::Ending;
 use crate::probe::evidence::cases::Corpus;
 use crate::probe::evidence::perturb::{Peers, Plan, Planner};
+use crate::probe::{CaseRecord, Ending, Forecast};
 use crate::run::{Failure, FailureKind, Runner, Task};
 use crate::threads;
 
@@ -28,15 +28,6 @@ pub(crate) struct Survey<'a> {
     pub(crate) begins: bool,
     /// Compares decisions.
     pub(crate) scorer: &'a dyn Scorer,
-}
-
-/// What is still to be paid when the baselines are in.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Forecast {
-    /// Invocations to come.
-    pub(crate) invocations: usize,
-    /// Seconds they will take, from the measured baselines and the number of jobs.
-    pub(crate) seconds: f64,
 }
 
 /// Plans the variants of every case of the survey, by its place.
@@ -155,15 +146,14 @@ impl<'a> Measurement<'a> {
         Ok(())
     }
 
-    /// What has been measured so far.
-    pub(crate) fn evidence(&self) -> Evidence {
-        records::tell(
-            self.survey,
-            self.plans,
-            &self.rounds,
-            &self.outcomes,
-            self.ending,
-        )
+    /// What was seen of each case so far; no distance and no score is in it yet.
+    pub(crate) fn records(&self) -> BTreeMap<String, CaseRecord> {
+        records::of_cases(self.survey, self.plans, &self.rounds, &self.outcomes)
+    }
+
+    /// How it ended.
+    pub(crate) const fn ending(&self) -> Ending {
+        self.ending
     }
 
     /// The texts of the inputs.

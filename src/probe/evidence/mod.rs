@@ -9,6 +9,7 @@ mod failures;
 mod figures;
 mod following;
 mod inputs;
+mod kind;
 mod measure;
 mod noise;
 pub(crate) mod perturb;
@@ -19,10 +20,11 @@ mod schedule;
 use std::collections::BTreeMap;
 
 use crate::notice::Notice;
-use crate::probe::{CaseRecord, Ending, Kind, Metric};
+use crate::probe::{CaseRecord, Ending, Metric};
 
 pub(crate) use failures::failure_rate;
-pub(crate) use measure::{Forecast, Measurement, Survey, plan, plan_each, unusable_decision};
+pub(crate) use kind::{EvidenceBasis, EvidenceKind, EvidenceSection};
+pub(crate) use measure::unusable_decision;
 pub(crate) use recompute::{Basis, Settings, recompute};
 
 /// What the evidence probe hands on.
@@ -36,13 +38,4 @@ pub(crate) struct Evidence {
     pub(crate) notices: Vec<Notice>,
     /// How it ended.
     pub(crate) ending: Ending,
-}
-
-/// The kind of this probe.
-pub(crate) struct EvidenceKind;
-
-impl Kind for EvidenceKind {
-    fn name(&self) -> &'static str {
-        "evidence"
-    }
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::measure::Survey;
 use super::schedule::{Outcomes, Rounds};
-use super::{Basis, Evidence, Settings, Survey, recompute};
 use crate::notice::{Code, Notice};
 use crate::probe::evidence::cases::Case;
 use crate::probe::evidence::perturb::Plan;
-use crate::probe::{CaseRecord, Ending, Sample, UnitRecord, VariantRecord};
+use crate::probe::{CaseRecord, Sample, UnitRecord, VariantRecord};
 use crate::run::Outcome;
 use crate::run::kept::{self, Times};
 use crate::threads;
@@ -16,14 +16,13 @@ use crate::threads;
 /// Over this share of failed invocations a case is marked insufficient.
 const INSUFFICIENT_ABOVE: f64 = 0.2;
 
-/// Turns outcomes into records, and records into figures.
-pub(super) fn tell(
+/// Turns outcomes into records; distances and scores are made from those.
+pub(super) fn of_cases(
     survey: &Survey<'_>,
     plans: &BTreeMap<usize, Plan>,
     rounds: &Rounds,
     outcomes: &Outcomes,
-    ending: Ending,
-) -> Evidence {
+) -> BTreeMap<String, CaseRecord> {
     let told = threads::map(survey.places, |&place| {
         let name = survey.corpus.cases[place].name.to_string();
         let record = record(survey, place, &plans[&place], rounds, outcomes);
@@ -41,14 +40,7 @@ pub(super) fn tell(
             case.notices.push(kept::notice(name));
         }
     }
-    let basis = Basis::of(survey.config, survey.corpus.cases.len());
-    let settings = Settings {
-        governing_types: &survey.config.governing_types,
-        basis: &basis,
-        ending,
-        scorer: Some(survey.scorer),
-    };
-    recompute(cases, &settings)
+    cases
 }
 
 fn record(

@@ -1,7 +1,7 @@
 //! Asks every query of the golden set and keeps what came back.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -24,8 +24,6 @@ pub(crate) struct Questions {
     pub(crate) golden: Vec<GoldenQuery>,
     /// Which of them are asked, by place.
     pub(crate) places: Vec<usize>,
-    /// How many were chosen, before they were shared out.
-    pub(crate) chosen: usize,
     /// What exists, where that is known.
     pub(crate) corpus: Option<Documents>,
     /// How often each is asked.
@@ -204,43 +202,36 @@ impl<'a> Asking<'a> {
         self.ending
     }
 
-    /// What came back so far.
-    pub(crate) fn record(&self) -> RetrievalRecord {
-        let mut versions = BTreeSet::new();
-        let queries: BTreeMap<String, QueryRecord> = self
-            .asked()
-            .map(|query| {
-                let runs: Vec<Retrieved> = (1..=self.repeats(&query.id))
-                    .filter_map(|repeat| self.outcomes.get(&(query.id.as_str().into(), repeat)))
-                    .map(|outcome| self.retrieved(query, outcome))
-                    .collect();
-                versions.extend(runs.iter().filter_map(|run| run.chunker_version.clone()));
-                let record = QueryRecord {
-                    input: query.digest(),
-                    by_document: Some(query.without_chunks().digest()),
-                    query: query.query.clone(),
-                    folder: folder(&query.id),
-                    labels: output::labels(query, self.questions.corpus.as_ref()),
-                    runs,
-                };
-                (query.id.clone(), record)
-            })
-            .collect();
-        RetrievalRecord {
-            basis: RetrievalBasis {
-                k: self.settings.k.clone(),
-                cut_off: self.settings.cut_off,
-                relevance_level: 1,
-                citations: match self.questions.corpus {
-                    Some(_) => Citations::Corpus,
-                    None => Citations::Hits,
-                },
-                span_rule: self.settings.span_rule,
+    /// What came back so far, by query.
+    pub(crate) fn queries(&self) -> BTreeMap<String, QueryRecord> {
+        let record = |query: &GoldenQuery| {
+            let runs = (1..=self.repeats(&query.id))
+                .filter_map(|repeat| self.outcomes.get(&(query.id.as_str().into(), repeat)))
+                .map(|outcome| self.retrieved(query, outcome));
+            let record = QueryRecord {
+                input: query.digest(),
+                by_document: Some(query.without_chunks().digest()),
+                query: query.query.clone(),
+                folder: folder(&query.id),
+                labels: output::labels(query, self.questions.corpus.as_ref()),
+                runs: runs.collect(),
+            };
+            (query.id.clone(), record)
+        };
+        self.asked().map(record).collect()
+    }
+
+    /// How the figures are made.
+    pub(crate) fn basis(&self) -> RetrievalBasis {
+        RetrievalBasis {
+            k: self.settings.k.clone(),
+            cut_off: self.settings.cut_off,
+            relevance_level: 1,
+            citations: match self.questions.corpus {
+                Some(_) => Citations::Corpus,
+                None => Citations::Hits,
             },
-            golden: self.questions.digest(),
-            chunker_versions: versions.into_iter().collect(),
-            queries,
-            unknown: Vec::new(),
+            span_rule: self.settings.span_rule,
         }
     }
 

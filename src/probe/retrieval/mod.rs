@@ -5,6 +5,7 @@
 
 pub(crate) mod documents;
 mod figures;
+mod kind;
 mod measure;
 mod measures;
 mod output;
@@ -13,17 +14,9 @@ mod record;
 pub(crate) mod trec;
 
 pub(crate) use figures::{failure_rate, figures, gate_one};
-pub(crate) use measure::{Asking, Questions, accepts, notices};
+pub(crate) use kind::{RetrievalKind, RetrievalSection, StoredBasis, record};
+pub(crate) use measure::notices;
 pub(crate) use ranking::Ranking;
 pub(crate) use record::{
     Citations, Hit, Labels, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved, Span,
 };
-
-/// The kind of this probe.
-pub(crate) struct RetrievalKind;
-
-impl crate::probe::Kind for RetrievalKind {
-    fn name(&self) -> &'static str {
-        "retrieval"
-    }
-}

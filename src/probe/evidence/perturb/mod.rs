@@ -97,6 +97,16 @@ pub(crate) enum Relation {
     Sensitivity,
 }
 
+impl Relation {
+    /// Its name in a report.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Invariance => "invariance",
+            Self::Sensitivity => "sensitivity",
+        }
+    }
+}
+
 /// Which figure the samples of a kind count into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Figure {

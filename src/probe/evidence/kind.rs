@@ -1,0 +1,326 @@
+//! The evidence probe as the rest of the program knows it.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::cases::{self, Corpus};
+use super::measure::{Measurement, Survey, plan, plan_each};
+use super::perturb::{Plan, Variant};
+use super::recompute::{Basis, Settings, recompute};
+use crate::config::{Config, Shard};
+use crate::digest::{Digest, Fields};
+use crate::judge::{self, Scorer};
+use crate::notice::Notice;
+use crate::probe::{
+    AnySection, CaseRecord, Findings, Forecast, Item, Items, Kind, ListedVariant, Listing, Planned,
+    Probe, Section, SectionFingerprint,
+};
+use crate::run::Runner;
+
+/// Does the decision move only when the evidence that should govern it moves?
+pub(crate) struct EvidenceKind;
+
+/// What a report stores of this probe.
+pub(crate) type EvidenceSection = Section<EvidenceBasis, CaseRecord>;
+
+/// What turns the records of cases into figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct EvidenceBasis {
+    /// Where the decision stands in the output.
+    pub(crate) decision_field: String,
+    /// The unit types that should govern it.
+    pub(crate) governing_types: Vec<String>,
+    /// How decisions were compared.
+    pub(crate) scorer: String,
+    /// What else the figures depend on.
+    #[serde(flatten)]
+    pub(crate) rest: Basis,
+}
+
+impl Item for CaseRecord {
+    fn digest(&self) -> Digest {
+        self.input
+    }
+
+    fn inputs(&self) -> usize {
+        1 + self.variants.len()
+    }
+
+    fn repeats(&self) -> usize {
+        self.baseline.len()
+    }
+
+    fn has_answer(&self) -> bool {
+        let first = self.baseline.first();
+        first.is_some_and(|sample| sample.decision.is_some())
+    }
+
+    fn folders(&self) -> Vec<&str> {
+        let variants = self.variants.iter().map(|variant| variant.id.as_str());
+        std::iter::once(self.folder.as_str())
+            .chain(variants)
+            .collect()
+    }
+}
+
+impl Kind for EvidenceKind {
+    fn name(&self) -> &'static str {
+        "evidence"
+    }
+
+    fn question(&self) -> &'static str {
+        "Does the decision move only when the evidence moves?"
+    }
+
+    fn nouns(&self) -> (&'static str, &'static str) {
+        ("case", "cases")
+    }
+
+    fn folder(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn is_configured(&self, config: &Config) -> bool {
+        config.evidence
+    }
+
+    fn how_to_configure(&self) -> &'static str {
+        "add `run`, `cases`, `decision_field` and `governing_types`"
+    }
+
+    fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
+        let (corpus, notices) = cases::load(config)?;
+        let all: Vec<usize> = (0..corpus.cases.len()).collect();
+        Ok(Box::new(Cases {
+            config,
+            scorer: judge::of(&config.scorer),
+            corpus,
+            notices,
+            begins: true,
+            places: all,
+        }))
+    }
+
+    fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
+        let section = *section
+            .into_any()
+            .downcast::<EvidenceSection>()
+            .expect("a kind is given sections of its own");
+        let scorer = judge::stored(&section.basis.scorer, &section.basis.rest.levels);
+        findings(section, scorer.as_deref())
+    }
+}
+
+/// The figures of a section; without a scorer the distances in its records stay.
+fn findings(mut section: EvidenceSection, scorer: Option<&dyn Scorer>) -> Findings {
+    let evidence = recompute(
+        std::mem::take(&mut section.items),
+        &Settings {
+            governing_types: &section.basis.governing_types,
+            basis: &section.basis.rest,
+            ending: section.ending,
+            scorer,
+        },
+    );
+    section.items = evidence.cases;
+    Findings {
+        section: Box::new(section),
+        metrics: evidence.metrics,
+        notices: evidence.notices,
+        of_the_run: Vec::new(),
+        compared: scorer.is_some(),
+    }
+}
+
+/// The cases of a configuration.
+struct Cases<'c> {
+    config: &'c Config,
+    scorer: Box<dyn Scorer>,
+    corpus: Corpus,
+    notices: Vec<Notice>,
+    /// Whether the first case that was chosen is measured here; another shard may have it.
+    begins: bool,
+    /// The places of the cases to measure, ascending.
+    places: Vec<usize>,
+}
+
+impl Cases<'_> {
+    fn survey(&self) -> Survey<'_> {
+        Survey {
+            config: self.config,
+            corpus: &self.corpus,
+            places: &self.places,
+            begins: self.begins,
+            scorer: &*self.scorer,
+        }
+    }
+}
+
+impl Items for Cases<'_> {
+    fn ids(&self) -> Vec<&str> {
+        self.corpus.cases.iter().map(|case| &*case.name).collect()
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        self.notices.clone()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        // One by one, since their folder may be that of the pipeline.
+        let files = self.corpus.cases.iter().map(|case| &*case.file);
+        files.map(|file| self.config.root.join(file)).collect()
+    }
+
+    fn fingerprint(&self) -> SectionFingerprint {
+        let cases = self.corpus.cases.iter();
+        let fields = cases.fold(Fields::of("kelvin/cases/v1"), |fields, case| {
+            fields
+                .field("name", &*case.name)
+                .field("content", case.digest().bytes())
+        });
+        SectionFingerprint {
+            items: fields.digest(),
+            command: self.config.command(),
+        }
+    }
+
+    fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
+        let mut chosen: Vec<usize> = match only {
+            [] => (0..self.corpus.cases.len()).collect(),
+            only => only
+                .iter()
+                .filter_map(|name| self.corpus.place(name))
+                .collect(),
+        };
+        chosen.sort_unstable();
+        chosen.dedup();
+        let is_ours = |place: &usize| {
+            let name = &self.corpus.cases[*place].name;
+            shard.is_none_or(|shard| shard.takes(name))
+        };
+        self.places = chosen.iter().copied().filter(is_ours).collect();
+        self.begins = chosen.first() == self.places.first();
+        chosen.len()
+    }
+
+    fn list(&self, with_digests: bool) -> Listing {
+        let survey = self.survey();
+        let of_each = plan_each(&survey, |place, plan| {
+            let counts: Vec<(&'static str, usize)> = plan
+                .variants
+                .chunk_by(|one, two| one.kind == two.kind)
+                .map(|of_kind| (of_kind[0].kind, of_kind.len()))
+                .collect();
+            let listed = |variant: &Variant| ListedVariant {
+                case: Arc::clone(&survey.corpus.cases[place].name),
+                variant: Arc::clone(&variant.id),
+                relation: variant.figure.relation().name(),
+                input: with_digests.then(|| variant.digest(survey.corpus, place, survey.config)),
+            };
+            let variants: Vec<ListedVariant> = plan.variants.iter().map(listed).collect();
+            (variants, counts, plan.notices)
+        });
+        let repeats = self.config.repeats.get();
+        // The replays of the noise floor include the first invocation of the baseline.
+        let replays = self.config.noise_floor.map_or(0, |floor| floor.get());
+        let mut listing = Listing::default();
+        let baselines = self.places.len() * replays.max(repeats);
+        listing.invocations.insert("baseline", baselines);
+        for (variants, counts, notices) in of_each {
+            listing.variants.extend(variants);
+            listing.notices.extend(notices);
+            for (kind, count) in counts {
+                *listing.invocations.entry(kind).or_default() += count * repeats;
+            }
+        }
+        listing
+    }
+
+    fn plan(&self) -> Box<dyn Planned + '_> {
+        let survey = self.survey();
+        Box::new(Variants {
+            plans: plan(&survey),
+            basis: EvidenceBasis {
+                decision_field: self.config.decision_field.as_str().to_owned(),
+                governing_types: self.config.governing_types.clone(),
+                scorer: self.scorer.id(),
+                rest: Basis::of(self.config, self.corpus.cases.len()),
+            },
+            fingerprint: self.fingerprint(),
+            survey,
+        })
+    }
+}
+
+/// The variants of the cases, planned.
+struct Variants<'a> {
+    survey: Survey<'a>,
+    plans: BTreeMap<usize, Plan>,
+    basis: EvidenceBasis,
+    fingerprint: SectionFingerprint,
+}
+
+impl Planned for Variants<'_> {
+    fn config(&self) -> &Config {
+        self.survey.config
+    }
+
+    fn accepts(&self, answer: &Value) -> Result<(), String> {
+        self.survey.scorer.accepts(answer)
+    }
+
+    fn begin<'r>(&'r self, runner: &'r Runner<'r>) -> Box<dyn Probe + 'r> {
+        Box::new(AtWork {
+            measurement: Measurement::new(&self.survey, &self.plans, runner),
+            planned: self,
+        })
+    }
+}
+
+/// The probe while it runs.
+struct AtWork<'a> {
+    measurement: Measurement<'a>,
+    planned: &'a Variants<'a>,
+}
+
+impl Probe for AtWork<'_> {
+    fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+        self.measurement.run(proceed)
+    }
+
+    fn rehearse(&mut self) -> anyhow::Result<()> {
+        self.measurement.rehearse()
+    }
+
+    fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
+        let corpus = self.planned.survey.corpus;
+        for repeats in wanted.values().copied().collect::<BTreeSet<_>>() {
+            let names = wanted.iter().filter(|(_, wanted)| **wanted == repeats);
+            let places: Vec<usize> = names.filter_map(|(name, _)| corpus.place(name)).collect();
+            if !places.is_empty() {
+                self.measurement.repeat(&places, repeats)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn findings(&self) -> Findings {
+        let section = EvidenceSection {
+            ending: self.measurement.ending(),
+            fingerprint: self.planned.fingerprint,
+            basis: self.planned.basis.clone(),
+            items: self.measurement.records(),
+        };
+        findings(section, Some(self.planned.survey.scorer))
+    }
+
+    fn text(&self, item: &str, variant: Option<&str>) -> Option<Cow<'_, str>> {
+        self.measurement.inputs().find(item, variant)
+    }
+}

@@ -1,0 +1,263 @@
+//! The retrieval probe as the rest of the program knows it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::documents::Documents;
+use super::figures::figures;
+use super::measure::{Asking, Questions, accepts, notices};
+use super::record::{QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved};
+use crate::config::{Config, Retrieval, Shard, golden};
+use crate::digest::Digest;
+use crate::notice::Notice;
+use crate::probe::{
+    AnySection, Findings, Forecast, Item, Items, Kind, Listing, Planned, Probe, Section,
+    SectionFingerprint,
+};
+use crate::run::Runner;
+
+/// Is found what there is to find?
+pub(crate) struct RetrievalKind;
+
+/// What a report stores of this probe.
+pub(crate) type RetrievalSection = Section<StoredBasis, QueryRecord>;
+
+/// What turns the records of queries into figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct StoredBasis {
+    /// How the figures are made.
+    #[serde(flatten)]
+    pub(crate) figures: RetrievalBasis,
+    /// Queries of a run that the judgements do not have; in no figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unknown: Vec<String>,
+}
+
+impl Item for QueryRecord {
+    fn digest(&self) -> Digest {
+        self.input
+    }
+
+    fn inputs(&self) -> usize {
+        1
+    }
+
+    fn repeats(&self) -> usize {
+        self.runs.len()
+    }
+
+    fn has_answer(&self) -> bool {
+        self.runs.iter().any(Retrieved::ran)
+    }
+
+    fn folders(&self) -> Vec<&str> {
+        // The file names its folders itself, and nothing is copied from there.
+        Vec::new()
+    }
+}
+
+impl Kind for RetrievalKind {
+    fn name(&self) -> &'static str {
+        "retrieval"
+    }
+
+    fn question(&self) -> &'static str {
+        "Is found what the golden set says there is to find?"
+    }
+
+    fn nouns(&self) -> (&'static str, &'static str) {
+        ("query", "queries")
+    }
+
+    fn folder(&self) -> Option<&'static str> {
+        Some("retrieval")
+    }
+
+    fn is_configured(&self, config: &Config) -> bool {
+        config.retrieval.is_some()
+    }
+
+    fn how_to_configure(&self) -> &'static str {
+        "add a section `retrieval`"
+    }
+
+    fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
+        let settings = config
+            .retrieval
+            .as_ref()
+            .expect("a kind reads the items of a configuration that asks for it");
+        let corpus = match &settings.corpus {
+            Some(corpus) => Some(Documents::load(&config.root.join(corpus))?),
+            None => None,
+        };
+        let exist = corpus
+            .as_ref()
+            .map(|corpus| (&corpus.documents, &corpus.chunks));
+        let golden = golden::read(&config.root.join(&settings.golden), exist)?;
+        let of_queries = config
+            .of_queries()
+            .expect("the configuration has the probe's section");
+        Ok(Box::new(Queries {
+            config,
+            of_queries,
+            settings,
+            questions: Questions {
+                places: (0..golden.len()).collect(),
+                golden,
+                corpus,
+                repeats: config.repeats.get(),
+            },
+        }))
+    }
+
+    fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
+        let section = section
+            .into_any()
+            .downcast::<RetrievalSection>()
+            .expect("a kind is given sections of its own");
+        findings(*section, Vec::new())
+    }
+}
+
+/// The figures of a section.
+fn findings(section: RetrievalSection, of_the_run: Vec<Notice>) -> Findings {
+    let record = record(section.clone());
+    Findings {
+        metrics: figures(&record),
+        notices: notices(&record),
+        section: Box::new(section),
+        of_the_run,
+        compared: true,
+    }
+}
+
+/// The record as the measures know it.
+pub(crate) fn record(section: RetrievalSection) -> RetrievalRecord {
+    let versions = section.items.values().flat_map(|query| &query.runs);
+    let versions = versions.filter_map(|run| run.chunker_version.clone());
+    let mut chunker_versions: Vec<String> = versions.collect();
+    chunker_versions.sort();
+    chunker_versions.dedup();
+    RetrievalRecord {
+        basis: section.basis.figures,
+        golden: section.fingerprint.items,
+        chunker_versions,
+        queries: section.items,
+        unknown: section.basis.unknown,
+    }
+}
+
+/// The queries of a golden set.
+struct Queries<'c> {
+    config: &'c Config,
+    /// The configuration with the command of the queries.
+    of_queries: Config,
+    settings: &'c Retrieval,
+    questions: Questions,
+}
+
+impl Items for Queries<'_> {
+    fn ids(&self) -> Vec<&str> {
+        let golden = self.questions.golden.iter();
+        golden.map(|query| query.id.as_str()).collect()
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        Vec::new()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.config.root.join(&self.settings.golden)]
+    }
+
+    fn fingerprint(&self) -> SectionFingerprint {
+        SectionFingerprint {
+            items: self.questions.digest(),
+            command: self.of_queries.command(),
+        }
+    }
+
+    fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
+        let golden = &self.questions.golden;
+        let is_chosen = |place: &usize| only.is_empty() || only.contains(&golden[*place].id);
+        let chosen: Vec<usize> = (0..golden.len()).filter(is_chosen).collect();
+        let is_ours = |place: &usize| shard.is_none_or(|shard| shard.takes(&golden[*place].id));
+        self.questions.places = chosen.iter().copied().filter(is_ours).collect();
+        chosen.len()
+    }
+
+    fn list(&self, _with_digests: bool) -> Listing {
+        let mut listing = Listing::default();
+        let asked = self.questions.places.len() * self.questions.repeats;
+        listing.invocations.insert("query", asked);
+        listing
+    }
+
+    fn plan(&self) -> Box<dyn Planned + '_> {
+        Box::new(Asked { queries: self })
+    }
+}
+
+/// The queries with nothing more to plan: each is asked as it is.
+struct Asked<'a> {
+    queries: &'a Queries<'a>,
+}
+
+impl Planned for Asked<'_> {
+    fn config(&self) -> &Config {
+        &self.queries.of_queries
+    }
+
+    fn accepts(&self, answer: &Value) -> Result<(), String> {
+        accepts(answer)
+    }
+
+    fn begin<'r>(&'r self, runner: &'r Runner<'r>) -> Box<dyn Probe + 'r> {
+        Box::new(AtWork {
+            asking: Asking::new(&self.queries.questions, self.queries.settings, runner),
+            fingerprint: self.queries.fingerprint(),
+        })
+    }
+}
+
+/// The probe while it runs.
+struct AtWork<'a> {
+    asking: Asking<'a>,
+    fingerprint: SectionFingerprint,
+}
+
+impl Probe for AtWork<'_> {
+    fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+        self.asking.run()
+    }
+
+    fn rehearse(&mut self) -> anyhow::Result<()> {
+        self.asking.rehearse()
+    }
+
+    fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
+        self.asking.repeat(wanted)
+    }
+
+    fn findings(&self) -> Findings {
+        let section = RetrievalSection {
+            ending: self.asking.ending(),
+            fingerprint: self.fingerprint,
+            basis: StoredBasis {
+                figures: self.asking.basis(),
+                unknown: Vec::new(),
+            },
+            items: self.asking.queries(),
+        };
+        findings(section, self.asking.notices())
+    }
+
+    fn text(&self, _item: &str, _variant: Option<&str>) -> Option<Cow<'_, str>> {
+        None
+    }
+}

@@ -1,0 +1,151 @@
+//! What a report stores of one probe: how it ended, how its figures are made, and a record for each
+//! of its items. Nothing to the right of the probes looks into a record.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Ending;
+use crate::digest::Digest;
+
+/// What the items of a probe and its command were; two sections are comparable as far as these agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct SectionFingerprint {
+    /// Every item that is configured, with its content, whether this run measured it or not.
+    pub(crate) items: Digest,
+    /// The command and the declared environment.
+    pub(crate) command: Digest,
+}
+
+/// The part of a report that belongs to one probe. `B` is what turns the records into figures, `I` is
+/// the record of an item.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Section<B, I> {
+    /// Whether the probe came to its end.
+    pub(crate) ending: Ending,
+    /// What was measured.
+    pub(crate) fingerprint: SectionFingerprint,
+    /// What its figures depend on beside the records.
+    pub(crate) basis: B,
+    /// The record of every item that this run looked at, by its id.
+    pub(crate) items: BTreeMap<String, I>,
+}
+
+/// The record of an item, as far as others than its own probe need it.
+pub(crate) trait Item: Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
+    /// The digest of what the configuration says of the item: where it differs on the other side of a
+    /// comparison, the item was edited.
+    fn digest(&self) -> Digest;
+
+    /// How many inputs are run for it, once a repeat.
+    fn inputs(&self) -> usize;
+
+    /// How often they were run.
+    fn repeats(&self) -> usize;
+
+    /// Whether the pipeline gave an answer to the item itself.
+    fn has_answer(&self) -> bool;
+
+    /// The names of the folders that hold its files, each below the one before it; empty where it has
+    /// none.
+    fn folders(&self) -> Vec<&str>;
+}
+
+/// A section of any probe.
+pub(crate) trait AnySection: fmt::Debug + Send + Sync {
+    /// Whether the probe came to its end.
+    fn ending(&self) -> Ending;
+
+    /// The same section with another ending.
+    fn set_ending(&mut self, ending: Ending);
+
+    /// What was measured.
+    fn fingerprint(&self) -> SectionFingerprint;
+
+    /// The ids of the items, in order.
+    fn ids(&self) -> Vec<&str>;
+
+    /// What others need to know of an item; none where the section has no item of that id.
+    fn item(&self, id: &str) -> Option<Glance<'_>>;
+
+    /// Whether another section was made in the same way from the same set of items, so that the items
+    /// of both can be put together.
+    fn is_like(&self, other: &dyn AnySection) -> bool;
+
+    /// Takes over the items of another section of the same probe, in the place of its own of the same
+    /// id.
+    fn take_in(&mut self, other: Box<dyn AnySection>);
+
+    /// For the probe's own kind, which knows what it is.
+    fn as_any(&self) -> &dyn Any;
+
+    /// The same by value.
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+/// What is known of an item without knowing its probe.
+#[derive(Clone, Debug)]
+pub(crate) struct Glance<'a> {
+    /// As [`Item::inputs`].
+    pub(crate) inputs: usize,
+    /// As [`Item::repeats`].
+    pub(crate) repeats: usize,
+    /// As [`Item::has_answer`].
+    pub(crate) has_answer: bool,
+    /// As [`Item::folders`].
+    pub(crate) folders: Vec<&'a str>,
+}
+
+impl<B, I> AnySection for Section<B, I>
+where
+    B: fmt::Debug + PartialEq + Send + Sync + 'static,
+    I: Item,
+{
+    fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    fn set_ending(&mut self, ending: Ending) {
+        self.ending = ending;
+    }
+
+    fn fingerprint(&self) -> SectionFingerprint {
+        self.fingerprint
+    }
+
+    fn ids(&self) -> Vec<&str> {
+        self.items.keys().map(String::as_str).collect()
+    }
+
+    fn item(&self, id: &str) -> Option<Glance<'_>> {
+        self.items.get(id).map(|item| Glance {
+            inputs: item.inputs(),
+            repeats: item.repeats(),
+            has_answer: item.has_answer(),
+            folders: item.folders(),
+        })
+    }
+
+    fn is_like(&self, other: &dyn AnySection) -> bool {
+        let other = other.as_any().downcast_ref::<Self>();
+        other
+            .is_some_and(|other| self.basis == other.basis && self.fingerprint == other.fingerprint)
+    }
+
+    fn take_in(&mut self, other: Box<dyn AnySection>) {
+        if let Ok(other) = other.into_any().downcast::<Self>() {
+            self.items.extend(other.items);
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
