@@ -32,12 +32,7 @@ pub(super) fn told(report: &Report) -> Option<String> {
 
 /// Takes the value of a metric away.
 pub(super) fn withdraw(metric: &mut Metric) {
-    let reason = "the code of the pipeline changed while it ran".to_owned();
-    *metric = Metric {
-        direction: metric.direction,
-        gated: metric.gated,
-        ..Metric::new(Err(reason), metric.n, metric.n_failed)
-    };
+    metric.withdraw("the code of the pipeline changed while it ran");
 }
 
 /// What was measured, without the word of an interruption: nobody interrupted it.

@@ -11,7 +11,7 @@ use crate::config::{Config, Overrides};
 use crate::history::{History, Scene};
 use crate::judge;
 use crate::probe::evidence::{self, Settings};
-use crate::probe::{Ending, Metric, retrieval};
+use crate::probe::{Ending, Metric, probe_of, retrieval};
 use crate::report::Report;
 
 /// Records the report of a check; nothing of a dry run.
@@ -107,7 +107,7 @@ pub(crate) fn recompute(id: &str, config: &Path, stored: Report) -> Recomputed {
             scorer: scorer.as_deref(),
         },
     );
-    if !stored.metrics.keys().any(|id| id.starts_with("evidence.")) {
+    if !stored.metrics.keys().any(|id| probe_of(id) == "evidence") {
         evidence.metrics.clear();
     }
     if let Some(record) = &stored.retrieval {
@@ -116,7 +116,8 @@ pub(crate) fn recompute(id: &str, config: &Path, stored: Report) -> Recomputed {
     let figures = evidence.metrics.len();
     // What no probe below makes again stays as it is.
     let made = |id: &str| {
-        id.starts_with("evidence.") || (stored.retrieval.is_some() && id.starts_with("retrieval."))
+        let probe = probe_of(id);
+        probe == "evidence" || (stored.retrieval.is_some() && probe == "retrieval")
     };
     let others = stored.metrics.iter();
     let others: Vec<_> = others.filter(|(id, _)| !made(id)).collect();

@@ -12,7 +12,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use kind::Kind;
-pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, display};
+pub(crate) use metric::{
+    CaseValue, Cell, Direction, Interval, Metric, Range, Unit, display, probe_of,
+};
 pub(crate) use record::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
 
 /// Whether a run came to its end.

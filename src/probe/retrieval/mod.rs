@@ -12,7 +12,7 @@ mod ranking;
 mod record;
 pub(crate) mod trec;
 
-pub(crate) use figures::{failure_rate, figures, gate_one};
+pub(crate) use figures::{failure_rate, figures, figures_by_document};
 pub(crate) use measure::{Asking, Questions, accepts, notices};
 pub(crate) use ranking::Ranking;
 pub(crate) use record::{
