@@ -275,6 +275,7 @@ const fn subject(names: Vec<String>, cases: Vec<Case>) -> Subject {
         names,
         cases,
         max_drop: MAX_DROP,
+        is_failure_rate: false,
     }
 }
 

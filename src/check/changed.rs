@@ -31,12 +31,7 @@ pub(super) fn told(report: &Report) -> Option<String> {
 
 /// Takes the value of a metric away.
 pub(super) fn withdraw(metric: &mut Metric) {
-    let reason = "the code of the pipeline changed while it ran".to_owned();
-    *metric = Metric {
-        direction: metric.direction,
-        gated: metric.gated,
-        ..Metric::new(Err(reason), metric.n, metric.n_failed)
-    };
+    metric.withdraw("the code of the pipeline changed while it ran");
 }
 
 /// Takes the word of an interruption from what a probe found: nobody interrupted it.

@@ -10,7 +10,7 @@ use crate::baseline;
 use crate::config::{Config, Overrides};
 use crate::history::{History, Scene};
 use crate::notice::Notice;
-use crate::probe::{Ending, Findings, Kind, Metric, registry};
+use crate::probe::{Ending, Findings, Metric, probe_of, registry};
 use crate::report::Report;
 
 /// Records the report of a check; nothing of a dry run.
@@ -96,13 +96,7 @@ pub(crate) fn recompute(id: &str, stored: Report) -> Recomputed {
             findings.push((kind, kind.recompute(section)));
         }
     }
-    let is_made = |id: &str| {
-        let of = |kind: &dyn Kind| {
-            id.split_once('.')
-                .is_some_and(|(name, _)| name == kind.name())
-        };
-        findings.iter().any(|(kind, _)| of(*kind))
-    };
+    let is_made = |id: &str| findings.iter().any(|(kind, _)| kind.name() == probe_of(id));
     // The figures of a probe that this program does not know stay as they are.
     let others = stored.metrics.iter().filter(|(id, _)| !is_made(id));
     let others: BTreeMap<String, Metric> = others

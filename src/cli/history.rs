@@ -123,7 +123,7 @@ fn page(runs: &[Listed], all: bool) -> String {
         let ids: BTreeSet<&str> = of_it
             .iter()
             .flat_map(|run| &run.metrics)
-            .filter(|(id, figure)| all || figure.gated || id.ends_with("kelvin_score"))
+            .filter(|(_, figure)| all || figure.is_shown_first())
             .map(|(id, _)| id.as_str())
             .collect();
         for id in ids {

@@ -96,11 +96,10 @@ impl Judgement {
             indented(&mut page, mark(reason.effect), &reason.text);
         }
         for (id, metric) in self.verdict.shown() {
-            let name = id.strip_prefix("evidence.").unwrap_or(id);
             let _ = writeln!(
                 page,
-                "  {:<24} {} to {}, {} ({})",
-                safe::cut(name, 24),
+                "  {:<30} {} to {}, {} ({})",
+                safe::cut(id, 30),
                 value(metric.base),
                 value(metric.head),
                 change(metric),

@@ -22,7 +22,7 @@ use crate::baseline::compare::{CasePair, Comparison, MetricPair, Presence, loss}
 use broken::{Finding, Guard};
 pub(crate) use judgement::Judgement;
 use look::{Case, Cell, Outcome};
-use looks::{Decision, Looks, Means, Rerun, Side, Step, Subject, is_failure_rate};
+use looks::{Decision, Looks, Means, Rerun, Side, Step, Subject};
 use policy::{Attention, Policy, Rule};
 use verdict::{BrokenCase, Verdict};
 
@@ -221,7 +221,7 @@ impl<'a> Gate<'a> {
         // An answer that is missing is no wrong answer: what is lost is told by case elsewhere.
         let answers = subjects
             .iter()
-            .filter(|(id, _)| !by_rank(id) && !is_failure_rate(id));
+            .filter(|(id, subject)| !by_rank(id) && !subject.is_failure_rate);
         for (id, subject) in answers {
             // Where the metric is a regression already, nothing is run to say so of single cases.
             let regressed = decisions
@@ -267,6 +267,7 @@ fn subject(metric: &MetricPair<'_>, max_drop: f64) -> Subject {
         names,
         cases,
         max_drop,
+        is_failure_rate: metric.is_failure_rate,
     }
 }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::looks::is_failure_rate;
 use crate::baseline::compare::MetricPair;
 use crate::config::{FailOrWarn, GateRule, GateSettings, MetricPolicy as Weight};
 use crate::config::{MetricRule, OnSuspected as OnSuspectedSetting};
@@ -203,8 +202,9 @@ impl Policy {
     pub(crate) fn attention(&self, id: &str, metric: &MetricPair<'_>) -> Attention {
         match self.metrics.get(id).and_then(|metric| metric.policy) {
             Some(attention) => attention,
+            // An answer that is missing is no matter of noise in the answers, however few there are.
             None if metric.gated
-                && (is_failure_rate(id) || !is_thin(metric, self.fewest_cases)) =>
+                && (metric.is_failure_rate || !is_thin(metric, self.fewest_cases)) =>
             {
                 Attention::Gate
             }

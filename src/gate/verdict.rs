@@ -78,6 +78,9 @@ pub(crate) struct MetricVerdict {
     pub(crate) cause: Cause,
     /// How much it matters.
     pub(crate) policy: Attention,
+    /// Whether it is among the first that people are shown, whatever it may do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) headline: bool,
     /// The base over the cells that both sides measured; where there are none, as reported.
     pub(crate) base: Option<f64>,
     /// The head over the same.
@@ -358,7 +361,7 @@ impl Verdict {
         let mut shown: Vec<(&String, &MetricVerdict)> = self
             .metrics
             .iter()
-            .filter(|(id, metric)| metric.policy != Attention::Info || id.ends_with("kelvin_score"))
+            .filter(|(_, metric)| metric.policy != Attention::Info || metric.headline)
             .collect();
         shown.sort_by(|(_, one), (_, other)| {
             let attention = |metric: &MetricVerdict| metric.policy as u8;

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::History;
-use crate::probe::Direction;
+use crate::probe::{Direction, probe_of};
 use crate::report::Report;
+use crate::report::json::is_headline;
 
 /// A metric of a run, as a list needs it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +20,10 @@ pub(crate) struct Figure {
     pub(crate) direction: Direction,
     /// Whether the gate looks at it by default.
     pub(crate) gated: bool,
+    /// Whether it is shown all the same; rows of earlier versions do not say so, and it is filled in
+    /// when they are read.
+    #[serde(default)]
+    pub(crate) headline: Option<bool>,
 }
 
 /// A run in the list.
@@ -54,17 +59,25 @@ pub(super) fn figures(report: &Report) -> BTreeMap<&str, Figure> {
             n: metric.n,
             direction: metric.direction,
             gated: metric.gated,
+            headline: Some(metric.headline),
         };
         (id.as_str(), figure)
     });
     figures.collect()
 }
 
-/// The probes that a report is from: what the ids of its metrics begin with.
+/// The probes that a report is from.
 pub(super) fn probes(report: &Report) -> String {
     let ids = report.metrics.keys();
-    let probes: BTreeSet<&str> = ids.filter_map(|id| id.split('.').next()).collect();
+    let probes: BTreeSet<&str> = ids.map(|id| probe_of(id)).collect();
     probes.into_iter().collect::<Vec<_>>().join(",")
+}
+
+impl Figure {
+    /// Whether it is among those that a list shows without being asked for all.
+    pub(crate) fn is_shown_first(&self) -> bool {
+        self.gated || self.headline == Some(true)
+    }
 }
 
 impl History {
@@ -80,6 +93,12 @@ impl History {
         )?;
         let rows = query.query_map([i64::try_from(most)?], |row| {
             let metrics: String = row.get(9)?;
+            // A figure that a list cannot show is no reason to show no list.
+            let mut metrics: BTreeMap<String, Figure> =
+                serde_json::from_str(&metrics).unwrap_or_default();
+            for (id, figure) in &mut metrics {
+                figure.headline.get_or_insert_with(|| is_headline(id));
+            }
             Ok(Listed {
                 id: row.get(0)?,
                 time: row.get(1)?,
@@ -90,8 +109,7 @@ impl History {
                 config: row.get(6)?,
                 probe: row.get(7)?,
                 ending: row.get(8)?,
-                // A figure that a list cannot show is no reason to show no list.
-                metrics: serde_json::from_str(&metrics).unwrap_or_default(),
+                metrics,
             })
         })?;
         let mut runs: Vec<Listed> = rows.collect::<Result<_, _>>()?;

@@ -47,6 +47,34 @@ fn every_report_comes_back_as_it_was() {
 }
 
 #[test]
+fn a_list_of_earlier_runs_shows_the_kelvin_score_as_it_did() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut history = History::create(folder.path()).expect("made");
+    history
+        .record(&fixture::good(), &scene())
+        .expect("recorded");
+    let shown = |history: &History| -> Vec<String> {
+        let runs = history.runs(1).expect("listed");
+        let first = runs[0].metrics.iter();
+        let first = first.filter(|(_, figure)| figure.is_shown_first());
+        first.map(|(id, _)| id.clone()).collect()
+    };
+    let before = shown(&history);
+    assert!(before.contains(&"evidence.kelvin_score".to_owned()));
+    // Earlier versions did not write what is shown first.
+    let changed = history
+        .connection
+        .execute(
+            "UPDATE runs SET metrics = replace(replace(metrics, ',\"headline\":true', ''), \
+             ',\"headline\":false', '')",
+            [],
+        )
+        .expect("rewritten");
+    assert_eq!(changed, 1);
+    assert_eq!(shown(&history), before);
+}
+
+#[test]
 fn a_prefix_of_several_runs_names_them() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut history = History::create(folder.path()).expect("made");

@@ -17,6 +17,61 @@ pub(crate) enum Direction {
     Lower,
 }
 
+/// What the value of a metric counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Unit {
+    /// A part of a whole, or the mean of values from 0 to 1.
+    #[default]
+    Share,
+    /// Points on a scale that the metric brings along.
+    Score,
+    /// How many times one quantity is another.
+    Ratio,
+    /// A number of things.
+    Count,
+    /// A duration in seconds.
+    Seconds,
+    /// A unit that this version does not know.
+    #[serde(other)]
+    Other,
+}
+
+/// The lowest and the highest value that a metric can have; an end that is missing is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Range {
+    /// The lowest value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) low: Option<f64>,
+    /// The highest value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) high: Option<f64>,
+}
+
+impl Range {
+    /// The range of a share.
+    pub(crate) const SHARE: Self = Self::of(0.0, 1.0);
+    /// The range of a count.
+    pub(crate) const COUNT: Self = Self {
+        low: Some(0.0),
+        high: None,
+    };
+
+    /// A range with two ends.
+    pub(crate) const fn of(low: f64, high: f64) -> Self {
+        Self {
+            low: Some(low),
+            high: Some(high),
+        }
+    }
+
+    /// Whether neither end is known.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.low.is_none() && self.high.is_none()
+    }
+}
+
 /// A two-sided 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -42,8 +97,22 @@ pub(crate) struct Metric {
     pub(crate) n: usize,
     /// How many invocations failed and are in no score.
     pub(crate) n_failed: usize,
+    /// What the value counts.
+    #[serde(default)]
+    pub(crate) unit: Unit,
+    /// Which values it can have.
+    #[serde(default, skip_serializing_if = "Range::is_open")]
+    pub(crate) range: Range,
     /// Which way is better.
     pub(crate) direction: Direction,
+    /// The group of figures that it belongs to, such as `evidence` or, for one kind of perturbation,
+    /// `evidence.invariance`. Empty only in reports of versions that did not write it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) family: String,
+    /// Whether it is among the first figures that a person is shown, also where the gate does not look
+    /// at it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) headline: bool,
     /// The 95 % interval; respects that samples of one case belong together. Null below two cases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) interval: Option<Interval>,
@@ -53,6 +122,10 @@ pub(crate) struct Metric {
     /// a large change of one case is no sign that the case broke.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) by_rank: bool,
+    /// Whether it says how often the probe got no answer, and nothing of what was answered. The gate
+    /// looks at it however few cases there are, and never takes a missing answer for a wrong one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_failure_rate: bool,
     /// The same per case, where that is meaningful.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) per_case: BTreeMap<String, CaseValue>,
@@ -85,7 +158,8 @@ pub(crate) struct Cell {
 }
 
 impl Metric {
-    /// A measured or unmeasured value; null needs its reason.
+    /// A measured or unmeasured value; null needs its reason. It is a share, of which more is better,
+    /// as long as nothing else is said.
     pub(crate) fn new(value: Result<f64, String>, n: usize, n_failed: usize) -> Self {
         let (value, reason) = match value {
             Ok(value) if value.is_finite() => (Some(value), None),
@@ -98,12 +172,47 @@ impl Metric {
             display: value.map_or_else(|| "null".to_owned(), display),
             n,
             n_failed,
+            unit: Unit::Share,
+            range: Range::SHARE,
             direction: Direction::Higher,
+            family: String::new(),
+            headline: false,
             interval: None,
             gated: false,
             by_rank: false,
+            is_failure_rate: false,
             per_case: BTreeMap::new(),
         }
+    }
+
+    /// Says what the value counts and which values it can have.
+    #[must_use]
+    pub(crate) const fn counts_in(mut self, unit: Unit, range: Range) -> Self {
+        self.unit = unit;
+        self.range = range;
+        self
+    }
+
+    /// Says which figures it belongs to.
+    #[must_use]
+    pub(crate) fn of_family(mut self, family: &str) -> Self {
+        family.clone_into(&mut self.family);
+        self
+    }
+
+    /// Takes the value away, and what was made with it.
+    pub(crate) fn withdraw(&mut self, reason: &str) {
+        let without = Self::new(Err(reason.to_owned()), self.n, self.n_failed);
+        self.value = without.value;
+        self.reason = without.reason;
+        self.display = without.display;
+        self.interval = None;
+        self.per_case = BTreeMap::new();
+    }
+
+    /// Whether it is among the figures that a person is shown first.
+    pub(crate) const fn is_shown_first(&self) -> bool {
+        self.gated || self.headline
     }
 
     /// Turns the direction: a smaller value is better.
@@ -128,6 +237,11 @@ impl Metric {
         self.interval = interval;
         self
     }
+}
+
+/// The name of the probe that a metric is of, which its id begins with.
+pub(crate) fn probe_of(id: &str) -> &str {
+    id.split_once('.').map_or(id, |(probe, _)| probe)
 }
 
 /// A value for people: 4 decimals, and no minus before a zero.

@@ -13,7 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use kind::{Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe};
-pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, display};
+pub(crate) use metric::{
+    CaseValue, Cell, Direction, Interval, Metric, Range, Unit, display, probe_of,
+};
 pub(crate) use record::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
 pub(crate) use section::{AnySection, Item, Section, SectionFingerprint};
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Context, Excerpt, Publication};
 use crate::gate::Judgement;
 use crate::report::Report;
+use crate::report::json::describe;
 
 /// The file in the artifact.
 pub(crate) const FILE: &str = "bundle.json";
@@ -76,7 +77,7 @@ impl Bundle {
             bytes.len() <= MOST_BYTES,
             "the bundle is longer than {MOST_BYTES} bytes"
         );
-        let bundle: Self =
+        let mut bundle: Self =
             serde_json::from_slice(bytes).context("the bundle is not what this version writes")?;
         ensure!(
             bundle.schema_version == SCHEMA_VERSION,
@@ -100,7 +101,20 @@ impl Bundle {
                 name.len()
             );
         }
+        bundle.describe();
         Ok(bundle)
+    }
+
+    /// Fills in what an earlier version left to the ids of the metrics.
+    fn describe(&mut self) {
+        for (id, metric) in &mut self.report.metrics {
+            describe(id, metric);
+        }
+        let verdict = self.judgement.iter_mut();
+        for (id, metric) in verdict.flat_map(|judgement| &mut judgement.verdict.metrics) {
+            let measured = self.report.metrics.get(id);
+            metric.headline |= measured.is_some_and(|measured| measured.headline);
+        }
     }
 }
 
@@ -109,6 +123,9 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::baseline::compare::{Measured, compare};
+    use crate::gate::Gate;
+    use crate::gate::policy::Policy;
     use crate::report::fixture;
 
     fn context() -> Context {
@@ -169,6 +186,28 @@ mod tests {
             let error = Bundle::read(&bytes, &other).expect_err("it is another's");
             assert!(error.to_string().contains("another"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_bundle_of_an_earlier_version_shows_the_same_metrics_first() {
+        let (base, head) = (fixture::good(), fixture::bad());
+        let (old, new) = (Measured::from(&base), Measured::from(&head));
+        let policy = Policy::default();
+        let verdict = Gate::new(&policy, false, false, None).give_up(&compare(&old, &new));
+        let mut written = bundle(&head);
+        written.judgement = Some(Judgement::without_base(verdict, Vec::new()));
+        let mut earlier = serde_json::to_value(&written).expect("it is JSON");
+        let id = "evidence.kelvin_score";
+        for part in ["report", "judgement"] {
+            let metrics = earlier[part]["metrics"].as_object_mut().expect("a map");
+            for metric in metrics.values_mut() {
+                let metric = metric.as_object_mut().expect("a map");
+                metric.retain(|field, _| field != "headline" && field != "family");
+            }
+        }
+        let read = Bundle::read(earlier.to_string().as_bytes(), &context()).expect("it is ours");
+        assert!(read.report.metrics[id].headline);
+        assert_eq!(read.judgement, written.judgement);
     }
 
     #[test]

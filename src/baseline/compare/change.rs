@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{GUARD, loss};
-use crate::probe::Direction;
+use crate::probe::{Direction, Metric};
 
 /// What became of a case between base and head.
 #[derive(
@@ -32,9 +32,11 @@ pub(crate) enum Change {
 
 impl Change {
     /// Tells two values of a case apart.
-    pub(super) fn between(direction: Direction, base: f64, head: f64) -> Self {
+    pub(super) fn between(metric: &Metric, base: f64, head: f64) -> Self {
+        let direction = metric.direction;
         let (before, after) = (loss(direction, base), loss(direction, head));
-        let gone = |loss: f64| loss >= 1.0 - GUARD;
+        let worst = metric.range.low.map(|low| loss(direction, low));
+        let gone = |loss: f64| worst.is_some_and(|worst| loss >= worst - GUARD);
         match after - before {
             drop if drop.abs() <= GUARD => Self::Draw,
             drop if drop < 0.0 => Self::Win,

@@ -136,6 +136,12 @@ impl<'a> Sides<'_, 'a> {
         found
     }
 
+    /// Whether the metric says how often there was no answer.
+    pub(super) fn is_failure_rate(&self) -> bool {
+        let mut sides = [self.metrics.0, self.metrics.1].into_iter().flatten();
+        sides.any(|side| side.is_failure_rate)
+    }
+
     /// The parts that a side measured or planned in some cases: of the base what has a value.
     pub(super) fn parts(
         &self,
@@ -189,7 +195,7 @@ impl<'a> Sides<'_, 'a> {
     /// What a variant is of. How often inputs fail is not a matter of types.
     pub(super) fn part(&self, name: &str, variant: &str, side: &Measured<'a>) -> Part<'a> {
         let part = side.parts.get(name).and_then(|of| of.get(variant));
-        match self.id.ends_with(".failure_rate") {
+        match self.is_failure_rate() {
             true => Part::default(),
             false => part.copied().unwrap_or_default(),
         }

@@ -60,8 +60,12 @@ pub(crate) struct MetricPair<'a> {
     pub(crate) direction: Direction,
     /// Whether either side has it gated unless the configuration says otherwise.
     pub(crate) gated: bool,
+    /// Whether people are shown it first, also where the gate does not look at it.
+    pub(crate) headline: bool,
     /// Whether its values by case come from ranks.
     pub(crate) by_rank: bool,
+    /// Whether it says how often there was no answer, and nothing of the answers.
+    pub(crate) is_failure_rate: bool,
     /// Which side has it.
     pub(crate) presence: Presence,
     /// What the base reports, over all of its own samples; null where it has none.

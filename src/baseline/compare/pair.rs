@@ -6,7 +6,7 @@ use super::coverage::Sides;
 use super::turnover::Whole;
 use super::{CasePair, CellPair, Change, Measured, MetricPair, Presence, Unpaired, loss, mean};
 use crate::digest::Digest;
-use crate::probe::{CaseValue, Cell, Direction, Metric};
+use crate::probe::{CaseValue, Cell, Metric, probe_of};
 
 /// Pairs one metric; none if neither side has it.
 pub(super) fn metric<'a>(
@@ -35,7 +35,9 @@ pub(super) fn metric<'a>(
     Some(MetricPair {
         direction: any.direction,
         gated: either(|side| side.gated),
+        headline: either(|side| side.headline),
         by_rank: either(|side| side.by_rank),
+        is_failure_rate: both.is_failure_rate(),
         presence,
         base: value(sides.0),
         head: value(sides.1),
@@ -43,7 +45,7 @@ pub(super) fn metric<'a>(
             .iter()
             .flatten()
             .find_map(|side| side.reason.as_deref()),
-        cases: cases(&both, &names, any.direction),
+        cases: cases(&both, &names, any),
         coverage: both.coverage(&names),
     })
 }
@@ -62,7 +64,7 @@ fn names<'a>(both: &Sides<'_, 'a>) -> BTreeSet<&'a str> {
 fn cases<'a>(
     both: &Sides<'_, 'a>,
     names: &BTreeSet<&'a str>,
-    direction: Direction,
+    metric: &Metric,
 ) -> BTreeMap<&'a str, CasePair<'a>> {
     let per_case = |side: Option<&'a Metric>, name: &str| side?.per_case.get(name);
     let whole = Whole::of(both, names);
@@ -82,7 +84,7 @@ fn cases<'a>(
                 both.sides.1.counts_once(both.id, name),
             );
             let unpaired = whole.case(name, values);
-            let case = case(values, inputs, direction, unpaired);
+            let case = case(values, inputs, metric, unpaired);
             (name, with_repeats_as_one(case, once))
         })
         .collect()
@@ -91,7 +93,7 @@ fn cases<'a>(
 impl Measured<'_> {
     /// The digest of what a metric was measured on under this name.
     pub(super) fn input(&self, id: &str, name: &str) -> Option<&Digest> {
-        match id.starts_with("retrieval.") {
+        match probe_of(id) == "retrieval" {
             true => self.queries.get(name),
             false => self.inputs.get(name),
         }
@@ -99,7 +101,7 @@ impl Measured<'_> {
 
     /// Whether the repeats of a case count as one run.
     fn counts_once(&self, id: &str, name: &str) -> bool {
-        match id.starts_with("retrieval.") {
+        match probe_of(id) == "retrieval" {
             true => self.kept_queries.contains(name),
             false => self.kept.contains(name),
         }
@@ -131,9 +133,10 @@ fn with_repeats_as_one<'a>(case: CasePair<'a>, (base, head): (bool, bool)) -> Ca
 fn case<'a>(
     values: (Option<&'a CaseValue>, Option<&'a CaseValue>),
     inputs: (Option<&Digest>, Option<&Digest>),
-    direction: Direction,
+    metric: &Metric,
     unpaired: Option<Unpaired>,
 ) -> CasePair<'a> {
+    let direction = metric.direction;
     let own = |side: Option<&CaseValue>| side?.value.filter(|value| value.is_finite());
     let apart = |change, cells| CasePair {
         change,
@@ -184,7 +187,7 @@ fn case<'a>(
     };
     let (before, after) = (over(|cell| cell.base), over(|cell| cell.head));
     CasePair {
-        change: Change::between(direction, before, after),
+        change: Change::between(metric, before, after),
         base: Some(before),
         head: Some(after),
         drop: Some(loss(direction, after) - loss(direction, before)),

@@ -6,6 +6,7 @@ use super::targets::{self, Target};
 use super::{ChunkerVersionMatch, ComparedSide, OversizedHit};
 use crate::config::SpanRule;
 use crate::digest::{Digest, Fields};
+use crate::probe::probe_of;
 use crate::probe::retrieval::{self, Hit, QueryRecord, Ranking, RetrievalRecord};
 use crate::report::Report;
 
@@ -54,20 +55,15 @@ pub(super) fn align(base: &Report, head: &Report) -> (Report, Report, Option<Ali
     }
     // Computed again in any case: a report of an older version lacks what is newer.
     for (record, metrics) in [(old, &mut base.metrics), (new, &mut head.metrics)] {
-        metrics.retain(|id, _| !id.starts_with("retrieval."));
-        let mut figures = retrieval::figures(record);
-        if alignment.mode != ChunkerVersionMatch::Exact {
-            figures.retain(|id, _| !needs_chunks(id));
-            retrieval::gate_one(&mut figures);
-        }
-        metrics.extend(figures);
+        metrics.retain(|id, _| probe_of(id) != "retrieval");
+        metrics.extend(match alignment.mode {
+            ChunkerVersionMatch::Exact => retrieval::figures(record),
+            ChunkerVersionMatch::FallbackDocSpan | ChunkerVersionMatch::FallbackDoc => {
+                retrieval::figures_by_document(record)
+            }
+        });
     }
     (base, head, Some(alignment))
-}
-
-fn needs_chunks(id: &str) -> bool {
-    let name = id.trim_start_matches("retrieval.");
-    name.starts_with("precision@") || name.starts_with("ndcg@") || name == "map"
 }
 
 impl Alignment {

@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::SpanRule;
-use crate::probe::Metric;
 use crate::probe::retrieval::QueryRecord;
+use crate::probe::{Metric, probe_of};
 use crate::report::Report;
 
 pub(crate) use align::aligned;
@@ -269,7 +269,7 @@ fn deltas(
 ) -> BTreeMap<String, Delta> {
     let ids = base.keys().chain(head.keys());
     let value = |side: &BTreeMap<String, Metric>, id: &str| side.get(id)?.value;
-    ids.filter(|id| id.starts_with("retrieval."))
+    ids.filter(|id| probe_of(id) == "retrieval")
         .map(|id| {
             let (base, head) = (value(base, id), value(head, id));
             let delta = base.zip(head).map(|(base, head)| head - base);

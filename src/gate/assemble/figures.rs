@@ -38,6 +38,7 @@ impl Assembly<'_> {
             verdict: found.word,
             cause: found.cause,
             policy,
+            headline: pair.headline,
             base: look.map_or(pair.base, |look| Some(value(look.base))),
             head: look.map_or(pair.head, |look| Some(value(look.head))),
             drop: look.map_or_else(|| drop_of_values(pair), |look| Some(look.drop)),

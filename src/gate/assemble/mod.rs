@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use figures::drop_of_values;
 
 use super::look::{GUARD, Look, Outcome, Reason as Why, Unmeasured};
-use super::looks::{Decision, Ending, is_failure_rate};
+use super::looks::{Decision, Ending};
 use super::policy::{Attention, Effect, OnSuspected, Policy, Rule};
 use super::sentence;
 use super::unpaired::Seen;
@@ -76,7 +76,7 @@ impl Assembly<'_> {
         let only_failures = metrics
             .iter()
             .filter(|(_, metric)| metric.policy == Attention::Gate)
-            .all(|(id, _)| is_failure_rate(id));
+            .all(|(id, _)| self.comparison.metrics[id.as_str()].is_failure_rate);
         let ungated = only_failures.then(|| self.ungated(&metrics));
         if let Some((word, reason)) = &ungated {
             let urgency = match word {

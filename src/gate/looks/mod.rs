@@ -6,7 +6,6 @@ mod tested;
 use std::collections::BTreeMap;
 
 use super::look::{self, Basis, Case, Look, Noise, Outcome, Question, Unmeasured};
-pub(crate) use tested::is_failure_rate;
 use tested::tested;
 
 /// How often an unstable case has been run on the head when each look is taken.
@@ -36,6 +35,8 @@ pub(crate) struct Subject {
     pub(crate) cases: Vec<Case>,
     /// A drop beyond this is a regression.
     pub(crate) max_drop: f64,
+    /// Whether it says how often there was no answer, and nothing of the answers.
+    pub(crate) is_failure_rate: bool,
 }
 
 /// What may be run between the looks.

@@ -5,12 +5,6 @@ use std::collections::BTreeMap;
 use super::Subject;
 use crate::gate::look;
 
-/// Whether a metric is how often a probe got no answer. It is gated however few cases there are: an
-/// answer that is missing is no matter of noise in the answers.
-pub(crate) fn is_failure_rate(id: &str) -> bool {
-    id.ends_with(".failure_rate")
-}
-
 /// Among how many metrics a false alarm is divided. The failure rate of a pipeline that never failed
 /// on either side cannot give one, and takes nothing from the others.
 pub(super) fn tested(subjects: &BTreeMap<String, Subject>) -> usize {
@@ -19,7 +13,6 @@ pub(super) fn tested(subjects: &BTreeMap<String, Subject>) -> usize {
         let mut losses = cells.flat_map(|cell| cell.base.iter().chain(&cell.head));
         losses.any(|loss| loss.is_some_and(|loss| loss > look::GUARD))
     };
-    let counts =
-        |(id, subject): &(&String, &Subject)| !is_failure_rate(id) || has_failures(subject);
-    subjects.iter().filter(counts).count().max(1)
+    let counts = |subject: &&Subject| !subject.is_failure_rate || has_failures(subject);
+    subjects.values().filter(counts).count().max(1)
 }

@@ -24,6 +24,7 @@ fn suite(cases: Vec<Case>) -> BTreeMap<String, Subject> {
         names: (0..cases.len()).map(|at| format!("c{at:02}")).collect(),
         cases,
         max_drop: 0.05,
+        is_failure_rate: false,
     };
     BTreeMap::from([("m".to_owned(), subject)])
 }

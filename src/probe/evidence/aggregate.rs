@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::recompute::Settings;
 use crate::digest::{Digest, Fields};
-use crate::probe::{CaseRecord, CaseValue, Cell, Ending, Interval, Metric, VariantRecord};
+use crate::probe::{
+    CaseRecord, CaseValue, Cell, Ending, Interval, Metric, Range, Unit, VariantRecord,
+};
 use crate::stats;
 
 /// Which way a distance turns into a figure.
@@ -128,6 +130,7 @@ impl Figures<'_> {
             invariance.n + sensitivity.n,
             invariance.n_failed + sensitivity.n_failed,
         )
+        .counts_in(Unit::Score, Range::of(0.0, 2.0))
         .lower_is_better()
         .interval(interval);
         metric.per_case = invariance

@@ -27,11 +27,13 @@ pub(crate) fn failure_rate(cases: &BTreeMap<String, CaseRecord>) -> Metric {
         n => Ok(without / n as f64),
     };
     let mut metric = Metric::new(value, n, without.round() as usize)
+        .of_family("evidence")
         .lower_is_better()
         .interval(ends(stats::clustered_interval(&sums)));
     metric.per_case = per_case;
     // A run that measured nothing says so by its other figures.
     metric.gated = n > 0;
+    metric.is_failure_rate = true;
     metric
 }
 

@@ -10,6 +10,14 @@ use crate::probe::evidence::perturb::{self, Figure};
 use crate::probe::{CaseRecord, Metric, VariantRecord};
 use crate::stats;
 
+/// The family of the figures of the whole suite, and those of its parts by kind or by type.
+const ALL: &str = "evidence";
+const INVARIANCE: &str = "evidence.invariance";
+const SENSITIVITY: &str = "evidence.sensitivity";
+const FOLLOWING: &str = "evidence.following";
+const MECHANICAL: &str = "evidence.mechanical_sensitivity";
+const DROP: &str = "evidence.drop";
+
 /// The figure that the samples of a variant count into.
 fn figure(basis: &Basis, kind: &str) -> Option<Figure> {
     let figure = perturb::find(kind)?.figure();
@@ -54,26 +62,26 @@ pub(super) fn metrics(
         move |variant: &VariantRecord| figure(basis, &variant.kind) == Some(wanted)
     };
     let mut metrics = BTreeMap::new();
-    let mut put = |name: String, metric: Metric| metrics.insert(format!("evidence.{name}"), metric);
+    let mut put = |family: &str, name: &str, metric: Metric| {
+        metrics.insert(format!("{family}.{name}"), metric.of_family(family));
+    };
 
     let invariance = figures.mean(&is(Figure::Invariance), Turn::Stability, Detail::Cells);
     let sensitivity = figures.mean(&is(Figure::Sensitivity), Turn::Distance, Detail::Cells);
-    put(
-        "kelvin_score".into(),
-        figures.kelvin(&invariance, &sensitivity),
-    );
-    put("invariance_case_mean".into(), case_mean(&invariance));
-    put("sensitivity_case_mean".into(), case_mean(&sensitivity));
+    let kelvin_score = figures.kelvin(&invariance, &sensitivity);
+    put(ALL, "kelvin_score", headline(kelvin_score));
+    put(ALL, "invariance_case_mean", case_mean(&invariance));
+    put(ALL, "sensitivity_case_mean", case_mean(&sensitivity));
     if basis.noise_floor {
         let eta = figures.noise_floor();
         let (inv, sens) = (
             corrected(&invariance, &eta, Turn::Stability),
             corrected(&sensitivity, &eta, Turn::Distance),
         );
-        put("kelvin_score_corrected".into(), figures.kelvin(&inv, &sens));
-        put("invariance_corrected".into(), inv);
-        put("sensitivity_corrected".into(), sens);
-        put("noise_floor".into(), eta);
+        put(ALL, "kelvin_score_corrected", figures.kelvin(&inv, &sens));
+        put(ALL, "invariance_corrected", inv);
+        put(ALL, "sensitivity_corrected", sens);
+        put(ALL, "noise_floor", eta);
     }
 
     let kinds: BTreeSet<&str> = cases
@@ -85,18 +93,19 @@ pub(super) fn metrics(
         match figure(basis, kind) {
             Some(Figure::Invariance) => {
                 let metric = figures.mean(&of_kind, Turn::Stability, Detail::None);
-                put(format!("invariance.{kind}"), metric);
+                put(INVARIANCE, kind, metric);
             }
             Some(Figure::Mechanical) => {
                 let metric = figures.mean(&of_kind, Turn::Distance, Detail::None);
-                put(format!("mechanical_sensitivity.{kind}"), metric);
+                put(MECHANICAL, kind, metric);
             }
             _ => {}
         }
     }
     let pads = |variant: &VariantRecord| matches!(&*variant.kind, "pad_length" | "pad_content");
     put(
-        "invariance.pad".into(),
+        INVARIANCE,
+        "pad",
         figures.mean(&pads, Turn::Stability, Detail::None),
     );
     for governing in settings.governing_types {
@@ -104,15 +113,12 @@ pub(super) fn metrics(
             is(Figure::Sensitivity)(variant) && variant.unit_type.as_ref() == Some(governing)
         };
         let metric = figures.mean(&of_type, Turn::Distance, Detail::Cases);
-        put(format!("sensitivity.{governing}"), metric);
-        put(
-            format!("following.{governing}"),
-            figures.following(&of_type),
-        );
+        put(SENSITIVITY, governing, metric);
+        put(FOLLOWING, governing, figures.following(&of_type));
     }
     let swaps = is(Figure::Sensitivity);
-    put("following".into(), figures.following(&swaps));
-    put("donor_contrast".into(), figures.donor_contrast(&swaps));
+    put(ALL, "following", figures.following(&swaps));
+    put(ALL, "donor_contrast", figures.donor_contrast(&swaps));
 
     let enabled = |wanted: Figure| {
         perturb::ALL.iter().any(|kind| {
@@ -121,16 +127,16 @@ pub(super) fn metrics(
     };
     if enabled(Figure::Condition) {
         let condition = figures.mean(&is(Figure::Condition), Turn::Distance, Detail::Cases);
-        put("content_effect".into(), content_effect(&figures, basis));
-        put("sensitivity_condition".into(), condition);
+        put(ALL, "content_effect", content_effect(&figures, basis));
+        put(ALL, "sensitivity_condition", condition);
     }
     if enabled(Figure::Mechanical) {
         let metric = figures.mean(&is(Figure::Mechanical), Turn::Distance, Detail::Cases);
-        put("mechanical_sensitivity".into(), metric);
+        put(ALL, "mechanical_sensitivity", metric);
     }
     if enabled(Figure::Hedge) {
         let metric = figures.mean(&is(Figure::Hedge), Turn::Stability, Detail::Cases);
-        put("hedge_invariance".into(), metric);
+        put(ALL, "hedge_invariance", metric);
     }
     if perturb::ALL
         .iter()
@@ -147,17 +153,22 @@ pub(super) fn metrics(
                 is_drop(variant) && variant.unit_type.as_ref() == Some(unit_type)
             };
             let metric = figures.mean(&of_type, Turn::Stability, Detail::None);
-            put(format!("drop.{unit_type}"), metric);
+            put(DROP, unit_type, metric);
         }
     }
-    put("failure_rate".into(), failure_rate(cases));
-    put("invariance".into(), gated(invariance));
-    put("sensitivity".into(), gated(sensitivity));
+    put(ALL, "failure_rate", failure_rate(cases));
+    put(ALL, "invariance", gated(invariance));
+    put(ALL, "sensitivity", gated(sensitivity));
     metrics
 }
 
 fn is_drop(variant: &VariantRecord) -> bool {
     perturb::find(&variant.kind).is_some_and(|kind| kind.figure() == Figure::Drop)
+}
+
+fn headline(mut metric: Metric) -> Metric {
+    metric.headline = true;
+    metric
 }
 
 fn gated(mut metric: Metric) -> Metric {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::aggregate::Figures;
 use crate::judge::Scorer;
 use crate::probe::evidence::perturb::{self, Figure};
-use crate::probe::{CaseRecord, Interval, Metric, SwapRecord, VariantRecord};
+use crate::probe::{CaseRecord, Interval, Metric, Range, SwapRecord, Unit, VariantRecord};
 use crate::stats;
 
 /// What each end of a 95 % interval leaves outside.
@@ -175,7 +175,9 @@ impl Figures<'_> {
             let shows = sums.contrast > ROUNDING;
             shows.then(|| sums.reaction / sums.contrast)
         };
+        // Noise and other units may take it beyond both ends.
         self.of_swaps(&swaps, ratio)
+            .counts_in(Unit::Ratio, Range::default())
     }
 
     /// The mean contrast over the samples of all swaps: how far this suite lets a decision move,
@@ -184,6 +186,7 @@ impl Figures<'_> {
         let swaps = Swaps::of(self.cases, pick, |_| true);
         let mean = |sums: CaseSums| (sums.n > 0).then(|| sums.contrast / sums.n as f64);
         self.of_swaps(&swaps, mean)
+            .counts_in(Unit::Share, Range::of(-1.0, 1.0))
     }
 
     /// A figure of the sums over all swaps, with its interval.

@@ -5,15 +5,29 @@ use std::collections::BTreeMap;
 
 use super::measures::{self, Measure};
 use super::record::{QueryRecord, RetrievalRecord};
-use crate::probe::{CaseValue, Direction, Interval, Metric};
+use crate::probe::{CaseValue, Direction, Interval, Metric, Range, Unit};
 use crate::stats;
+
+/// The family of every figure of this probe: each is of all the queries.
+const ALL: &str = "retrieval";
 
 /// Every figure of a run, by id.
 pub(crate) fn figures(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
-    let mut metrics: BTreeMap<String, Metric> = measures::all(&record.basis)
+    figures_of(record, measures::all(&record.basis))
+}
+
+/// The figures that a run of other chunks has too: those that need no judged chunk.
+pub(crate) fn figures_by_document(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
+    let mut measures = measures::all(&record.basis);
+    measures.retain(|measure| !measure.needs_chunks);
+    figures_of(record, measures)
+}
+
+fn figures_of(record: &RetrievalRecord, measures: Vec<Measure>) -> BTreeMap<String, Metric> {
+    let mut metrics: BTreeMap<String, Metric> = measures
         .iter()
         .map(|measure| {
-            let id = format!("retrieval.{}", measure.name);
+            let id = format!("{ALL}.{}", measure.name);
             (id, figure(measure, &record.queries))
         })
         .collect();
@@ -22,7 +36,11 @@ pub(crate) fn figures(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
     let failed = |query: &&QueryRecord| query.runs.iter().any(|run| !run.ran());
     let failed = record.queries.values().filter(failed).count();
     let total = record.queries.len();
-    let count = |value: usize| Metric::new(Ok(value as f64), total, failed);
+    let count = |value: usize| {
+        Metric::new(Ok(value as f64), total, failed)
+            .counts_in(Unit::Count, Range::COUNT)
+            .of_family(ALL)
+    };
     metrics.insert("retrieval.total_queries".to_owned(), count(total));
     let lower = count(failed).lower_is_better();
     metrics.insert("retrieval.failed_queries".to_owned(), lower);
@@ -30,12 +48,9 @@ pub(crate) fn figures(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
 }
 
 /// Gates a figure where none is: a run in which no headline could be measured must not pass for want
-/// of one. The rate of failures says nothing of what was found.
-pub(crate) fn gate_one(metrics: &mut BTreeMap<String, Metric>) {
-    let mut of_answers = metrics
-        .iter()
-        .filter(|(id, _)| *id != "retrieval.failure_rate");
-    if !of_answers.any(|(_, metric)| metric.gated)
+/// of one. The rate of failures, which says nothing of what was found, is not among them yet.
+fn gate_one(metrics: &mut BTreeMap<String, Metric>) {
+    if !metrics.values().any(|metric| metric.gated)
         && let Some(metric) = metrics.get_mut("retrieval.mrr")
     {
         metric.gated = true;
@@ -44,7 +59,9 @@ pub(crate) fn gate_one(metrics: &mut BTreeMap<String, Metric>) {
 
 /// The share of the queries that got no answer.
 pub(crate) fn failure_rate(record: &RetrievalRecord) -> Metric {
-    figure(&measures::failure_rate(), &record.queries)
+    let mut metric = figure(&measures::failure_rate(), &record.queries);
+    metric.is_failure_rate = true;
+    metric
 }
 
 fn figure(measure: &Measure, queries: &BTreeMap<String, QueryRecord>) -> Metric {
@@ -81,6 +98,7 @@ fn figure(measure: &Measure, queries: &BTreeMap<String, QueryRecord>) -> Metric 
     };
     let interval = stats::clustered_interval(&clusters);
     let mut metric = Metric::new(value, n, n_failed)
+        .of_family(ALL)
         .interval(interval.map(|(low, high)| Interval { low, high }));
     if measure.direction == Direction::Lower {
         metric = metric.lower_is_better();

@@ -13,7 +13,7 @@ mod ranking;
 mod record;
 pub(crate) mod trec;
 
-pub(crate) use figures::{failure_rate, figures, gate_one};
+pub(crate) use figures::{failure_rate, figures, figures_by_document};
 pub(crate) use kind::{RetrievalKind, RetrievalSection, StoredBasis, record};
 pub(crate) use measure::notices;
 pub(crate) use ranking::Ranking;

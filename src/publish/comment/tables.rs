@@ -50,7 +50,7 @@ pub(super) fn figures(publication: &Publication<'_>, most: usize) -> String {
         .report
         .metrics
         .iter()
-        .filter(|(id, metric)| metric.gated || id.ends_with("kelvin_score"))
+        .filter(|(_, metric)| metric.is_shown_first())
         .collect();
     if gated.is_empty() {
         return String::new();

@@ -19,6 +19,7 @@ use super::document::{Report, SCHEMA_VERSION};
 use super::safe;
 use crate::probe::CaseRecord;
 use lines::Lines;
+pub(crate) use older::{describe, is_headline};
 
 /// How deep lines are broken: the report, its cases, a case, its variants.
 const DEPTH: usize = 4;
@@ -59,8 +60,8 @@ fn laid_out(to: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
     writeln!(to)
 }
 
-/// Reads a run report that any version up to ours has written. Figures that an earlier version made
-/// by other rules are made again.
+/// Reads a run report that any version up to ours has written. What an earlier version did not say of
+/// its figures is filled in, and figures that it made by other rules are made again.
 ///
 /// # Errors
 ///
@@ -99,7 +100,11 @@ pub(crate) fn read(bytes: &[u8]) -> anyhow::Result<Report> {
         Category::Data => anyhow!("it is no whole report of kelvin: {error}"),
         _ => damaged(&error),
     })?;
-    Ok(older::by_the_rules_of_today(report))
+    let mut report = older::by_the_rules_of_today(report);
+    for (id, metric) in &mut report.metrics {
+        older::describe(id, metric);
+    }
+    Ok(report)
 }
 
 fn damaged(error: &serde_json::Error) -> anyhow::Error {

@@ -1,11 +1,22 @@
-//! Reports whose figures an earlier version made by other rules.
+//! Reports of earlier versions: what they do not say is filled in, and figures that they made by other
+//! rules are made again.
 
 use crate::notice::{Code, Notice};
 use crate::probe::evidence::{self, Settings};
+use crate::probe::{Metric, Range, Unit, probe_of};
 use crate::report::Report;
 
 /// A figure that only a report has in which hedges counted into invariance.
 const HEDGES_IN_INVARIANCE: &str = "evidence.invariance.hedge_injection";
+
+/// The figures that earlier versions had for each kind of perturbation or each governing type too.
+const DETAILED: [&str; 5] = [
+    "evidence.invariance",
+    "evidence.sensitivity",
+    "evidence.following",
+    "evidence.mechanical_sensitivity",
+    "evidence.drop",
+];
 
 /// The same records with the figures that this version makes of them. Otherwise two figures of one
 /// name would be compared that are means over different kinds.
@@ -21,7 +32,9 @@ pub(super) fn by_the_rules_of_today(mut report: Report) -> Report {
     };
     let again = evidence::recompute(std::mem::take(&mut report.cases), &settings);
     report.cases = again.cases;
-    report.metrics.retain(|id, _| !id.starts_with("evidence."));
+    report
+        .metrics
+        .retain(|id, _| probe_of(id) != probe_of(HEDGES_IN_INVARIANCE));
     report.metrics.extend(again.metrics);
     report.notices.push(Notice::new(
         Code::Recomputed,
@@ -29,4 +42,38 @@ pub(super) fn by_the_rules_of_today(mut report: Report) -> Report {
          evidence.invariance; its figures were computed again without it",
     ));
     report
+}
+
+/// Fills in what earlier versions left to the id of a metric: its family, its unit, its range, and what
+/// it is to a reader and to the gate. A metric that has a family says all of it itself.
+pub(crate) fn describe(id: &str, metric: &mut Metric) {
+    if !metric.family.is_empty() {
+        return;
+    }
+    let is_of = |family: &str| {
+        let rest = id.strip_prefix(family);
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    };
+    let detailed = DETAILED.into_iter().find(|family| is_of(family));
+    metric.family = detailed.unwrap_or_else(|| probe_of(id)).to_owned();
+    (metric.unit, metric.range) = match (detailed, id) {
+        (None, "evidence.kelvin_score" | "evidence.kelvin_score_corrected") => {
+            (Unit::Score, Range::of(0.0, 2.0))
+        }
+        (Some("evidence.following"), _) | (None, "evidence.following") => {
+            (Unit::Ratio, Range::default())
+        }
+        (None, "evidence.donor_contrast") => (Unit::Share, Range::of(-1.0, 1.0)),
+        (None, "retrieval.total_queries" | "retrieval.failed_queries") => {
+            (Unit::Count, Range::COUNT)
+        }
+        _ => (Unit::Share, Range::SHARE),
+    };
+    metric.headline = is_headline(id);
+    metric.is_failure_rate = matches!(id, "evidence.failure_rate" | "retrieval.failure_rate");
+}
+
+/// Whether earlier versions showed a metric of this id first, whatever the gate made of it.
+pub(crate) fn is_headline(id: &str) -> bool {
+    id == "evidence.kelvin_score"
 }

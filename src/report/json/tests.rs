@@ -1,7 +1,14 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use std::collections::BTreeMap;
+
 use super::*;
+use crate::config::SpanRule;
+use crate::digest::Digest;
+use crate::probe::evidence::{self, Basis, Settings, perturb};
+use crate::probe::retrieval::{self, Citations, RetrievalBasis, RetrievalRecord};
+use crate::probe::{Ending, Metric, Range};
 use crate::report::fixture;
 
 fn written(report: &Report) -> String {
@@ -35,6 +42,78 @@ fn a_report_comes_back_as_it_was() {
         assert_eq!(back, report);
         assert_eq!(written(&back), text);
     }
+}
+
+/// Every figure that the two probes make, each by its probe.
+fn every_figure() -> BTreeMap<String, Metric> {
+    let cases = fixture::bad().cases;
+    let enabled = perturb::ALL.iter().map(|kind| kind.name().to_owned());
+    let basis = Basis {
+        cases: cases.len(),
+        enabled: enabled.collect(),
+        noise_floor: true,
+        ..Basis::default()
+    };
+    let settings = Settings {
+        governing_types: &["release_rule".to_owned()],
+        basis: &basis,
+        ending: Ending::Complete,
+        scorer: None,
+    };
+    let record = RetrievalRecord {
+        basis: RetrievalBasis {
+            k: vec![1, 3],
+            cut_off: 10,
+            relevance_level: 1,
+            citations: Citations::Hits,
+            span_rule: SpanRule::default(),
+        },
+        golden: Digest::of(b"golden"),
+        chunker_versions: Vec::new(),
+        queries: BTreeMap::new(),
+        unknown: Vec::new(),
+    };
+    let mut metrics = evidence::recompute(cases, &settings).metrics;
+    metrics.extend(retrieval::figures(&record));
+    metrics
+}
+
+#[test]
+fn every_figure_says_which_family_it_is_of_and_has_a_value_within_its_range() {
+    let metrics = every_figure();
+    assert!(metrics.len() > 35, "{:?}", metrics.keys());
+    for (id, metric) in &metrics {
+        let rest = id.strip_prefix(&metric.family);
+        assert!(rest.is_some_and(|rest| rest.starts_with('.')), "{id}");
+        let Some(value) = metric.value else { continue };
+        let Range { low, high } = metric.range;
+        assert!(low.is_none_or(|low| low <= value + 1e-9), "{id}");
+        assert!(high.is_none_or(|high| value <= high + 1e-9), "{id}");
+    }
+    let first: Vec<&String> = metrics
+        .iter()
+        .filter(|(_, metric)| metric.headline)
+        .map(|(id, _)| id)
+        .collect();
+    assert_eq!(first, ["evidence.kelvin_score"]);
+}
+
+/// What version 1 wrote of a metric before it said what the metric is.
+#[test]
+fn a_metric_of_an_earlier_version_is_read_as_what_its_probe_makes_today() {
+    let mut report = fixture::good();
+    report.metrics = every_figure();
+    let mut old = serde_json::to_value(&report).expect("JSON");
+    let metrics = old["metrics"].as_object_mut().expect("a map");
+    for metric in metrics.values_mut() {
+        let metric = metric.as_object_mut().expect("a map");
+        for field in ["unit", "range", "family", "headline", "is_failure_rate"] {
+            metric.remove(field);
+        }
+    }
+    let text = old.to_string();
+    assert_ne!(serde_json::from_str::<Report>(&text).expect("JSON"), report);
+    assert_eq!(read(text.as_bytes()).expect("it is read"), report);
 }
 
 #[test]
