@@ -49,6 +49,9 @@ pub(crate) enum Code {
     IgnoredFile,
     /// Repeats that the pipeline answered from memory; they count as one run.
     AnswersKept,
+    /// Something that only a newer version tells of.
+    #[serde(other)]
+    Other,
 }
 
 impl Code {
@@ -65,7 +68,6 @@ impl Code {
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Notice {
     /// What it is about.
     pub(crate) code: Code,

@@ -94,7 +94,6 @@ impl fmt::Display for Source {
 
 /// A source that did not serve.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Tried {
     /// Which one.
     pub(crate) source: Source,
@@ -129,7 +128,6 @@ impl Baseline {
 
 /// Where a baseline is from, in every detail that a reader may doubt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Provenance {
     /// The source that served.
     pub(crate) source: Source,

@@ -11,7 +11,6 @@ use crate::baseline::compare::{CasePair, Change, Comparison, MetricPair, loss};
 
 /// What became of one case in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct CaseChange {
     /// The metric.
     pub(crate) metric: String,

@@ -19,7 +19,6 @@ const SCHEMA_VERSION: u32 = 1;
 
 /// `kelvin/gate.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Judgement {
     /// The version of this format.
     pub(crate) schema_version: u32,

@@ -7,7 +7,6 @@ use super::Judgement;
 
 /// The parts of a `kelvin gate` that gives the same verdict, run in the root of a clone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Reproduction {
     /// The commit that was judged; null where the configuration lies in no repository.
     pub(crate) commit: Option<String>,

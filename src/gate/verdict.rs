@@ -14,7 +14,6 @@ use crate::exit::Exit;
 
 /// What the gate says of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Verdict {
     /// The worst of what was found in the gated metrics.
     pub(crate) verdict: Word,
@@ -57,7 +56,6 @@ pub(crate) enum Word {
 
 /// One sentence of a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Reason {
     /// What it does; null where it does nothing.
     pub(crate) effect: Option<Effect>,
@@ -70,7 +68,6 @@ pub(crate) struct Reason {
 
 /// How one metric came out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct MetricVerdict {
     /// In one word.
     pub(crate) verdict: Word,
@@ -122,7 +119,7 @@ pub(crate) struct MetricVerdict {
 
 /// What became of the cells that the base measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub(crate) struct CellCounts {
     /// How many the base measured.
     pub(crate) base: usize,
@@ -138,7 +135,6 @@ pub(crate) struct CellCounts {
 
 /// A case that a drop comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Driver {
     /// Its name.
     pub(crate) case: String,
@@ -179,7 +175,6 @@ pub(crate) enum Cause {
 
 /// A case that broke completely.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct BrokenCase {
     /// Its name.
     pub(crate) case: String,

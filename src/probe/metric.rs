@@ -39,7 +39,6 @@ pub(crate) enum Unit {
 
 /// The lowest and the highest value that a metric can have; an end that is missing is open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Range {
     /// The lowest value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +73,6 @@ impl Range {
 
 /// A two-sided 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Interval {
     /// The lower end.
     pub(crate) low: f64,
@@ -84,7 +82,6 @@ pub(crate) struct Interval {
 
 /// One figure of a report. Its id is its key there: `probe.name`, e.g. `evidence.invariance`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Metric {
     /// Unrounded; null where it could not be measured, never NaN.
     pub(crate) value: Option<f64>,
@@ -133,7 +130,6 @@ pub(crate) struct Metric {
 
 /// A metric in one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct CaseValue {
     /// The mean over the samples of the case; null where it has none.
     pub(crate) value: Option<f64>,
@@ -149,7 +145,6 @@ pub(crate) struct CaseValue {
 
 /// One variant's part in a metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Cell {
     /// The digest of the variant's input and the baseline's: two sides are paired where it is equal.
     pub(crate) input: Digest,

@@ -13,7 +13,6 @@ use crate::run::Failure;
 
 /// One case: its baseline, its variants, its scores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct CaseRecord {
     /// The file, relative to the configuration.
     pub(crate) file: String,
@@ -54,7 +53,6 @@ pub(crate) struct CaseRecord {
 
 /// A unit of a case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct UnitRecord {
     /// Its type.
     pub(crate) unit_type: Arc<str>,
@@ -64,7 +62,6 @@ pub(crate) struct UnitRecord {
 
 /// One variant of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct VariantRecord {
     /// Unique within the case; also its folder under `perturbations`.
     pub(crate) id: String,
@@ -90,7 +87,6 @@ pub(crate) struct VariantRecord {
 /// The *own answers* of a case are its baselines and its answers to the variants that count into
 /// invariance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct SwapRecord {
     /// How far the answers went: the mean distance to the case's own answers, less the mean
     /// distance between two of those.
@@ -116,7 +112,6 @@ impl VariantRecord {
 
 /// One invocation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Sample {
     /// The decision, where there is one.
     #[serde(

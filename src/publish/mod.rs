@@ -44,7 +44,6 @@ pub(crate) struct Publication<'a> {
 
 /// A variant that got worse, with the texts it was made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Excerpt {
     /// The case.
     pub(crate) case: String,

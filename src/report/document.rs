@@ -18,7 +18,6 @@ pub(crate) const SCHEMA_VERSION: u32 = 1;
 
 /// One run of `kelvin check`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 #[schemars(title = "kelvin report")]
 pub(crate) struct Report {
     /// The version of this format.
@@ -164,7 +163,6 @@ impl Report {
 
 /// The program that wrote a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Tool {
     /// `kelvin`.
     pub(crate) name: String,
@@ -174,7 +172,6 @@ pub(crate) struct Tool {
 
 /// What was run, and on what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Run {
     /// Whether it came to its end.
     pub(crate) ending: Ending,
@@ -208,7 +205,6 @@ pub(crate) struct Run {
 
 /// The share of the cases that a run measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Share {
     /// Which one, from 1.
     pub(crate) index: usize,
@@ -230,7 +226,6 @@ impl Share {
 
 /// Digests of what the figures depend on; two reports are comparable as far as these agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Fingerprints {
     /// Every case's name and bytes.
     pub(crate) cases: Digest,
@@ -244,7 +239,6 @@ pub(crate) struct Fingerprints {
 
 /// What may differ between two runs on the same input; everything else in a report may not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Session {
     /// When it started, RFC 3339 in UTC.
     pub(crate) started_at: String,

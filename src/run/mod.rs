@@ -113,7 +113,6 @@ pub(crate) enum FailureKind {
 
 /// A failed invocation; scored as nothing, counted, shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Failure {
     /// What went wrong.
     pub(crate) kind: FailureKind,
@@ -175,7 +174,6 @@ pub(crate) enum Source {
 
 /// What a run took; the part of a report in which two equal runs may differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Cost {
     /// Calls of the pipeline, further attempts included.
     pub(crate) invocations: usize,

@@ -14,7 +14,7 @@ use crate::probe::{CaseValue, Cell};
 
 /// What became of the cases, or of the queries, of the base.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub(crate) struct Turnover {
     /// How many the base has.
     pub(crate) base: usize,

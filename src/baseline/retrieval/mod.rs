@@ -59,7 +59,6 @@ pub(crate) enum QueryOutcome {
 
 /// One query on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct QueryChange {
     /// The query.
     pub(crate) id: String,
@@ -75,7 +74,6 @@ pub(crate) struct QueryChange {
 
 /// A figure on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Delta {
     /// The base's.
     pub(crate) base: Option<f64>,
@@ -97,7 +95,6 @@ pub(crate) enum ComparedSide {
 
 /// A hit that counts for an expected passage and is many times as long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct OversizedHit {
     /// The query.
     pub(crate) query: String,
@@ -111,7 +108,6 @@ pub(crate) struct OversizedHit {
 
 /// Two retrieval runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct RetrievalChange {
     /// By what hits are the same.
     pub(crate) chunker_version_match: ChunkerVersionMatch,

@@ -14,7 +14,6 @@ use crate::probe::{CaseRecord, Ending, VariantRecord};
 
 /// What the figures depend on beside the records; a part of every report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Basis {
     /// How many cases there are in all: those that were not measured lend their units.
     pub(crate) cases: usize,

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 /// What a measure needs of a ranking: where its judged documents stand, and how many there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Ranking {
     /// The rank, from 1, and the grade of every document of the ranking whose grade is above 0;
     /// ascending by rank, no rank twice.

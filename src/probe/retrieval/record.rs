@@ -12,7 +12,6 @@ use crate::run::Failure;
 
 /// What the retrieval probe saw.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct RetrievalRecord {
     /// How the figures are made.
     pub(crate) basis: RetrievalBasis,
@@ -30,7 +29,6 @@ pub(crate) struct RetrievalRecord {
 
 /// How the figures are made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct RetrievalBasis {
     /// How many hits the measures look at; ascending and distinct.
     pub(crate) k: Vec<usize>,
@@ -65,7 +63,6 @@ pub(crate) enum Citations {
 
 /// One query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct QueryRecord {
     /// The digest of the golden entry: a different one on the other side means that it was edited.
     pub(crate) input: Digest,
@@ -86,7 +83,6 @@ pub(crate) struct QueryRecord {
 
 /// What is known of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Labels {
     /// Whether chunks are expected: counts in `success` and `mrr`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -116,7 +112,6 @@ pub(crate) struct Labels {
 
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Span {
     /// The document; in a hit, where it is missing, that of the hit.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -129,7 +124,6 @@ pub(crate) struct Span {
 
 /// What came back for a query.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Retrieved {
     /// The run has nothing for this query.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -172,7 +166,6 @@ impl Retrieved {
 
 /// One hit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Hit {
     /// The chunk; none where the run knows documents only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -189,7 +182,6 @@ pub(crate) struct Hit {
 
 /// What there is to judge of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct AnswerRecord {
     /// Whether it claims to rest on what was found; false is a refusal.
     pub(crate) grounded: bool,

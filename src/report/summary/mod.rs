@@ -310,6 +310,7 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::Recomputed => "computed again",
         Code::IgnoredFile => "ignored file",
         Code::AnswersKept => "repeats that count as one",
+        Code::Other => "further notice",
         Code::MissingQueries => "missing queries",
         Code::UnknownQueries => "unknown queries",
         Code::QueriesFailed => "failed queries",

@@ -288,7 +288,6 @@ pub(crate) struct Variant {
 
 /// What a variant did, with units counted from 0 in the order of the case.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Notes {
     /// The units of the case in their new order, where it is not the old one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -309,7 +308,6 @@ pub(crate) struct Notes {
 
 /// A unit that came in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Added {
     /// Its place among the units of the variant.
     pub(crate) at: usize,
