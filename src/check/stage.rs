@@ -237,9 +237,14 @@ fn fingerprint(probes: &[(&'static str, SectionFingerprint)]) -> (Digest, Digest
     if let [(name, only)] = probes
         && *name == first
     {
-        return (only.items, only.command);
+        let nothing = Digest::of(b"");
+        return (
+            only.items.unwrap_or(nothing),
+            only.command.unwrap_or(nothing),
+        );
     }
-    let of = |which: fn(&SectionFingerprint) -> Digest| {
+    let of = |which: fn(&SectionFingerprint) -> Option<Digest>| {
+        let which = |found| which(found).unwrap_or_else(|| Digest::of(b""));
         let of_first = probes.iter().find(|(name, _)| *name == first);
         let of_first = of_first.map_or_else(|| Digest::of(b""), |(_, found)| which(found));
         let fields = Fields::of("kelvin/probes/v1").field(first, of_first.bytes());

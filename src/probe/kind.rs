@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use schemars::{Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -42,6 +43,19 @@ pub(crate) trait Kind: Sync {
     ///
     /// A [`Misuse`](crate::exit::Misuse) with everything that is wrong with them.
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>>;
+
+    /// Reads a section that a report has stored.
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no section of this kind.
+    fn stored(
+        &self,
+        text: &mut dyn erased_serde::Deserializer<'_>,
+    ) -> Result<Box<dyn AnySection>, erased_serde::Error>;
+
+    /// The JSON schema of such a section.
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema;
 
     /// Makes the figures of a section anew from its records.
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings;

@@ -8,6 +8,7 @@ mod record;
 pub(crate) mod registry;
 pub(crate) mod retrieval;
 mod section;
+mod sections;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,7 @@ pub(crate) use metric::{
 };
 pub(crate) use record::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
 pub(crate) use section::{AnySection, Item, Section, SectionFingerprint};
+pub(crate) use sections::Sections;
 
 /// Whether a run came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -12,12 +12,15 @@ use super::Ending;
 use crate::digest::Digest;
 
 /// What the items of a probe and its command were; two sections are comparable as far as these agree.
+/// A digest is missing where a report of an earlier version had one for all probes together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct SectionFingerprint {
     /// Every item that is configured, with its content, whether this run measured it or not.
-    pub(crate) items: Digest,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) items: Option<Digest>,
     /// The command and the declared environment.
-    pub(crate) command: Digest,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) command: Option<Digest>,
 }
 
 /// The part of a report that belongs to one probe. `B` is what turns the records into figures, `I` is
@@ -35,7 +38,9 @@ pub(crate) struct Section<B, I> {
 }
 
 /// The record of an item, as far as others than its own probe need it.
-pub(crate) trait Item: Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
+pub(crate) trait Item:
+    Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'static
+{
     /// The digest of what the configuration says of the item: where it differs on the other side of a
     /// comparison, the item was edited.
     fn digest(&self) -> Digest;
@@ -79,8 +84,26 @@ pub(crate) trait AnySection: fmt::Debug + Send + Sync {
     /// id.
     fn take_in(&mut self, other: Box<dyn AnySection>);
 
+    /// The same without its items.
+    fn without_items(&self) -> Box<dyn AnySection>;
+
+    /// The section as it is written.
+    fn written(&self) -> &dyn erased_serde::Serialize;
+
+    /// The record of each item as it is written, by id.
+    fn records(&self) -> Vec<(&str, &(dyn erased_serde::Serialize + Sync))>;
+
+    /// A copy.
+    fn boxed(&self) -> Box<dyn AnySection>;
+
+    /// Whether both are the same.
+    fn equals(&self, other: &dyn AnySection) -> bool;
+
     /// For the probe's own kind, which knows what it is.
     fn as_any(&self) -> &dyn Any;
+
+    /// The same, to change it.
+    fn as_any_mut(&mut self) -> &mut dyn Any;
 
     /// The same by value.
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
@@ -101,7 +124,7 @@ pub(crate) struct Glance<'a> {
 
 impl<B, I> AnySection for Section<B, I>
 where
-    B: fmt::Debug + PartialEq + Send + Sync + 'static,
+    B: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'static,
     I: Item,
 {
     fn ending(&self) -> Ending {
@@ -141,7 +164,39 @@ where
         }
     }
 
+    fn without_items(&self) -> Box<dyn AnySection> {
+        Box::new(Self {
+            ending: self.ending,
+            fingerprint: self.fingerprint,
+            basis: self.basis.clone(),
+            items: BTreeMap::new(),
+        })
+    }
+
+    fn written(&self) -> &dyn erased_serde::Serialize {
+        self
+    }
+
+    fn records(&self) -> Vec<(&str, &(dyn erased_serde::Serialize + Sync))> {
+        let records = self.items.iter();
+        records
+            .map(|(id, item)| (id.as_str(), item as &(dyn erased_serde::Serialize + Sync)))
+            .collect()
+    }
+
+    fn boxed(&self) -> Box<dyn AnySection> {
+        Box::new(self.clone())
+    }
+
+    fn equals(&self, other: &dyn AnySection) -> bool {
+        other.as_any().downcast_ref::<Self>() == Some(self)
+    }
+
     fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
 

@@ -105,8 +105,8 @@ impl Report {
                 Box::new(EvidenceSection {
                     ending: run.ending,
                     fingerprint: SectionFingerprint {
-                        items: run.fingerprints.cases,
-                        command: run.fingerprints.command,
+                        items: Some(run.fingerprints.cases),
+                        command: Some(run.fingerprints.command),
                     },
                     basis: EvidenceBasis {
                         decision_field: run.decision_field,
@@ -124,8 +124,8 @@ impl Report {
                 Box::new(RetrievalSection {
                     ending: run.ending,
                     fingerprint: SectionFingerprint {
-                        items: record.golden,
-                        command: run.fingerprints.command,
+                        items: Some(record.golden),
+                        command: None,
                     },
                     basis: StoredBasis {
                         figures: record.basis,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -107,6 +107,18 @@ impl Kind for EvidenceKind {
         }))
     }
 
+    fn stored(
+        &self,
+        text: &mut dyn erased_serde::Deserializer<'_>,
+    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
+        let section: EvidenceSection = erased_serde::deserialize(text)?;
+        Ok(Box::new(section))
+    }
+
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<EvidenceSection>()
+    }
+
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
         let section = *section
             .into_any()
@@ -185,8 +197,8 @@ impl Items for Cases<'_> {
                 .field("content", case.digest().bytes())
         });
         SectionFingerprint {
-            items: fields.digest(),
-            command: self.config.command(),
+            items: Some(fields.digest()),
+            command: Some(self.config.command()),
         }
     }
 

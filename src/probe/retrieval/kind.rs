@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -115,6 +115,18 @@ impl Kind for RetrievalKind {
         }))
     }
 
+    fn stored(
+        &self,
+        text: &mut dyn erased_serde::Deserializer<'_>,
+    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
+        let section: RetrievalSection = erased_serde::deserialize(text)?;
+        Ok(Box::new(section))
+    }
+
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<RetrievalSection>()
+    }
+
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
         let section = section
             .into_any()
@@ -145,7 +157,7 @@ pub(crate) fn record(section: RetrievalSection) -> RetrievalRecord {
     chunker_versions.dedup();
     RetrievalRecord {
         basis: section.basis.figures,
-        golden: section.fingerprint.items,
+        golden: section.fingerprint.items.unwrap_or_else(|| Digest::of(b"")),
         chunker_versions,
         queries: section.items,
         unknown: section.basis.unknown,
@@ -177,8 +189,8 @@ impl Items for Queries<'_> {
 
     fn fingerprint(&self) -> SectionFingerprint {
         SectionFingerprint {
-            items: self.questions.digest(),
-            command: self.of_queries.command(),
+            items: Some(self.questions.digest()),
+            command: Some(self.of_queries.command()),
         }
     }
 
