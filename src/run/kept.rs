@@ -3,13 +3,16 @@
 use super::Outcome;
 use crate::notice::{Code, Notice};
 
-/// A first call that is faster than this, in seconds, says nothing. Starting a process takes some
+/// First calls that are faster than this, in seconds, say nothing. Starting a process takes some
 /// milliseconds, and that share of a call is slow at first, from a cold disk or on a busy machine,
 /// and fast later. No model answers in this time.
-const SLOW_ENOUGH: f64 = 0.05;
+const SLOW_ENOUGH: f64 = 0.1;
 
 /// Repeats that come back in under this share of the first call's time were not computed again.
 const SHARE: f64 = 0.1;
+
+/// The times of fewer inputs say nothing: a machine that is busy for a moment makes one call slow.
+const INPUTS: usize = 3;
 
 /// How long the calls of a case took, in seconds, where not one repeat of it varies.
 #[derive(Clone, Debug, Default)]
@@ -43,14 +46,22 @@ impl Times {
         (!times.first.is_empty()).then_some(times)
     }
 
-    /// Whether the repeats came from answers that the pipeline had kept: they took under a tenth of
-    /// the time of the first call. The medians over the cells are compared, so that one slow start,
-    /// as of the first call of a run, does not count.
+    /// Whether the repeats came from answers that the pipeline had kept, as far as the medians over
+    /// the inputs tell: one slow start, as of the first call of a run, does not count.
     fn are_kept(&self) -> bool {
-        match (median(&self.first), median(&self.later)) {
-            (Some(first), Some(later)) => first >= SLOW_ENOUGH && later < SHARE * first,
-            _ => false,
-        }
+        self.are_enough() && is_memory(median(&self.first), median(&self.later))
+    }
+
+    /// The same for a case by itself, with few inputs that were called within one moment: every
+    /// first call has to have been slow, and every later one fast.
+    fn are_kept_without_exception(&self) -> bool {
+        let fastest = self.first.iter().copied().reduce(f64::min);
+        let slowest = self.later.iter().copied().reduce(f64::max);
+        self.are_enough() && is_memory(fastest, slowest)
+    }
+
+    const fn are_enough(&self) -> bool {
+        self.first.len() >= INPUTS
     }
 }
 
@@ -66,7 +77,7 @@ pub(crate) fn are_kept(cases: &[Option<Times>]) -> Vec<bool> {
     let is_kept = |times: &Option<Times>| {
         times
             .as_ref()
-            .is_some_and(|times| of_all || times.are_kept())
+            .is_some_and(|times| of_all || times.are_kept_without_exception())
     };
     cases.iter().map(is_kept).collect()
 }
@@ -80,6 +91,13 @@ pub(crate) fn notice(case: &str) -> Notice {
          the key under which it keeps them each repeat is a run of its own",
     )
     .case(case)
+}
+
+/// Whether a first call of this time and later ones of that time mean that the later ones were
+/// answered from memory.
+fn is_memory(first: Option<f64>, later: Option<f64>) -> bool {
+    let both = first.zip(later);
+    both.is_some_and(|(first, later)| first >= SLOW_ENOUGH && later < SHARE * first)
 }
 
 fn median(seconds: &[f64]) -> Option<f64> {
@@ -124,16 +142,17 @@ mod tests {
         let cell: &[(&str, f64)] = &[("a", 0.8), ("a", 0.02), ("a", 0.01)];
         assert!(kept(&[cell, cell, cell]));
         // A cell without repeats, as of a variant that was run once, says nothing.
-        assert!(kept(&[cell, &[("b", 0.8)]]));
+        assert!(kept(&[cell, cell, cell, &[("b", 0.8)]]));
     }
 
     #[test]
     fn what_takes_its_time_again_varies_or_fails_was_not() {
-        assert!(!kept(&[&[("a", 0.05), ("a", 0.05), ("a", 0.05)]]));
-        assert!(!kept(&[&[("a", 0.8), ("b", 0.01)]]));
-        assert!(!kept(&[&[("a", 0.8)]]));
+        let thrice = |cell: &[(&str, f64)]| kept(&[cell, cell, cell]);
+        assert!(!thrice(&[("a", 0.2), ("a", 0.2), ("a", 0.2)]));
+        assert!(!thrice(&[("a", 0.8), ("b", 0.01)]));
+        assert!(!thrice(&[("a", 0.8)]));
         assert!(!kept(&[]));
-        assert!(!kept(&[&[("a", 0.8), ("a", 0.09)]]));
+        assert!(!thrice(&[("a", 0.8), ("a", 0.09)]));
         // The time of a call that was tried again holds that of the attempts that failed.
         let (mut retried, later) = (outcome("a", 3.0), outcome("a", 0.1));
         retried.attempts = 2;
@@ -145,7 +164,34 @@ mod tests {
         let fast: &[(&str, f64)] = &[("a", 0.002), ("a", 0.002)];
         assert!(!kept(&[&[("a", 0.9), ("a", 0.002)], fast, fast]));
         // Below what a call of a model can take, nothing is told by its time.
-        assert!(!kept(&[&[("a", 0.03), ("a", 0.002)]]));
+        let idle: &[(&str, f64)] = &[("a", 0.06), ("a", 0.002)];
+        assert!(!kept(&[idle, idle, idle]));
+    }
+
+    #[test]
+    fn a_machine_that_is_busy_during_the_first_calls_of_few_inputs_tells_nothing() {
+        let of = |cells: &[&[f64]]| {
+            let cells: Vec<Vec<Outcome>> = cells
+                .iter()
+                .map(|times| times.iter().map(|time| outcome("a", *time)).collect())
+                .collect();
+            let cells: Vec<Vec<&Outcome>> =
+                cells.iter().map(|cell| cell.iter().collect()).collect();
+            Times::of(&cells)
+        };
+        let (busy, fast): (&[f64], &[f64]) = (&[0.3, 0.004, 0.004], &[0.004, 0.004, 0.004]);
+        // Of one query of many, and of a single one.
+        let mut queries = vec![of(&[busy])];
+        assert_eq!(are_kept(&queries), [false]);
+        queries.extend((1..13).map(|_| of(&[fast])));
+        assert_eq!(are_kept(&queries), [false; 13]);
+        // Most inputs of one case among four.
+        let mut cases = vec![of(&[busy, busy, busy, fast])];
+        cases.extend((1..4).map(|_| of(&[fast; 4])));
+        assert_eq!(are_kept(&cases), [false; 4]);
+        // All of its inputs, which is more than a moment.
+        cases[0] = of(&[busy; 4]);
+        assert_eq!(are_kept(&cases), [true, false, false, false]);
     }
 
     #[test]

@@ -157,8 +157,9 @@ fn code_that_changes_during_a_run_is_found_out_and_nothing_of_the_run_is_kept() 
 #[test]
 fn a_run_whose_code_has_changed_ends_before_all_of_its_calls_are_paid_for() {
     let calls = |change: &str| {
-        // Each call is dear beside a look at the files, so every answer is followed by one.
-        let project = committed(&at_call(10, change, &format!("sleep 0.1\n{GROUNDED}")));
+        // The calls are dear beside a look at the files, also on a busy machine, so that looks are
+        // due long before the last call.
+        let project = committed(&at_call(10, change, &format!("sleep 0.4\n{GROUNDED}")));
         project.kelvin(&["check"]);
         project.read("../calls.log").lines().count()
     };
@@ -268,11 +269,16 @@ fn a_shard_whose_code_changed_makes_the_whole_unmeasured() {
 
 #[test]
 fn a_new_file_that_is_there_for_a_while_and_taken_away_is_found_out() {
-    let act = format!(
-        "echo 1 > src/new.py\nelif {}; then\nrm src/new.py",
-        first_after(48)
+    // It stays for longer than any call takes on a busy machine. Were it not found out by then, the
+    // calls after that would take it away, and the last look would see nothing.
+    let first = first_after(8);
+    let script = format!(
+        "echo x >> ../calls.log\n\
+         if {first}; then\necho 1 > src/new.py\ndate +%s > ../since.log\n\
+         elif [ -e ../since.log ] && [ $(($(date +%s) - $(cat ../since.log))) -ge 7 ]; then\n\
+         rm -f src/new.py\nfi\nsleep 0.5\n{GROUNDED}"
     );
-    let project = committed(&at_call(8, &act, &format!("sleep 0.1\n{GROUNDED}")));
+    let project = committed(&script);
     let said = project.kelvin(&["check"]);
     nothing_is_known(&project, &said, "`src/new.py` is new");
 }

@@ -171,24 +171,32 @@ fn p6_a_killed_run_is_resumed_without_repeating_a_finished_invocation() {
     for name in ["-KILL", "-TERM"] {
         let project = Project::new(&counting(&format!("sleep 0.02\n{GROUNDED}")));
         project.config("fingerprint: [pipeline.sh]\n");
+        let noted = || {
+            let journal = fs::read_to_string(project.path("kelvin/.journal.jsonl"));
+            // The first line says what the others hold for; the last one may be half written.
+            journal.map_or(0, |text| text.matches('\n').count().saturating_sub(1))
+        };
         let mut kelvin = project.start(&["check"]);
-        until("twenty calls", || project.calls() >= 20);
+        until("twenty calls that are kept", || noted() >= 20);
+        let known = noted();
         signal(kelvin.id(), name);
         kelvin.wait().expect("it ends");
-        // What was killed half-way through is run again; nothing that had finished is.
+        // What was killed half-way through, or waited for a look at the code, is run again; nothing
+        // that was kept is.
         until("the last writer", || {
             let before = project.calls();
             sleep(Duration::from_millis(100));
             before == project.calls()
         });
+        let lost = project.calls() - known;
         project.kelvin(&["check", "--resume"]).expect(0);
         let resumed = &project.json("kelvin/report.json")["run"]["session"]["cost"];
         assert!(
-            resumed["resumed"].as_u64().expect("a number") >= 18,
+            resumed["resumed"].as_u64().expect("a number") >= known as u64,
             "{resumed}"
         );
         assert!(
-            project.calls() <= 52 + 2,
+            project.calls() <= 52 + lost,
             "{name}: {} calls",
             project.calls()
         );
@@ -214,7 +222,8 @@ fn kel_37_p2_a_timeout_kills_the_whole_group_and_names_itself() {
     let project = Project::new(&format!(
         "case \"$1\" in *reorder-01*) sleep 60 & echo $! >> pids; wait;; esac\n{CONSTANT}"
     ));
-    project.config("timeout_s: 0.3\n");
+    // Long enough for the other calls, also on a busy machine.
+    project.config("timeout_s: 3\n");
     let said = project.check();
     let report = project.json("kelvin/report.json");
     let failure = &report["cases"]["alder"]["variants"][0]["samples"][0]["failure"];

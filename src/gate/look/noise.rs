@@ -15,8 +15,20 @@ const NEXT_ALPHA: f64 = 0.03;
 pub(super) struct Spread {
     /// What that is known from.
     pub(super) basis: Basis,
-    /// The standard error of the drop; infinite where one case and one run each tell nothing.
-    error: f64,
+    /// How far all of it may be off.
+    whole: Error,
+    /// What cases lost of which each side has a single value, where it is repeats that tell: their
+    /// re-runs failed, or came from answers that the pipeline keeps.
+    unrepeated: f64,
+    /// How far the rest may be off.
+    rest: Error,
+}
+
+/// How far a mean may be off.
+#[derive(Clone, Copy)]
+struct Error {
+    /// The standard error; infinite where one case and one run each tell nothing.
+    standard: f64,
     /// The degrees of freedom of its t distribution, at least 1.
     freedom: f64,
 }
@@ -33,22 +45,37 @@ pub(super) fn spread(cases: &[Paired], total: f64, drop: f64, noise: Noise) -> S
         let (base, head) = case.sides();
         base.variance().is_some() || head.variance().is_some()
     });
-    let exact = |basis| Spread {
+    let of = |basis, whole| Spread {
         basis,
-        error: 0.0,
-        freedom: 1.0,
+        whole,
+        unrepeated: 0.0,
+        rest: whole,
     };
     match noise {
-        _ if cases.iter().all(Paired::is_identical) => exact(Basis::Identical),
-        Noise::Declared => exact(Basis::Declared),
+        _ if cases.iter().all(Paired::is_identical) => of(Basis::Identical, Error::NONE),
+        Noise::Declared => of(Basis::Declared, Error::NONE),
         Noise::Repeats if repeated => between_repeats(cases, total),
-        Noise::Repeats | Noise::Cases => between_cases(cases, total, drop),
+        Noise::Repeats | Noise::Cases => of(Basis::Cases, between_cases(cases, total, drop)),
+    }
+}
+
+fn between_repeats(cases: &[Paired], total: f64) -> Spread {
+    let whole = within(cases.iter(), total);
+    let is_unrepeated = |case: &&Paired| is_single(case) && case.sides().0.runs() < 2.0;
+    Spread {
+        basis: match whole.standard > 0.0 {
+            true => Basis::Repeats,
+            false => Basis::Still,
+        },
+        whole,
+        unrepeated: lost(cases.iter().filter(is_unrepeated), total),
+        rest: within(cases.iter().filter(|case| !is_unrepeated(case)), total),
     }
 }
 
 /// The variances within the cases add up; the degrees of freedom are those of Welch, "The
 /// generalization of Student's problem", Biometrika 34 (1947), and Satterthwaite (1946).
-fn between_repeats(cases: &[Paired], total: f64) -> Spread {
+fn within<'a>(cases: impl Iterator<Item = &'a Paired>, total: f64) -> Error {
     let (mut variance, mut squares) = (0.0, 0.0);
     for case in cases {
         let share = (case.samples() / total).powi(2);
@@ -57,13 +84,8 @@ fn between_repeats(cases: &[Paired], total: f64) -> Spread {
             squares += (share * term).powi(2) / freedom;
         }
     }
-    Spread {
-        basis: if variance > 0.0 {
-            Basis::Repeats
-        } else {
-            Basis::Still
-        },
-        error: variance.sqrt(),
+    Error {
+        standard: variance.sqrt(),
         freedom: if squares > 0.0 {
             (variance * variance / squares).max(1.0)
         } else {
@@ -84,7 +106,7 @@ fn terms(case: &Paired) -> Vec<(f64, f64)> {
         // A side with one run borrows the other's variance: one estimate, used twice.
         (Some(of_base), None) => vec![(of_base * both_runs, base.runs() - 1.0)],
         (None, Some(of_head)) => vec![(of_head * both_runs, head.runs() - 1.0)],
-        // Its re-run failed. The squared difference is what noise alone would make it on average.
+        // It was not run again. The squared difference is what noise alone would make it on average.
         (None, None) if case.has_moved() => vec![(case.difference().powi(2), 1.0)],
         (None, None) => Vec::new(),
     }
@@ -92,32 +114,39 @@ fn terms(case: &Paired) -> Vec<(f64, f64)> {
 
 /// The variance between the cases (Cochran, "Sampling Techniques", 1977, section 6.4): all that one
 /// run on each side tells.
-fn between_cases(cases: &[Paired], total: f64, drop: f64) -> Spread {
+fn between_cases(cases: &[Paired], total: f64, drop: f64) -> Error {
     let n = cases.len() as f64;
     let squares: f64 = cases
         .iter()
         .map(|case| (case.samples() / total * (case.difference() - drop)).powi(2))
         .sum();
     let still = cases.iter().all(|case| !case.has_moved());
-    let error = match () {
+    let standard = match () {
         () if still => 0.0,
         () if cases.len() < 2 => f64::INFINITY,
         () => (n / (n - 1.0) * squares).sqrt(),
     };
-    Spread {
-        basis: Basis::Cases,
-        error,
+    Error {
+        standard,
         freedom: (n - 1.0).max(1.0),
     }
 }
 
 /// What cases with a single value on the head add to the drop.
 pub(super) fn lost_on_single_runs(cases: &[Paired], total: f64) -> f64 {
+    lost(cases.iter().filter(|case| is_single(case)), total)
+}
+
+/// What cases add to the drop that got worse.
+fn lost<'a>(cases: impl Iterator<Item = &'a Paired>, total: f64) -> f64 {
     cases
-        .iter()
-        .filter(|case| case.sides().1.runs() < 2.0)
         .map(|case| (case.samples() / total * case.difference()).max(0.0))
         .sum()
+}
+
+/// Whether the head has a single value of a case.
+fn is_single(case: &Paired) -> bool {
+    case.sides().1.runs() < 2.0
 }
 
 impl Spread {
@@ -127,12 +156,14 @@ impl Spread {
         let lower = match () {
             () if self.basis == Basis::Declared => Some(drop),
             () if alpha <= 0.0 => None,
-            () => Some(drop - self.off(alpha)),
+            // How much of a difference between two single runs is luck nobody knows. So none of it
+            // counts as a drop, and it does not hide what repeats confirm.
+            () => Some(drop - self.unrepeated - self.rest.off(alpha)),
         };
         let finite = |bound: &f64| bound.is_finite();
         Bounds {
             lower: lower.filter(finite),
-            upper: Some(drop + self.off(1.0 - UPPER_CONFIDENCE)).filter(finite),
+            upper: Some(drop + self.whole.off(1.0 - UPPER_CONFIDENCE)).filter(finite),
         }
     }
 
@@ -144,7 +175,7 @@ impl Spread {
         } else {
             NEXT_ALPHA / question.gated.max(1) as f64
         };
-        let least = question.max_drop.max(self.off(alpha)) + self.off(1.0 - POWER);
+        let least = question.max_drop.max(self.whole.off(alpha)) + self.whole.off(1.0 - POWER);
         Some(least).filter(|least| least.is_finite())
     }
 
@@ -169,12 +200,19 @@ impl Spread {
             .map(|case| (-case.samples() / total * case.difference()).max(0.0))
             .sum()
     }
+}
 
-    /// How far off the drop may be on one side, with probability `1 - alpha`.
+impl Error {
+    const NONE: Self = Self {
+        standard: 0.0,
+        freedom: 1.0,
+    };
+
+    /// How far off the mean may be on one side, with probability `1 - alpha`.
     fn off(&self, alpha: f64) -> f64 {
-        if self.error == 0.0 {
+        if self.standard == 0.0 {
             return 0.0;
         }
-        stats::t_upper_quantile(alpha, self.freedom) * self.error
+        stats::t_upper_quantile(alpha, self.freedom) * self.standard
     }
 }

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    DETERMINISTIC, QUERIES, answers, base, by_chunk, configure, gate, of_head, project, ranked,
-    write_golden,
+    ASK, DETERMINISTIC, QUERIES, answers, base, by_chunk, configure, gate, of_head, project,
+    ranked, write_golden,
 };
 
 /// Nothing at all was found, by another chunker.
@@ -35,6 +35,23 @@ fn a_head_that_finds_nothing_and_names_another_chunker_is_red() {
             assert!(of_head(&judgement).abs() < 1e-9, "{judgement}");
         }
     }
+}
+
+#[test]
+fn a_slow_first_call_of_one_query_makes_no_drop_uncertain() {
+    let project = project(&by_chunk, "");
+    base(&project, &|at| ranked(at, Some(1)));
+    answers(&project, QUERIES, &nothing);
+    // As on a machine that has other work for a moment: the repeats of this query are equal and come
+    // back in under a tenth of the time of the first call.
+    let busy = "[ $id != q00 ] || { mkdir busy 2> /dev/null && sleep 1; }\ntrue\n";
+    project.write("ask.sh", &format!("{ASK}{busy}"));
+    let (said, judgement) = gate(&project, 3);
+    assert_eq!(judgement["verdict"], "regression", "{}", said.stdout);
+    assert!(
+        !judgement["differences"].to_string().contains("one run"),
+        "{judgement}"
+    );
 }
 
 #[test]

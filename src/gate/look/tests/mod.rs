@@ -347,6 +347,27 @@ fn a_moved_case_whose_rerun_failed_is_not_taken_as_certain() {
 }
 
 #[test]
+fn a_case_whose_rerun_failed_hides_nothing_that_the_reruns_of_others_confirm() {
+    let mut cases = vec![case("0/0/0", "1/1/1"); 12];
+    cases.push(case("0", "1"));
+    let look = look(&cases, &question(0.02)).unwrap();
+    assert_eq!(
+        (look.outcome, look.reason),
+        (Outcome::Regression, Reason::Drop)
+    );
+    let lower = look.lower.expect("it is bounded");
+    assert!((lower - 12.0 / 13.0).abs() < 1e-12, "{lower}");
+    // Nor does what it lost count, where the others lost too little.
+    let mut cases = vec![case("0/0/0", "0/0/0"); 24];
+    cases.extend([case("0/0/0", "1/1/1"), case("0", "1")]);
+    let look = super::look(&cases, &question(0.02)).unwrap();
+    assert_eq!(
+        (look.outcome, look.reason),
+        (Outcome::Inconclusive, Reason::Suspected)
+    );
+}
+
+#[test]
 fn the_detectable_drop_and_the_resolution_are_told() {
     let look = look(&vec![case("0000", "0000"); 5], &question(0.02)).unwrap();
     assert_eq!((look.detectable, look.resolution), (Some(0.05), 0.05));

@@ -53,8 +53,17 @@ proptest! {
         let turned = map(&cases, |cell| Cell { base: cell.head.clone(), head: cell.base.clone() });
         if let (Ok(one), Ok(other)) = (look(&cases, &all()), look(&turned, &all())) {
             prop_assert!((one.drop + other.drop).abs() < 1e-9);
-            let width = |look: &Look| look.lower.map(|lower| look.drop - lower);
+            let width = |look: &Look| look.upper.map(|upper| upper - look.drop);
             prop_assert!(near(width(&one), width(&other)));
+            // What a case lost of which each side has one value does not count as a drop.
+            let is_repeated = |case: &Case| {
+                let all = |cell: &Cell| cell.head.iter().all(Option::is_some);
+                case.head_runs() > 1 && case.cells.iter().all(all)
+            };
+            if cases.iter().all(is_repeated) {
+                let width = |look: &Look| look.lower.map(|lower| look.drop - lower);
+                prop_assert!(near(width(&one), width(&other)));
+            }
             prop_assert!(!(one.outcome == Outcome::Regression && other.outcome == Outcome::Regression));
             prop_assert_eq!(one.unstable, other.unstable);
         }
