@@ -3,6 +3,7 @@
 //!
 //! Makes the metrics `retrieval.*`; docs/retrieval.md defines them.
 
+pub(crate) mod compare;
 pub(crate) mod documents;
 mod figures;
 mod measure;
@@ -12,7 +13,7 @@ mod ranking;
 mod record;
 pub(crate) mod trec;
 
-pub(crate) use figures::{failure_rate, figures, figures_by_document};
+pub(crate) use figures::{failure_rate, figures};
 pub(crate) use measure::{Asking, Questions, accepts, notices};
 pub(crate) use ranking::Ranking;
 pub(crate) use record::{
