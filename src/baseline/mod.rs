@@ -3,6 +3,7 @@
 //! Nothing is read from what the change itself can write: a report in the tree is taken from the
 //! tree of the base commit, never from the work tree.
 
+mod align;
 mod artifact;
 mod branch;
 mod checkout;
@@ -18,12 +19,12 @@ mod older;
 mod peer;
 mod remote;
 mod rename;
-pub(crate) mod retrieval;
 mod revision;
 mod tip;
 mod tree;
 mod unknown;
 
+pub(crate) use align::align;
 pub(crate) use artifact::Artifacts;
 pub(crate) use branch::{Branch, Entry, Taken, Writer};
 pub(crate) use checkout::checkout;

@@ -9,7 +9,7 @@ use super::stage::Stage;
 use super::{Checked, Request, absent, again, changed, compute, edits, finished, stage, write};
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
-use crate::baseline::{self, Artifacts, Baseline, Hint, Login, Search, Source, retrieval};
+use crate::baseline::{self, Artifacts, Baseline, Hint, Login, Search, Source};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::file;
@@ -232,8 +232,8 @@ fn settle(
     let before = side.invocations();
     let mut allowance = Allowance::of(config, &head);
     let mut verdict = loop {
-        let (aligned_base, aligned_head) = retrieval::aligned(&base, &head);
-        let (old, new) = (Measured::from(&aligned_base), Measured::from(&aligned_head));
+        let aligned = baseline::align(&base, &head);
+        let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
         let comparison = compare(&old, &new);
         let kept: BTreeSet<&str> = head.kept(false).chain(head.kept(true)).collect();
         gate.answers_are_kept(!kept.is_empty());
@@ -279,20 +279,19 @@ fn settle(
             }
         }
     };
-    let retrieval = retrieval::change(&base, &head);
-    if let Some(change) = &retrieval {
+    let aligned = baseline::align(&base, &head);
+    if let Some(change) = &aligned.retrieval {
         queries::tell(change, &mut verdict);
     }
     told.told.extend(counted_once("base", &base));
     told.told.extend(counted_once("head", &head));
-    let (aligned_base, aligned_head) = retrieval::aligned(&base, &head);
-    let (old, new) = (Measured::from(&aligned_base), Measured::from(&aligned_head));
+    let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
     Ok(Judgement {
         cases: changes::of(&compare(&old, &new), &verdict),
         reruns: side.invocations() - before,
         base_invocations: Some(base.run.session.cost.invocations),
         differences: told.told,
-        retrieval,
+        retrieval: aligned.retrieval,
         ..Judgement::with_base(verdict, provenance)
     })
 }

@@ -7,14 +7,14 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 
 use crate::baseline::compare::{Measured, compare};
-use crate::baseline::completed;
 use crate::baseline::fingerprints::differences;
-use crate::baseline::retrieval::{self, RetrievalChange};
+use crate::baseline::{align, completed};
 use crate::check;
 use crate::exit::{Exit, Misuse};
 use crate::gate::policy::Policy;
 use crate::gate::queries;
 use crate::gate::{Gate, Judgement, Next, changes};
+use crate::probe::retrieval::compare::RetrievalChange;
 use crate::publish::comment;
 
 /// The arguments of `kelvin compare`.
@@ -71,7 +71,8 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
                 .into(),
         );
     }
-    let retrieval = retrieval::change(&base, &head);
+    let aligned = align(&base, &head);
+    let retrieval = aligned.retrieval;
     if args.strict_chunker_version
         && let Some(Err(what)) = retrieval.as_ref().map(RetrievalChange::strict)
     {
@@ -79,7 +80,7 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
             .help("leave `--strict-chunker-version` out to compare them by document")
             .into());
     }
-    let (base, head) = retrieval::aligned(&base, &head);
+    let (base, head) = (aligned.base, aligned.head);
     let (old, new) = (Measured::from(&base), Measured::from(&head));
     let comparison = compare(&old, &new);
     let policy = Policy::default();

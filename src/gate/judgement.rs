@@ -10,8 +10,8 @@ use super::policy::Effect;
 use super::queries;
 use super::reproduce::Reproduction;
 use super::verdict::{MetricVerdict, Verdict, Word};
-use crate::baseline::retrieval::RetrievalChange;
 use crate::baseline::{Provenance, Tried};
+use crate::probe::retrieval::compare::RetrievalChange;
 use crate::report::safe;
 
 /// The version of `gate.json`.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::verdict::Verdict;
-use crate::baseline::retrieval::{ComparedSide, QueryOutcome, RetrievalChange};
+use crate::probe::retrieval::compare::{ComparedSide, QueryOutcome, RetrievalChange};
 use crate::report::safe;
 
 /// How many rows a table has.
@@ -213,8 +213,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::baseline::retrieval::{ChunkerVersionMatch, Delta, OversizedHit, QueryChange};
     use crate::config::SpanRule;
+    use crate::probe::retrieval::compare::{ChunkerVersionMatch, Delta, OversizedHit, QueryChange};
 
     fn change() -> RetrievalChange {
         let query = |id: &str, outcome, base_rank, head_rank, note: &str| QueryChange {

@@ -17,7 +17,7 @@ pub(crate) fn figures(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
 }
 
 /// The figures that a run of other chunks has too: those that need no judged chunk.
-pub(crate) fn figures_by_document(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
+pub(super) fn figures_by_document(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
     let mut measures = measures::all(&record.basis);
     measures.retain(|measure| !measure.needs_chunks);
     figures_of(record, measures)

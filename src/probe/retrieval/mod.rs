@@ -3,6 +3,7 @@
 //!
 //! Makes the metrics `retrieval.*`; docs/retrieval.md defines them.
 
+pub(crate) mod compare;
 pub(crate) mod documents;
 mod figures;
 mod kind;
@@ -13,7 +14,7 @@ mod ranking;
 mod record;
 pub(crate) mod trec;
 
-pub(crate) use figures::{failure_rate, figures, figures_by_document};
+pub(crate) use figures::{failure_rate, figures};
 pub(crate) use kind::{RetrievalKind, RetrievalSection, StoredBasis, record};
 pub(crate) use measure::notices;
 pub(crate) use ranking::Ranking;

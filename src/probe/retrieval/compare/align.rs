@@ -6,9 +6,7 @@ use super::targets::{self, Target};
 use super::{ChunkerVersionMatch, ComparedSide, OversizedHit};
 use crate::config::SpanRule;
 use crate::digest::{Digest, Fields};
-use crate::probe::probe_of;
-use crate::probe::retrieval::{self, Hit, QueryRecord, Ranking, RetrievalRecord};
-use crate::report::Report;
+use crate::probe::retrieval::{Hit, QueryRecord, Ranking, RetrievalRecord};
 
 /// The share of the head's hits of expected documents from which on its chunks look like those of
 /// the base.
@@ -35,38 +33,16 @@ pub(super) struct Alignment {
     pub(super) worse_by_chunk: Vec<String>,
 }
 
-/// Two reports whose retrieval figures can be compared: as they are where the chunker is the same,
-/// and otherwise with a first hit that counts by document, or document and span, on both sides.
-/// What needs chunks is left out.
-pub(crate) fn aligned(base: &Report, head: &Report) -> (Report, Report) {
-    let (base, head, _) = align(base, head);
-    (base, head)
-}
-
-/// The same, with how it was done; none where a side has no retrieval run.
-pub(super) fn align(base: &Report, head: &Report) -> (Report, Report, Option<Alignment>) {
-    let (mut base, mut head) = (base.clone(), head.clone());
-    let (Some(old), Some(new)) = (&mut base.retrieval, &mut head.retrieval) else {
-        return (base, head, None);
-    };
-    let mut alignment = Alignment::of(old, new);
-    if alignment.mode != ChunkerVersionMatch::Exact {
-        alignment.by_document(old, new);
-    }
-    // Computed again in any case: a report of an older version lacks what is newer.
-    for (record, metrics) in [(old, &mut base.metrics), (new, &mut head.metrics)] {
-        metrics.retain(|id, _| probe_of(id) != "retrieval");
-        metrics.extend(match alignment.mode {
-            ChunkerVersionMatch::Exact => retrieval::figures(record),
-            ChunkerVersionMatch::FallbackDocSpan | ChunkerVersionMatch::FallbackDoc => {
-                retrieval::figures_by_document(record)
-            }
-        });
-    }
-    (base, head, Some(alignment))
-}
-
 impl Alignment {
+    /// Makes two runs comparable, and says how.
+    pub(super) fn between(base: &mut RetrievalRecord, head: &mut RetrievalRecord) -> Self {
+        let mut alignment = Self::of(base, head);
+        if alignment.mode != ChunkerVersionMatch::Exact {
+            alignment.by_document(base, head);
+        }
+        alignment
+    }
+
     fn of(base: &RetrievalRecord, head: &RetrievalRecord) -> Self {
         let exact = Self {
             mode: ChunkerVersionMatch::Exact,

@@ -1,15 +1,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::config::SpanRule;
 use crate::digest::Digest;
-use crate::probe::Ending;
-use crate::probe::evidence::Basis;
-use crate::probe::retrieval::{
-    Citations, Hit, Labels, Ranking, RetrievalBasis, RetrievalRecord, Retrieved, Span, figures,
-};
-use crate::report::{Fingerprints, Run, Session};
-use crate::run::Cost;
+use crate::probe::retrieval::{Citations, Hit, Labels, Ranking, RetrievalBasis, Retrieved, Span};
 
 fn digest() -> Digest {
     Digest::of(b"same")
@@ -49,8 +42,8 @@ fn query(rank: Option<u32>) -> QueryRecord {
     }
 }
 
-fn report(version: Option<&str>, queries: Vec<QueryRecord>) -> Report {
-    let record = RetrievalRecord {
+fn record(version: Option<&str>, queries: Vec<QueryRecord>) -> RetrievalRecord {
+    RetrievalRecord {
         basis: RetrievalBasis {
             k: vec![1, 3, 5, 10],
             cut_off: 10,
@@ -66,38 +59,16 @@ fn report(version: Option<&str>, queries: Vec<QueryRecord>) -> Report {
             .zip(queries)
             .collect(),
         unknown: Vec::new(),
-    };
-    let run = Run {
-        ending: Ending::Complete,
-        seed: 0,
-        only: Vec::new(),
-        shard: None,
-        decision_field: String::new(),
-        governing_types: Vec::new(),
-        scorer: String::new(),
-        repeats: 1,
-        basis: Basis::default(),
-        fingerprints: Fingerprints {
-            cases: digest(),
-            config: digest(),
-            pipeline: None,
-            command: digest(),
-        },
-        session: Session {
-            started_at: String::new(),
-            seconds: 0.0,
-            commit: None,
-            dirty: false,
-            cost: Cost::default(),
-        },
-    };
-    let mut report = Report::new(run, figures(&record), BTreeMap::new(), Vec::new());
-    report.retrieval = Some(record);
-    report
+    }
 }
 
-fn ranks(version: Option<&str>, ranks: &[Option<u32>]) -> Report {
-    report(version, ranks.iter().map(|rank| query(*rank)).collect())
+/// What became of the queries.
+fn change(base: &RetrievalRecord, head: &RetrievalRecord) -> RetrievalChange {
+    align(base, head, Around::default()).2
+}
+
+fn ranks(version: Option<&str>, ranks: &[Option<u32>]) -> RetrievalRecord {
+    record(version, ranks.iter().map(|rank| query(*rank)).collect())
 }
 
 fn outcomes(change: &RetrievalChange) -> Vec<QueryOutcome> {
@@ -109,12 +80,12 @@ fn ret_25_ret_26_every_pair_of_ranks_has_its_outcome_and_both_ranks() {
     use QueryOutcome::{Draw, Loss, Regression, Win};
     let base = ranks(None, &[Some(1), Some(4), None]);
     let head = ranks(None, &[Some(2), Some(1), Some(1)]);
-    let known = change(&base, &head).expect("both have one");
+    let known = change(&base, &head);
     assert_eq!(outcomes(&known), [Loss, Win, Win]);
     assert_eq!(known.queries[0].note, "rank 1, now 2");
     let base = ranks(None, &[Some(3), None, Some(2), None, Some(11)]);
     let head = ranks(None, &[None, None, Some(2), Some(10), None]);
-    let known = change(&base, &head).expect("both have one");
+    let known = change(&base, &head);
     assert_eq!(outcomes(&known), [Regression, Draw, Draw, Win, Draw]);
     assert_eq!(
         (known.queries[0].base_rank, known.queries[0].head_rank),
@@ -127,7 +98,7 @@ fn ret_25_ret_26_every_pair_of_ranks_has_its_outcome_and_both_ranks() {
 fn ret_24_ret_29_deltas_are_of_unrounded_values_and_equal_runs_give_equal_bytes() {
     let base = ranks(None, &[Some(1), None, None]);
     let head = ranks(None, &[Some(1), Some(1), None]);
-    let twice = [0, 1].map(|_| change(&base, &head).expect("both have one"));
+    let twice = [0, 1].map(|_| change(&base, &head));
     let delta = twice[0].deltas["retrieval.success@1"]
         .delta
         .expect("a number");
@@ -142,14 +113,12 @@ fn ret_27_another_chunker_falls_back_to_documents_for_the_aggregates_too() {
     // The same documents at the same ranks, and not one chunk in common.
     let base = ranks(Some("1"), &[Some(1), Some(2)]);
     let mut head = ranks(Some("2"), &[Some(1), Some(2)]);
-    let record = head.retrieval.as_mut().expect("there");
-    for query in record.queries.values_mut() {
+    for query in head.queries.values_mut() {
         query.runs[0].rank = None;
         query.runs[0].judged = Ranking::new([], [1], 1);
     }
-    head.metrics = figures(record);
-    assert_eq!(head.metrics["retrieval.mrr"].value, Some(0.0));
-    let known = change(&base, &head).expect("both have one");
+    assert_eq!(figures(&head)["retrieval.mrr"].value, Some(0.0));
+    let known = change(&base, &head);
     assert_eq!(
         known.chunker_version_match,
         ChunkerVersionMatch::FallbackDoc
@@ -166,7 +135,7 @@ fn ret_27_another_chunker_falls_back_to_documents_for_the_aggregates_too() {
             .iter()
             .all(|query| query.outcome == QueryOutcome::Draw)
     );
-    let same = change(&base, &base).expect("both have one");
+    let same = change(&base, &base);
     assert_eq!(same.chunker_version_match, ChunkerVersionMatch::Exact);
 }
 
@@ -183,10 +152,10 @@ fn with_spans_on_both_sides_a_hit_counts_from_half_of_an_expected_span_on() {
         for hit in &mut query.runs[0].hits {
             hit.spans = vec![span("", start, end)];
         }
-        report(Some(version), vec![query])
+        record(Some(version), vec![query])
     };
     for (start, end, rank) in [(150, 400, Some(1)), (151, 400, None), (0, 50, None)] {
-        let known = change(&with("1", 100, 200), &with("2", start, end)).expect("both");
+        let known = change(&with("1", 100, 200), &with("2", start, end));
         assert_eq!(
             known.chunker_version_match,
             ChunkerVersionMatch::FallbackDocSpan
@@ -205,7 +174,7 @@ fn ret_28_strict_refuses_versions_that_differ_or_are_not_known_and_names_both() 
         (Some("1"), None, false),
         (None, None, false),
     ] {
-        let known = change(&side(base), &side(head)).expect("both have one");
+        let known = change(&side(base), &side(head));
         let said = known.strict();
         assert_eq!(said.is_ok(), is_fine, "{base:?} {head:?}");
         if let Err(what) = said {
@@ -220,10 +189,9 @@ fn ret_28_strict_refuses_versions_that_differ_or_are_not_known_and_names_both() 
 fn ret_34_another_golden_set_is_told_and_edited_queries_are_not_compared() {
     let base = ranks(None, &[Some(1), Some(1)]);
     let mut head = ranks(None, &[Some(1), Some(3)]);
-    let record = head.retrieval.as_mut().expect("there");
-    record.golden = Digest::of(b"another");
-    record.queries.get_mut("a").expect("there").input = Digest::of(b"edited");
-    let known = change(&base, &head).expect("both have one");
+    head.golden = Digest::of(b"another");
+    head.queries.get_mut("a").expect("there").input = Digest::of(b"edited");
+    let known = change(&base, &head);
     assert_eq!(known.not_compared, ["a"]);
     assert_eq!(
         known.queries[0].note,
@@ -235,7 +203,7 @@ fn ret_34_another_golden_set_is_told_and_edited_queries_are_not_compared() {
 fn the_comparison_is_as_it_is_pinned() {
     let base = ranks(Some("1"), &[Some(1), Some(2), Some(5), None]);
     let head = ranks(Some("1"), &[None, Some(4), Some(1), None]);
-    let known = change(&base, &head).expect("both have one");
+    let known = change(&base, &head);
     let order: Vec<&str> = known
         .worst_first()
         .iter()
@@ -327,16 +295,16 @@ fn what_chunks_alone_expect_is_known_from_the_corpus_the_hits_of_the_base_or_not
         (missed, head(), None),
     ];
     for (base, head, expected) in cases {
-        let sides = (report(Some("1"), vec![base]), report(Some("2"), vec![head]));
-        let known = change(&sides.0, &sides.1).expect("both have one");
+        let sides = (record(Some("1"), vec![base]), record(Some("2"), vec![head]));
+        let known = change(&sides.0, &sides.1);
         let ranks = known
             .queries
             .first()
             .map(|query| (query.base_rank, query.head_rank));
         assert_eq!(ranks, expected);
         assert_eq!(known.not_aligned.len(), usize::from(expected.is_none()));
-        let (base, head) = aligned(&sides.0, &sides.1);
-        let mrr = |side: &Report| side.metrics["retrieval.mrr"].value;
+        let (base, head, _) = align(&sides.0, &sides.1, Around::default());
+        let mrr = |side: &Aligned| side.metrics["retrieval.mrr"].value;
         assert!(mrr(&base).is_some(), "what the base measured stays");
         assert_eq!(mrr(&head).is_some(), expected.is_some());
         assert!(base.metrics["retrieval.mrr"].gated);
@@ -348,10 +316,10 @@ fn the_passage_of_an_expected_chunk_is_what_it_covered_on_the_base() {
     let base = by_chunk(None, &[("x#1", "x", Some((0, 300)))]);
     let of_head = |hits: &[Short<'_>]| {
         let sides = (
-            report(Some("1"), vec![base.clone()]),
-            report(Some("2"), vec![by_chunk(None, hits)]),
+            record(Some("1"), vec![base.clone()]),
+            record(Some("2"), vec![by_chunk(None, hits)]),
         );
-        let known = change(&sides.0, &sides.1).expect("both have one");
+        let known = change(&sides.0, &sides.1);
         assert_eq!(known.span_rule, Some(SpanRule::HalfTogether));
         known.queries[0].head_rank
     };
@@ -371,9 +339,8 @@ fn a_chunk_that_moved_to_another_document_is_an_edit_of_its_query() {
     let mut head = by_chunk(Some("easy"), &[("e/1", "easy", None)]);
     head.input = Digest::of(b"edited");
     let known = change(
-        &report(Some("1"), vec![base]),
-        &report(Some("2"), vec![head]),
-    )
-    .expect("both have one");
+        &record(Some("1"), vec![base]),
+        &record(Some("2"), vec![head]),
+    );
     assert_eq!(known.not_compared, ["a"]);
 }

@@ -10,12 +10,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::figures::{figures, figures_by_document};
+use super::{QueryRecord, RetrievalRecord};
 use crate::config::SpanRule;
-use crate::probe::retrieval::QueryRecord;
-use crate::probe::{Metric, probe_of};
-use crate::report::Report;
-
-pub(crate) use align::aligned;
+use crate::probe::Metric;
+use align::Alignment;
 
 /// By what a hit of one side is the same as one of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -141,12 +140,52 @@ pub(crate) struct RetrievalChange {
     pub(crate) worse_by_chunk: Vec<String>,
 }
 
-/// Compares the retrieval runs of two reports; none unless both have one.
-pub(crate) fn change(base: &Report, head: &Report) -> Option<RetrievalChange> {
-    let notes = causes(base, head);
-    let (base, head, alignment) = align::align(base, head);
-    let alignment = alignment?;
-    let (old, new) = (base.retrieval.as_ref()?, head.retrieval.as_ref()?);
+/// A run in the form in which it is compared with another one.
+#[derive(Clone, Debug)]
+pub(crate) struct Aligned {
+    /// What it saw; its queries have the digests that they are paired by.
+    pub(crate) record: RetrievalRecord,
+    /// Its figures, by id.
+    pub(crate) metrics: BTreeMap<String, Metric>,
+}
+
+/// What differs between two runs outside of their records.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Around {
+    /// Everything in the configuration that changes what is measured.
+    pub(crate) configuration: bool,
+    /// The command and the declared environment.
+    pub(crate) command: bool,
+}
+
+/// Aligns two runs, so that the same figures of both can be compared, and tells what became of each
+/// query. Where the chunker is the same they stay as they are; otherwise a first hit counts by
+/// document, or document and span, on both sides, and what needs chunks is left out.
+pub(crate) fn align(
+    base: &RetrievalRecord,
+    head: &RetrievalRecord,
+    around: Around,
+) -> (Aligned, Aligned, RetrievalChange) {
+    let (mut old, mut new) = (base.clone(), head.clone());
+    let alignment = Alignment::between(&mut old, &mut new);
+    // The figures are made again in any case: a report of an older version lacks what is newer.
+    let [old, new] = [old, new].map(|record| Aligned {
+        metrics: match alignment.mode {
+            ChunkerVersionMatch::Exact => figures(&record),
+            ChunkerVersionMatch::FallbackDocSpan | ChunkerVersionMatch::FallbackDoc => {
+                figures_by_document(&record)
+            }
+        },
+        record,
+    });
+    let change = change(&old, &new, alignment, around);
+    (old, new, change)
+}
+
+/// What became of every query and every figure.
+fn change(base: &Aligned, head: &Aligned, alignment: Alignment, around: Around) -> RetrievalChange {
+    let (old, new) = (&base.record, &head.record);
+    let notes = causes(old, new, around);
     let deltas = deltas(&base.metrics, &head.metrics);
     let depth = old.basis.depth().min(new.basis.depth());
     let mut queries = Vec::new();
@@ -169,7 +208,7 @@ pub(crate) fn change(base: &Report, head: &Report) -> Option<RetrievalChange> {
     for query in &queries {
         *counts.entry(query.outcome).or_default() += 1;
     }
-    Some(RetrievalChange {
+    RetrievalChange {
         chunker_version_match: alignment.mode,
         span_rule: (alignment.mode == ChunkerVersionMatch::FallbackDocSpan)
             .then_some(alignment.rule),
@@ -183,7 +222,7 @@ pub(crate) fn change(base: &Report, head: &Report) -> Option<RetrievalChange> {
         oversized_hits: alignment.oversized,
         spans_gone: alignment.spans_gone,
         worse_by_chunk: alignment.worse_by_chunk,
-    })
+    }
 }
 
 /// The rank of the first hit that counts, of the first repeat; nothing where none is expected.
@@ -236,21 +275,14 @@ fn told(id: &str, base: Option<u32>, head: Option<u32>, causes: &[String]) -> Qu
 }
 
 /// Known reasons for which two runs differ.
-fn causes(base: &Report, head: &Report) -> Vec<String> {
-    let (Some(old), Some(new)) = (&base.retrieval, &head.retrieval) else {
-        return Vec::new();
-    };
-    let prints = (&base.run.fingerprints, &head.run.fingerprints);
+fn causes(old: &RetrievalRecord, new: &RetrievalRecord, around: Around) -> Vec<String> {
     [
         (
             "the chunker version differs",
             old.chunker_versions != new.chunker_versions,
         ),
-        (
-            "the configuration differs",
-            prints.0.config != prints.1.config,
-        ),
-        ("the command differs", prints.0.command != prints.1.command),
+        ("the configuration differs", around.configuration),
+        ("the command differs", around.command),
         ("the golden set differs", old.golden != new.golden),
     ]
     .into_iter()
@@ -265,13 +297,12 @@ fn deltas(
 ) -> BTreeMap<String, Delta> {
     let ids = base.keys().chain(head.keys());
     let value = |side: &BTreeMap<String, Metric>, id: &str| side.get(id)?.value;
-    ids.filter(|id| probe_of(id) == "retrieval")
-        .map(|id| {
-            let (base, head) = (value(base, id), value(head, id));
-            let delta = base.zip(head).map(|(base, head)| head - base);
-            (id.clone(), Delta { base, head, delta })
-        })
-        .collect()
+    ids.map(|id| {
+        let (base, head) = (value(base, id), value(head, id));
+        let delta = base.zip(head).map(|(base, head)| head - base);
+        (id.clone(), Delta { base, head, delta })
+    })
+    .collect()
 }
 
 impl RetrievalChange {
