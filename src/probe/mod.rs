@@ -8,6 +8,8 @@ mod record;
 pub(crate) mod registry;
 pub(crate) mod retrieval;
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,25 @@ pub(crate) use metric::{
     CaseValue, Cell, Direction, Interval, Metric, Range, Unit, display, probe_of,
 };
 pub(crate) use record::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
+
+/// A side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ComparedSide {
+    /// What the change is compared with.
+    Base,
+    /// The change.
+    Head,
+}
+
+impl fmt::Display for ComparedSide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Base => "base",
+            Self::Head => "head",
+        })
+    }
+}
 
 /// Whether a run came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
