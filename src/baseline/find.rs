@@ -173,6 +173,7 @@ fn file(root: &Path, path: &Path) -> anyhow::Result<Baseline> {
         source: Source::File,
         place: path.display().to_string(),
         commit: report.run.session.commit.clone(),
+        artifact: None,
         why: (!read.notices.is_empty()).then(|| read.notices.join("; ")),
         behind: 0,
         days: None,
@@ -336,7 +337,11 @@ impl Place<'_> {
             }
         })
         .map_err(|error| beside(error, cut))?;
-        let provenance = self.provenance(Source::Artifact, kept.place, kept.commit, kept.behind);
+        let place = kept.artifact.to_string();
+        let provenance = Provenance {
+            artifact: Some(kept.artifact),
+            ..self.provenance(Source::Artifact, place, kept.commit, kept.behind)
+        };
         Ok((kept.report, provenance))
     }
 
@@ -365,6 +370,7 @@ impl Place<'_> {
             source,
             place,
             commit: Some(commit.to_string()),
+            artifact: None,
             why: Some(self.base.why.clone()),
             behind,
             days,

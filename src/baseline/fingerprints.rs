@@ -1,73 +1,67 @@
-//! What differs between two runs beside their figures: what is told, and what makes them
-//! incomparable.
+//! Which differences between two runs their fingerprints and settings show.
 
+use super::differences::{Difference, Incomparable};
 use crate::notice::Code;
-use crate::probe::Ending;
+use crate::probe::{ComparedSide, Ending};
 use crate::report::{Report, Run};
 
 /// What differs between two runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Differences {
-    /// What was the same on neither side, for people; the figures can be compared all the same.
-    pub(crate) told: Vec<String>,
+    /// What is not the same on both sides; the figures can be compared all the same.
+    pub(crate) told: Vec<Difference>,
     /// Why the figures cannot be compared, where they cannot.
-    pub(crate) incomparable: Option<String>,
+    pub(crate) incomparable: Option<Incomparable>,
 }
 
 /// Tells what differs between two reports.
 pub(crate) fn differences(base: &Report, head: &Report) -> Differences {
     let (before, after) = (&base.run, &head.run);
-    let pipeline = |run: &Run| run.fingerprints.pipeline;
+    let (old, new) = (&before.fingerprints, &after.fingerprints);
     let mut told = Vec::new();
     // A report of another tool has no fingerprints that could be the same.
-    let known = base.tool.name == head.tool.name;
-    for (what, differs) in [
-        (
-            "the cases",
-            before.fingerprints.cases != after.fingerprints.cases,
-        ),
-        (
-            "the configuration",
-            before.fingerprints.config != after.fingerprints.config,
-        ),
-        (
-            "the command",
-            before.fingerprints.command != after.fingerprints.command,
-        ),
-    ] {
-        if differs && known {
-            told.push(format!("{what} changed"));
+    if base.tool.name == head.tool.name {
+        for (difference, differs) in [
+            (Difference::Cases, old.cases != new.cases),
+            (Difference::Configuration, old.config != new.config),
+            (Difference::Command, old.command != new.command),
+        ] {
+            if differs {
+                told.push(difference);
+            }
         }
     }
-    match (pipeline(before), pipeline(after)) {
+    match (old.pipeline, new.pipeline) {
         (Some(old), Some(new)) if old == new => {}
-        (Some(_), Some(_)) => told.push("the pipeline changed".to_owned()),
-        _ => told.push("whether the pipeline changed is not known".to_owned()),
+        (Some(_), Some(_)) => told.push(Difference::Pipeline),
+        _ => told.push(Difference::PipelineUnknown),
     }
     if before.seed != after.seed {
-        told.push(format!(
-            "the seed was {} and is {}",
-            before.seed, after.seed
-        ));
+        told.push(Difference::Seed {
+            base: before.seed,
+            head: after.seed,
+        });
     }
     if before.governing_types != after.governing_types {
-        told.push(format!(
-            "the governing types were {} and are {}",
-            list(&before.governing_types),
-            list(&after.governing_types)
-        ));
+        told.push(Difference::GoverningTypes {
+            base: before.governing_types.clone(),
+            head: after.governing_types.clone(),
+        });
     }
     if base.tool.version != head.tool.version {
-        let (old, new) = (&base.tool.version, &head.tool.version);
-        told.push(format!(
-            "the base was measured by {} {old}, the head by {} {new}",
-            base.tool.name, head.tool.name
-        ));
+        let version = |report: &Report| format!("{} {}", report.tool.name, report.tool.version);
+        told.push(Difference::Version {
+            base: version(base),
+            head: version(head),
+        });
     }
-    for (side, report) in [("base", base), ("head", head)] {
+    for (side, report) in [(ComparedSide::Base, base), (ComparedSide::Head, head)] {
         let again = report.notices.iter();
         let again = again.filter(|notice| notice.code == Code::Recomputed);
-        told.extend(again.map(|notice| format!("of the {side}: {}", notice.text)));
+        told.extend(again.map(|notice| Difference::Recomputed {
+            side,
+            why: notice.text.clone(),
+        }));
     }
     Differences {
         told,
@@ -75,40 +69,25 @@ pub(crate) fn differences(base: &Report, head: &Report) -> Differences {
     }
 }
 
-fn incomparable(before: &Run, after: &Run) -> Option<String> {
-    for (side, run) in [("base", before), ("head", after)] {
-        let why = match run.ending {
-            Ending::Complete => continue,
-            Ending::Interrupted => "was stopped before its end",
-            Ending::DryRun => "was a dry run",
-            Ending::Failed => "has no baseline invocation that succeeded",
-            Ending::Changed => {
-                "counts for nothing, since the code of the pipeline changed during it"
-            }
-        };
-        return Some(format!("the run of the {side} {why}"));
+fn incomparable(before: &Run, after: &Run) -> Option<Incomparable> {
+    let sides = [(ComparedSide::Base, before), (ComparedSide::Head, after)];
+    let unfinished = sides
+        .into_iter()
+        .find(|(_, run)| run.ending != Ending::Complete);
+    if let Some((side, run)) = unfinished {
+        let ending = run.ending;
+        return Some(Incomparable::Ending { side, ending });
     }
-    let pairs = [
-        ("scorer", &before.scorer, &after.scorer),
-        (
-            "decision field",
-            &before.decision_field,
-            &after.decision_field,
-        ),
-    ];
-    pairs
-        .iter()
-        // A side that did not run the evidence probe has neither.
-        .find(|(_, old, new)| old != new && !old.is_empty() && !new.is_empty())
-        .map(|(what, old, new)| format!("the {what} was `{old}` and is `{new}`"))
-}
-
-fn list(types: &[String]) -> String {
-    if types.is_empty() {
-        return "none".to_owned();
+    // A side that did not run the evidence probe has neither of the two.
+    let differing = |of: fn(&Run) -> &String| {
+        let (base, head) = (of(before).clone(), of(after).clone());
+        (base != head && !base.is_empty() && !head.is_empty()).then_some((base, head))
+    };
+    if let Some((base, head)) = differing(|run| &run.scorer) {
+        return Some(Incomparable::Scorer { base, head });
     }
-    let types: Vec<String> = types.iter().map(|text| format!("`{text}`")).collect();
-    types.join(", ")
+    let (base, head) = differing(|run| &run.decision_field)?;
+    Some(Incomparable::DecisionField { base, head })
 }
 
 #[cfg(test)]
@@ -175,8 +154,9 @@ mod tests {
         head.tool.version = "9.0.0".to_owned();
         let found = differences(&report(), &head);
         assert_eq!(found.incomparable, None);
+        let told: Vec<String> = found.told.iter().map(ToString::to_string).collect();
         assert_eq!(
-            found.told[..4],
+            told[..4],
             [
                 "the cases changed",
                 "the pipeline changed",
@@ -184,7 +164,11 @@ mod tests {
                 "the governing types were `gate_rule` and are none"
             ]
         );
-        assert_eq!(found.told.len(), 5);
+        assert_eq!(told.len(), 5);
+        let version = env!("CARGO_PKG_VERSION");
+        let measured =
+            format!("the base was measured by kelvin {version}, the head by kelvin 9.0.0");
+        assert_eq!(told[4], measured);
     }
 
     #[test]
@@ -193,7 +177,10 @@ mod tests {
         base.notices
             .push(Notice::new(Code::Recomputed, "without hedges"));
         let found = differences(&base, &report());
-        assert_eq!(found.told, ["of the base: without hedges"]);
+        let [difference] = found.told.as_slice() else {
+            panic!("{found:?}");
+        };
+        assert_eq!(difference.to_string(), "of the base: without hedges");
     }
 
     #[test]
@@ -201,7 +188,7 @@ mod tests {
         let mut head = report();
         head.run.fingerprints.pipeline = None;
         let found = differences(&report(), &head);
-        assert_eq!(found.told, ["whether the pipeline changed is not known"]);
+        assert_eq!(found.told, [Difference::PipelineUnknown]);
     }
 
     #[test]
@@ -224,6 +211,6 @@ mod tests {
         let mut base = report();
         base.run.scorer = "set/1".to_owned();
         let why = differences(&base, &report()).incomparable.unwrap();
-        assert_eq!(why, "the scorer was `set/1` and is `exact/1`");
+        assert_eq!(why.to_string(), "the scorer was `set/1` and is `exact/1`");
     }
 }

@@ -9,6 +9,7 @@ mod branch;
 mod checkout;
 mod commit;
 pub(crate) mod compare;
+pub(crate) mod differences;
 pub(crate) mod event;
 mod failed;
 pub(crate) mod file;
@@ -136,6 +137,9 @@ pub(crate) struct Provenance {
     pub(crate) place: String,
     /// The commit whose report it is; none for a file.
     pub(crate) commit: Option<String>,
+    /// The artifact, where it is from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) artifact: Option<KeptArtifact>,
     /// Why that commit is the base; of a file, what could not be read of it.
     pub(crate) why: Option<String>,
     /// How many commits it is behind the base; 0 is the base itself.
@@ -144,6 +148,22 @@ pub(crate) struct Provenance {
     pub(crate) days: Option<u64>,
     /// The sources that were tried before.
     pub(crate) tried: Vec<Tried>,
+}
+
+/// An artifact of a workflow run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeptArtifact {
+    /// Its name.
+    pub(crate) name: String,
+    /// The run.
+    pub(crate) run: u64,
+}
+
+impl fmt::Display for KeptArtifact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of run {}", self.name, self.run)
+    }
 }
 
 impl fmt::Display for Provenance {

@@ -99,6 +99,7 @@ pub(crate) fn of_commit(
                     source,
                     place,
                     commit: Some(commit.to_string()),
+                    artifact: None,
                     why: None,
                     behind: 0,
                     days: None,

@@ -1,7 +1,7 @@
 //! What a reader needs to run a gate again elsewhere.
 
 use super::gate::GateRequest;
-use crate::baseline::{self, Provenance, Source};
+use crate::baseline::{self, KeptArtifact, Provenance, Source};
 use crate::config::Config;
 use crate::gate::reproduce::{Reproduction, quoted};
 use crate::report::Report;
@@ -35,7 +35,7 @@ pub(super) fn of(
                 base.place.clone()
             }
             Source::Artifact => {
-                needs = Some(download(&base.place));
+                needs = base.artifact.as_ref().map(download);
                 format!("{DOWNLOADED}/report.json")
             }
             // The history belongs to one machine, and no gate reads it.
@@ -95,13 +95,12 @@ fn path(config: &Config) -> (String, bool) {
     }
 }
 
-/// How to get an artifact, whose place is told as `NAME of run ID`.
-fn download(place: &str) -> String {
-    let (name, run) = place.rsplit_once(" of run ").unwrap_or((place, "ID"));
+/// How to get an artifact.
+fn download(artifact: &KeptArtifact) -> String {
     format!(
         "the baseline is an artifact, which `gh run download {} --name {} --dir {DOWNLOADED}` gets",
-        quoted(run),
-        quoted(name)
+        artifact.run,
+        quoted(&artifact.name)
     )
 }
 
@@ -111,7 +110,10 @@ mod tests {
 
     #[test]
     fn an_artifact_comes_with_the_command_that_gets_it() {
-        let said = download("kelvin-report-a b of run 12");
+        let said = download(&KeptArtifact {
+            name: "kelvin-report-a b".to_owned(),
+            run: 12,
+        });
         assert!(
             said.contains("gh run download 12 --name 'kelvin-report-a b' --dir"),
             "{said}"

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Checked;
 use super::gate::{GateRequest, Head, Judged, judge, written};
-use crate::baseline;
+use crate::baseline::{self, differences::Difference};
 use crate::config::Config;
 use crate::exit::Misuse;
 use crate::gate::looks::Rerun;
@@ -56,14 +56,12 @@ pub(super) fn gate(
 }
 
 /// What a reader of the verdict must know of a report that was not measured for it.
-pub(super) fn told(config: &Config, head: &Report) -> Vec<String> {
-    let mut told =
-        vec!["the report was finished before the gate saw it: no case was run again".to_owned()];
+pub(super) fn told(config: &Config, head: &Report) -> Vec<Difference> {
+    let mut told = vec![Difference::FinishedBefore];
     if head.run.fingerprints.config != config.measured() {
-        told.push(format!(
-            "the report was measured with another configuration than `{}` has now",
-            config.file.display()
-        ));
+        told.push(Difference::MeasuredOtherwise {
+            file: config.file.display().to_string(),
+        });
     }
     told
 }

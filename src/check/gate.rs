@@ -8,6 +8,7 @@ use super::budget::Allowance;
 use super::stage::Stage;
 use super::{Checked, Request, absent, again, changed, compute, edits, finished, stage, write};
 use crate::baseline::compare::{Measured, compare};
+use crate::baseline::differences::Difference;
 use crate::baseline::fingerprints::differences;
 use crate::baseline::{self, Artifacts, Baseline, Hint, Login, Search, Source};
 use crate::config::Config;
@@ -18,6 +19,7 @@ use crate::gate::policy::Policy;
 use crate::gate::queries;
 use crate::gate::verdict::{Verdict, Word};
 use crate::gate::{Gate, Judgement, Next, changes};
+use crate::probe::ComparedSide;
 use crate::publish::comment;
 use crate::report::Report;
 use crate::run::Observer;
@@ -212,7 +214,9 @@ fn settle(
     let mut head = side.report();
     let mut told = differences(&base, &head);
     if provenance.source == Source::File {
-        told.told.splice(0..0, provenance.why.clone());
+        let unread = provenance.why.clone();
+        let unread = unread.map(|what| Difference::NotInReport { what });
+        told.told.splice(0..0, unread);
     }
     if !can_be_run {
         told.told.extend(finished::told(config, &head));
@@ -227,7 +231,7 @@ fn settle(
         &policy,
         request.rerun && can_be_run,
         base_again,
-        told.incomparable.clone(),
+        told.incomparable.as_ref().map(ToString::to_string),
     );
     let before = side.invocations();
     let mut allowance = Allowance::of(config, &head);
@@ -247,11 +251,7 @@ fn settle(
         }
         let Some(rerun) = allowance.pay(&asked, &head) else {
             if asked.side == Side::Base {
-                told.told.push(
-                    "the budget did not allow running the base again beside the head: how the \
-                     pipeline does on another day counts as a change"
-                        .to_owned(),
-                );
+                told.told.push(Difference::BaseNotRunAgain);
             }
             break gate.give_up(&comparison);
         };
@@ -283,30 +283,23 @@ fn settle(
     if let Some(change) = &aligned.retrieval {
         queries::tell(change, &mut verdict);
     }
-    told.told.extend(counted_once("base", &base));
-    told.told.extend(counted_once("head", &head));
+    told.told.extend(counted_once(ComparedSide::Base, &base));
+    told.told.extend(counted_once(ComparedSide::Head, &head));
     let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
     Ok(Judgement {
         cases: changes::of(&compare(&old, &new), &verdict),
         reruns: side.invocations() - before,
         base_invocations: Some(base.run.session.cost.invocations),
-        differences: told.told,
         retrieval: aligned.retrieval,
         ..Judgement::with_base(verdict, provenance)
-    })
+    }
+    .differing(told.told))
 }
 
 /// Tells of the cases of a side whose repeats count as one run.
-fn counted_once(side: &str, report: &Report) -> Option<String> {
-    let count = report.kept(false).count() + report.kept(true).count();
-    (count > 0).then(|| {
-        format!(
-            "the repeats of {count} cases of the {side} count as one run: not one varies, and they \
-             came back in under a tenth of the time of the first call, as from a pipeline that keeps \
-             its answers; with `KELVIN_SAMPLE` in the key of its own cache each repeat is a run of \
-             its own"
-        )
-    })
+fn counted_once(side: ComparedSide, report: &Report) -> Option<Difference> {
+    let cases = report.kept(false).count() + report.kept(true).count();
+    (cases > 0).then_some(Difference::CountedOnce { side, cases })
 }
 
 /// The name of a configuration among several of one repository.

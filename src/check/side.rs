@@ -224,6 +224,7 @@ fn place(source: Source, place: String, report: &Report) -> Provenance {
         source,
         place,
         commit: report.run.session.commit.clone(),
+        artifact: None,
         why: None,
         behind: 0,
         days: None,

@@ -7,7 +7,8 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 
 use crate::baseline::compare::{Measured, compare};
-use crate::baseline::fingerprints::differences;
+use crate::baseline::differences::Difference;
+use crate::baseline::fingerprints::{Differences, differences};
 use crate::baseline::{align, completed};
 use crate::check;
 use crate::exit::{Exit, Misuse};
@@ -55,21 +56,13 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
     let head = check::side(&args.head, &args.config)?;
     let (provenance, mut notices) = (base.provenance, base.notices);
     notices.extend(head.notices);
+    let notices = notices
+        .into_iter()
+        .map(|what| Difference::NotInReport { what });
     let (base, head) = (completed(base.report), completed(head.report));
     let told = differences(&base, &head);
-    let differing: Vec<&String> = told
-        .told
-        .iter()
-        .chain(&told.incomparable)
-        .filter(|text| !text.contains("pipeline"))
-        .collect();
-    if args.strict && !differing.is_empty() {
-        let listed: Vec<&str> = differing.iter().map(|text| text.as_str()).collect();
-        return Err(
-            Misuse::new(format!("the reports differ: {}", listed.join("; ")))
-                .help("leave `--strict` out to compare them all the same")
-                .into(),
-        );
+    if args.strict {
+        same_but_for_the_pipeline(&told)?;
     }
     let aligned = align(&base, &head);
     let retrieval = aligned.retrieval;
@@ -84,7 +77,8 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
     let (old, new) = (Measured::from(&base), Measured::from(&head));
     let comparison = compare(&old, &new);
     let policy = Policy::default();
-    let mut gate = Gate::new(&policy, false, false, told.incomparable.clone());
+    let incomparable = told.incomparable.as_ref().map(ToString::to_string);
+    let mut gate = Gate::new(&policy, false, false, incomparable);
     let mut verdict = match gate.next(&comparison) {
         Next::Verdict(verdict) => *verdict,
         Next::Rerun(_) => gate.give_up(&comparison),
@@ -94,10 +88,10 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
     }
     let judgement = Judgement {
         cases: changes::of(&comparison, &verdict),
-        differences: notices.into_iter().chain(told.told).collect(),
         retrieval,
         ..Judgement::with_base(verdict, provenance)
-    };
+    }
+    .differing(notices.chain(told.told).collect());
     let text = match args.format {
         Format::Text => judgement.terminal(),
         Format::Markdown => comment::alone(&head, &judgement, Path::new("kelvin")),
@@ -105,4 +99,18 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
     };
     super::say(&text);
     Ok(Exit::Passed)
+}
+
+/// Refuses runs that differ in anything but the code of the pipeline.
+fn same_but_for_the_pipeline(found: &Differences) -> Result<(), Misuse> {
+    let told = found.told.iter().filter(|told| !told.is_of_the_pipeline());
+    let mut differing: Vec<String> = told.map(ToString::to_string).collect();
+    differing.extend(found.incomparable.iter().map(ToString::to_string));
+    if differing.is_empty() {
+        return Ok(());
+    }
+    Err(
+        Misuse::new(format!("the reports differ: {}", differing.join("; ")))
+            .help("leave `--strict` out to compare them all the same"),
+    )
 }

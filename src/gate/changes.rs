@@ -1,6 +1,7 @@
 //! The cases that changed, in the order in which people should look at them.
 
 use std::cmp::Reverse;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,10 +24,32 @@ pub(crate) struct CaseChange {
     /// The value on the head.
     pub(crate) head: Option<f64>,
     /// The variants that got worse, worst first, with the values on both sides; of a case that got
-    /// better those that got better.
+    /// better those that got better. In words.
     pub(crate) flipped: Vec<String>,
+    /// The same as values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) variants: Vec<VariantChange>,
     /// Variants without a counterpart of the same input.
     pub(crate) not_comparable: usize,
+}
+
+/// One variant of a case on both sides.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct VariantChange {
+    /// Its name; null for a case that has no variants.
+    pub(crate) variant: Option<String>,
+    /// The mean of its repeats on the base.
+    pub(crate) base: f64,
+    /// The same of the head.
+    pub(crate) head: f64,
+}
+
+impl fmt::Display for VariantChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (variant, base, head) = (self.variant.as_deref(), self.base, self.head);
+        write!(f, "{} {base:.2} to {head:.2}", variant.unwrap_or(""))
+    }
 }
 
 impl CaseChange {
@@ -96,25 +119,29 @@ fn of_metric(id: &str, metric: &MetricPair<'_>, verdict: &Verdict) -> Vec<CaseCh
         (place.unwrap_or(usize::MAX), Reverse(is_broken))
     };
     cases.sort_by_key(|(name, _)| named(name));
-    let changes = cases.into_iter().map(|(name, case)| CaseChange {
-        metric: id.to_owned(),
-        case: name.to_owned(),
-        change: case.change,
-        base: case.base,
-        head: case.head,
-        flipped: flipped(metric, case),
-        not_comparable: case.not_comparable,
+    let changes = cases.into_iter().map(|(name, case)| {
+        let variants = flipped(metric, case);
+        CaseChange {
+            metric: id.to_owned(),
+            case: name.to_owned(),
+            change: case.change,
+            base: case.base,
+            head: case.head,
+            flipped: variants.iter().map(ToString::to_string).collect(),
+            variants,
+            not_comparable: case.not_comparable,
+        }
     });
     changes.collect()
 }
 
 /// The variants that moved the way the case did, furthest first.
-fn flipped(metric: &MetricPair<'_>, case: &CasePair<'_>) -> Vec<String> {
+fn flipped(metric: &MetricPair<'_>, case: &CasePair<'_>) -> Vec<VariantChange> {
     let mean = |values: &[Option<f64>]| {
         let known: Vec<f64> = values.iter().flatten().copied().collect();
         crate::stats::mean(&known)
     };
-    let mut moved: Vec<(f64, String)> = case
+    let mut moved: Vec<(f64, VariantChange)> = case
         .cells
         .iter()
         .filter_map(|cell| {
@@ -125,10 +152,17 @@ fn flipped(metric: &MetricPair<'_>, case: &CasePair<'_>) -> Vec<String> {
                 Change::Win => drop < -GUARD,
                 _ => drop.abs() > GUARD,
             };
-            let variant = cell.variant.unwrap_or("");
-            is_shown.then(|| (drop.abs(), format!("{variant} {base:.2} to {head:.2}")))
+            let variant = cell.variant.map(str::to_owned);
+            is_shown.then_some((
+                drop.abs(),
+                VariantChange {
+                    variant,
+                    base,
+                    head,
+                },
+            ))
         })
         .collect();
     moved.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    moved.into_iter().map(|(_, text)| text).collect()
+    moved.into_iter().map(|(_, variant)| variant).collect()
 }

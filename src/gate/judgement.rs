@@ -10,6 +10,7 @@ use super::policy::Effect;
 use super::queries;
 use super::reproduce::Reproduction;
 use super::verdict::{MetricVerdict, Verdict, Word};
+use crate::baseline::differences::Difference;
 use crate::baseline::{Provenance, Tried};
 use crate::probe::retrieval::compare::RetrievalChange;
 use crate::report::safe;
@@ -29,8 +30,11 @@ pub(crate) struct Judgement {
     pub(crate) base: Option<Provenance>,
     /// The sources that did not serve, where there is no baseline.
     pub(crate) tried: Vec<Tried>,
-    /// What differs between the two runs beside their figures.
+    /// What differs between the two runs beside their figures, in words.
     pub(crate) differences: Vec<String>,
+    /// The same, each with a code and its values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) difference_codes: Vec<Difference>,
     /// What became of each case: the metric that dropped most beyond its limit first, and within a
     /// metric the case that adds most to its drop.
     pub(crate) cases: Vec<CaseChange>,
@@ -56,6 +60,7 @@ impl Judgement {
             base: Some(base),
             tried: Vec::new(),
             differences: Vec::new(),
+            difference_codes: Vec::new(),
             cases: Vec::new(),
             reruns: 0,
             retrieval: None,
@@ -72,12 +77,21 @@ impl Judgement {
             base: None,
             tried,
             differences: Vec::new(),
+            difference_codes: Vec::new(),
             cases: Vec::new(),
             reruns: 0,
             retrieval: None,
             base_invocations: None,
             reproduce: None,
         }
+    }
+
+    /// Adds what differs between the two runs.
+    #[must_use]
+    pub(crate) fn differing(mut self, differences: Vec<Difference>) -> Self {
+        self.differences = differences.iter().map(ToString::to_string).collect();
+        self.difference_codes = differences;
+        self
     }
 
     /// The verdict for a terminal.

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::verdict::Verdict;
-use crate::probe::retrieval::compare::{ComparedSide, QueryOutcome, RetrievalChange};
+use crate::probe::ComparedSide;
+use crate::probe::retrieval::compare::{QueryOutcome, RetrievalChange};
 use crate::report::safe;
 
 /// How many rows a table has.
@@ -116,10 +117,7 @@ pub(crate) fn markdown(change: &RetrievalChange) -> String {
         page.push_str("| query | side | rank | times as long |\n| --- | --- | ---: | ---: |\n");
     }
     for hit in change.oversized_hits.iter().take(LISTED) {
-        let side = match hit.side {
-            ComparedSide::Base => "base",
-            ComparedSide::Head => "head",
-        };
+        let side = hit.side;
         let (query, rank) = (safe::markdown(&hit.query, 60), hit.rank);
         let _ = writeln!(page, "| {query} | {side} | {rank} | {:.1} |", hit.times);
     }

@@ -10,6 +10,8 @@ pub(crate) mod retrieval;
 mod section;
 mod sections;
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +22,25 @@ pub(crate) use metric::{
 pub(crate) use record::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
 pub(crate) use section::{AnySection, Item, Section, SectionFingerprint};
 pub(crate) use sections::Sections;
+
+/// A side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ComparedSide {
+    /// What the change is compared with.
+    Base,
+    /// The change.
+    Head,
+}
+
+impl fmt::Display for ComparedSide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Base => "base",
+            Self::Head => "head",
+        })
+    }
+}
 
 /// Whether a run came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

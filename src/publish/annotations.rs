@@ -24,8 +24,8 @@ pub(crate) fn of(publication: &Publication<'_>) -> Vec<Annotation> {
         .filter(|case| case.is_worse())
         .filter_map(|change| {
             let case = publication.report.cases.get(&change.case)?;
-            let first = change.flipped.first();
-            let flipped = first.and_then(|text| text.split(' ').next());
+            let first = change.variants.first();
+            let flipped = first.and_then(|first| first.variant.as_deref());
             let variant = case
                 .variants
                 .iter()

@@ -236,6 +236,50 @@ fn compare_exits_with_0_whatever_it_finds_unless_it_is_strict() {
 }
 
 #[test]
+fn a_strict_comparison_refuses_another_governing_type_whatever_it_is_called() {
+    let project = Project::new(GROUNDED);
+    for name in ["d", "e"] {
+        let case = format!("# {name}\n\n## Rule\n\n{name}\n\n## Pipeline rule\n\nof {name}\n");
+        project.write(&format!("cases/{name}.md"), &case);
+    }
+    project.kelvin(&["check", "--out", "a"]).expect(0);
+    let config = project.read("kelvin.yaml");
+    let renamed = config.replacen("governing_types: [", "governing_types: [pipeline_rule, ", 1);
+    assert_ne!(renamed, config, "{config}");
+    project.write("kelvin.yaml", &renamed);
+    project.kelvin(&["check", "--out", "b"]).expect(0);
+    let compared = ["compare", "a/report.json", "b/report.json"];
+    let said = project
+        .kelvin(&[&compared[..], &["--strict"]].concat())
+        .expect(1);
+    assert!(said.stderr.contains("`pipeline_rule`"), "{}", said.stderr);
+    let said = project
+        .kelvin(&[&compared[..], &["--format", "json"]].concat())
+        .expect(0);
+    let judgement: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let codes = judgement["difference_codes"].as_array().expect("a list");
+    let types = codes
+        .iter()
+        .find(|told| told["code"] == json!("governing_types"))
+        .expect("it is told as a value");
+    assert!(
+        types["head"].to_string().contains("\"pipeline_rule\""),
+        "{types}"
+    );
+    assert_eq!(
+        codes.len(),
+        judgement["differences"].as_array().map_or(0, Vec::len)
+    );
+    // The code of the pipeline alone may differ.
+    project.write("kelvin.yaml", &config);
+    project.write("pipeline.sh", CONSTANT);
+    project.kelvin(&["check", "--out", "c"]).expect(0);
+    project
+        .kelvin(&["compare", "a/report.json", "c/report.json", "--strict"])
+        .expect(0);
+}
+
+#[test]
 fn a_pull_request_checked_out_at_depth_1_is_compared_with_the_other_parent_of_its_merge() {
     let Some(server) = server() else { return };
     let upstream = server.create("widgets.git");

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, ensure};
 use git2::Oid;
 
+use super::KeptArtifact;
 use super::commit::{self, Distances};
 use super::tree::MAX_BYTES;
 use super::unknown::{Unknown, beside};
@@ -38,8 +39,8 @@ pub(super) struct Kept {
     pub(super) report: Report,
     pub(super) commit: Oid,
     pub(super) behind: usize,
-    /// The artifact and its run, for people.
-    pub(super) place: String,
+    /// Where it is kept.
+    pub(super) artifact: KeptArtifact,
 }
 
 /// Finds the report of the nearest of these commits, or says why none serves.
@@ -84,7 +85,10 @@ pub(super) fn find(
                     report,
                     commit,
                     behind,
-                    place: format!("{name} of run {run}"),
+                    artifact: KeptArtifact {
+                        name: name.to_owned(),
+                        run,
+                    },
                 });
             }
             Err(error) => {

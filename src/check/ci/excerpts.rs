@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::check::Checked;
 use crate::gate::Judgement;
+use crate::gate::changes::VariantChange;
 use crate::publish::{Excerpt, comment};
 
 /// The texts of the worst cases' variants: of those that got worse the one that is closest to its
@@ -22,9 +23,9 @@ pub(super) fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt>
             let case = report.cases.get(&change.case)?;
             let folder = out.join(&case.folder);
             let before = read(folder.join("baseline/input.md"))?;
-            let of = |flipped: &String| {
-                let variant = flipped.split(' ').next()?;
-                let known = case.variants.iter().find(|known| known.id == variant)?;
+            let of = |flipped: &VariantChange| {
+                let variant = flipped.variant.as_ref()?;
+                let known = case.variants.iter().find(|known| known.id == *variant)?;
                 let after = read(
                     folder
                         .join("perturbations")
@@ -34,7 +35,7 @@ pub(super) fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt>
                 Some((known.id.clone(), after))
             };
             let (variant, after) = change
-                .flipped
+                .variants
                 .iter()
                 .take(VARIANTS)
                 .filter_map(of)

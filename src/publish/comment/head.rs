@@ -156,7 +156,7 @@ fn advice(publication: &Publication<'_>, judgement: &Judgement, columns: usize) 
             .excerpts
             .iter()
             .find(|shown| shown.case == case.case);
-        let first = || case.flipped.first().and_then(|text| text.split(' ').next());
+        let first = || case.variants.first()?.variant.as_deref();
         let variant = shown.map(|shown| shown.variant.as_str()).or_else(first);
         let variant = variant.map_or_else(String::new, |variant| {
             format!(", variant {}", safe::code(variant, columns))

@@ -57,7 +57,8 @@ fn page(report: &Report, judgement: &Judgement, excerpts: &[Excerpt], budget: us
 
 fn excerpt(judgement: &Judgement, text: &str) -> Excerpt {
     let case = &judgement.cases[0];
-    let variant = case.flipped.first().and_then(|text| text.split(' ').next());
+    let variant = case.variants.first();
+    let variant = variant.and_then(|first| first.variant.as_deref());
     Excerpt {
         case: case.case.clone(),
         variant: variant.unwrap_or("reorder-01").to_owned(),

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::targets::{self, Target};
-use super::{ChunkerVersionMatch, ComparedSide, OversizedHit};
+use super::{ChunkerVersionMatch, OversizedHit};
 use crate::config::SpanRule;
 use crate::digest::{Digest, Fields};
+use crate::probe::ComparedSide;
 use crate::probe::retrieval::{Hit, QueryRecord, Ranking, RetrievalRecord};
 
 /// The share of the head's hits of expected documents from which on its chunks look like those of

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::figures::{figures, figures_by_document};
 use super::{QueryRecord, RetrievalRecord};
 use crate::config::SpanRule;
-use crate::probe::Metric;
+use crate::probe::{ComparedSide, Metric};
 use align::Alignment;
 
 /// By what a hit of one side is the same as one of the other.
@@ -80,16 +80,6 @@ pub(crate) struct Delta {
     pub(crate) head: Option<f64>,
     /// Head less base, unrounded; null where either is.
     pub(crate) delta: Option<f64>,
-}
-
-/// A side of the comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ComparedSide {
-    /// What the change is compared with.
-    Base,
-    /// The change.
-    Head,
 }
 
 /// A hit that counts for an expected passage and is many times as long.

@@ -1,0 +1,181 @@
+//! What differs between two runs beside their figures, as values; the words for people are made here
+//! and nowhere else.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::probe::{ComparedSide, Ending};
+
+/// One thing that differs between two runs, or that a reader of their comparison must know. The figures
+/// can be compared all the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub(crate) enum Difference {
+    /// The cases have other names or texts.
+    Cases,
+    /// Something changed in the configuration that changes what is measured.
+    Configuration,
+    /// The command or its declared environment changed.
+    Command,
+    /// The code of the pipeline changed.
+    Pipeline,
+    /// Whether the code of the pipeline changed is not known.
+    PipelineUnknown,
+    /// The perturbations were chosen by another seed.
+    Seed {
+        /// The seed of the base.
+        base: u64,
+        /// The seed of the head.
+        head: u64,
+    },
+    /// Other types of units should govern the decision.
+    GoverningTypes {
+        /// The types of the base.
+        base: Vec<String>,
+        /// The types of the head.
+        head: Vec<String>,
+    },
+    /// The runs were measured by other programs, or other versions of one.
+    Version {
+        /// Name and version of what measured the base.
+        base: String,
+        /// Name and version of what measured the head.
+        head: String,
+    },
+    /// The figures of a side were computed again by the rules of today.
+    Recomputed {
+        /// The side.
+        side: ComparedSide,
+        /// Why.
+        why: String,
+    },
+    /// What could not be read of the report of a side, or what is not in it.
+    NotInReport {
+        /// What that is.
+        what: String,
+    },
+    /// The head was finished before the gate saw it, so that no case could be run again.
+    FinishedBefore,
+    /// The head was measured with another configuration than the one that is judged by.
+    MeasuredOtherwise {
+        /// The file of that configuration.
+        file: String,
+    },
+    /// The base should have been run again beside the head, and the budget did not allow it.
+    BaseNotRunAgain,
+    /// The repeats of some cases count as one run, because the pipeline keeps its answers.
+    CountedOnce {
+        /// The side.
+        side: ComparedSide,
+        /// How many cases.
+        cases: usize,
+    },
+}
+
+impl Difference {
+    /// Whether it is about the code of the pipeline, which a comparison is there to judge.
+    pub(crate) const fn is_of_the_pipeline(&self) -> bool {
+        matches!(self, Self::Pipeline | Self::PipelineUnknown)
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cases => f.write_str("the cases changed"),
+            Self::Configuration => f.write_str("the configuration changed"),
+            Self::Command => f.write_str("the command changed"),
+            Self::Pipeline => f.write_str("the pipeline changed"),
+            Self::PipelineUnknown => f.write_str("whether the pipeline changed is not known"),
+            Self::Seed { base, head } => write!(f, "the seed was {base} and is {head}"),
+            Self::GoverningTypes { base, head } => write!(
+                f,
+                "the governing types were {} and are {}",
+                listed(base),
+                listed(head)
+            ),
+            Self::Version { base, head } => {
+                write!(f, "the base was measured by {base}, the head by {head}")
+            }
+            Self::Recomputed { side, why } => write!(f, "of the {side}: {why}"),
+            Self::NotInReport { what } => f.write_str(what),
+            Self::FinishedBefore => {
+                f.write_str("the report was finished before the gate saw it: no case was run again")
+            }
+            Self::MeasuredOtherwise { file } => write!(
+                f,
+                "the report was measured with another configuration than `{file}` has now"
+            ),
+            Self::BaseNotRunAgain => f.write_str(
+                "the budget did not allow running the base again beside the head: how the pipeline \
+                 does on another day counts as a change",
+            ),
+            Self::CountedOnce { side, cases } => write!(
+                f,
+                "the repeats of {cases} cases of the {side} count as one run: not one varies, and \
+                 they came back in under a tenth of the time of the first call, as from a pipeline \
+                 that keeps its answers; with `KELVIN_SAMPLE` in the key of its own cache each \
+                 repeat is a run of its own"
+            ),
+        }
+    }
+}
+
+/// Why the figures of two runs cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Incomparable {
+    /// The run of a side did not come to its end.
+    Ending {
+        /// The side.
+        side: ComparedSide,
+        /// How it ended.
+        ending: Ending,
+    },
+    /// Decisions were compared by another rule.
+    Scorer {
+        /// The scorer of the base.
+        base: String,
+        /// The scorer of the head.
+        head: String,
+    },
+    /// The decision stands elsewhere in the output.
+    DecisionField {
+        /// The field of the base.
+        base: String,
+        /// The field of the head.
+        head: String,
+    },
+}
+
+impl fmt::Display for Incomparable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ending { side, ending } => {
+                let why = match ending {
+                    Ending::Complete => "came to its end",
+                    Ending::Interrupted => "was stopped before its end",
+                    Ending::DryRun => "was a dry run",
+                    Ending::Failed => "has no baseline invocation that succeeded",
+                    Ending::Changed => {
+                        "counts for nothing, since the code of the pipeline changed during it"
+                    }
+                };
+                write!(f, "the run of the {side} {why}")
+            }
+            Self::Scorer { base, head } => write!(f, "the scorer was `{base}` and is `{head}`"),
+            Self::DecisionField { base, head } => {
+                write!(f, "the decision field was `{base}` and is `{head}`")
+            }
+        }
+    }
+}
+
+fn listed(types: &[String]) -> String {
+    if types.is_empty() {
+        return "none".to_owned();
+    }
+    let types: Vec<String> = types.iter().map(|text| format!("`{text}`")).collect();
+    types.join(", ")
+}
