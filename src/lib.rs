@@ -16,14 +16,17 @@ mod draw;
 mod exit;
 mod file;
 mod notice;
+mod signal;
 mod stats;
 mod threads;
+
+mod judge;
+
+mod target;
 
 mod config;
 
 mod run;
-
-mod judge;
 
 mod probe;
 

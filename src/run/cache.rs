@@ -16,8 +16,10 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 use crate::exit::Misuse;
 use crate::notice::{Code, Notice};
+use crate::run::Outcome;
+use crate::target::{Reply, Streams};
 
-/// Larger outputs are not kept whole, only the decision in them.
+/// Of a larger output only what the reader has taken is kept.
 pub(super) const KEPT_WHOLE: usize = 64 * 1024;
 /// No entry is larger: above the size of an output comes only its first line.
 const LARGEST: u64 = 32 * 1024 * 1024;
@@ -36,8 +38,10 @@ pub(super) struct Cache {
 /// An answer that was found.
 #[derive(Debug, PartialEq)]
 pub(super) struct Hit {
-    /// The output of the pipeline, or the smallest one with its decision.
+    /// The output of the pipeline, or the smallest one from which the reader takes the same value.
     pub(super) output: Vec<u8>,
+    /// What came back beside it.
+    pub(super) reply: Reply,
     /// How long the call took that gave it, in seconds.
     pub(super) seconds: f64,
 }
@@ -45,16 +49,23 @@ pub(super) struct Hit {
 /// The first line of an entry.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Head {
+struct EntryHead {
     /// The version of the format.
     kelvin_answer: u32,
     key: Digest,
     /// The digest of the output: a torn or edited entry does not agree with it.
     output: Digest,
     seconds: f64,
+    /// The exit code of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit: Option<i32>,
+    /// What the call printed, where the reader asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    streams: Option<Streams>,
 }
 
-const VERSION: u32 = 1;
+/// The version of the format. Version 1 had neither exit code nor streams.
+const VERSION: u32 = 2;
 
 impl Cache {
     /// Opens the folder, or makes it.
@@ -134,8 +145,8 @@ impl Cache {
     }
 
     /// Keeps an answer. That it could not be kept is counted and no failure.
-    pub(super) fn keep(&self, key: &Digest, output: &[u8], seconds: f64) {
-        if self.write(key, output, seconds).is_err() {
+    pub(super) fn keep(&self, key: &Digest, output: &[u8], outcome: &Outcome) {
+        if self.write(key, output, outcome).is_err() {
             self.not_kept.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -161,12 +172,14 @@ impl Cache {
         }
     }
 
-    fn write(&self, key: &Digest, output: &[u8], seconds: f64) -> io::Result<()> {
-        let head = Head {
+    fn write(&self, key: &Digest, output: &[u8], outcome: &Outcome) -> io::Result<()> {
+        let head = EntryHead {
             kelvin_answer: VERSION,
             key: *key,
             output: Digest::of(output),
-            seconds,
+            seconds: outcome.seconds,
+            exit: outcome.exit,
+            streams: outcome.streams.as_deref().cloned(),
         };
         let mut entry = serde_json::to_vec(&head)?;
         entry.push(b'\n');
@@ -222,12 +235,16 @@ fn read(mut file: fs::File, key: &Digest) -> Option<Hit> {
     let mut entry = Vec::with_capacity(usize::try_from(size).ok()? + 1);
     file.read_to_end(&mut entry).ok()?;
     let end = entry.iter().position(|byte| *byte == b'\n')?;
-    let head: Head = serde_json::from_slice(&entry[..end]).ok()?;
+    let head: EntryHead = serde_json::from_slice(&entry[..end]).ok()?;
     let output = entry.split_off(end + 1);
     let agrees =
         head.kelvin_answer == VERSION && head.key == *key && head.output == Digest::of(&output);
     agrees.then_some(Hit {
         output,
+        reply: Reply {
+            exit: head.exit,
+            streams: head.streams.unwrap_or_default(),
+        },
         seconds: head.seconds,
     })
 }
@@ -236,10 +253,24 @@ fn read(mut file: fs::File, key: &Digest) -> Option<Hit> {
 mod tests {
     use std::thread;
 
+    use serde_json::Value;
+
     use super::*;
+    use crate::run::Source;
 
     fn key(name: &str) -> Digest {
         Digest::of(name.as_bytes())
+    }
+
+    fn outcome(seconds: f64) -> Outcome {
+        Outcome {
+            result: Ok(Value::Null),
+            exit: Some(0),
+            streams: None,
+            source: Source::Called,
+            attempts: 1,
+            seconds,
+        }
     }
 
     #[test]
@@ -247,12 +278,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::open(folder.path()).expect("opened");
         assert_eq!(cache.find(&key("a")), None);
-        cache.keep(&key("a"), b"{\"d\":\n1}\n", 0.25);
+        cache.keep(&key("a"), b"{\"d\":\n1}\n", &outcome(0.25));
         let again = Cache::open(folder.path()).expect("opened");
         let hit = again.find(&key("a")).expect("kept");
         assert_eq!(
-            (hit.output.as_slice(), hit.seconds),
-            (&b"{\"d\":\n1}\n"[..], 0.25)
+            (hit.output.as_slice(), hit.seconds, hit.reply.exit),
+            (&b"{\"d\":\n1}\n"[..], 0.25, Some(0))
         );
         assert_eq!(again.find(&key("b")), None);
         assert!(again.notices().is_empty());
@@ -268,12 +299,12 @@ mod tests {
     fn a_broken_or_foreign_entry_is_a_miss_and_counted() {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::open(folder.path()).expect("opened");
-        cache.keep(&key("a"), b"{\"d\":1}", 0.0);
+        cache.keep(&key("a"), b"{\"d\":1}", &outcome(0.0));
         let path = cache.path(&key("a"));
         let whole = fs::read(&path).expect("kept");
         let mut flipped = whole.clone();
         *flipped.last_mut().expect("not empty") ^= 1;
-        let other_version = String::from_utf8_lossy(&whole).replacen(":1,", ":9,", 1);
+        let other_version = String::from_utf8_lossy(&whole).replacen(":2,", ":1,", 1);
         for bytes in [
             &whole[..whole.len() - 1],
             &whole[..10],
@@ -310,7 +341,7 @@ mod tests {
                 scope.spawn(|| {
                     for n in 0..200 {
                         let key = key(&(n % 20).to_string());
-                        cache.keep(&key, &output, 0.0);
+                        cache.keep(&key, &output, &outcome(0.0));
                         assert_eq!(cache.find(&key).expect("kept").output, output);
                     }
                 });

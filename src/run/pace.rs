@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::signal::Interrupt;
+use crate::signal::Interrupt;
 
 /// Gives out the moments at which invocations may start.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use super::signal::{Interrupt, timespec};
 use super::tail::Tail;
+use crate::signal::{Interrupt, timespec};
 
 /// Between the request to end and the kill: enough for a client to take down what it runs
 /// elsewhere, e.g. a container, and little enough not to be waited for.
@@ -28,7 +28,7 @@ thread_local! {
 
 /// How a process ended.
 #[derive(Debug)]
-pub(super) enum End {
+pub(super) enum ProcessEnd {
     /// By itself, within its time.
     Exited(ExitStatus),
     /// It was stopped after its time.
@@ -65,7 +65,7 @@ impl Group {
         interrupt: &Interrupt,
         stdout: &mut Tail,
         stderr: &mut Tail,
-    ) -> io::Result<End> {
+    ) -> io::Result<ProcessEnd> {
         let mut streams = [
             self.child
                 .stdout
@@ -82,7 +82,7 @@ impl Group {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                stopped.get_or_insert(End::TimedOut);
+                stopped.get_or_insert(ProcessEnd::TimedOut);
                 self.signal(if kills { Signal::KILL } else { Signal::TERM });
                 kills = true;
                 deadline = Instant::now() + GRACE;
@@ -99,7 +99,7 @@ impl Group {
                 break;
             }
             if woken.interrupted {
-                stopped = Some(End::Interrupted);
+                stopped = Some(ProcessEnd::Interrupted);
                 deadline = Instant::now();
             }
         }
@@ -109,7 +109,7 @@ impl Group {
             stream.read_the_rest();
         }
         let status = self.child.wait()?;
-        Ok(stopped.unwrap_or(End::Exited(status)))
+        Ok(stopped.unwrap_or(ProcessEnd::Exited(status)))
     }
 
     /// Waits for something to happen.
@@ -230,4 +230,26 @@ fn descriptor(of: Pid) -> Option<OwnedFd> {
 #[cfg(not(target_os = "linux"))]
 fn descriptor(_: Pid) -> Option<OwnedFd> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::process::CommandExt as _;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_kills_the_process_that_was_being_watched() {
+        let mut command = Command::new("sleep");
+        let child = command.arg("60").process_group(0).spawn().expect("started");
+        let stat = format!("/proc/{}/stat", child.id());
+        drop(Group::of(child));
+        let lives = fs::read_to_string(stat).is_ok_and(|stat| {
+            let state = stat.rsplit(')').next().unwrap_or("");
+            !state.trim_start().starts_with('Z')
+        });
+        assert!(!lives);
+    }
 }

@@ -77,8 +77,8 @@ impl Placeholder {
     /// Its path.
     fn path<'a>(self, invocation: &Invocation<'a>) -> &'a OsStr {
         match self {
-            Self::Input => invocation.input.as_os_str(),
-            Self::Output => invocation.output.as_os_str(),
+            Self::Input => invocation.input_file.as_os_str(),
+            Self::Output => invocation.output_file.as_os_str(),
         }
     }
 }
