@@ -1,4 +1,4 @@
-//! Answers of earlier runs, by their key: one file each, whole or not there.
+//! Answers of earlier runs, by their key. Each is one file, which is complete or does not exist.
 //!
 //! An entry is a line of JSON that says what it is, and the output after it. Only answers that
 //! count are kept. Any number of runs may use one folder at once; whatever is broken is a miss.
@@ -21,9 +21,9 @@ use crate::target::{Reply, Streams};
 
 /// Of a larger output only what the reader has taken is kept.
 pub(super) const KEPT_WHOLE: usize = 64 * 1024;
-/// No entry is larger: above the size of an output comes only its first line.
+/// No entry is larger than this. A larger file is not read.
 const LARGEST: u64 = 32 * 1024 * 1024;
-/// What is unfinished after a day was left by a run that was killed.
+/// A file that is still unfinished after this time was left by a run that was killed.
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// The folder of the answers.
@@ -72,8 +72,8 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where that is impossible: a cache that was asked for and is not there would
-    /// cost a whole run to find out.
+    /// A [`Misuse`] where that is impossible. Without the error a person would notice only after a
+    /// whole run that nothing was cached.
     pub(super) fn open(folder: &Path) -> Result<Self, Misuse> {
         let cache = Self {
             answers: folder.join("answers"),
@@ -95,7 +95,7 @@ impl Cache {
         for folder in [&self.answers, &self.unfinished] {
             fs::create_dir_all(folder)?;
         }
-        // Backups leave a folder with this file out, and git one that ignores itself.
+        // Backup programs skip a folder with the first file, and git skips it because of the second.
         for (name, text) in [
             (
                 "CACHEDIR.TAG",
@@ -115,14 +115,14 @@ impl Cache {
                 .and_then(|data| data.modified())
                 .map(|time| SystemTime::now().duration_since(time).unwrap_or_default());
             if age.is_ok_and(|age| age > ABANDONED_AFTER) {
-                // Somebody else may have been faster.
+                // Another run may have removed it in the meantime.
                 let _ = fs::remove_file(entry.path());
             }
         }
         Ok(())
     }
 
-    /// Looks for an answer. What is not as it was written is no answer, and counted.
+    /// Looks for an answer. An entry that is damaged is counted, and is no answer.
     pub(super) fn find(&self, key: &Digest) -> Option<Hit> {
         let file = match fs::File::open(self.path(key)) {
             Ok(file) => file,
@@ -144,14 +144,14 @@ impl Cache {
         self.broken.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Keeps an answer. That it could not be kept is counted and no failure.
+    /// Keeps an answer. Where the disk refuses it, that is counted and the run goes on.
     pub(super) fn keep(&self, key: &Digest, output: &[u8], outcome: &Outcome) {
         if self.write(key, output, outcome).is_err() {
             self.not_kept.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Takes an answer out again; one that is not there is no failure.
+    /// Removes an answer. That there is none is no failure.
     ///
     /// # Errors
     ///
@@ -199,7 +199,7 @@ impl Cache {
         Ok(())
     }
 
-    /// 256 folders, so that none gets too long to list.
+    /// The file of an entry. There are 256 folders, so that none of them has too many files.
     fn path(&self, key: &Digest) -> PathBuf {
         let name = key.to_string();
         let (folder, rest) = name.split_at(2);
@@ -231,7 +231,7 @@ fn read(mut file: fs::File, key: &Digest) -> Option<Hit> {
     if size > LARGEST {
         return None;
     }
-    // One byte more than there is, so that the second read finds the end.
+    // There is room for one byte more, so that the read that finds the end needs no larger buffer.
     let mut entry = Vec::with_capacity(usize::try_from(size).ok()? + 1);
     file.read_to_end(&mut entry).ok()?;
     let end = entry.iter().position(|byte| *byte == b'\n')?;

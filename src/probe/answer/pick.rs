@@ -14,7 +14,7 @@ const NAMES: usize = 12;
 /// A message has at most so many characters of each name.
 const NAME_CHARS: usize = 40;
 
-/// Why nothing was picked.
+/// Why the field was not found.
 pub(super) enum Miss {
     /// It is not JSON.
     NotJson(serde_json::Error),
@@ -58,7 +58,7 @@ pub(super) fn pick(text: &str, path: &[String]) -> Result<Value, Miss> {
     }
 }
 
-/// One step on the way.
+/// One key of the path, and the value that it is looked up in.
 #[derive(Clone, Copy)]
 struct Step<'a> {
     path: &'a [String],
@@ -223,7 +223,7 @@ fn not_json(error: &serde_json::Error, text: &str) -> String {
     let said = error.to_string();
     let reason = said.split(" at line ").next().unwrap_or_default();
     let rest = text.lines().nth(line.saturating_sub(1)).and_then(|line| {
-        // The column is where reading stopped, which may be inside of the word.
+        // The reader stopped at this column, which may be inside of the word `NaN`.
         line.get(column.saturating_sub(2).min(line.len())..)
     });
     let not_finite = ["NaN", "Infinity"]

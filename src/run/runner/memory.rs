@@ -1,4 +1,4 @@
-//! What is known already, from an interrupted run and from the cache, and what is kept of this run.
+//! What is known from an interrupted run and from the cache, and what is kept of this run.
 //!
 //! An answer is held back until a look at the files of the pipeline has shown that they are still
 //! those of the run's fingerprint. The look comes after the answer, so it speaks for every answer
@@ -168,7 +168,7 @@ impl<'a> Memory<'a> {
             outcome: outcome.clone(),
             entry: self.entry(task, outcome, output),
         };
-        // What is known from before was not made by the code that lies there now.
+        // An answer that was known before needs no look at the code: no call was made for it.
         if outcome.source != Source::Called {
             return self.keep(&held);
         }
@@ -252,7 +252,7 @@ impl<'a> Memory<'a> {
         })
     }
 
-    /// What there is to tell.
+    /// Notices about the cache and the resumption.
     pub(super) fn notices(&self) -> Vec<Notice> {
         let cache = self.cache.iter().flat_map(Cache::notices);
         self.notices.iter().cloned().chain(cache).collect()
@@ -263,7 +263,8 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// A list, also where a thread has panicked while it had it: nothing is left half done in it.
+/// The content of a list, even where a thread has panicked while it held the lock: every change of
+/// these lists is a single call, which a panic cannot interrupt.
 fn locked<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
 }

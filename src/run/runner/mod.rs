@@ -40,7 +40,7 @@ pub(crate) struct Runner<'a> {
 type Input<'a, 'b> = dyn Fn(&Task) -> Cow<'a, str> + Sync + 'b;
 
 thread_local! {
-    /// The output that is being read; kept from one to the next.
+    /// The output of the last call of this thread. The buffer is used again for the next call.
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -55,7 +55,7 @@ impl<'a> Runner<'a> {
         Self::stopped_by(Interrupt::of_process()?, target, settings)
     }
 
-    /// The same with another way to stop it.
+    /// The same, with the interrupt that is to stop the run.
     fn stopped_by(
         interrupt: Arc<Interrupt>,
         target: &Address,
@@ -162,12 +162,12 @@ impl<'a> Runner<'a> {
         self.interrupt.tripped()
     }
 
-    /// What was called and saved so far.
+    /// What the run has cost so far.
     pub(crate) fn cost(&self) -> Cost {
         self.tally.cost()
     }
 
-    /// What there is to tell about the cache and the resumption.
+    /// Notices about the cache and the resumption.
     pub(crate) fn notices(&self) -> Vec<Notice> {
         self.memory.notices()
     }
@@ -286,7 +286,7 @@ impl<'a> Runner<'a> {
         read.map_err(|failure| Box::new(failure.printed(reply.streams.clone())))
     }
 
-    /// Waits for its turn where there is a rate limit. Not after an interruption.
+    /// Waits until the rate limit allows another call. Returns whether a call may be made.
     fn may_start(&self) -> bool {
         if self.memory.is_broken() {
             return false;
@@ -297,7 +297,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The delay before another attempt, told of; none where this failure is final.
+    /// The delay before another attempt, after telling the observer; none where this failure is final.
     fn delay(&self, task: &Task, attempt: usize, failure: &Failure) -> Option<Duration> {
         let retry = &self.settings.rules.retry;
         let delay = retry::delay(retry, &task.to_string(), attempt, &failure.kind)?;
@@ -311,9 +311,9 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// A text that differs between the repeats of an input. It depends on nothing else, above all not on
-/// the seed: what the cache keeps under the key of an input was answered with the text of its first
-/// run, whichever run asks for it, and a resumed repeat with the text that it would have now.
+/// A text that differs between the repeats of an input and depends on nothing else. It must not depend
+/// on the seed: an answer from the cache or from the journal has to be one that this run would have
+/// asked for with the same text.
 fn sample(input: &str, repeat: usize) -> String {
     let fields = Fields::of("kelvin/sample/v1")
         .field("input", input)

@@ -41,7 +41,7 @@ pub(super) fn look_up(line: &str, root: &Path) -> Result<Launch, Misuse> {
     })
 }
 
-/// A program, where it is one.
+/// The path of a program; none where there is no such file.
 fn find(name: &str, root: &Path) -> Option<PathBuf> {
     let path = find_program(name, root);
     let is_there = path.is_absolute() && path.is_file();
@@ -54,8 +54,8 @@ fn is_script(program: &str, argument: &str) -> bool {
     INTERPRETERS.contains(&name) && !argument.starts_with('-')
 }
 
-/// The words of the first command of a script, as far as they are plain: assignments before it are
-/// passed over, and words of the shell itself are no program.
+/// The words of the first command of a script, up to the first word with shell syntax. Assignments before
+/// the command are left out. There are no words where the shell does the command itself.
 fn first_command(script: &str) -> Vec<Option<String>> {
     let is_assignment = |word: &str| {
         word.split_once('=').is_some_and(|(name, _)| {
