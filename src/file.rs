@@ -79,6 +79,12 @@ pub(crate) fn slug(name: &str) -> String {
     format!("{slug}~{}", Digest::of(name.as_bytes()).short(8))
 }
 
+/// How many bytes can still be written to the file system of a folder; none where it does not say.
+pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
+    let data = rustix::fs::statvfs(folder).ok()?;
+    data.f_bavail.checked_mul(data.f_frsize)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@
 //! Values flow to the right; imports point to the left:
 //!
 //! ```text
-//! exit digest draw file notice stats threads │ config → run → judge → probe → report → github → baseline → gate → history → publish │ check │ cli
+//! exit digest draw file notice signal stats threads │ judge → target → config → run → probe → report → github → baseline → gate → history → publish │ check │ cli
 //! ```
 //!
 //! A module may import the leaves and any stage to its left, never one to its right. Pure stages
@@ -16,14 +16,17 @@ mod draw;
 mod exit;
 mod file;
 mod notice;
+mod signal;
 mod stats;
 mod threads;
+
+mod judge;
+
+mod target;
 
 mod config;
 
 mod run;
-
-mod judge;
 
 mod probe;
 

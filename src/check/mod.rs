@@ -13,6 +13,8 @@ mod edits;
 mod eval;
 mod finished;
 mod gate;
+#[cfg(test)]
+mod judge_tests;
 mod list;
 mod merge;
 mod record;

@@ -12,7 +12,7 @@ use crate::digest::{Digest, Fields};
 use crate::notice::{Code as NoticeCode, Notice};
 use crate::probe::{Ending, Findings, Forecast, Planned, Probe, SectionFingerprint, registry};
 use crate::report::{Fingerprints, Report, Run, Session, Share};
-use crate::run::{self, Clock, Cost, Observer, Runner, Settings, Start};
+use crate::run::{self, Clock, Cost, Observer, Rules, Runner, RunnerSettings, Start};
 
 /// A check that is ready to measure.
 pub(super) struct Stage<'a> {
@@ -74,21 +74,18 @@ pub(super) fn with<T>(
             None => out.clone(),
         })
         .collect();
-    let accepts: Vec<_> = planned
-        .iter()
-        .map(|planned| |answer: &serde_json::Value| planned.accepts(answer))
-        .collect();
     let mut runners = Vec::new();
-    for ((planned, out), accepts) in planned.iter().zip(&outs).zip(&accepts) {
-        runners.push(Runner::open(Settings {
-            config: planned.config(),
+    for (planned, out) in planned.iter().zip(&outs) {
+        let settings = RunnerSettings {
+            rules: Rules::of(planned.config()),
             out,
             start,
             fingerprint: code.digest,
             watch: watch.as_ref(),
-            accepts,
+            reader: planned.reader(),
             observer,
-        })?);
+        };
+        runners.push(Runner::open(&planned.config().run, settings)?);
     }
     let probes = planned.iter().zip(&runners);
     then(&mut Stage {

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::diagnostic::Problem;
-use super::raw::{EVIDENCE, OptIn, RawCache, RawConfig, RawScorer, RawSwap, cache_dir};
+use super::raw::{EVIDENCE, OptIn, RawCache, RawConfig, RawSwap, cache_dir};
 use super::words::Words;
 use super::yaml::{Kind, Node};
 use super::{
     CacheSettings, Config, Counts, DecisionField, Limits, Overrides, Perturbations, Retrieval,
-    Retry, ScorerSettings, SwapCount, hints, placeholder, unit_type,
+    Retry, SwapCount, hints, placeholder, unit_type,
 };
 
 /// Everything that is wrong with the values, whatever their types; types that are wrong are passed
@@ -34,7 +34,11 @@ pub(super) fn problems(file: &Node, source: &str) -> Vec<Problem> {
     fingerprint(file, &mut found);
     enabled(file, &mut found);
     distinct(&file.texts(&["packs"]), "pack", &mut found);
-    distinct(&file.texts(&["scorer", "ordinal"]), "level", &mut found);
+    if let Some(Kind::Map(entries)) = file.get(&["scorer"]).map(|node| &node.kind) {
+        for (name, _) in entries {
+            distinct(&file.texts(&["scorer", &name.text]), "level", &mut found);
+        }
+    }
     blank(&file.texts(&["packs"]), "packs", &mut found);
     found
 }
@@ -210,7 +214,7 @@ pub(super) fn settle(
         retrieval: raw.retrieval.map(Retrieval::from),
         file: file.to_path_buf(),
         root: root.to_path_buf(),
-        run: raw.run.trim().to_owned(),
+        run: raw.run.trimmed(),
         cases: raw.cases,
         decision_field: if raw.decision_field.starts_with('/') {
             DecisionField::Pointer(raw.decision_field)
@@ -275,10 +279,6 @@ pub(super) fn settle(
         name: overrides.name.clone().or(raw.name),
         baseline,
         gate,
-        scorer: match raw.scorer {
-            RawScorer::Exact => ScorerSettings::Exact,
-            RawScorer::Set => ScorerSettings::Set,
-            RawScorer::Ordinal(levels) => ScorerSettings::Ordinal(levels),
-        },
+        scorer: raw.scorer,
     })
 }

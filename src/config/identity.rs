@@ -2,7 +2,7 @@
 
 use std::env;
 
-use super::{Config, ScorerSettings, SwapCount};
+use super::{Config, SwapCount};
 use crate::digest::{Digest, Fields};
 
 impl Config {
@@ -15,14 +15,9 @@ impl Config {
             SwapCount::UpTo(most) => most.to_string(),
             SwapCount::All => "all".to_owned(),
         };
-        let scorer = match &self.scorer {
-            ScorerSettings::Exact => "exact".to_owned(),
-            ScorerSettings::Ordinal(levels) => format!("ordinal {levels:?}"),
-            ScorerSettings::Set => "set".to_owned(),
-        };
         let mut fields = Fields::of("kelvin/config/v1")
             .field("decision_field", self.decision_field.as_str())
-            .field("scorer", scorer)
+            .field("scorer", self.scorer.to_string())
             .field("seed", self.seed.to_be_bytes())
             .field("reorder", counts.reorder.to_string())
             .field("pad_length", counts.pad_length.to_string())
@@ -51,7 +46,7 @@ impl Config {
     /// the code. A variable that is not set differs from an empty one.
     pub(crate) fn command(&self) -> Digest {
         let mut fields = Fields::of("kelvin/command/v1")
-            .field("run", &self.run)
+            .field("run", &*self.run.text())
             .field("decision_field", self.decision_field.as_str());
         for name in &self.env {
             fields = match env::var_os(name) {

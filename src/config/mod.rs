@@ -22,6 +22,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::judge::Choice;
+use crate::target::Address;
 pub(crate) use around::Around;
 pub(crate) use edits::edits;
 pub(crate) use quote::quote;
@@ -47,8 +49,8 @@ pub(crate) struct Config {
     pub(crate) evidence: bool,
     /// What the retrieval probe needs, where it is configured.
     pub(crate) retrieval: Option<Retrieval>,
-    /// The command with its placeholders `{input}` and `{output}`.
-    pub(crate) run: String,
+    /// How the pipeline is reached.
+    pub(crate) run: Address,
     /// A folder, or a glob such as `cases/**/*.md`; relative to the root.
     pub(crate) cases: String,
     /// Where the decision stands in the output.
@@ -78,7 +80,7 @@ pub(crate) struct Config {
     /// Replays of each baseline, the first invocation included; none when the floor is off.
     pub(crate) noise_floor: Option<NonZeroUsize>,
     /// How two decisions are compared.
-    pub(crate) scorer: ScorerSettings,
+    pub(crate) scorer: Choice,
     /// The name of this configuration among several in a repository.
     pub(crate) name: Option<String>,
     /// Where the report that a change is compared with comes from.
@@ -175,17 +177,6 @@ pub(crate) enum SwapCount {
     UpTo(usize),
     /// Every (unit, peer) pair.
     All,
-}
-
-/// How two decisions are compared.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ScorerSettings {
-    /// Equal or not; numbers by relative difference.
-    Exact,
-    /// Ordered levels, lowest first; at least two, distinct.
-    Ordinal(Vec<String>),
-    /// Sets, by Jaccard distance.
-    Set,
 }
 
 /// What the command line changes in the configuration.

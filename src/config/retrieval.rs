@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::raw::RawRetrieval;
 use super::{Config, DecisionField};
 use crate::digest::{Digest, Fields};
+use crate::target::Address;
 
 /// When an expected span counts as found, where two runs have other chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,8 +32,8 @@ impl SpanRule {
 /// What the retrieval probe runs, and on what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Retrieval {
-    /// The command with its placeholders `{input}` and `{output}`.
-    pub(crate) run: String,
+    /// How the pipeline that answers the queries is reached.
+    pub(crate) run: Address,
     /// The golden set, relative to the root.
     pub(crate) golden: String,
     /// The list of documents and chunks, relative to the root.
@@ -53,7 +54,7 @@ impl From<RawRetrieval> for Retrieval {
         k.sort_unstable();
         k.dedup();
         Self {
-            run: raw.run.trim().to_owned(),
+            run: raw.run.trimmed(),
             golden: raw.golden,
             corpus: raw.corpus,
             k,

@@ -55,7 +55,15 @@ impl Walk<'_> {
             return self.refuse(node, schema);
         };
         match &node.kind {
-            Kind::Map(_) => self.map(node, first),
+            Kind::Map(entries) => {
+                // Of several mappings the one is meant that knows one of the keys.
+                let is_known = |branch: &&Value| {
+                    let has = |name: &str| entries.iter().any(|(key, _)| key.text == name);
+                    properties(branch).any(|(name, _)| has(name))
+                };
+                let meant = fitting.iter().copied().find(is_known);
+                self.map(node, meant.unwrap_or(first));
+            }
             Kind::List(items) => self.list(node, items, first),
             Kind::Text(text) => self.text(node, text, schema, &fitting),
             Kind::Integer(number) => self.number(node, number.as_f64(), first),

@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 use super::error::{Error, Refusal, Surface};
 use super::wire::{self, Answer, Broken};
 use crate::report::safe;
-use crate::run;
+use crate::signal;
 
 /// The most requests of one run, retries included.
 pub(crate) const MOST_REQUESTS: usize = 60;
@@ -136,7 +136,7 @@ impl Client {
                 let hurry = Arc::clone(&hurry);
                 // A job that was cancelled has seconds to end.
                 Box::new(move |wait| {
-                    if !run::rest(wait) {
+                    if !signal::rest(wait) {
                         hurry.store(true, Ordering::Relaxed);
                     }
                 })

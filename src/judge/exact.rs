@@ -2,13 +2,35 @@
 
 use serde_json::{Number, Value};
 
-use super::{Scorer, describe};
+use super::{Judge, JudgeKind, describe};
 
 /// The default: strings, booleans and null are equal or not, exactly; numbers are
 /// `min(1, |a-b| / max(|a|, |b|, 1))`; different JSON types are 1 apart.
-pub(super) struct Exact;
+#[derive(Debug)]
+struct Exact;
 
-impl Scorer for Exact {
+/// The kind of [`Exact`].
+pub(super) struct ExactKind;
+
+impl JudgeKind for ExactKind {
+    fn name(&self) -> &'static str {
+        "exact"
+    }
+
+    fn description(&self) -> &'static str {
+        "Equal or not; numbers by their relative difference."
+    }
+
+    fn schema(&self) -> Option<Value> {
+        None
+    }
+
+    fn open(&self, _: &Value) -> Result<Box<dyn Judge>, String> {
+        Ok(Box::new(Exact))
+    }
+}
+
+impl Judge for Exact {
     fn id(&self) -> String {
         "exact/v1".to_owned()
     }

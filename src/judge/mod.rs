@@ -1,17 +1,27 @@
-//! The distance between two decisions. A [`Scorer`] says which decisions it takes and how far
-//! apart two of them are; nothing else in the house compares decisions.
+//! Grades the answers of a pipeline: says which decisions it takes, and how far apart two of them
+//! are. Nothing else in the house compares decisions.
+//!
+//! A judge is one file in this folder and one line in the registry. The judges here are pure. One
+//! that asks a model would be a step of `run`, which stands to the right and makes the calls; what
+//! it asks and how it reads the grade would stand here.
 
+mod choice;
 mod exact;
 mod ordinal;
+mod registry;
 mod set;
+
+use std::fmt;
 
 use serde_json::Value;
 
-use crate::config::ScorerSettings;
+pub(crate) use choice::{Choice, of, stored};
+#[cfg(test)]
+pub(crate) use registry::tests_only;
 
-/// A way to compare two decisions.
-pub(crate) trait Scorer: Sync {
-    /// Names the scorer and its version in reports; figures of different scorers are not compared.
+/// Grades decisions against each other.
+pub(crate) trait Judge: Send + Sync + fmt::Debug {
+    /// Names the judge and its version in reports; figures of different judges are not compared.
     fn id(&self) -> String;
 
     /// Refuses a decision that it cannot compare, in words that fit after "the decision is".
@@ -21,24 +31,24 @@ pub(crate) trait Scorer: Sync {
     fn distance(&self, one: &Value, other: &Value) -> f64;
 }
 
-/// The scorer that the configuration asks for.
-pub(crate) fn of(settings: &ScorerSettings) -> Box<dyn Scorer> {
-    match settings {
-        ScorerSettings::Exact => Box::new(exact::Exact),
-        ScorerSettings::Ordinal(levels) => Box::new(ordinal::Ordinal::new(levels.clone())),
-        ScorerSettings::Set => Box::new(set::Set),
-    }
-}
+/// A kind of judge, as the registry knows it.
+pub(crate) trait JudgeKind: Sync {
+    /// Its name under `scorer`.
+    fn name(&self) -> &'static str;
 
-/// The scorer of this id, as a report has it; none where this kelvin knows none of that id. An
-/// ordinal one needs its levels.
-pub(crate) fn stored(id: &str, levels: &[String]) -> Option<Box<dyn Scorer>> {
-    let settings = match levels {
-        [] => vec![ScorerSettings::Exact, ScorerSettings::Set],
-        levels => vec![ScorerSettings::Ordinal(levels.to_vec())],
-    };
-    let mut scorers = settings.iter().map(of);
-    scorers.find(|scorer| scorer.id() == id)
+    /// What it does, in a sentence for the reference of the configuration.
+    fn description(&self) -> &'static str;
+
+    /// The JSON schema of its settings, as in `scorer: {NAME: SETTINGS}`; none where the name
+    /// stands alone.
+    fn schema(&self) -> Option<Value>;
+
+    /// Makes the judge. The settings fit the schema, and are null where there is none.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the settings, for a person.
+    fn open(&self, settings: &Value) -> Result<Box<dyn Judge>, String>;
 }
 
 /// What a decision is, for messages: "a list of 3", "an object with 2 fields".

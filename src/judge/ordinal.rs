@@ -1,18 +1,50 @@
 //! Ordered levels: how many steps apart, of the most there can be.
 
-use serde_json::Value;
+use serde::Deserialize as _;
+use serde_json::{Value, json};
 
-use super::{Scorer, describe};
+use super::{Judge, JudgeKind, describe};
 use crate::digest::Fields;
 
 /// `|i - j| / (n - 1)` over `n` ordered levels.
-pub(super) struct Ordinal {
+#[derive(Debug)]
+struct Ordinal {
     levels: Vec<String>,
+}
+
+/// The kind of [`Ordinal`].
+pub(super) struct OrdinalKind;
+
+impl JudgeKind for OrdinalKind {
+    fn name(&self) -> &'static str {
+        "ordinal"
+    }
+
+    fn description(&self) -> &'static str {
+        "Ordered levels, lowest first, by the steps between them."
+    }
+
+    fn schema(&self) -> Option<Value> {
+        Some(json!({
+            "type": "array",
+            "minItems": 2,
+            "items": { "type": "string", "minLength": 1 },
+        }))
+    }
+
+    fn open(&self, settings: &Value) -> Result<Box<dyn Judge>, String> {
+        let levels: Vec<String> = Vec::deserialize(settings)
+            .map_err(|error| format!("the levels of `ordinal` cannot be read: {error}"))?;
+        match levels.len() {
+            0 | 1 => Err("`ordinal` needs at least 2 levels".to_owned()),
+            _ => Ok(Box::new(Ordinal::new(levels))),
+        }
+    }
 }
 
 impl Ordinal {
     /// Levels from lowest to highest; at least two, distinct (the configuration checks it).
-    pub(super) const fn new(levels: Vec<String>) -> Self {
+    const fn new(levels: Vec<String>) -> Self {
         Self { levels }
     }
 
@@ -22,7 +54,7 @@ impl Ordinal {
     }
 }
 
-impl Scorer for Ordinal {
+impl Judge for Ordinal {
     fn id(&self) -> String {
         let key = self
             .levels
@@ -56,8 +88,6 @@ impl Scorer for Ordinal {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn risk() -> Ordinal {

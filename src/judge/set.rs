@@ -4,13 +4,35 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Scorer, describe};
+use super::{Judge, JudgeKind, describe};
 
 /// `1 - |A ∩ B| / |A ∪ B|` over lists of scalars; order and repetition do not count. Two empty
 /// sets are equal. A scalar is the set of itself, so that a single label needs no list.
-pub(super) struct Set;
+#[derive(Debug)]
+struct Set;
 
-impl Scorer for Set {
+/// The kind of [`Set`].
+pub(super) struct SetKind;
+
+impl JudgeKind for SetKind {
+    fn name(&self) -> &'static str {
+        "set"
+    }
+
+    fn description(&self) -> &'static str {
+        "Lists as sets, by the share of what they have in common."
+    }
+
+    fn schema(&self) -> Option<Value> {
+        None
+    }
+
+    fn open(&self, _: &Value) -> Result<Box<dyn Judge>, String> {
+        Ok(Box::new(Set))
+    }
+}
+
+impl Judge for Set {
     fn id(&self) -> String {
         "set/v1".to_owned()
     }

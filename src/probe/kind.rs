@@ -7,14 +7,13 @@ use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::Metric;
 use super::section::{AnySection, SectionFingerprint};
 use crate::config::{Config, Shard};
 use crate::digest::Digest;
 use crate::notice::Notice;
-use crate::run::Runner;
+use crate::run::{Reader, Runner};
 
 /// A kind of probe: a way to run the system under test, and what is made of its answers.
 pub(crate) trait Kind: Sync {
@@ -92,12 +91,8 @@ pub(crate) trait Planned: Sync {
     /// The configuration of the runner: which command, with which limits.
     fn config(&self) -> &Config;
 
-    /// Whether the probe can use an answer.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with it, in words that fit after "the decision is" or "its output".
-    fn accepts(&self, answer: &Value) -> Result<(), String>;
+    /// What the probe takes from the outputs of the pipeline.
+    fn reader(&self) -> &dyn Reader;
 
     /// Begins with a runner; nothing has been run yet.
     fn begin<'r>(&'r self, runner: &'r Runner<'r>) -> Box<dyn Probe + 'r>;

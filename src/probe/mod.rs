@@ -1,6 +1,7 @@
 //! Probes run the system under test, each in its own way, and hand back metrics. Nothing to the
 //! right of here knows which probe a metric came from.
 
+mod answer;
 pub(crate) mod evidence;
 mod kind;
 mod metric;

@@ -1,4 +1,4 @@
-//! Answers of earlier runs, by their key: one file each, whole or not there.
+//! Answers of earlier runs, by their key. Each is one file, which is complete or does not exist.
 //!
 //! An entry is a line of JSON that says what it is, and the output after it. Only answers that
 //! count are kept. Any number of runs may use one folder at once; whatever is broken is a miss.
@@ -16,12 +16,14 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 use crate::exit::Misuse;
 use crate::notice::{Code, Notice};
+use crate::run::Outcome;
+use crate::target::{Reply, Streams};
 
-/// Larger outputs are not kept whole, only the decision in them.
+/// Of a larger output only what the reader has taken is kept.
 pub(super) const KEPT_WHOLE: usize = 64 * 1024;
-/// No entry is larger: above the size of an output comes only its first line.
+/// No entry is larger than this. A larger file is not read.
 const LARGEST: u64 = 32 * 1024 * 1024;
-/// What is unfinished after a day was left by a run that was killed.
+/// A file that is still unfinished after this time was left by a run that was killed.
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// The folder of the answers.
@@ -36,8 +38,10 @@ pub(super) struct Cache {
 /// An answer that was found.
 #[derive(Debug, PartialEq)]
 pub(super) struct Hit {
-    /// The output of the pipeline, or the smallest one with its decision.
+    /// The output of the pipeline, or the smallest one from which the reader takes the same value.
     pub(super) output: Vec<u8>,
+    /// What came back beside it.
+    pub(super) reply: Reply,
     /// How long the call took that gave it, in seconds.
     pub(super) seconds: f64,
 }
@@ -45,24 +49,31 @@ pub(super) struct Hit {
 /// The first line of an entry.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Head {
+struct EntryHead {
     /// The version of the format.
     kelvin_answer: u32,
     key: Digest,
     /// The digest of the output: a torn or edited entry does not agree with it.
     output: Digest,
     seconds: f64,
+    /// The exit code of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit: Option<i32>,
+    /// What the call printed, where the reader asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    streams: Option<Streams>,
 }
 
-const VERSION: u32 = 1;
+/// The version of the format. Version 1 had neither exit code nor streams.
+const VERSION: u32 = 2;
 
 impl Cache {
     /// Opens the folder, or makes it.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where that is impossible: a cache that was asked for and is not there would
-    /// cost a whole run to find out.
+    /// A [`Misuse`] where that is impossible. Without the error a person would notice only after a
+    /// whole run that nothing was cached.
     pub(super) fn open(folder: &Path) -> Result<Self, Misuse> {
         let cache = Self {
             answers: folder.join("answers"),
@@ -84,7 +95,7 @@ impl Cache {
         for folder in [&self.answers, &self.unfinished] {
             fs::create_dir_all(folder)?;
         }
-        // Backups leave a folder with this file out, and git one that ignores itself.
+        // Backup programs skip a folder with the first file, and git skips it because of the second.
         for (name, text) in [
             (
                 "CACHEDIR.TAG",
@@ -104,14 +115,14 @@ impl Cache {
                 .and_then(|data| data.modified())
                 .map(|time| SystemTime::now().duration_since(time).unwrap_or_default());
             if age.is_ok_and(|age| age > ABANDONED_AFTER) {
-                // Somebody else may have been faster.
+                // Another run may have removed it in the meantime.
                 let _ = fs::remove_file(entry.path());
             }
         }
         Ok(())
     }
 
-    /// Looks for an answer. What is not as it was written is no answer, and counted.
+    /// Looks for an answer. An entry that is damaged is counted, and is no answer.
     pub(super) fn find(&self, key: &Digest) -> Option<Hit> {
         let file = match fs::File::open(self.path(key)) {
             Ok(file) => file,
@@ -133,14 +144,14 @@ impl Cache {
         self.broken.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Keeps an answer. That it could not be kept is counted and no failure.
-    pub(super) fn keep(&self, key: &Digest, output: &[u8], seconds: f64) {
-        if self.write(key, output, seconds).is_err() {
+    /// Keeps an answer. Where the disk refuses it, that is counted and the run goes on.
+    pub(super) fn keep(&self, key: &Digest, output: &[u8], outcome: &Outcome) {
+        if self.write(key, output, outcome).is_err() {
             self.not_kept.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Takes an answer out again; one that is not there is no failure.
+    /// Removes an answer. That there is none is no failure.
     ///
     /// # Errors
     ///
@@ -161,12 +172,14 @@ impl Cache {
         }
     }
 
-    fn write(&self, key: &Digest, output: &[u8], seconds: f64) -> io::Result<()> {
-        let head = Head {
+    fn write(&self, key: &Digest, output: &[u8], outcome: &Outcome) -> io::Result<()> {
+        let head = EntryHead {
             kelvin_answer: VERSION,
             key: *key,
             output: Digest::of(output),
-            seconds,
+            seconds: outcome.seconds,
+            exit: outcome.exit,
+            streams: outcome.streams.as_deref().cloned(),
         };
         let mut entry = serde_json::to_vec(&head)?;
         entry.push(b'\n');
@@ -186,7 +199,7 @@ impl Cache {
         Ok(())
     }
 
-    /// 256 folders, so that none gets too long to list.
+    /// The file of an entry. There are 256 folders, so that none of them has too many files.
     fn path(&self, key: &Digest) -> PathBuf {
         let name = key.to_string();
         let (folder, rest) = name.split_at(2);
@@ -218,16 +231,20 @@ fn read(mut file: fs::File, key: &Digest) -> Option<Hit> {
     if size > LARGEST {
         return None;
     }
-    // One byte more than there is, so that the second read finds the end.
+    // There is room for one byte more, so that the read that finds the end needs no larger buffer.
     let mut entry = Vec::with_capacity(usize::try_from(size).ok()? + 1);
     file.read_to_end(&mut entry).ok()?;
     let end = entry.iter().position(|byte| *byte == b'\n')?;
-    let head: Head = serde_json::from_slice(&entry[..end]).ok()?;
+    let head: EntryHead = serde_json::from_slice(&entry[..end]).ok()?;
     let output = entry.split_off(end + 1);
     let agrees =
         head.kelvin_answer == VERSION && head.key == *key && head.output == Digest::of(&output);
     agrees.then_some(Hit {
         output,
+        reply: Reply {
+            exit: head.exit,
+            streams: head.streams.unwrap_or_default(),
+        },
         seconds: head.seconds,
     })
 }
@@ -236,10 +253,24 @@ fn read(mut file: fs::File, key: &Digest) -> Option<Hit> {
 mod tests {
     use std::thread;
 
+    use serde_json::Value;
+
     use super::*;
+    use crate::run::Source;
 
     fn key(name: &str) -> Digest {
         Digest::of(name.as_bytes())
+    }
+
+    fn outcome(seconds: f64) -> Outcome {
+        Outcome {
+            result: Ok(Value::Null),
+            exit: Some(0),
+            streams: None,
+            source: Source::Called,
+            attempts: 1,
+            seconds,
+        }
     }
 
     #[test]
@@ -247,12 +278,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::open(folder.path()).expect("opened");
         assert_eq!(cache.find(&key("a")), None);
-        cache.keep(&key("a"), b"{\"d\":\n1}\n", 0.25);
+        cache.keep(&key("a"), b"{\"d\":\n1}\n", &outcome(0.25));
         let again = Cache::open(folder.path()).expect("opened");
         let hit = again.find(&key("a")).expect("kept");
         assert_eq!(
-            (hit.output.as_slice(), hit.seconds),
-            (&b"{\"d\":\n1}\n"[..], 0.25)
+            (hit.output.as_slice(), hit.seconds, hit.reply.exit),
+            (&b"{\"d\":\n1}\n"[..], 0.25, Some(0))
         );
         assert_eq!(again.find(&key("b")), None);
         assert!(again.notices().is_empty());
@@ -268,12 +299,12 @@ mod tests {
     fn a_broken_or_foreign_entry_is_a_miss_and_counted() {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::open(folder.path()).expect("opened");
-        cache.keep(&key("a"), b"{\"d\":1}", 0.0);
+        cache.keep(&key("a"), b"{\"d\":1}", &outcome(0.0));
         let path = cache.path(&key("a"));
         let whole = fs::read(&path).expect("kept");
         let mut flipped = whole.clone();
         *flipped.last_mut().expect("not empty") ^= 1;
-        let other_version = String::from_utf8_lossy(&whole).replacen(":1,", ":9,", 1);
+        let other_version = String::from_utf8_lossy(&whole).replacen(":2,", ":1,", 1);
         for bytes in [
             &whole[..whole.len() - 1],
             &whole[..10],
@@ -310,7 +341,7 @@ mod tests {
                 scope.spawn(|| {
                     for n in 0..200 {
                         let key = key(&(n % 20).to_string());
-                        cache.keep(&key, &output, 0.0);
+                        cache.keep(&key, &output, &outcome(0.0));
                         assert_eq!(cache.find(&key).expect("kept").output, output);
                     }
                 });

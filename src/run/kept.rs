@@ -116,6 +116,8 @@ mod tests {
     fn outcome(answer: &str, seconds: f64) -> Outcome {
         Outcome {
             result: Ok(json!(answer)),
+            exit: Some(0),
+            streams: None,
             source: Source::Called,
             attempts: 1,
             seconds,

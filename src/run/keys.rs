@@ -1,34 +1,37 @@
 //! What an answer depends on: the same key, the same answer.
 
-use crate::config::Config;
+use super::{Reader, Rules};
 use crate::digest::{Digest, Fields};
 
 /// Makes the keys of a run.
 ///
-/// The version of this tool is no part of a key: what is kept is the output of the pipeline, and
-/// the decision is read from it anew.
+/// The version of this tool is no part of a key: the cache keeps the output of the pipeline, and
+/// the reader takes its value from that output anew.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keys {
     command: Digest,
     fingerprint: Digest,
+    reader: Digest,
     around: Option<Digest>,
 }
 
 impl Keys {
-    /// For a command, its environment and the code of the pipeline.
-    pub(super) fn of(config: &Config, fingerprint: Digest) -> Self {
+    /// For a command, its environment, the code of the pipeline, and what is read of its outputs.
+    pub(super) fn of(rules: &Rules, fingerprint: Digest, reader: &dyn Reader) -> Self {
         Self {
-            command: config.command(),
+            command: rules.command,
             fingerprint,
-            around: config.around.map(|around| around.digest(&config.env)),
+            reader: reader.digest(),
+            around: rules.around,
         }
     }
 
-    /// The key of one input.
+    /// The key of one input. Version 1 had no reader, and its entries had no exit code.
     pub(super) fn key(&self, input: &str) -> Digest {
-        let fields = Fields::of("kelvin/cache/v1")
+        let fields = Fields::of("kelvin/cache/v2")
             .field("command", self.command.bytes())
             .field("pipeline", self.fingerprint.bytes())
+            .field("reader", self.reader.bytes())
             .field("input", input);
         match &self.around {
             Some(around) => fields.field("around", around.bytes()).digest(),

@@ -1,26 +1,17 @@
-//! Runs the pipeline: threads and processes, nothing else. A failed invocation is a value, not an
-//! error; an error means that the run itself cannot go on (no disk, no lock).
+//! Runs a pipeline many times: what is known is not asked again, what fails may be tried again, and
+//! what finishes is remembered. A failed invocation is a value, not an error. An error means that
+//! the run itself cannot go on, because the disk is full or the output folder is locked.
 
-mod answer;
 mod cache;
 mod clock;
-mod command;
 mod journal;
 pub(crate) mod kept;
 mod keys;
-mod lookup;
-mod open_files;
 mod pace;
 mod pool;
-mod private;
 mod retry;
 mod runner;
-mod setup;
-mod signal;
-mod tail;
-mod template;
 mod tree;
-mod watch;
 
 use std::fmt;
 use std::path::Path;
@@ -30,100 +21,35 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::digest::Digest;
+use crate::target::{Reply, Streams};
+
+pub(crate) use crate::target::{Failure, FailureKind};
 pub(crate) use clock::Clock;
-pub(crate) use lookup::{free_bytes, look_up};
-pub(crate) use runner::{Runner, Settings, Start};
-pub(crate) use setup::setup;
+pub(crate) use runner::{Rules, Runner, RunnerSettings, Start};
 
-/// The system under test, invoked on one input.
-pub(crate) trait Pipeline: Sync {
-    /// Reads the input file and writes the output file, or says why it did not.
-    fn run(&self, invocation: &Invocation<'_>) -> Ended;
-}
+/// What a probe takes from the answers of the pipeline. A run keeps in memory, in the journal and,
+/// of a large output, in the cache only what the reader has taken.
+pub(crate) trait Reader: Sync {
+    /// Tells apart what readers take from an output. Readers with different digests never get the
+    /// stored answers of each other.
+    fn digest(&self) -> Digest;
 
-impl<F: Fn(&Invocation<'_>) -> Ended + Sync> Pipeline for F {
-    fn run(&self, invocation: &Invocation<'_>) -> Ended {
-        self(invocation)
+    /// Takes from an answer what the probe needs.
+    ///
+    /// # Errors
+    ///
+    /// Why the answer is of no use. It then counts as a failed invocation.
+    fn read(&self, output: &[u8], reply: &Reply) -> Result<Value, Failure>;
+
+    /// The smallest output from which this reader takes the same value.
+    fn smallest(&self, value: &Value) -> Vec<u8>;
+
+    /// Whether what a successful call has printed is kept with its answer. A run of many thousand
+    /// calls would need some hundred megabytes for it.
+    fn keeps_streams(&self) -> bool {
+        false
     }
-}
-
-/// The two files of one call of the pipeline; absolute.
-#[derive(Debug)]
-pub(crate) struct Invocation<'a> {
-    /// What it reads.
-    pub(crate) input: &'a Path,
-    /// What it writes; does not exist before the call.
-    pub(crate) output: &'a Path,
-    /// Which run of this input it is, from 1; the pipeline sees it as `KELVIN_REPEAT`.
-    pub(crate) repeat: usize,
-    /// Another text for every repeat of an input, and the same for the same one; the pipeline sees
-    /// it as `KELVIN_SAMPLE`.
-    pub(crate) sample: &'a str,
-}
-
-/// How one call of the pipeline ended, before its output is read.
-#[derive(Debug)]
-pub(crate) enum Ended {
-    /// With exit code 0.
-    Done(Captured),
-    /// Otherwise.
-    Failed(FailureKind, Captured),
-    /// Never: it could not be started, and why.
-    NotStarted(String),
-    /// Killed because the run was interrupted: neither an answer nor a failure.
-    Interrupted,
-}
-
-/// The ends of what a call printed; lossy UTF-8, at most the last 20 lines or 4 KiB each.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Captured {
-    /// The end of its standard output.
-    pub(crate) stdout: String,
-    /// The end of its standard error.
-    pub(crate) stderr: String,
-}
-
-/// What went wrong with an invocation.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum FailureKind {
-    /// It exited with this code.
-    Exit(i32),
-    /// A signal ended it.
-    Signal(i32),
-    /// It was killed after the timeout.
-    Timeout,
-    /// It could not be started, e.g. the program was not found.
-    NotStarted,
-    /// It ended well and left no output file.
-    OutputMissing,
-    /// The output is not a regular file, or could not be read.
-    OutputUnreadable,
-    /// The output is larger than allowed.
-    OutputTooLarge,
-    /// The output is not JSON.
-    OutputNotJson,
-    /// The output is JSON, but not an object.
-    OutputNotObject,
-    /// The object has no decision field.
-    DecisionMissing,
-    /// The scorer cannot compare this decision, e.g. a list.
-    DecisionRefused,
-}
-
-/// A failed invocation; scored as nothing, counted, shown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Failure {
-    /// What went wrong.
-    pub(crate) kind: FailureKind,
-    /// The same for a person, with what was found.
-    pub(crate) message: String,
-    /// The end of its standard error.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(crate) stderr: String,
-    /// The end of its standard output.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(crate) stdout: String,
 }
 
 /// One invocation to make: which input, and where its files go.
@@ -151,8 +77,13 @@ impl fmt::Display for Task {
 /// What became of a task.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
-    /// The decision, or why there is none.
+    /// What the reader took from the output, or why there is nothing.
     pub(crate) result: Result<Value, Box<Failure>>,
+    /// The exit code of the last call; none where the call was stopped, or had no process.
+    pub(crate) exit: Option<i32>,
+    /// The ends of what a successful call printed, where the reader keeps them. Those of a failed
+    /// call are in the failure.
+    pub(crate) streams: Option<Box<Streams>>,
     /// Where the answer came from.
     pub(crate) source: Source,
     /// How often the pipeline was called for it.
@@ -201,7 +132,7 @@ impl Cost {
     }
 }
 
-/// What a run tells while it goes on; the command line shows it, nothing depends on it.
+/// What a run reports while it goes on. The command line shows it, and nothing depends on it.
 #[derive(Debug)]
 pub(crate) enum Event<'a> {
     /// A phase begins: its name and how many invocations it has.
@@ -231,20 +162,20 @@ pub(crate) enum Event<'a> {
     },
 }
 
-/// Somebody who is told what happens.
+/// Whoever wants to know what a run does while it goes on.
 pub(crate) trait Observer: Sync {
     /// Called from any thread, in the order in which things happen.
     fn event(&self, event: &Event<'_>);
 }
 
-/// Nobody.
+/// An observer that nothing reaches.
 pub(crate) struct Silent;
 
 impl Observer for Silent {
     fn event(&self, _: &Event<'_>) {}
 }
 
-/// Takes hold of an output folder and empties it; it is ours until the value is dropped.
+/// Locks an output folder and empties it. The lock is held until the value is dropped.
 ///
 /// # Errors
 ///
@@ -259,25 +190,4 @@ pub(crate) fn claim(out: &Path) -> anyhow::Result<Claim> {
 #[derive(Debug)]
 pub(crate) struct Claim {
     _tree: tree::Tree,
-}
-
-/// From here on a signal that asks to stop is noted, and ends whatever waits, rather than the
-/// process: a prompt can put the terminal back as it was.
-///
-/// # Errors
-///
-/// Where the handlers cannot be installed.
-pub(crate) fn heed_signals() -> anyhow::Result<()> {
-    signal::Interrupt::of_process().map(|_| ())
-}
-
-/// Sleeps, but not past a signal that asks to stop. Whether it slept to the end.
-pub(crate) fn rest(time: std::time::Duration) -> bool {
-    match signal::Interrupt::of_process() {
-        Ok(interrupt) => interrupt.sleep(time),
-        Err(_) => {
-            std::thread::sleep(time);
-            true
-        }
-    }
 }

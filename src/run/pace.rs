@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::signal::Interrupt;
+use crate::signal::Interrupt;
 
 /// Gives out the moments at which invocations may start.
 #[derive(Debug)]
@@ -23,11 +23,11 @@ impl Pace {
         }
     }
 
-    /// Waits for the next start. Whether there is one: not after an interruption.
+    /// Waits for the next start. Returns whether there is one: after an interruption there is none.
     pub(super) fn wait(&self, interrupt: &Interrupt) -> bool {
         let start = {
             let mut next = self.next.lock().expect("nobody panics while holding it");
-            // Time that nobody used is gone: it must not come back as a burst.
+            // A start that nobody used is lost. If it were kept, a pause would end in a burst.
             let start = (*next).max(Instant::now());
             *next = start + self.step;
             start

@@ -1,4 +1,4 @@
-//! Tasks on threads: each takes the next one that nobody has, results come back in their order.
+//! Tasks on threads: each thread takes the next task that no other has taken.
 
 use std::num::NonZeroUsize;
 use std::panic;
@@ -57,7 +57,7 @@ pub(super) fn run<T: Send>(
     Ok(done.into_iter().map(|(_, result)| result).collect())
 }
 
-/// Keeps the other threads from working on for a run that is lost.
+/// Stops the other threads when one of them panics.
 struct StopOnPanic<'a>(&'a AtomicBool);
 
 impl Drop for StopOnPanic<'_> {

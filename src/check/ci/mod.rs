@@ -24,7 +24,8 @@ use crate::publish::event::Variables;
 use crate::publish::mask::Masker;
 use crate::publish::post::{Check, Mode};
 use crate::publish::{Context, Excerpt, Publication, commands, comment};
-use crate::run::{self, Observer};
+use crate::run::Observer;
+use crate::target;
 use excerpts::excerpts;
 use failed::Stop;
 pub(crate) use failed::failed;
@@ -298,7 +299,7 @@ fn setup(
     if on_github {
         (request.say)(&commands::group("setup"));
     }
-    let done = quietly(request, on_github, || run::setup(script, root));
+    let done = quietly(request, on_github, || target::setup(script, root));
     if on_github {
         (request.say)(&commands::end_group());
     }

@@ -8,7 +8,6 @@ use crate::config::Config;
 use crate::exit::Misuse;
 use crate::github::Client;
 use crate::publish::{Context, event};
-use crate::run;
 
 /// The context of a run, as far as the event tells it.
 pub(super) fn of(request: &CiRequest<'_>) -> Context {
@@ -36,7 +35,7 @@ pub(super) fn checked_out(hint: &Hint, root: &Path, context: &mut Context) -> an
 ///
 /// A [`Misuse`] that names the other action.
 pub(super) fn demand_command(config: &Config) -> anyhow::Result<()> {
-    let start = run::look_up(config)?;
+    let start = config.run.look_up(&config.root)?;
     let Some(program) = start.program.filter(|program| !program.contains('/')) else {
         return Ok(());
     };

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::{DoctorRequest, Finding, JOB};
 use crate::config::Config;
+use crate::file;
 use crate::probe::evidence::cases;
 use crate::report;
-use crate::run;
 
 /// Below this much free space a run may not end: every variant is written to the disk.
 const LITTLE: u64 = 256 << 20;
@@ -66,7 +66,7 @@ fn repeats(out: &Path) -> Finding {
 }
 
 fn command(config: &Config, in_container: bool) -> Finding {
-    let start = match run::look_up(config) {
+    let start = match config.run.look_up(&config.root) {
         Ok(start) => start,
         Err(misuse) => return Finding::missing("command", misuse.to_string()),
     };
@@ -189,7 +189,7 @@ fn folder(out: &Path) -> Finding {
         )
         .add("the shell", format!("chmod u+w '{}'", there.display()));
     }
-    match run::free_bytes(&there) {
+    match file::free_bytes(&there) {
         Some(free) if free < LITTLE => Finding::warn(
             "out",
             format!(

@@ -11,8 +11,9 @@ use serde_json::{Map, Value};
 use super::ask::Stopped;
 use crate::config::Config;
 use crate::judge;
+use crate::probe::evidence::DecisionReader;
 use crate::probe::evidence::cases::Corpus;
-use crate::run::{Outcome, Runner, Settings, Silent, Start, Task};
+use crate::run::{Outcome, Rules, Runner, RunnerSettings, Silent, Start, Task};
 
 /// What the pipeline made of the first case.
 pub(super) struct Look {
@@ -34,16 +35,16 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
     let out = folder.path().join("kelvin");
     let scorer = judge::of(&config.scorer);
-    let accepts = |decision: &Value| scorer.accepts(decision);
-    let runner = Runner::open(Settings {
-        config,
+    let settings = RunnerSettings {
+        rules: Rules::of(config),
         out: &out,
         start: Start::Fresh,
         fingerprint: None,
         watch: None,
-        accepts: &accepts,
+        reader: &DecisionReader::new(config, &*scorer),
         observer: &Silent,
-    })?;
+    };
+    let runner = Runner::open(&config.run, settings)?;
     let task = Task {
         case: Arc::clone(&case.name),
         variant: None,

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::exit::{Exit, Misuse};
-use crate::run;
+use crate::signal;
 use ask::{Ask, Stopped, Terminal};
 
 /// The arguments of `kelvin init`.
@@ -111,7 +111,7 @@ pub(super) fn main(args: InitArgs) -> anyhow::Result<Exit> {
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let ask = (terminal && !args.yes).then_some(&Terminal as &dyn Ask);
     if ask.is_some() {
-        run::heed_signals()?;
+        signal::heed()?;
     }
     init(&args.into(), ask, &mut anstream::stdout())
 }

@@ -11,6 +11,7 @@ use super::raw::{self, RawConfig};
 use super::yaml::{self, Kind};
 use super::{Config, Overrides, check, shape};
 use crate::exit::Misuse;
+use crate::judge::Choice;
 
 /// The file that is read unless another one is named.
 const FILE: &str = "kelvin.yaml";
@@ -50,6 +51,11 @@ fn understand(source: &str) -> Result<RawConfig, Vec<Problem>> {
     problems.extend(check::problems(&tree, source));
     if !problems.is_empty() {
         return Err(problems);
+    }
+    if let Some(scorer) = tree.get(&["scorer"])
+        && let Err(what) = Choice::read(&scorer.to_json())
+    {
+        return Err(vec![Problem::new(scorer.at.clone(), what)]);
     }
     // The schema is made from the same types, so this cannot find anything new; if it ever does,
     // the user is told rather than let down.

@@ -10,6 +10,8 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::retrieval::SpanRule;
+use crate::judge::Choice;
+use crate::target::Address;
 
 /// Settings of a Kelvin check.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -17,9 +19,8 @@ use super::retrieval::SpanRule;
 #[schemars(title = "kelvin.yaml", extend("dependentRequired" = dependent()))]
 pub(crate) struct RawConfig {
     /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    #[schemars(length(min = 1))]
-    pub(crate) run: String,
+    #[serde(default, skip_serializing_if = "Address::is_empty")]
+    pub(crate) run: Address,
     /// The folder of the cases, one Markdown file each, or a glob such as `cases/**/*.md`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1))]
@@ -93,7 +94,7 @@ pub(crate) struct RawConfig {
     pub(crate) noise_floor: RawNoiseFloor,
     /// How two decisions are compared: `exact`, `set`, or ordered levels.
     #[serde(default)]
-    pub(crate) scorer: RawScorer,
+    pub(crate) scorer: Choice,
     /// The name of this configuration among several in a repository. Without it: its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
@@ -111,8 +112,7 @@ pub(crate) struct RawConfig {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawRetrieval {
     /// The command that answers one query, with the placeholders `{input}` and `{output}`.
-    #[schemars(length(min = 1))]
-    pub(crate) run: String,
+    pub(crate) run: Address,
     /// The golden set: a YAML list of queries with what is known of each.
     #[schemars(length(min = 1))]
     pub(crate) golden: String,
@@ -339,19 +339,6 @@ impl Default for RawNoiseFloor {
             replications: replications(),
         }
     }
-}
-
-/// How two decisions are compared.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum RawScorer {
-    /// Equal or not; numbers by their relative difference.
-    #[default]
-    Exact,
-    /// Lists as sets, by the share of what they have in common.
-    Set,
-    /// Ordered levels, lowest first, by the steps between them.
-    Ordinal(#[schemars(length(min = 2), inner(length(min = 1)))] Vec<String>),
 }
 
 const fn one() -> NonZeroUsize {

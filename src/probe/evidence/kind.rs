@@ -7,21 +7,21 @@ use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::cases::{self, Corpus};
+use super::decision::DecisionReader;
 use super::measure::{Measurement, Survey, plan, plan_each};
 use super::perturb::{Plan, Variant};
 use super::recompute::{Basis, Settings, recompute};
 use crate::config::{Config, Shard};
 use crate::digest::{Digest, Fields};
-use crate::judge::{self, Scorer};
+use crate::judge::{self, Judge};
 use crate::notice::Notice;
 use crate::probe::{
     AnySection, CaseRecord, Findings, Forecast, Item, Items, Kind, ListedVariant, Listing, Planned,
     Probe, Section, SectionFingerprint,
 };
-use crate::run::Runner;
+use crate::run::{Reader, Runner};
 
 /// Does the decision move only when the evidence that should govern it moves?
 pub(crate) struct EvidenceKind;
@@ -130,7 +130,7 @@ impl Kind for EvidenceKind {
 }
 
 /// The figures of a section; without a scorer the distances in its records stay.
-fn findings(mut section: EvidenceSection, scorer: Option<&dyn Scorer>) -> Findings {
+fn findings(mut section: EvidenceSection, scorer: Option<&dyn Judge>) -> Findings {
     let evidence = recompute(
         std::mem::take(&mut section.items),
         &Settings {
@@ -153,7 +153,7 @@ fn findings(mut section: EvidenceSection, scorer: Option<&dyn Scorer>) -> Findin
 /// The cases of a configuration.
 struct Cases<'c> {
     config: &'c Config,
-    scorer: Box<dyn Scorer>,
+    scorer: Arc<dyn Judge>,
     corpus: Corpus,
     notices: Vec<Notice>,
     /// Whether the first case that was chosen is measured here; another shard may have it.
@@ -265,6 +265,7 @@ impl Items for Cases<'_> {
                 rest: Basis::of(self.config, self.corpus.cases.len()),
             },
             fingerprint: self.fingerprint(),
+            reader: DecisionReader::new(survey.config, survey.scorer),
             survey,
         })
     }
@@ -273,6 +274,7 @@ impl Items for Cases<'_> {
 /// The variants of the cases, planned.
 struct Variants<'a> {
     survey: Survey<'a>,
+    reader: DecisionReader<'a>,
     plans: BTreeMap<usize, Plan>,
     basis: EvidenceBasis,
     fingerprint: SectionFingerprint,
@@ -283,8 +285,8 @@ impl Planned for Variants<'_> {
         self.survey.config
     }
 
-    fn accepts(&self, answer: &Value) -> Result<(), String> {
-        self.survey.scorer.accepts(answer)
+    fn reader(&self) -> &dyn Reader {
+        &self.reader
     }
 
     fn begin<'r>(&'r self, runner: &'r Runner<'r>) -> Box<dyn Probe + 'r> {

@@ -8,7 +8,7 @@ use super::inputs::Inputs;
 use super::records;
 use super::schedule::{self, Outcomes, Rounds};
 use crate::config::Config;
-use crate::judge::Scorer;
+use crate::judge::Judge;
 use crate::probe::evidence::cases::Corpus;
 use crate::probe::evidence::perturb::{Peers, Plan, Planner};
 use crate::probe::{CaseRecord, Ending, Forecast};
@@ -27,7 +27,7 @@ pub(crate) struct Survey<'a> {
     /// that one.
     pub(crate) begins: bool,
     /// Compares decisions.
-    pub(crate) scorer: &'a dyn Scorer,
+    pub(crate) scorer: &'a dyn Judge,
 }
 
 /// Plans the variants of every case of the survey, by its place.

@@ -5,6 +5,7 @@
 
 mod aggregate;
 pub(crate) mod cases;
+mod decision;
 mod failures;
 mod figures;
 mod following;
@@ -22,6 +23,7 @@ use std::collections::BTreeMap;
 use crate::notice::Notice;
 use crate::probe::{CaseRecord, Ending, Metric};
 
+pub(crate) use decision::DecisionReader;
 pub(crate) use failures::failure_rate;
 pub(crate) use kind::{EvidenceBasis, EvidenceKind, EvidenceSection};
 pub(crate) use measure::unusable_decision;

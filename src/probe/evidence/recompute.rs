@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Evidence, figures, following, noise};
-use crate::config::{Config, ScorerSettings};
-use crate::judge::Scorer;
+use crate::config::Config;
+use crate::judge::Judge;
 use crate::notice::{Code, Notice};
 use crate::probe::{CaseRecord, Ending, VariantRecord};
 
@@ -38,10 +38,7 @@ impl Basis {
         Self {
             cases,
             enabled: config.perturbations.enable.clone(),
-            levels: match &config.scorer {
-                ScorerSettings::Ordinal(levels) => levels.clone(),
-                ScorerSettings::Exact | ScorerSettings::Set => Vec::new(),
-            },
+            levels: config.scorer.levels(),
             count_drop: config.perturbations.count_drop,
             noise_floor: config.noise_floor.is_some(),
         }
@@ -58,7 +55,7 @@ pub(crate) struct Settings<'a> {
     /// How the run ended.
     pub(crate) ending: Ending,
     /// Compares decisions anew; without one the distances in the records stay.
-    pub(crate) scorer: Option<&'a dyn Scorer>,
+    pub(crate) scorer: Option<&'a dyn Judge>,
 }
 
 /// Computes every figure, the scores of every case, and the notices about the run as a whole. The
@@ -87,7 +84,7 @@ pub(crate) fn recompute(
 }
 
 /// Fills in the distances of every variant to the baseline of the same repeat.
-fn compare(case: &mut CaseRecord, scorer: &dyn Scorer) {
+fn compare(case: &mut CaseRecord, scorer: &dyn Judge) {
     for variant in &mut case.variants {
         for (sample, before) in variant.samples.iter_mut().zip(&case.baseline) {
             sample.distance = before
@@ -181,7 +178,7 @@ mod tests {
         BTreeMap::from([("one".to_owned(), case)])
     }
 
-    fn settings<'a>(basis: &'a Basis, scorer: Option<&'a dyn Scorer>) -> Settings<'a> {
+    fn settings<'a>(basis: &'a Basis, scorer: Option<&'a dyn Judge>) -> Settings<'a> {
         Settings {
             governing_types: &[],
             basis,
@@ -197,7 +194,7 @@ mod tests {
             noise_floor: true,
             ..Basis::default()
         };
-        let scorer = judge::of(&ScorerSettings::Exact);
+        let scorer = judge::of(&judge::Choice::default());
         let scored = recompute(cases(), &settings(&basis, Some(&*scorer)));
         let case = &scored.cases["one"];
         let distances: Vec<Option<f64>> = case.variants[0]

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::documents::Documents;
 use super::figures::figures;
-use super::measure::{Asking, Questions, accepts, notices};
+use super::measure::{Asking, Questions, notices};
+use super::reader::HitsReader;
 use super::record::{QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved};
 use crate::config::{Config, Retrieval, Shard, golden};
 use crate::digest::Digest;
@@ -19,7 +19,7 @@ use crate::probe::{
     AnySection, Findings, Forecast, Item, Items, Kind, Listing, Planned, Probe, Section,
     SectionFingerprint,
 };
-use crate::run::Runner;
+use crate::run::{Reader, Runner};
 
 /// Is found what there is to find?
 pub(crate) struct RetrievalKind;
@@ -225,8 +225,8 @@ impl Planned for Asked<'_> {
         &self.queries.of_queries
     }
 
-    fn accepts(&self, answer: &Value) -> Result<(), String> {
-        accepts(answer)
+    fn reader(&self) -> &dyn Reader {
+        &HitsReader
     }
 
     fn begin<'r>(&'r self, runner: &'r Runner<'r>) -> Box<dyn Probe + 'r> {

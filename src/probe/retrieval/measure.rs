@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::output::{self, Output};
 use super::record::{Citations, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved};
@@ -42,15 +42,6 @@ impl Questions {
             None => fields.digest(),
         }
     }
-}
-
-/// Whether the retrieval probe can read an output.
-///
-/// # Errors
-///
-/// What is wrong with it, to go on after "its output".
-pub(crate) fn accepts(output: &Value) -> Result<(), String> {
-    Output::read(output).map(|_| ())
 }
 
 /// A measurement under way.

@@ -11,6 +11,7 @@ mod measure;
 mod measures;
 mod output;
 mod ranking;
+mod reader;
 mod record;
 pub(crate) mod trec;
 

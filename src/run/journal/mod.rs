@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::{Failure, Outcome, Source, Task};
 use crate::digest::Digest;
+use crate::target::Streams;
 
 /// The journal of a run, and what an earlier one has left.
 #[derive(Debug)]
@@ -44,6 +45,10 @@ struct Record {
     variant: Option<String>,
     repeat: usize,
     result: Known,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    streams: Option<Box<Streams>>,
     attempts: usize,
     seconds: f64,
 }
@@ -51,8 +56,17 @@ struct Record {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Known {
-    Decision(Value),
+    Value(Value),
     Failure(Failure),
+}
+
+/// The version of the format. Version 1 had neither exit code nor streams.
+pub(super) const VERSION: u32 = 2;
+
+/// The version of a header that another version of this program has written.
+#[derive(Deserialize)]
+struct Version {
+    kelvin_journal: u32,
 }
 
 /// What an earlier run has left.
@@ -63,6 +77,8 @@ pub(super) struct Left {
     end: u64,
     /// Whether what failures depend on has changed since.
     limits_changed: bool,
+    /// The version of a journal that this program cannot read.
+    other_version: Option<u32>,
 }
 
 impl Left {
@@ -83,6 +99,19 @@ impl Left {
     /// Whether there is nothing to go on with.
     pub(super) fn is_empty(&self) -> bool {
         self.known.is_empty()
+    }
+
+    /// Why there is nothing to go on with.
+    pub(super) fn why_empty(&self) -> String {
+        match self.other_version {
+            Some(found) => format!(
+                "nothing was resumed: another version of kelvin has written the journal of the \
+                 earlier run, in format {found}; this one reads format {VERSION}"
+            ),
+            None => "there was nothing to resume: no earlier run with this command, code and \
+                     configuration has left a finished invocation here"
+                .to_owned(),
+        }
     }
 
     /// What has finished.
@@ -123,9 +152,11 @@ impl Journal {
         let record = self.known.get(task).filter(|record| record.key == *key)?;
         Some(Outcome {
             result: match record.result.clone() {
-                Known::Decision(decision) => Ok(decision),
+                Known::Value(value) => Ok(value),
                 Known::Failure(failure) => Err(Box::new(failure)),
             },
+            exit: record.exit,
+            streams: record.streams.clone(),
             source: Source::Resumed,
             attempts: record.attempts,
             seconds: record.seconds,
@@ -144,9 +175,11 @@ impl Journal {
             variant: task.variant.as_deref().map(str::to_owned),
             repeat: task.repeat,
             result: match &outcome.result {
-                Ok(decision) => Known::Decision(decision.clone()),
+                Ok(value) => Known::Value(value.clone()),
                 Err(failure) => Known::Failure((**failure).clone()),
             },
+            exit: outcome.exit,
+            streams: outcome.streams.clone(),
             attempts: outcome.attempts,
             seconds: outcome.seconds,
         })
@@ -176,12 +209,22 @@ impl Journal {
 fn read(bytes: &[u8], header: &Header) -> Left {
     let mut left = Left::default();
     let mut limits = None;
+    let first = bytes
+        .split(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
+    if let Ok(found) = serde_json::from_slice::<Version>(first)
+        && found.kelvin_journal != header.kelvin_journal
+    {
+        left.other_version = Some(found.kelvin_journal);
+        return left;
+    }
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         if !line.ends_with(b"\n") {
             break;
         }
         if let Ok(found) = serde_json::from_slice::<Header>(line) {
-            if (found.kelvin_journal, found.pipeline) != (header.kelvin_journal, header.pipeline) {
+            if found.pipeline != header.pipeline {
                 return Left::default();
             }
             limits = Some(found.limits);

@@ -5,7 +5,7 @@ use crate::run::FailureKind;
 
 fn header(pipeline: &str, limits: &str) -> Header {
     Header {
-        kelvin_journal: 1,
+        kelvin_journal: VERSION,
         pipeline: Digest::of(pipeline.as_bytes()),
         limits: Digest::of(limits.as_bytes()),
     }
@@ -29,6 +29,8 @@ fn outcome(result: Result<Value, FailureKind>) -> Outcome {
                 stdout: String::new(),
             })
         }),
+        exit: Some(0),
+        streams: None,
         source: Source::Called,
         attempts: 2,
         seconds: 0.5,

@@ -1,4 +1,4 @@
-//! What is known already, from an interrupted run and from the cache, and what is kept of this run.
+//! What is known from an interrupted run and from the cache, and what is kept of this run.
 //!
 //! An answer is held back until a look at the files of the pipeline has shown that they are still
 //! those of the run's fingerprint. The look comes after the answer, so it speaks for every answer
@@ -8,22 +8,19 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
-
-use super::{Settings, Start};
-use crate::config::Config;
+use super::{RunnerSettings, Start};
 use crate::digest::pipeline::{Seen, Watch};
 use crate::digest::{Digest, Fields};
 use crate::notice::{Code, Notice};
 use crate::run::cache::{self, Cache, Hit};
-use crate::run::journal::{Header, Journal, Left};
+use crate::run::journal::{self, Header, Journal, Left};
 use crate::run::keys::Keys;
 use crate::run::tree::Tree;
-use crate::run::{Outcome, Source, Task, answer};
+use crate::run::{FailureKind, Outcome, Reader, Rules, Source, Task};
 
 /// The journal and the cache; neither where nothing tells the code of the pipeline.
 pub(super) struct Memory<'a> {
-    config: Config,
+    reader: &'a dyn Reader,
     keys: Option<Keys>,
     journal: Option<Journal>,
     cache: Option<Cache>,
@@ -50,11 +47,13 @@ impl<'a> Memory<'a> {
     ///
     /// Where the disk refuses it; a [`Misuse`](crate::exit::Misuse) where it is the folder of the
     /// cache.
-    pub(super) fn open(settings: &Settings<'a>, tree: &mut Tree) -> anyhow::Result<Self> {
-        let config = settings.config;
+    pub(super) fn open(settings: &RunnerSettings<'a>, tree: &mut Tree) -> anyhow::Result<Self> {
+        let rules = &settings.rules;
         let mut memory = Self {
-            config: config.clone(),
-            keys: settings.fingerprint.map(|code| Keys::of(config, code)),
+            reader: settings.reader,
+            keys: settings
+                .fingerprint
+                .map(|code| Keys::of(rules, code, settings.reader)),
             journal: None,
             cache: None,
             notices: Vec::new(),
@@ -67,11 +66,11 @@ impl<'a> Memory<'a> {
             tree.empty()?;
             return Ok(memory);
         };
-        memory.cache = match &config.cache {
-            Some(cache) => Some(Cache::open(&config.root.join(&cache.dir))?),
+        memory.cache = match &rules.cache {
+            Some(folder) => Some(Cache::open(folder)?),
             None => None,
         };
-        let header = header(config, code);
+        let header = header(rules, code, settings.reader);
         let left = match settings.start {
             Start::Fresh => Left::default(),
             Start::Resume => Left::load(&tree.journal(), &header)?,
@@ -79,11 +78,9 @@ impl<'a> Memory<'a> {
         if left.is_empty() {
             tree.empty()?;
             if settings.start == Start::Resume {
-                memory.notices.push(Notice::new(
-                    Code::Cache,
-                    "there was nothing to resume: no earlier run with this command, code and \
-                     configuration has left a finished invocation here",
-                ));
+                memory
+                    .notices
+                    .push(Notice::new(Code::Cache, left.why_empty()));
             }
         } else {
             tree.keep(left.tasks())?;
@@ -92,10 +89,10 @@ impl<'a> Memory<'a> {
         Ok(memory)
     }
 
-    fn tell_what_is_off(&mut self, settings: &Settings<'_>) {
+    fn tell_what_is_off(&mut self, settings: &RunnerSettings<'_>) {
         let why = "nothing tells whether the code of the pipeline has changed: it is in no git \
                    repository, and `fingerprint` names no files";
-        if settings.config.cache.is_some() {
+        if settings.rules.cache.is_some() {
             self.notices.push(Notice::new(
                 Code::Cache,
                 format!("the cache was not used: {why}"),
@@ -119,14 +116,32 @@ impl<'a> Memory<'a> {
         self.journal.as_ref()?.find(task, key?)
     }
 
-    /// What the cache has, with the decision in it. A repeat is never answered.
-    pub(super) fn cached(&self, task: &Task, key: Option<&Digest>) -> Option<(Hit, Value)> {
+    /// What the cache has, with the output that it has. A repeat is never answered.
+    pub(super) fn cached(&self, task: &Task, key: Option<&Digest>) -> Option<(Outcome, Vec<u8>)> {
         let cache = self.cache_for(task)?;
-        let hit = cache.find(key?)?;
-        match answer::decision(&hit.output, &self.config.decision_field) {
-            Ok(decision) => Some((hit, decision)),
-            Err(_) => {
-                cache.refuse();
+        let Hit {
+            output,
+            seconds,
+            reply,
+        } = cache.find(key?)?;
+        match self.reader.read(&output, &reply) {
+            Ok(value) => {
+                let outcome = Outcome {
+                    result: Ok(value),
+                    exit: reply.exit,
+                    streams: self.reader.keeps_streams().then(|| Box::new(reply.streams)),
+                    source: Source::Cached,
+                    attempts: 0,
+                    seconds,
+                };
+                Some((outcome, output))
+            }
+            Err(failure) => {
+                // The scorer is no part of the key. That it refuses the decision of another scorer
+                // does not mean that the entry is broken.
+                if failure.kind != FailureKind::DecisionRefused {
+                    cache.refuse();
+                }
                 None
             }
         }
@@ -153,7 +168,7 @@ impl<'a> Memory<'a> {
             outcome: outcome.clone(),
             entry: self.entry(task, outcome, output),
         };
-        // What is known from before was not made by the code that lies there now.
+        // An answer that was known before needs no look at the code: no call was made for it.
         if outcome.source != Source::Called {
             return self.keep(&held);
         }
@@ -216,7 +231,7 @@ impl<'a> Memory<'a> {
     fn keep(&self, held: &Held) -> anyhow::Result<()> {
         if let (Some(cache), Some(entry)) = (&self.cache, &held.entry) {
             locked(&self.kept).push(held.key);
-            cache.keep(&held.key, entry, held.outcome.seconds);
+            cache.keep(&held.key, entry, &held.outcome);
         }
         match &self.journal {
             Some(journal) => journal.note(&held.task, &held.key, &held.outcome),
@@ -224,21 +239,20 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// What the cache is to have of an outcome; of a large output only the decision.
+    /// What the cache is to keep of an outcome; of a large output only what the reader took.
     fn entry(&self, task: &Task, outcome: &Outcome, output: &[u8]) -> Option<Vec<u8>> {
         self.cache_for(task)?;
-        let decision = outcome.result.as_ref().ok()?;
+        let value = outcome.result.as_ref().ok()?;
         if outcome.source != Source::Called {
             return None;
         }
-        if output.len() <= cache::KEPT_WHOLE {
-            return Some(output.to_vec());
-        }
-        let smallest = answer::smallest(decision, &self.config.decision_field);
-        Some(smallest.to_string().into_bytes())
+        Some(match output.len() <= cache::KEPT_WHOLE {
+            true => output.to_vec(),
+            false => self.reader.smallest(value),
+        })
     }
 
-    /// What there is to tell.
+    /// Notices about the cache and the resumption.
     pub(super) fn notices(&self) -> Vec<Notice> {
         let cache = self.cache.iter().flat_map(Cache::notices);
         self.notices.iter().cloned().chain(cache).collect()
@@ -249,25 +263,27 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// A list, also where a thread has panicked while it had it: nothing is left half done in it.
+/// The content of a list, even where a thread has panicked while it held the lock: every change of
+/// these lists is a single call, which a panic cannot interrupt.
 fn locked<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a journal holds for.
-fn header(config: &Config, code: Digest) -> Header {
-    let limits = &config.limits;
+/// What the records of a journal hold for.
+fn header(rules: &Rules, code: Digest, reader: &dyn Reader) -> Header {
+    let limits = &rules.limits;
     Header {
-        kelvin_journal: 1,
-        pipeline: Fields::of("kelvin/journal/v1")
-            .field("command", config.command().bytes())
+        kelvin_journal: journal::VERSION,
+        pipeline: Fields::of("kelvin/journal/v2")
+            .field("command", rules.command.bytes())
             .field("code", code.bytes())
-            .field("measured", config.measured().bytes())
+            .field("measured", rules.measured.bytes())
+            .field("reader", reader.digest().bytes())
             .digest(),
         limits: Fields::of("kelvin/limits/v1")
             .field("timeout", limits.timeout.as_nanos().to_be_bytes())
             .field("max_output_bytes", limits.max_output_bytes.to_be_bytes())
-            .field("retry", format!("{:?}", config.retry))
+            .field("retry", format!("{:?}", rules.retry))
             .digest(),
     }
 }

@@ -1,38 +1,34 @@
 //! Makes invocations: what is known is not asked again, what fails may be tried again, what
 //! finishes is remembered.
 
-mod failure;
 mod memory;
 mod settings;
 mod tally;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::command::CommandPipeline;
 use super::pace::Pace;
-use super::signal::Interrupt;
 use super::tree::{Leaf, Tree};
-use super::{
-    Captured, Cost, Ended, Event, Failure, FailureKind, Invocation, Outcome, Pipeline, Source,
-    Task, answer, open_files, pool, retry,
-};
+use super::{Cost, Event, Failure, Outcome, Source, Task, pool, retry};
 use crate::digest::{Digest, Fields};
+use crate::exit::Misuse;
 use crate::notice::Notice;
+use crate::signal::Interrupt;
+use crate::target::{Address, Ended, Invocation, Reply, Site, Streams, Target};
 use memory::Memory;
 use tally::Tally;
 
-pub(crate) use settings::{Settings, Start};
+pub(crate) use settings::{Rules, RunnerSettings, Start};
 
 /// Makes invocations, with the output folder, the cache, the journal and the rate limit behind it.
 pub(crate) struct Runner<'a> {
-    settings: Settings<'a>,
-    pipeline: Box<dyn Pipeline + 'a>,
+    settings: RunnerSettings<'a>,
+    target: Box<dyn Target>,
     interrupt: Arc<Interrupt>,
     tree: Tree,
     memory: Memory<'a>,
@@ -40,43 +36,52 @@ pub(crate) struct Runner<'a> {
     tally: Tally,
 }
 
-/// Text of an input, made when it is its turn.
+/// Makes the text of an input when its task is run.
 type Input<'a, 'b> = dyn Fn(&Task) -> Cow<'a, str> + Sync + 'b;
 
 thread_local! {
-    /// The output that is being read; kept from one to the next.
+    /// The output of the last call of this thread. The buffer is used again for the next call.
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 impl<'a> Runner<'a> {
-    /// Locks and prepares the output folder.
+    /// Opens the target, then locks and prepares the output folder.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`](crate::exit::Misuse) where the folder is not ours or another run holds it, and
-    /// where the command cannot be run safely.
-    pub(crate) fn open(settings: Settings<'a>) -> anyhow::Result<Self> {
-        let interrupt = Interrupt::of_process()?;
-        let pipeline = CommandPipeline::of(settings.config, Arc::clone(&interrupt))?;
-        open_files::make_room(settings.config.jobs);
-        Self::with(settings, Box::new(pipeline), interrupt)
+    /// A [`Misuse`] where the folder is not ours or another run holds it, and where the target
+    /// cannot be used.
+    pub(crate) fn open(target: &Address, settings: RunnerSettings<'a>) -> anyhow::Result<Self> {
+        Self::stopped_by(Interrupt::of_process()?, target, settings)
     }
 
-    /// The same for any pipeline and a way to stop it.
-    pub(super) fn with(
-        settings: Settings<'a>,
-        pipeline: Box<dyn Pipeline + 'a>,
+    /// The same, with the interrupt that is to stop the run.
+    fn stopped_by(
         interrupt: Arc<Interrupt>,
+        target: &Address,
+        settings: RunnerSettings<'a>,
     ) -> anyhow::Result<Self> {
+        let rules = &settings.rules;
+        let target = target.open(&Site {
+            root: rules.root.clone(),
+            jobs: rules.jobs,
+            timeout: rules.limits.timeout,
+            max_output_bytes: rules.limits.max_output_bytes,
+            interrupt: Arc::clone(&interrupt),
+        });
+        let target = target.map_err(|misuse| Misuse {
+            what: format!("{}: {}", rules.file.display(), misuse.what),
+            ..misuse
+        })?;
         settings.keep_files_apart()?;
-        let mut tree = Tree::lock(settings.out)?.with_input(settings.config.input_name());
+        let mut tree = Tree::lock(settings.out)?.with_input(rules.input_name);
         let memory = Memory::open(&settings, &mut tree)?;
         Ok(Self {
-            pace: settings.config.limits.max_per_minute.map(Pace::of),
+            pace: rules.limits.max_per_minute.map(Pace::of),
             tree,
             memory,
             interrupt,
-            pipeline,
+            target,
             settings,
             tally: Tally::default(),
         })
@@ -102,7 +107,7 @@ impl<'a> Runner<'a> {
             name: phase,
             tasks: tasks.len(),
         });
-        let outcomes = pool::run(tasks.len(), self.settings.config.jobs, &|at| {
+        let outcomes = pool::run(tasks.len(), self.settings.rules.jobs, &|at| {
             let task = &tasks[at];
             let outcome = self.perform(task, input)?;
             if let Some(outcome) = &outcome {
@@ -135,7 +140,7 @@ impl<'a> Runner<'a> {
         tasks: &[Task],
         input: &Input<'t, '_>,
     ) -> anyhow::Result<()> {
-        pool::run(tasks.len(), self.settings.config.jobs, &|at| {
+        pool::run(tasks.len(), self.settings.rules.jobs, &|at| {
             if self.interrupted() {
                 return Ok(());
             }
@@ -157,12 +162,12 @@ impl<'a> Runner<'a> {
         self.interrupt.tripped()
     }
 
-    /// What was called and saved so far.
+    /// What the run has cost so far.
     pub(crate) fn cost(&self) -> Cost {
         self.tally.cost()
     }
 
-    /// What there is to tell about the cache and the resumption.
+    /// Notices about the cache and the resumption.
     pub(crate) fn notices(&self) -> Vec<Notice> {
         self.memory.notices()
     }
@@ -179,7 +184,7 @@ impl<'a> Runner<'a> {
         let text = input(task);
         let key = self.memory.key(&text);
         if let Some(outcome) = self.memory.resumed(task, key.as_ref()) {
-            return Ok(Some(self.judged(outcome)));
+            return Ok(Some(outcome));
         }
         let leaf = self.tree.make(task)?;
         let outcome = match self.cached(task, key.as_ref(), &text, &leaf)? {
@@ -201,30 +206,12 @@ impl<'a> Runner<'a> {
         text: &str,
         leaf: &Leaf,
     ) -> anyhow::Result<Option<Outcome>> {
-        let Some((hit, decision)) = self.memory.cached(task, key) else {
+        let Some((outcome, output)) = self.memory.cached(task, key) else {
             return Ok(None);
         };
-        if (self.settings.accepts)(&decision).is_err() {
-            return Ok(None);
-        }
         leaf.write_input(text)?;
-        leaf.write_output(&hit.output)?;
-        Ok(Some(Outcome {
-            result: Ok(decision),
-            source: Source::Cached,
-            attempts: 0,
-            seconds: hit.seconds,
-        }))
-    }
-
-    /// An outcome of an earlier run under the scorer of this one.
-    fn judged(&self, mut outcome: Outcome) -> Outcome {
-        if let Ok(decision) = outcome.result {
-            outcome.result = self
-                .judge(decision)
-                .map_err(|refusal| Box::new(failure::with(refusal, Captured::default())));
-        }
-        outcome
+        leaf.write_output(&output)?;
+        Ok(Some(outcome))
     }
 
     /// Calls the pipeline until it answers, or fails for good.
@@ -234,21 +221,28 @@ impl<'a> Runner<'a> {
         let mut seconds = 0.0;
         let mut attempt = 1;
         while self.may_start() {
-            // Each attempt finds its input as it was, whatever the one before did to it.
-            leaf.write_input(text)?;
-            let output = leaf.output(attempt);
-            let start = Instant::now();
-            let ended = self.pipeline.run(&Invocation {
-                input: leaf.input(),
-                output: &output,
+            let call = Invocation {
+                input: text,
+                input_file: leaf.input(),
+                output_file: &leaf.output(attempt),
                 repeat: task.repeat,
                 sample: &sample,
-            });
+            };
+            // Each attempt finds its input as it was, whatever the one before did to it.
+            leaf.write_input(call.input)?;
+            let start = Instant::now();
+            let ended = self.invoke(&call);
             let time = start.elapsed();
             seconds += time.as_secs_f64();
             self.tally.called(time, attempt);
-            let Some(result) = self.read(ended, &output) else {
-                break;
+            let has_output = matches!(ended, Ended::Answered(_));
+            let (result, reply) = match ended {
+                Ended::Answered(reply) => (self.read(&reply), reply),
+                Ended::Failed { failure, exit } => {
+                    let streams = Streams::default();
+                    (Err(failure), Reply { exit, streams })
+                }
+                Ended::Interrupted => break,
             };
             let delay = result
                 .as_ref()
@@ -256,8 +250,14 @@ impl<'a> Runner<'a> {
                 .and_then(|failure| self.delay(task, attempt, failure));
             let Some(delay) = delay else {
                 leaf.settle(attempt)?;
+                if has_output && !self.target.writes_the_output_file() {
+                    OUTPUT.with_borrow(|output| leaf.write_output(output))?;
+                }
+                let keeps = result.is_ok() && self.settings.reader.keeps_streams();
                 return Ok(Some(Outcome {
-                    result: result.map_err(Box::new),
+                    result,
+                    exit: reply.exit,
+                    streams: keeps.then(|| Box::new(reply.streams)),
                     source: Source::Called,
                     attempts: attempt,
                     seconds,
@@ -272,7 +272,21 @@ impl<'a> Runner<'a> {
         Ok(None)
     }
 
-    /// Waits for its turn where there is a rate limit. Not after an interruption.
+    /// Makes one call. Its output is in the buffer of this thread afterwards.
+    fn invoke(&self, call: &Invocation<'_>) -> Ended {
+        OUTPUT.with_borrow_mut(|output| {
+            output.clear();
+            self.target.call(call, output)
+        })
+    }
+
+    /// What the reader takes from the output of this thread's last call.
+    fn read(&self, reply: &Reply) -> Result<Value, Box<Failure>> {
+        let read = OUTPUT.with_borrow(|output| self.settings.reader.read(output, reply));
+        read.map_err(|failure| Box::new(failure.printed(reply.streams.clone())))
+    }
+
+    /// Waits until the rate limit allows another call. Returns whether a call may be made.
     fn may_start(&self) -> bool {
         if self.memory.is_broken() {
             return false;
@@ -283,9 +297,9 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The delay before another attempt, told of; none where this failure is final.
+    /// The delay before another attempt, after telling the observer; none where this failure is final.
     fn delay(&self, task: &Task, attempt: usize, failure: &Failure) -> Option<Duration> {
-        let retry = &self.settings.config.retry;
+        let retry = &self.settings.rules.retry;
         let delay = retry::delay(retry, &task.to_string(), attempt, &failure.kind)?;
         self.tell(&Event::Retrying {
             task,
@@ -295,44 +309,11 @@ impl<'a> Runner<'a> {
         });
         Some(delay)
     }
-
-    /// The answer of a call, or why there is none; nothing where it was interrupted.
-    fn read(&self, ended: Ended, output: &Path) -> Option<Result<Value, Failure>> {
-        let config = self.settings.config;
-        let captured = match ended {
-            Ended::Done(captured) => captured,
-            Ended::Interrupted => return None,
-            // Whoever stops a run often stops what it has started too: no failure of the pipeline.
-            Ended::Failed(FailureKind::Signal(_) | FailureKind::Exit(129..=143), _)
-                if self.interrupted() =>
-            {
-                return None;
-            }
-            ended => return Some(Err(failure::of(ended, config.limits.timeout))),
-        };
-        let answer = OUTPUT.with_borrow_mut(|bytes| {
-            answer::read(output, config.limits.max_output_bytes, bytes)
-                .and_then(|()| answer::decision(bytes, &config.decision_field))
-                .and_then(|decision| self.judge(decision))
-        });
-        Some(answer.map_err(|refusal| failure::with(refusal, captured)))
-    }
-
-    /// Lets the scorer refuse a decision.
-    fn judge(&self, decision: Value) -> Result<Value, answer::Refusal> {
-        match (self.settings.accepts)(&decision) {
-            Ok(()) => Ok(decision),
-            Err(what) => Err(failure::refused(
-                &self.settings.config.decision_field,
-                &what,
-            )),
-        }
-    }
 }
 
-/// A text that differs between the repeats of an input. It depends on nothing else, above all not on
-/// the seed: what the cache keeps under the key of an input was answered with the text of its first
-/// run, whichever run asks for it, and a resumed repeat with the text that it would have now.
+/// A text that differs between the repeats of an input and depends on nothing else. It must not depend
+/// on the seed: an answer from the cache or from the journal has to be one that this run would have
+/// asked for with the same text.
 fn sample(input: &str, repeat: usize) -> String {
     let fields = Fields::of("kelvin/sample/v1")
         .field("input", input)

@@ -1,17 +1,13 @@
 //! What a runner needs, and what must not lie where it works.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
-use crate::config::Config;
+use crate::config::{Config, Limits, Retry};
 use crate::digest::Digest;
 use crate::digest::pipeline::Watch;
 use crate::exit::Misuse;
-use crate::run::Observer;
-
-/// Judges a decision before it counts as an answer.
-pub(crate) type Accepts<'a> = dyn Fn(&Value) -> Result<(), String> + Sync + 'a;
+use crate::run::{Observer, Reader};
 
 /// How a runner starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,30 +18,79 @@ pub(crate) enum Start {
     Resume,
 }
 
-/// What a runner needs.
-pub(crate) struct Settings<'a> {
-    /// The checked configuration.
-    pub(crate) config: &'a Config,
-    /// The output folder; absolute. Made, locked and marked as ours.
+/// What a configuration says about its calls: what bounds them, and what their answers depend on.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    /// The configuration as it was named, for messages.
+    pub(crate) file: PathBuf,
+    /// The folder of the configuration; absolute.
+    pub(crate) root: PathBuf,
+    /// How many calls are made at the same time.
+    pub(crate) jobs: NonZeroUsize,
+    /// What bounds one call and their rate.
+    pub(crate) limits: Limits,
+    /// When a failed call is tried again.
+    pub(crate) retry: Retry,
+    /// The folder of the cache, where there is one.
+    pub(crate) cache: Option<PathBuf>,
+    /// The digest of how the pipeline is reached, and of the declared environment.
+    pub(crate) command: Digest,
+    /// The digest of the environment of the job, where there is one.
+    pub(crate) around: Option<Digest>,
+    /// The digest of everything that changes what is measured. A run goes on only with what was
+    /// left by a run that measured the same.
+    pub(crate) measured: Digest,
+    /// Where the inputs of the probe come from; absolute.
+    pub(crate) cases: PathBuf,
+    /// The name of the files that the pipeline reads.
+    pub(crate) input_name: &'static str,
+}
+
+impl Rules {
+    /// Those of a configuration.
+    pub(crate) fn of(config: &Config) -> Self {
+        let root = std::path::absolute(&config.root).unwrap_or_else(|_| config.root.clone());
+        let cache = config.cache.as_ref();
+        Self {
+            file: config.file.clone(),
+            jobs: config.jobs,
+            limits: config.limits.clone(),
+            retry: config.retry.clone(),
+            cache: cache.map(|cache| root.join(&cache.dir)),
+            command: config.command(),
+            around: config.around.map(|around| around.digest(&config.env)),
+            measured: config.measured(),
+            cases: root.join(&config.cases),
+            input_name: config.input_name(),
+            root,
+        }
+    }
+}
+
+/// What a runner needs beside the target.
+pub(crate) struct RunnerSettings<'a> {
+    /// What the configuration says about the calls.
+    pub(crate) rules: Rules,
+    /// The output folder; absolute. The runner makes it where it does not exist, locks it, and
+    /// marks it as an output of this program.
     pub(crate) out: &'a Path,
-    /// Fresh, or with what is there.
+    /// Whether the folder is emptied, or the run goes on with what is there.
     pub(crate) start: Start,
     /// The code of the pipeline; without it nothing is cached and nothing is resumed.
     pub(crate) fingerprint: Option<Digest>,
     /// Notices that this code changes; nothing is kept and nothing more is called from then on.
     pub(crate) watch: Option<&'a Watch>,
-    /// Judges decisions.
-    pub(crate) accepts: &'a Accepts<'a>,
-    /// Is told what happens.
+    /// Takes from the answers what the probe needs.
+    pub(crate) reader: &'a dyn Reader,
+    /// Hears what happens.
     pub(crate) observer: &'a dyn Observer,
 }
 
-impl Settings<'_> {
+impl RunnerSettings<'_> {
     /// Refuses an output folder that holds what must outlive a run: its content is removed.
     pub(super) fn keep_files_apart(&self) -> Result<(), Misuse> {
-        let config = self.config;
-        let root = std::path::absolute(&config.root).unwrap_or_else(|_| config.root.clone());
-        let inside = |what: &str, path: PathBuf| {
+        let rules = &self.rules;
+        let inside = |what: &str, path: &Path| {
             if !path.starts_with(self.out) {
                 return Ok(());
             }
@@ -55,10 +100,10 @@ impl Settings<'_> {
             ))
             .help("name another output folder with `--out`"))
         };
-        inside("the configuration", root.clone())?;
-        inside("the cases", root.join(&config.cases))?;
-        match &config.cache {
-            Some(cache) => inside("the cache", root.join(&cache.dir)),
+        inside("the configuration", &rules.root)?;
+        inside("the cases", &rules.cases)?;
+        match &rules.cache {
+            Some(cache) => inside("the cache", cache),
             None => Ok(()),
         }
     }

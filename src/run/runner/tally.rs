@@ -1,11 +1,11 @@
-//! What a run took, counted on all threads.
+//! Counts the calls of a run on all threads.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::run::{Cost, Outcome, Source};
 
-/// Counters that any thread may move.
+/// Counters that all threads add to.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     invocations: AtomicUsize,

@@ -187,7 +187,7 @@ fn answers_become_a_configuration_that_loads() {
         ]
     );
     let config = load(folder.path());
-    assert_eq!(config.run, "python3 decide.py {input} {output}");
+    assert_eq!(config.run.text(), "python3 decide.py {input} {output}");
     assert_eq!(
         config.decision_field,
         DecisionField::Pointer("/result/decision".to_owned())

@@ -50,7 +50,7 @@ proptest! {
         };
         let config = Config::parse(&configuration(&answers), Path::new("kelvin.yaml"));
         let config = config.map_err(|error| TestCaseError::fail(format!("{error:#}")))?;
-        prop_assert_eq!(config.run, answers.run.trim());
+        prop_assert_eq!(config.run.text(), answers.run.trim());
         prop_assert_eq!(config.cases, cases);
         prop_assert_eq!(config.decision_field.as_str(), &*field);
         prop_assert_eq!(config.governing_types, types);

@@ -8,7 +8,7 @@ use bad::{Bad, LEAST};
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::{DecisionField, ScorerSettings, SwapCount};
+use crate::config::{DecisionField, SwapCount};
 use crate::exit::Exit;
 
 fn load_text(text: impl AsRef<[u8]>) -> anyhow::Result<Config> {
@@ -126,7 +126,7 @@ fn a_file_that_is_not_there_or_a_folder_is_refused_with_what_to_do() {
 #[test]
 fn the_least_configuration_gets_the_documented_defaults() {
     let config = load_text(LEAST).expect("loaded");
-    assert_eq!(config.run, "pipeline {input} {output}");
+    assert_eq!(config.run.text(), "pipeline {input} {output}");
     assert_eq!(
         config.decision_field,
         DecisionField::Key("decision".to_owned())
@@ -137,7 +137,7 @@ fn the_least_configuration_gets_the_documented_defaults() {
     assert_eq!(config.limits.max_output_bytes, 16 << 20);
     assert_eq!(config.retry.max_attempts.get(), 1);
     assert_eq!(config.perturbations.variants.swap, SwapCount::UpTo(3));
-    assert_eq!(config.scorer, ScorerSettings::Exact);
+    assert_eq!(config.scorer.to_string(), "exact");
     assert!(config.cache.is_none() && config.noise_floor.is_none());
     assert!(config.limits.max_per_minute.is_none() && config.perturbations.enable.is_empty());
     assert!(config.root.is_absolute() && config.root.is_dir() == config.root.exists());
@@ -158,7 +158,7 @@ fn every_key_reaches_the_checked_form() {
          scorer: {ordinal: [low, high]}\n",
     )
     .expect("loaded");
-    assert_eq!(config.run, "sh -c 'run {input} > {output}'");
+    assert_eq!(config.run.text(), "sh -c 'run {input} > {output}'");
     assert_eq!(
         config.decision_field,
         DecisionField::Pointer("/a/b~1c".to_owned())
@@ -191,10 +191,7 @@ fn every_key_reaches_the_checked_form() {
         (2, SwapCount::All)
     );
     assert_eq!(config.noise_floor.map(|times| times.get()), Some(5));
-    assert_eq!(
-        config.scorer,
-        ScorerSettings::Ordinal(vec!["low".to_owned(), "high".to_owned()])
-    );
+    assert_eq!(config.scorer.to_string(), "ordinal [\"low\", \"high\"]");
 }
 
 #[test]
@@ -229,7 +226,7 @@ fn kel_05_the_command_line_overrides_the_file() {
 fn braces_that_are_no_placeholder_are_left_to_the_command() {
     let run = "awk '{print $1}' {input} | jq '{decision: .}' > {output}; echo ${HOME}";
     let config = load_text(LEAST.replace("pipeline {input} {output}", &format!("\"{run}\"")));
-    assert_eq!(config.expect("loaded").run, run);
+    assert_eq!(config.expect("loaded").run.text(), run);
 }
 
 #[test]

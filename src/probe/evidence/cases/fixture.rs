@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::{Case, Corpus};
 use crate::config::words::{Section, Words};
-use crate::config::{Config, Counts, DecisionField, Limits, Perturbations, Retry};
-use crate::config::{ScorerSettings, SwapCount};
+use crate::config::{Config, Counts, DecisionField, Limits, Perturbations, Retry, SwapCount};
+use crate::judge::Choice;
+use crate::target::Address;
 
 /// A corpus of texts that parse, sorted by name.
 pub(crate) fn corpus<T: AsRef<str>>(texts: &[(T, T)]) -> Corpus {
@@ -30,7 +31,7 @@ pub(crate) fn config(governing: &[&str]) -> Config {
         root: PathBuf::new(),
         evidence: true,
         retrieval: None,
-        run: "true {input} {output}".to_owned(),
+        run: Address::command("true {input} {output}"),
         cases: "cases".to_owned(),
         decision_field: DecisionField::Key("decision".to_owned()),
         governing_types: governing.iter().map(|name| (*name).to_owned()).collect(),
@@ -79,7 +80,7 @@ pub(crate) fn config(governing: &[&str]) -> Config {
             },
         },
         noise_floor: None,
-        scorer: ScorerSettings::Exact,
+        scorer: Choice::default(),
         name: None,
         baseline: crate::config::BaselineSettings::default(),
         gate: crate::config::GateSettings::default(),

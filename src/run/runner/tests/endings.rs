@@ -1,7 +1,5 @@
 //! How a process may end, and what must not outlive it.
 
-use std::os::unix::process::CommandExt as _;
-
 use super::*;
 
 #[test]
@@ -29,7 +27,7 @@ fn exits_signals_and_programs_that_are_not_there_are_told_apart() {
         ),
         ("./plain {input} {output}", "is it executable?"),
     ] {
-        bench.config.run = run.to_owned();
+        bench.config.run = Address::command(run);
         let failure = bench.failure();
         assert_eq!(failure.kind, FailureKind::NotStarted);
         assert!(failure.message.contains(words), "{}", failure.message);
@@ -217,7 +215,6 @@ fn p5_a_process_that_is_stopped_with_the_run_has_not_failed() {
 fn many_jobs_find_room_for_their_pipes() {
     let mut bench = Bench::new(ECHO);
     bench.config.jobs = 200.try_into().expect("not zero");
-    crate::run::open_files::make_room(bench.config.jobs);
     let (outcomes, _) = bench.run(&tasks(200));
     assert!(decisions(&outcomes).iter().all(Option::is_some));
 }
@@ -263,13 +260,4 @@ fn declared_exit_codes_are_tried_again_and_told_of() {
             "finished 3".to_owned()
         ]
     );
-}
-
-#[test]
-fn a_panic_kills_the_process_that_was_being_watched() {
-    let mut command = std::process::Command::new("sleep");
-    let child = command.arg("60").process_group(0).spawn().expect("started");
-    let pid = child.id().to_string();
-    drop(crate::run::watch::Group::of(child));
-    assert!(!lives(&pid));
 }

@@ -30,7 +30,7 @@ fn p9_the_cache_answers_for_the_same_input_command_and_code_alone() {
     bench.fingerprint = Some(Digest::of(b"other code"));
     assert_eq!(bench.run(&tasks(5)).1.cache_hits, 0);
     bench.fingerprint = Some(Digest::of(b"code"));
-    bench.config.run.push_str(" again");
+    bench.again();
     assert_eq!(bench.run(&tasks(5)).1.cache_hits, 0);
     // Beside the five inputs of before there are two new ones.
     assert_eq!(bench.run(&tasks(7)).1.cache_hits, 5);
@@ -148,7 +148,7 @@ fn p6_nothing_is_resumed_for_other_code_or_another_command() {
     drop(runner);
     assert!(!bench.path("kelvin/case-000").exists());
     assert_eq!(bench.start(Start::Resume, &tasks(2)).1.invocations, 2);
-    bench.config.run.push_str(" again");
+    bench.again();
     assert_eq!(bench.start(Start::Resume, &tasks(2)).1.resumed, 0);
 }
 
@@ -208,4 +208,82 @@ fn two_runs_at_once_share_a_cache() {
         .run_all("tests", &tasks(40), &|task| task.to_string().into())
         .expect("run");
     assert_eq!(runner.cost().cache_hits, 40);
+}
+
+#[test]
+fn the_answers_of_another_reader_are_neither_cached_nor_resumed() {
+    let mut bench = cached(ECHO);
+    bench.run(&tasks(2));
+    bench.reader.version = 2;
+    assert_eq!(bench.start(Start::Resume, &tasks(2)).1.resumed, 0);
+    assert_eq!(bench.calls(), 4, "nothing came from the cache");
+    bench.reader.version = 1;
+    assert_eq!(bench.run(&tasks(2)).1.cache_hits, 2);
+}
+
+#[test]
+fn exit_code_and_streams_come_back_from_the_cache_and_from_the_journal() {
+    let mut bench = cached(&format!("echo to stdout; echo to stderr >&2\n{ECHO}"));
+    bench.run(&tasks(1));
+    let (outcomes, _) = bench.run(&tasks(1));
+    let outcome = outcomes[0].as_ref().expect("cached");
+    assert_eq!((outcome.exit, &outcome.streams), (Some(0), &None));
+
+    bench.reader = Decisions {
+        version: 2,
+        keeps_streams: true,
+    };
+    for (start, source) in [
+        (Start::Fresh, Source::Called),
+        (Start::Fresh, Source::Cached),
+        (Start::Resume, Source::Resumed),
+    ] {
+        let (outcomes, _) = bench.start(start, &tasks(1));
+        let outcome = outcomes[0].as_ref().expect("done");
+        assert_eq!((outcome.source, outcome.exit), (source, Some(0)));
+        let streams = outcome.streams.as_ref().expect("the reader keeps them");
+        assert_eq!(
+            (&*streams.stdout, &*streams.stderr),
+            ("to stdout", "to stderr")
+        );
+    }
+}
+
+#[test]
+fn the_exit_code_of_a_failure_is_known() {
+    for (script, exit) in [
+        ("exit 7", Some(7)),
+        ("true", Some(0)),
+        ("kill -9 $$", None),
+        ("nosuchprogram", Some(127)),
+    ] {
+        let bench = Bench::new(script);
+        let (outcomes, _) = bench.run(&tasks(1));
+        let outcome = outcomes[0].as_ref().expect("done");
+        assert!(outcome.result.is_err());
+        assert_eq!(outcome.exit, exit, "{script}");
+        let (resumed, _) = bench.start(Start::Resume, &tasks(1));
+        assert_eq!(resumed[0].as_ref().expect("known").exit, exit, "{script}");
+    }
+}
+
+#[test]
+fn a_journal_of_another_version_is_told_and_not_misread() {
+    let bench = Bench::new(ECHO);
+    bench.run(&tasks(2));
+    let journal = bench.read("kelvin/.journal.jsonl");
+    let older = journal.replacen("\"kelvin_journal\":2", "\"kelvin_journal\":1", 1);
+    assert_ne!(journal, older);
+    fs::write(bench.path("kelvin/.journal.jsonl"), older).expect("written");
+    let out = bench.out();
+    let runner = bench.open(&out, Start::Resume, &Silent);
+    let told = &runner.notices()[0].text;
+    assert!(
+        told.contains("another version of kelvin") && told.contains("in format 1"),
+        "{told}"
+    );
+    let done = runner
+        .run_all("tests", &tasks(2), &|task| task.to_string().into())
+        .expect("run");
+    assert_eq!((done.len(), runner.cost().resumed), (2, 0));
 }

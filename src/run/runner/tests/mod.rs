@@ -10,14 +10,50 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::config::{Config, Overrides};
-use crate::run::{Observer, Silent};
+use crate::run::{FailureKind, Observer, Reader, Silent};
 
 mod endings;
 mod memory;
 mod outputs;
+mod values;
+
+/// Takes the field `decision`, which must not be a list.
+struct Decisions {
+    /// A part of its digest.
+    version: u8,
+    keeps_streams: bool,
+}
+
+impl Reader for Decisions {
+    fn digest(&self) -> Digest {
+        Digest::of(&[self.version])
+    }
+
+    fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
+        let output: Value = serde_json::from_slice(output)
+            .map_err(|error| Failure::new(FailureKind::OutputNotJson, error.to_string()))?;
+        if !output.is_object() {
+            return Err(Failure::new(FailureKind::OutputNotObject, "no object"));
+        }
+        match output.get("decision") {
+            None => Err(Failure::new(FailureKind::DecisionMissing, "no decision")),
+            Some(Value::Array(_)) => Err(Failure::new(FailureKind::DecisionRefused, "a list")),
+            Some(decision) => Ok(decision.clone()),
+        }
+    }
+
+    fn smallest(&self, decision: &Value) -> Vec<u8> {
+        json!({ "decision": decision }).to_string().into_bytes()
+    }
+
+    fn keeps_streams(&self) -> bool {
+        self.keeps_streams
+    }
+}
 
 /// A configuration in a folder of its own, and a pipeline.
 struct Bench {
+    reader: Decisions,
     folder: TempDir,
     config: Config,
     fingerprint: Option<Digest>,
@@ -51,6 +87,10 @@ impl Bench {
         })
         .expect("a good configuration");
         Self {
+            reader: Decisions {
+                version: 1,
+                keeps_streams: false,
+            },
             config,
             folder,
             fingerprint: Some(Digest::of(b"code")),
@@ -85,20 +125,21 @@ impl Bench {
         start: Start,
         observer: &'a dyn Observer,
     ) -> anyhow::Result<Runner<'a>> {
-        let settings = Settings {
-            config: &self.config,
+        let settings = RunnerSettings {
+            rules: Rules::of(&self.config),
             out,
             start,
             fingerprint: self.fingerprint,
             watch: None,
-            accepts: &|decision: &Value| match decision {
-                Value::Array(_) => Err("a list".to_owned()),
-                _ => Ok(()),
-            },
+            reader: &self.reader,
             observer,
         };
-        let pipeline = CommandPipeline::of(&self.config, Arc::clone(&self.interrupt))?;
-        Runner::with(settings, Box::new(pipeline), Arc::clone(&self.interrupt))
+        Runner::stopped_by(Arc::clone(&self.interrupt), &self.config.run, settings)
+    }
+
+    /// Changes the command line.
+    fn again(&mut self) {
+        self.config.run = Address::command(&format!("{} again", self.config.run.text()));
     }
 
     /// Runs tasks afresh; the input of each is its name.

@@ -1,4 +1,4 @@
-//! Walks through JSON to one field; what lies beside the path is checked and never held.
+//! Walks through JSON to one field. What stands beside the path is checked, and never held in memory.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -6,28 +6,27 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::Refusal;
 use crate::config::DecisionField;
-use crate::run::FailureKind;
+use crate::run::{Failure, FailureKind};
 
-/// So many names of fields are told.
+/// A message names at most so many fields.
 const NAMES: usize = 12;
-/// So many characters of each.
+/// A message has at most so many characters of each name.
 const NAME_CHARS: usize = 40;
 
-/// Why nothing was picked.
+/// Why the field was not found.
 pub(super) enum Miss {
     /// It is not JSON.
     NotJson(serde_json::Error),
     /// It is JSON, but not an object.
     NotObject(&'static str),
     /// There is no such field.
-    NoField(Seen),
+    NoField(Trail),
 }
 
-/// How far the path led, and what was there.
+/// How far the path led into the output, and what was found there.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct Trail {
     /// The keys that were found.
     depth: usize,
     /// What the last of them leads to, where it is not an object.
@@ -40,7 +39,7 @@ pub(super) struct Seen {
 
 /// The value at `path`; a key that occurs twice counts the last time.
 pub(super) fn pick(text: &str, path: &[String]) -> Result<Value, Miss> {
-    let seen = RefCell::new(Seen::default());
+    let seen = RefCell::new(Trail::default());
     let step = Step {
         path,
         depth: 0,
@@ -59,12 +58,12 @@ pub(super) fn pick(text: &str, path: &[String]) -> Result<Value, Miss> {
     }
 }
 
-/// One step on the way.
+/// One key of the path, and the value that it is looked up in.
 #[derive(Clone, Copy)]
 struct Step<'a> {
     path: &'a [String],
     depth: usize,
-    seen: &'a RefCell<Seen>,
+    seen: &'a RefCell<Trail>,
 }
 
 impl Step<'_> {
@@ -75,12 +74,12 @@ impl Step<'_> {
         }
     }
 
-    /// Remembers what this step has led to, and forgets what was seen on the way.
+    /// Remembers what this step has led to, in place of what the steps before it have seen.
     fn note(self, other: Option<&'static str>) {
-        *self.seen.borrow_mut() = Seen {
+        *self.seen.borrow_mut() = Trail {
             depth: self.depth,
             other,
-            ..Seen::default()
+            ..Trail::default()
         };
     }
 }
@@ -183,7 +182,7 @@ fn index(key: &str) -> Option<usize> {
     key.parse().ok().filter(|_| plain)
 }
 
-/// The name of a field, cut and without what a terminal would act upon.
+/// The name of a field, shortened, and without characters that change what a terminal shows.
 fn shown(name: &str) -> String {
     let mut shown: String = name
         .chars()
@@ -202,14 +201,18 @@ fn shown(name: &str) -> String {
 
 impl Miss {
     /// The failure that this is.
-    pub(super) fn explain(self, text: &str, field: &DecisionField) -> Refusal {
+    pub(super) fn explain(self, text: &str, field: &DecisionField) -> Failure {
         match self {
-            Self::NotJson(error) => (FailureKind::OutputNotJson, not_json(&error, text)),
-            Self::NotObject(other) => (
+            Self::NotJson(error) => {
+                Failure::new(FailureKind::OutputNotJson, not_json(&error, text))
+            }
+            Self::NotObject(other) => Failure::new(
                 FailureKind::OutputNotObject,
                 format!("its output is {other}, not a JSON object"),
             ),
-            Self::NoField(seen) => (FailureKind::DecisionMissing, no_field(&seen, field)),
+            Self::NoField(trail) => {
+                Failure::new(FailureKind::DecisionMissing, no_field(&trail, field))
+            }
         }
     }
 }
@@ -220,7 +223,7 @@ fn not_json(error: &serde_json::Error, text: &str) -> String {
     let said = error.to_string();
     let reason = said.split(" at line ").next().unwrap_or_default();
     let rest = text.lines().nth(line.saturating_sub(1)).and_then(|line| {
-        // The column is where reading stopped, which may be inside of the word.
+        // The reader stopped at this column, which may be inside of the word `NaN`.
         line.get(column.saturating_sub(2).min(line.len())..)
     });
     let not_finite = ["NaN", "Infinity"]
@@ -250,7 +253,7 @@ fn begins_soon(text: &str, word: &str) -> bool {
         .any(|(at, _)| text[at..].starts_with(word))
 }
 
-fn no_field(seen: &Seen, field: &DecisionField) -> String {
+fn no_field(seen: &Trail, field: &DecisionField) -> String {
     let wanted = shown(field.as_str());
     let place = match (field, seen.depth) {
         (DecisionField::Key(_), _) | (_, 0) => "it".to_owned(),

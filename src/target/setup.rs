@@ -1,4 +1,4 @@
-//! The line that prepares the machine for the pipeline, before anything is measured.
+//! The script that prepares the machine for the pipeline, before anything is measured.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Waits for a process on the thread that started it: drains what it prints, bounds its time and
-//! leaves nothing of its group behind.
+//! Waits for a process on the thread that started it. It reads what the process prints, stops the
+//! process after its time, and ends every other process of its group.
 
 use std::cell::RefCell;
 use std::io::{self, Read};
@@ -11,15 +11,15 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use super::signal::{Interrupt, timespec};
 use super::tail::Tail;
+use crate::signal::{Interrupt, timespec};
 
-/// Between the request to end and the kill: enough for a client to take down what it runs
-/// elsewhere, e.g. a container, and little enough not to be waited for.
+/// The time between the request to end (SIGTERM) and SIGKILL. A client needs some of it to stop what it
+/// runs elsewhere, e.g. a container; more of it would make people wait.
 const GRACE: Duration = Duration::from_millis(300);
 /// How often a system without process descriptors is asked whether the process has ended.
 const ASK_EVERY: Duration = Duration::from_millis(2);
-/// At most so many buffers are read from a process that has ended.
+/// At most so many buffers are read after a process has ended: another process may still write.
 const LAST_READS: usize = 64;
 
 thread_local! {
@@ -28,7 +28,7 @@ thread_local! {
 
 /// How a process ended.
 #[derive(Debug)]
-pub(super) enum End {
+pub(super) enum ProcessEnd {
     /// By itself, within its time.
     Exited(ExitStatus),
     /// It was stopped after its time.
@@ -37,7 +37,7 @@ pub(super) enum End {
     Interrupted,
 }
 
-/// A process that leads a group of its own. Dropped, it takes the whole group with it.
+/// A process that leads a group of its own. When the value is dropped, the whole group is killed.
 pub(super) struct Group {
     child: Child,
     leader: Pid,
@@ -58,14 +58,14 @@ impl Group {
     /// Waits until the process itself ends, whoever else holds its standard streams, then kills
     /// what is left of its group.
     ///
-    /// A process that has left the group on purpose, e.g. by `setsid`, is let go.
+    /// A process that has left the group on purpose, e.g. by `setsid`, goes on.
     pub(super) fn watch(
         mut self,
         timeout: Duration,
         interrupt: &Interrupt,
         stdout: &mut Tail,
         stderr: &mut Tail,
-    ) -> io::Result<End> {
+    ) -> io::Result<ProcessEnd> {
         let mut streams = [
             self.child
                 .stdout
@@ -82,7 +82,7 @@ impl Group {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                stopped.get_or_insert(End::TimedOut);
+                stopped.get_or_insert(ProcessEnd::TimedOut);
                 self.signal(if kills { Signal::KILL } else { Signal::TERM });
                 kills = true;
                 deadline = Instant::now() + GRACE;
@@ -99,20 +99,20 @@ impl Group {
                 break;
             }
             if woken.interrupted {
-                stopped = Some(End::Interrupted);
+                stopped = Some(ProcessEnd::Interrupted);
                 deadline = Instant::now();
             }
         }
-        // Before the leader is reaped: until then nobody else can have its number.
+        // The number of the group belongs to it until the leader is reaped, and not longer.
         self.signal(Signal::KILL);
         for stream in streams.iter_mut().flatten() {
             stream.read_the_rest();
         }
         let status = self.child.wait()?;
-        Ok(stopped.unwrap_or(End::Exited(status)))
+        Ok(stopped.unwrap_or(ProcessEnd::Exited(status)))
     }
 
-    /// Waits for something to happen.
+    /// Waits until the process ends, prints something, or the run is to stop.
     fn wait(
         &self,
         most: Duration,
@@ -145,13 +145,13 @@ impl Group {
         })
     }
 
-    /// Whether the leader has ended; it stays a zombie, so that its number stays taken.
+    /// Whether the leader has ended. It is not reaped, so that nobody else gets its number.
     fn has_exited(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         matches!(waitid(WaitId::Pid(self.leader), options), Ok(Some(_)))
     }
 
-    /// Signals everybody in the group; that nobody is left is no failure.
+    /// Sends a signal to every process of the group. An empty group is no failure.
     fn signal(&self, signal: Signal) {
         let _ = kill_process_group(self.leader, signal);
     }
@@ -159,7 +159,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Once the leader is reaped its number may be somebody else's.
+        // After the leader was reaped, another process may have its number.
         if let Ok(None) = self.child.try_wait() {
             self.signal(Signal::KILL);
             let _ = self.child.wait();
@@ -195,7 +195,7 @@ impl<'a> Stream<'a> {
         self.from.as_fd()
     }
 
-    /// Reads once from a stream that is ready. Whether there may be more.
+    /// Reads once from a stream that is ready. Returns whether there may be more.
     fn read(&mut self) -> bool {
         BUFFER.with_borrow_mut(|buffer| match self.from.read(buffer) {
             Ok(0) => false,
@@ -222,12 +222,34 @@ impl<'a> Stream<'a> {
 /// A descriptor that becomes readable when the process ends.
 #[cfg(target_os = "linux")]
 fn descriptor(of: Pid) -> Option<OwnedFd> {
-    // Old kernels and strict sandboxes have none.
+    // Linux before 5.3 and strict sandboxes refuse it.
     rustix::process::pidfd_open(of, rustix::process::PidfdFlags::empty()).ok()
 }
 
-/// Other systems have none.
+/// Only Linux has such descriptors.
 #[cfg(not(target_os = "linux"))]
 fn descriptor(_: Pid) -> Option<OwnedFd> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::process::CommandExt as _;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_kills_the_process_that_was_being_watched() {
+        let mut command = Command::new("sleep");
+        let child = command.arg("60").process_group(0).spawn().expect("started");
+        let stat = format!("/proc/{}/stat", child.id());
+        drop(Group::of(child));
+        let lives = fs::read_to_string(stat).is_ok_and(|stat| {
+            let state = stat.rsplit(')').next().unwrap_or("");
+            !state.trim_start().starts_with('Z')
+        });
+        assert!(!lives);
+    }
 }

@@ -1,4 +1,4 @@
-//! The command with its placeholders: a program and its arguments, or a script for `sh`.
+//! A command line with its placeholders: a program with arguments, or a script for `sh`.
 
 mod scan;
 
@@ -7,12 +7,12 @@ use std::ffi::{OsStr, OsString};
 use super::Invocation;
 use crate::exit::Misuse;
 
-/// What scripts find the input path in: a variable, which no path can break out of.
+/// Scripts take the path of the input from this variable: no path can break out of a variable.
 const INPUT_VARIABLE: &str = "KELVIN_INPUT";
-/// The same for the output path.
+/// Scripts take the path of the output from this variable.
 const OUTPUT_VARIABLE: &str = "KELVIN_OUTPUT";
 
-/// Words that mean something to a shell and are no program, or not the same one.
+/// Words that a shell does itself. A program of that name does not exist, or does something else.
 pub(super) const SHELL_WORDS: &[&str] = &[
     "!", ".", ":", "[[", "alias", "bg", "break", "case", "cd", "command", "continue", "declare",
     "do", "done", "elif", "else", "esac", "eval", "exec", "exit", "export", "fc", "fg", "fi",
@@ -51,7 +51,7 @@ pub(super) enum Placeholder {
 impl Placeholder {
     const ALL: [Self; 2] = [Self::Input, Self::Output];
 
-    /// As it stands in the command.
+    /// How the placeholder is written.
     const fn token(self) -> &'static str {
         match self {
             Self::Input => "{input}",
@@ -59,7 +59,7 @@ impl Placeholder {
         }
     }
 
-    /// What a script finds the path in.
+    /// The variable from which a script takes the path.
     const fn variable(self) -> &'static str {
         match self {
             Self::Input => INPUT_VARIABLE,
@@ -74,17 +74,17 @@ impl Placeholder {
             .find(|one| text.starts_with(one.token()))
     }
 
-    /// Its path.
+    /// The path that the placeholder stands for.
     fn path<'a>(self, invocation: &Invocation<'a>) -> &'a OsStr {
         match self {
-            Self::Input => invocation.input.as_os_str(),
-            Self::Output => invocation.output.as_os_str(),
+            Self::Input => invocation.input_file.as_os_str(),
+            Self::Output => invocation.output_file.as_os_str(),
         }
     }
 }
 
 impl Template {
-    /// Reads a command. Every brace but those of the two placeholders is itself.
+    /// Reads a command line. Braces other than those of the two placeholders stand for themselves.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl Template {
         Ok(Self::Script(scanned.script))
     }
 
-    /// What a script needs in its environment.
+    /// The variables that a script takes the paths from.
     pub(super) fn environment<'a>(invocation: &Invocation<'a>) -> [(&'static str, &'a OsStr); 2] {
         Placeholder::ALL.map(|one| (one.variable(), one.path(invocation)))
     }

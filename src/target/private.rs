@@ -18,14 +18,14 @@ const NAMES: [&str; 10] = [
     "GITHUB_STEP_SUMMARY",
 ];
 
-/// Those of them that are set. Taking out what is not there would still make every process start
-/// with an environment built anew.
+/// Those of them that are set. To remove a variable that is not set would cost time in every call: the
+/// standard library then builds a new environment.
 pub(super) fn names() -> Vec<&'static str> {
     let is_set = |name: &&str| std::env::var_os(name).is_some();
     NAMES.into_iter().filter(is_set).collect()
 }
 
-/// Takes them out of the environment of a command.
+/// Removes them from the environment of a command.
 pub(super) fn withhold(command: &mut Command, names: &[&str]) {
     for name in names {
         command.env_remove(name);

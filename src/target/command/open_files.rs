@@ -1,16 +1,16 @@
-//! Room for the pipes of many jobs.
+//! Many jobs need many pipes: raises the limit of open files.
 
 use std::num::NonZeroUsize;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// At most so many descriptors are open for one job: two pipes with both ends, the process, a file.
+/// One job has at most so many open descriptors: two pipes with both ends, the process, a file.
 const PER_JOB: u64 = 8;
-/// And so many for everything else.
+/// Everything else has at most so many.
 const BESIDE: u64 = 64;
 
 /// Raises the limit of open files of this process where `jobs` need more than it allows and the
-/// system permits it. Where it does not, jobs that find no room fail and say so.
+/// system permits it. Where it does not, calls fail, and their failure names the reason.
 pub(super) fn make_room(jobs: NonZeroUsize) {
     let wanted = PER_JOB * jobs.get() as u64 + BESIDE;
     let limit = getrlimit(Resource::Nofile);

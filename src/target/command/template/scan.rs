@@ -1,21 +1,22 @@
 //! Finds out in which quotes each placeholder stands, and whether a command needs a shell at all.
 //!
-//! In the script a placeholder becomes the expansion of a variable, quoted as its place demands.
-//! Were a place ever misjudged, a path could be split into words; it could never become code.
+//! In the script each placeholder becomes the expansion of a variable, with the quotes that are needed
+//! there. If this module got the quotes wrong, a shell could split a path into words, but it could never
+//! run a path as code.
 
 use super::Placeholder;
 use crate::exit::Misuse;
 
-/// A command, looked through.
+/// What was found out about a command line.
 #[derive(Debug)]
 pub(super) struct Scanned {
-    /// The command as a script that takes the paths from variables.
+    /// The command line as a script that takes the paths from variables.
     pub(super) script: String,
-    /// Whether it means to a shell anything but words.
+    /// Whether it has syntax that only a shell understands.
     pub(super) needs_shell: bool,
 }
 
-/// Looks through a command.
+/// Reads a command line from its beginning to its end.
 ///
 /// # Errors
 ///
@@ -37,12 +38,12 @@ pub(super) fn scan(run: &str) -> Result<Scanned, Misuse> {
     })
 }
 
-/// What the text at a place is inside of.
+/// A construct of the shell that has begun and not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frame {
-    /// `"..."`, which began here.
+    /// `"..."`, with the place where it began.
     Double(usize),
-    /// `$(...)` with so many parentheses open, or `$((...))`.
+    /// `$(...)` with the number of parentheses that are open in it, or `$((...))`.
     Substitution { depth: usize, arithmetic: bool },
     /// Backticks.
     Backticks,
@@ -130,7 +131,7 @@ impl<'a> Scan<'a> {
         self.at += bytes;
     }
 
-    /// Whether the nearest thing that decides it is a double quote.
+    /// Whether this place is within double quotes. A `${...}` has the quotes of what surrounds it.
     fn is_quoted(&self) -> bool {
         let decides = |frame: &&Frame| **frame != Frame::Parameter;
         matches!(
@@ -227,8 +228,9 @@ impl<'a> Scan<'a> {
         self.copy(1);
     }
 
-    /// Copies `'...'`. A placeholder in it leaves the quotes; in a script for another shell it is
-    /// treated as in any script, because the variables are exported.
+    /// Copies `'...'`. Around a placeholder the quotes are closed and opened again. Where the text in
+    /// the quotes is a script for another shell, that script is read like the outer one: the other
+    /// shell has the same variables, because they are exported.
     fn single_quote(&mut self) -> Result<(), Misuse> {
         let start = self.at;
         let end = self.rest()[1..].find('\'').ok_or_else(unmatched)?;
@@ -271,7 +273,7 @@ impl<'a> Scan<'a> {
             .iter()
             .any(|frame| matches!(frame, Frame::Substitution { arithmetic, .. } if *arithmetic));
         if !after.starts_with("<<") || after.starts_with("<<<") || arithmetic {
-            // All of them at once: the last two of `<<<` begin no here-document.
+            // All `<` are copied at once, because the last two of `<<<` begin no here-document.
             let run = after.len() - after.trim_start_matches('<').len();
             self.copy(run);
             return;

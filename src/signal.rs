@@ -1,4 +1,5 @@
-//! The wish to stop: a flag to ask and a descriptor to poll, set by SIGINT, SIGTERM and SIGHUP.
+//! The request to stop the program. SIGINT, SIGTERM and SIGHUP set a flag, and make a descriptor
+//! readable, so that a thread that waits in `poll` wakes up.
 
 use std::fs;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -11,9 +12,9 @@ use anyhow::Context as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// Tripped once, never reset.
+/// Whether somebody has asked to stop. Once it is tripped it stays so.
 #[derive(Debug)]
-pub(super) struct Interrupt {
+pub(crate) struct Interrupt {
     tripped: Arc<AtomicBool>,
     /// Readable from the first signal on; never read, so that every poller sees it.
     watched: UnixStream,
@@ -21,7 +22,7 @@ pub(super) struct Interrupt {
 }
 
 impl Interrupt {
-    /// One that only `trip` trips.
+    /// An interrupt that no signal trips.
     fn new() -> anyhow::Result<Self> {
         let (trigger, watched) = UnixStream::pair().context("failed to make a signal pipe")?;
         Ok(Self {
@@ -31,14 +32,14 @@ impl Interrupt {
         })
     }
 
-    /// One for a test, apart from the signals of the process.
+    /// An interrupt for a test, which the signals of the process do not trip.
     #[cfg(test)]
-    pub(super) fn apart() -> Arc<Self> {
+    pub(crate) fn apart() -> Arc<Self> {
         Arc::new(Self::new().expect("a socket pair"))
     }
 
-    /// The one that the signals of this process trip; the handlers are installed by the first call.
-    pub(super) fn of_process() -> anyhow::Result<Arc<Self>> {
+    /// The interrupt that the signals of this process trip. The first call installs the handlers.
+    pub(crate) fn of_process() -> anyhow::Result<Arc<Self>> {
         static INSTALLED: OnceLock<Arc<Interrupt>> = OnceLock::new();
         if let Some(interrupt) = INSTALLED.get() {
             return Ok(Arc::clone(interrupt));
@@ -66,9 +67,9 @@ impl Interrupt {
         Ok(())
     }
 
-    /// Trips it by hand.
+    /// Trips the interrupt without a signal.
     #[cfg(test)]
-    pub(super) fn trip(&self) {
+    pub(crate) fn trip(&self) {
         use std::io::Write as _;
         self.tripped.store(true, Ordering::SeqCst);
         (&self.trigger)
@@ -76,18 +77,18 @@ impl Interrupt {
             .expect("somebody holds the other end");
     }
 
-    /// Whether somebody wants to stop.
-    pub(super) fn tripped(&self) -> bool {
+    /// Whether somebody has asked to stop.
+    pub(crate) fn tripped(&self) -> bool {
         self.tripped.load(Ordering::SeqCst)
     }
 
-    /// Readable when somebody wants to stop.
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+    /// A descriptor that is readable once somebody has asked to stop.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.watched.as_fd()
     }
 
-    /// Sleeps, but not past an interruption. Whether it slept to the end.
-    pub(super) fn sleep(&self, time: Duration) -> bool {
+    /// Sleeps until the time is over or somebody asks to stop. Returns whether it slept to the end.
+    pub(crate) fn sleep(&self, time: Duration) -> bool {
         let end = Instant::now() + time;
         loop {
             if self.tripped() {
@@ -98,14 +99,35 @@ impl Interrupt {
                 return true;
             }
             let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
-            // Whatever ends the poll, the loop finds out.
+            // The loop looks at the clock and at the flag anew, whatever has ended the poll.
             let _ = poll(&mut fds, Some(&timespec(left)));
         }
     }
 }
 
-/// A duration as `poll` wants it.
-pub(super) fn timespec(time: Duration) -> Timespec {
+/// From here on a signal that asks to stop ends whatever waits, rather than the process, so that a
+/// prompt can put the terminal back as it was.
+///
+/// # Errors
+///
+/// Where the handlers cannot be installed.
+pub(crate) fn heed() -> anyhow::Result<()> {
+    Interrupt::of_process().map(|_| ())
+}
+
+/// Sleeps until the time is over or a signal asks to stop. Returns whether it slept to the end.
+pub(crate) fn rest(time: Duration) -> bool {
+    match Interrupt::of_process() {
+        Ok(interrupt) => interrupt.sleep(time),
+        Err(_) => {
+            std::thread::sleep(time);
+            true
+        }
+    }
+}
+
+/// A duration in the form that `poll` takes.
+pub(crate) fn timespec(time: Duration) -> Timespec {
     Timespec::try_from(time).unwrap_or(Timespec {
         tv_sec: i32::MAX.into(),
         tv_nsec: 0,

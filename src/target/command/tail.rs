@@ -1,11 +1,11 @@
 //! The end of a stream, in bounded memory.
 
-/// So many bytes are held; what they say is cut to less.
+/// So many of the last bytes are kept in memory. The text that is made of them is shorter.
 const HELD: usize = 8 * 1024;
-/// At most so many bytes are told.
-const TOLD_BYTES: usize = 4 * 1024;
-/// At most so many lines are told.
-const TOLD_LINES: usize = 20;
+/// The text has at most so many bytes.
+const SHOWN_BYTES: usize = 4 * 1024;
+/// The text has at most so many lines.
+const SHOWN_LINES: usize = 20;
 
 /// Takes in a stream of any length and holds its last 8 KiB.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ impl Tail {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let fresh = &bytes[bytes.len().saturating_sub(HELD)..];
         self.cut |= fresh.len() < bytes.len();
-        // Twice the size is let grow, so that moving bytes to the front stays rare.
+        // The buffer may grow to twice that size, so that bytes are rarely moved to its front.
         if self.bytes.len() + fresh.len() > 2 * HELD {
             let kept = HELD.min(self.bytes.len());
             self.bytes.drain(..self.bytes.len() - kept);
@@ -45,9 +45,9 @@ impl Tail {
         let text = text.trim_end();
         let start = text
             .rmatch_indices('\n')
-            .nth(TOLD_LINES - 1)
+            .nth(SHOWN_LINES - 1)
             .map_or(0, |(at, _)| at + 1);
-        let start = text.ceil_char_boundary(start.max(text.len().saturating_sub(TOLD_BYTES)));
+        let start = text.ceil_char_boundary(start.max(text.len().saturating_sub(SHOWN_BYTES)));
         text[start..].to_owned()
     }
 }
@@ -65,9 +65,9 @@ mod tests {
     #[test]
     fn kel_48_the_tail_is_the_last_20_lines() {
         let text: String = (1..=30).map(|n| format!("line {n}\n")).collect();
-        let told = tail(&[text.as_bytes()]).text();
-        assert_eq!(told.lines().count(), 20);
-        assert!(told.starts_with("line 11\n") && told.ends_with("line 30"));
+        let shown = tail(&[text.as_bytes()]).text();
+        assert_eq!(shown.lines().count(), 20);
+        assert!(shown.starts_with("line 11\n") && shown.ends_with("line 30"));
     }
 
     #[test]
@@ -81,15 +81,15 @@ mod tests {
         }
         tail.push(b"end");
         assert!(tail.text().ends_with("xend"));
-        assert_eq!(tail.text().len(), TOLD_BYTES);
+        assert_eq!(tail.text().len(), SHOWN_BYTES);
     }
 
     #[test]
     fn what_is_not_utf_8_is_replaced_and_a_torn_character_dropped() {
         assert_eq!(tail(&[b"a\xff\xfeb\n"]).text(), "a\u{fffd}\u{fffd}b");
         let long = "é".repeat(HELD);
-        let told = tail(&[b"x", long.as_bytes()]).text();
-        assert!(told.chars().all(|c| c == 'é'), "{told:?}");
+        let shown = tail(&[b"x", long.as_bytes()]).text();
+        assert!(shown.chars().all(|c| c == 'é'), "{shown:?}");
         assert_eq!(Tail::default().text(), "");
     }
 }

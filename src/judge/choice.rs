@@ -1,0 +1,144 @@
+//! What stands under `scorer`: the name of a judge, or its name with settings.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
+
+use super::registry::kinds;
+use super::{Judge, JudgeKind};
+
+/// A judge that was chosen, and how that was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    name: &'static str,
+    settings: Value,
+    judge: Arc<dyn Judge>,
+}
+
+impl Choice {
+    /// Reads `NAME` or `NAME: SETTINGS`.
+    ///
+    /// # Errors
+    ///
+    /// Where no judge has this name, or it refuses the settings.
+    pub(crate) fn read(written: &Value) -> Result<Self, String> {
+        let entry = written
+            .as_object()
+            .and_then(|entries| entries.iter().next());
+        let (name, settings) = match entry {
+            Some((name, settings)) => (Some(name.as_str()), settings),
+            None => (written.as_str(), &Value::Null),
+        };
+        let kind = kinds().into_iter().find(|kind| Some(kind.name()) == name);
+        let kind = kind.ok_or_else(|| format!("`scorer` names no known judge: {written}"))?;
+        Self::open(kind, settings)
+    }
+
+    fn open(kind: &dyn JudgeKind, settings: &Value) -> Result<Self, String> {
+        Ok(Self {
+            name: kind.name(),
+            settings: settings.clone(),
+            judge: kind.open(settings)?.into(),
+        })
+    }
+
+    /// The settings, where they are a list of texts, as the levels of an ordinal judge are; empty
+    /// otherwise. A report has them, so that its figures can be made again.
+    pub(crate) fn levels(&self) -> Vec<String> {
+        let settings = self.settings.as_array().into_iter().flatten();
+        settings
+            .filter_map(|level| level.as_str().map(str::to_owned))
+            .collect()
+    }
+}
+
+/// The words that the digest of a configuration is made from.
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let levels = self.levels();
+        match &self.settings {
+            Value::Null => f.write_str(self.name),
+            Value::Array(all) if all.len() == levels.len() => {
+                write!(f, "{} {levels:?}", self.name)
+            }
+            settings => write!(f, "{} {settings}", self.name),
+        }
+    }
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        let default = kinds()[0];
+        Self::open(default, &Value::Null).expect("the default judge has no settings")
+    }
+}
+
+impl<'de> Deserialize<'de> for Choice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written = Value::deserialize(deserializer)?;
+        Self::read(&written).map_err(serde::de::Error::custom)
+    }
+}
+
+impl Serialize for Choice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.settings {
+            Value::Null => serializer.serialize_str(self.name),
+            settings => json!({ self.name: settings }).serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for Choice {
+    fn schema_name() -> Cow<'static, str> {
+        "Choice".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let ways: Vec<Value> = kinds()
+            .into_iter()
+            .map(|kind| match kind.schema() {
+                None => json!({
+                    "type": "string",
+                    "const": kind.name(),
+                    "description": kind.description(),
+                }),
+                Some(settings) => json!({
+                    "type": "object",
+                    "properties": { kind.name(): settings },
+                    "required": [kind.name()],
+                    "additionalProperties": false,
+                    "description": kind.description(),
+                }),
+            })
+            .collect();
+        Schema::try_from(json!({ "oneOf": ways })).expect("it is an object")
+    }
+}
+
+/// The judge that was chosen.
+pub(crate) fn of(choice: &Choice) -> Arc<dyn Judge> {
+    Arc::clone(&choice.judge)
+}
+
+/// The judge of this id, as a report has it; none where this program knows no judge of that id.
+pub(crate) fn stored(id: &str, levels: &[String]) -> Option<Arc<dyn Judge>> {
+    let settings = match levels {
+        [] => Value::Null,
+        levels => json!(levels),
+    };
+    kinds()
+        .into_iter()
+        .filter(|kind| kind.schema().is_some() != settings.is_null())
+        .filter_map(|kind| kind.open(&settings).ok())
+        .find(|judge| judge.id() == id)
+        .map(Arc::from)
+}

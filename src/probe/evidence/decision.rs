@@ -1,0 +1,49 @@
+//! Takes the decision from an output.
+
+use serde_json::Value;
+
+use crate::config::{Config, DecisionField};
+use crate::digest::{Digest, Fields};
+use crate::judge::Judge;
+use crate::probe::answer;
+use crate::run::{Failure, FailureKind, Reader};
+use crate::target::Reply;
+
+/// Reads the field that holds the decision, and lets the judge refuse what it cannot compare.
+pub(crate) struct DecisionReader<'a> {
+    field: &'a DecisionField,
+    judge: &'a dyn Judge,
+}
+
+impl<'a> DecisionReader<'a> {
+    /// Reads the decision field of a configuration.
+    pub(crate) const fn new(config: &'a Config, judge: &'a dyn Judge) -> Self {
+        Self {
+            field: &config.decision_field,
+            judge,
+        }
+    }
+}
+
+impl Reader for DecisionReader<'_> {
+    /// The judge is no part of it: an output that is known already can be read for another judge.
+    fn digest(&self) -> Digest {
+        let fields = Fields::of("kelvin/reader/decision/v1");
+        fields.field("field", self.field.as_str()).digest()
+    }
+
+    fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
+        let decision = answer::find(output, self.field)?;
+        match self.judge.accepts(&decision) {
+            Ok(()) => Ok(decision),
+            Err(what) => Err(Failure::new(
+                FailureKind::DecisionRefused,
+                format!("the decision in `{}` is {what}", self.field.as_str()),
+            )),
+        }
+    }
+
+    fn smallest(&self, decision: &Value) -> Vec<u8> {
+        answer::smallest(decision, self.field)
+    }
+}

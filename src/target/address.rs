@@ -1,0 +1,117 @@
+//! What stands under `run`: a command line, or the key of another target with its settings.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::registry::kinds;
+use super::{Launch, Site, Target, TargetKind};
+use crate::exit::Misuse;
+
+/// How a pipeline is reached, as it is written in a configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Address(Value);
+
+impl Default for Address {
+    fn default() -> Self {
+        Self::command("")
+    }
+}
+
+impl Address {
+    /// The address of a command line, with its placeholders `{input}` and `{output}`.
+    pub(crate) fn command(line: &str) -> Self {
+        Self(Value::String(line.trim().to_owned()))
+    }
+
+    /// The same address without white space around a command line.
+    #[must_use]
+    pub(crate) fn trimmed(self) -> Self {
+        match &self.0 {
+            Value::String(line) => Self::command(line),
+            _ => self,
+        }
+    }
+
+    /// Whether nothing is written there.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.as_str().is_some_and(str::is_empty)
+    }
+
+    /// The command line as it is written; the JSON text of anything else. Two addresses with the
+    /// same text reach the same pipeline.
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        match &self.0 {
+            Value::String(line) => Cow::Borrowed(line),
+            settings => Cow::Owned(settings.to_string()),
+        }
+    }
+
+    /// Opens the target.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where its settings cannot be used.
+    pub(crate) fn open(&self, site: &Site) -> Result<Box<dyn Target>, Misuse> {
+        let (kind, settings) = self.kind()?;
+        kind.open(settings, site)
+    }
+
+    /// Finds out what the target would start, without starting it.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where its settings cannot be used.
+    pub(crate) fn look_up(&self, root: &Path) -> Result<Launch, Misuse> {
+        let (kind, settings) = self.kind()?;
+        kind.look_up(settings, root)
+    }
+
+    /// The kind of the target, and its settings.
+    fn kind(&self) -> Result<(&'static dyn TargetKind, &Value), Misuse> {
+        let entry = self.0.as_object().and_then(|entries| entries.iter().next());
+        let (key, settings) = match entry {
+            Some((key, settings)) => (Some(key.as_str()), settings),
+            None => (None, &self.0),
+        };
+        let kind = kinds().into_iter().find(|kind| kind.key() == key);
+        // The schema allows no other key, so only a file that nothing has checked comes this far.
+        kind.map(|kind| (kind, settings))
+            .ok_or_else(|| Misuse::new(format!("`run` names no known target: {}", self.text())))
+    }
+}
+
+impl JsonSchema for Address {
+    fn schema_name() -> Cow<'static, str> {
+        "Address".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    /// The settings of the command, or a mapping with the key of one of the other targets.
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut ways: Vec<Value> = kinds()
+            .into_iter()
+            .map(|kind| match kind.key() {
+                None => kind.schema(),
+                Some(key) => json!({
+                    "type": "object",
+                    "properties": { key: kind.schema() },
+                    "required": [key],
+                    "additionalProperties": false,
+                }),
+            })
+            .collect();
+        let schema = match ways.len() {
+            1 => ways.remove(0),
+            _ => json!({ "anyOf": ways }),
+        };
+        Schema::try_from(schema).expect("every kind of target has an object as its schema")
+    }
+}

@@ -1,0 +1,237 @@
+//! The pipeline as a command line: one process, in a group of its own, for each call. It reads a file
+//! and writes a file.
+
+mod failure;
+mod lookup;
+mod open_files;
+mod output;
+mod process;
+mod tail;
+mod template;
+
+use std::env;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use serde_json::{Value, json};
+
+use super::{
+    Ended, Failure, FailureKind, Invocation, Launch, Reply, Site, Streams, Target, TargetKind,
+    private,
+};
+use crate::exit::Misuse;
+use process::{Group, ProcessEnd};
+use tail::Tail;
+use template::{Template, Word};
+
+/// The kind of target whose settings are a command line.
+pub(super) struct CommandKind;
+
+impl TargetKind for CommandKind {
+    fn key(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn schema(&self) -> Value {
+        json!({ "type": "string", "minLength": 1 })
+    }
+
+    fn open(&self, settings: &Value, site: &Site) -> Result<Box<dyn Target>, Misuse> {
+        open_files::make_room(site.jobs);
+        Ok(Box::new(CommandTarget::new(line(settings), site)?))
+    }
+
+    fn look_up(&self, settings: &Value, root: &Path) -> Result<Launch, Misuse> {
+        lookup::look_up(line(settings), root)
+    }
+}
+
+/// The command line; the schema allows nothing but a text.
+fn line(settings: &Value) -> &str {
+    settings.as_str().unwrap_or_default()
+}
+
+/// Runs a command line.
+struct CommandTarget {
+    template: Template,
+    /// Where the program of a direct command was found.
+    program: PathBuf,
+    site: Site,
+    /// The variables that the pipeline does not get.
+    withheld: Vec<&'static str>,
+}
+
+impl CommandTarget {
+    /// Reads the command line.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where a placeholder stands where no path can be put safely.
+    fn new(line: &str, site: &Site) -> Result<Self, Misuse> {
+        let template = Template::parse(line)?;
+        let program = match &template {
+            Template::Direct(words) => words
+                .first()
+                .and_then(Word::fixed)
+                .map_or_else(PathBuf::new, |name| find_program(name, &site.root)),
+            Template::Script(_) => PathBuf::from("/bin/sh"),
+        };
+        Ok(Self {
+            template,
+            program,
+            site: site.clone(),
+            withheld: private::names(),
+        })
+    }
+
+    /// The process of one call. Nothing is to happen between fork and exec, so that the standard
+    /// library can start it without a copy of the page tables of this process.
+    fn command(&self, invocation: &Invocation<'_>) -> Command {
+        let mut command = match &self.template {
+            Template::Direct(words) => {
+                let mut words = words.iter().map(|word| word.fill(invocation));
+                let first = words.next().unwrap_or_default();
+                let mut command = if self.program.as_os_str().is_empty() {
+                    Command::new(first)
+                } else {
+                    Command::new(&self.program)
+                };
+                command.args(words);
+                command
+            }
+            Template::Script(script) => {
+                let mut command = Command::new(&self.program);
+                command
+                    .args([OsStr::new("-c"), OsStr::new(script)])
+                    .envs(Template::environment(invocation));
+                command
+            }
+        };
+        command
+            .env("KELVIN_REPEAT", invocation.repeat.to_string())
+            .env("KELVIN_SAMPLE", invocation.sample)
+            .current_dir(&self.site.root)
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        private::withhold(&mut command, &self.withheld);
+        command
+    }
+
+    /// The program as the user wrote it.
+    fn shown_program(&self) -> &str {
+        match &self.template {
+            Template::Direct(words) => words.first().and_then(Word::fixed).unwrap_or("the program"),
+            Template::Script(_) => "/bin/sh",
+        }
+    }
+
+    /// The failure of a process that could not be started.
+    fn not_started(&self, error: &io::Error) -> Failure {
+        let program = self.shown_program();
+        // Without the number that the standard library adds.
+        let reason = error.to_string();
+        let reason = reason.split(" (os error").next().unwrap_or_default();
+        let hint = match error.kind() {
+            io::ErrorKind::NotFound => "; is it installed, and is its path right?",
+            io::ErrorKind::PermissionDenied => "; is it executable?",
+            // ENOEXEC: the system does not know the format, as of a script without an interpreter.
+            _ if error.raw_os_error() == Some(8) => "; does it begin with a `#!` line?",
+            _ => "",
+        };
+        let message = format!("`{program}` could not be started: {reason}{hint}");
+        Failure::new(FailureKind::NotStarted, message)
+    }
+
+    /// The end of a call whose process ended by itself.
+    fn ended(
+        &self,
+        status: ExitStatus,
+        streams: Streams,
+        call: &Invocation<'_>,
+        output: &mut Vec<u8>,
+    ) -> Ended {
+        let kind = match (status.code(), status.signal()) {
+            (Some(0), _) => {
+                let read = output::read(call.output_file, self.site.max_output_bytes, output);
+                let exit = Some(0);
+                return match read {
+                    Ok(()) => Ended::Answered(Reply { exit, streams }),
+                    Err(failure) => failed(failure.printed(streams), exit),
+                };
+            }
+            (Some(code), _) => FailureKind::Exit(code),
+            (None, signal) => FailureKind::Signal(signal.unwrap_or(0)),
+        };
+        // Whoever stops a run often stops the processes that it has started too. Such an end is no
+        // failure of the pipeline.
+        if failure::is_of_a_stop(&kind) && self.site.interrupt.tripped() {
+            return Ended::Interrupted;
+        }
+        let message = failure::ended(&kind);
+        failed(Failure::new(kind, message).printed(streams), status.code())
+    }
+}
+
+fn failed(failure: Failure, exit: Option<i32>) -> Ended {
+    Ended::Failed {
+        failure: Box::new(failure),
+        exit,
+    }
+}
+
+impl Target for CommandTarget {
+    fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
+        let child = match self.command(call).spawn() {
+            Ok(child) => child,
+            Err(error) => return failed(self.not_started(&error), None),
+        };
+        let (mut stdout, mut stderr) = (Tail::default(), Tail::default());
+        let timeout = self.site.timeout;
+        let interrupt = &self.site.interrupt;
+        let end = Group::of(child).watch(timeout, interrupt, &mut stdout, &mut stderr);
+        let streams = Streams {
+            stdout: stdout.text(),
+            stderr: stderr.text(),
+        };
+        match end {
+            Ok(ProcessEnd::Exited(status)) => self.ended(status, streams, call, output),
+            Ok(ProcessEnd::TimedOut) => {
+                let message = failure::timed_out(timeout);
+                failed(
+                    Failure::new(FailureKind::Timeout, message).printed(streams),
+                    None,
+                )
+            }
+            Ok(ProcessEnd::Interrupted) => Ended::Interrupted,
+            Err(error) => failed(self.not_started(&error), None),
+        }
+    }
+
+    fn writes_the_output_file(&self) -> bool {
+        true
+    }
+}
+
+/// Where a program is, so that not every call has to look for it. A name with a slash counts from the
+/// root, any other is looked for in the search path. A name that is not found is returned as it is.
+fn find_program(name: &str, root: &Path) -> PathBuf {
+    if name.contains('/') {
+        return root.join(name);
+    }
+    let is_program = |path: &PathBuf| {
+        path.metadata()
+            .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    };
+    env::var_os("PATH")
+        .iter()
+        .flat_map(env::split_paths)
+        .map(|folder| root.join(folder).join(name))
+        .find(is_program)
+        .unwrap_or_else(|| PathBuf::from(name))
+}

@@ -1,0 +1,69 @@
+//! Why a call of the pipeline gave nothing that could be used.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Streams;
+
+/// What went wrong with an invocation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FailureKind {
+    /// It exited with this code.
+    Exit(i32),
+    /// A signal ended it.
+    Signal(i32),
+    /// It was killed after the timeout.
+    Timeout,
+    /// It could not be started, e.g. the program was not found.
+    NotStarted,
+    /// It ended well and left no output file.
+    OutputMissing,
+    /// The output is not a regular file, or could not be read.
+    OutputUnreadable,
+    /// The output is larger than allowed.
+    OutputTooLarge,
+    /// The output is not JSON.
+    OutputNotJson,
+    /// The output is JSON, but not an object.
+    OutputNotObject,
+    /// The object has no decision field.
+    DecisionMissing,
+    /// The scorer cannot compare this decision, e.g. a list.
+    DecisionRefused,
+}
+
+/// A failed invocation; scored as nothing, counted, shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Failure {
+    /// What went wrong.
+    pub(crate) kind: FailureKind,
+    /// The same for a person, with what was found.
+    pub(crate) message: String,
+    /// The end of its standard error.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) stderr: String,
+    /// The end of its standard output.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) stdout: String,
+}
+
+impl Failure {
+    /// A failure of a call that printed nothing.
+    pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            stderr: String::new(),
+            stdout: String::new(),
+        }
+    }
+
+    /// Adds what the call has printed.
+    #[must_use]
+    pub(crate) fn printed(mut self, streams: Streams) -> Self {
+        self.stderr = streams.stderr;
+        self.stdout = streams.stdout;
+        self
+    }
+}

@@ -1,0 +1,143 @@
+//! How a pipeline is reached. A [`Target`] makes one call of the pipeline; what happens around the
+//! call (retries, the cache, the rate limit, the files of the run) is the work of `run`.
+//!
+//! A target is one file in this folder, or one folder, and one line in the registry.
+
+mod address;
+mod command;
+mod failure;
+mod private;
+mod registry;
+mod setup;
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::exit::Misuse;
+use crate::signal::Interrupt;
+
+pub(crate) use address::Address;
+pub(crate) use failure::{Failure, FailureKind};
+#[cfg(test)]
+pub(crate) use registry::tests_only;
+pub(crate) use setup::setup;
+
+/// The system under test, ready to be called. Several threads call it at the same time.
+pub(crate) trait Target: Sync {
+    /// Calls the pipeline once, and puts what it answers into `output`, which is empty before.
+    fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended;
+
+    /// Whether the pipeline itself writes the output file of a call. Where it does not, the run
+    /// writes that file, because the folder of a run has every output.
+    fn writes_the_output_file(&self) -> bool {
+        false
+    }
+}
+
+/// One call of the pipeline. The input is there as a value and as a file, and the target takes
+/// whichever of the two it can hand over.
+#[derive(Debug)]
+pub(crate) struct Invocation<'a> {
+    /// The input.
+    pub(crate) input: &'a str,
+    /// A file that holds the input.
+    pub(crate) input_file: &'a Path,
+    /// The file that the output belongs into. It does not exist before the call.
+    pub(crate) output_file: &'a Path,
+    /// Which run of this input it is, from 1. The pipeline is to see it as `KELVIN_REPEAT`.
+    pub(crate) repeat: usize,
+    /// A text that differs between the repeats of an input and depends on nothing else. The
+    /// pipeline is to see it as `KELVIN_SAMPLE`.
+    pub(crate) sample: &'a str,
+}
+
+/// How one call of the pipeline ended.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// With an output, which nobody has read yet.
+    Answered(Reply),
+    /// Without an output.
+    Failed {
+        /// Why there is none, with what the call has printed.
+        failure: Box<Failure>,
+        /// The exit code; none where the call was stopped, or the target starts no process.
+        exit: Option<i32>,
+    },
+    /// The run was interrupted, and the call was stopped with it. This is neither an answer nor a
+    /// failure of the pipeline.
+    Interrupted,
+}
+
+/// What a call that answered has brought back beside its output.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reply {
+    /// The exit code; none where the target starts no process.
+    pub(crate) exit: Option<i32>,
+    /// The ends of what it printed.
+    pub(crate) streams: Streams,
+}
+
+/// The ends of what a call printed. They are lossy UTF-8, at most the last 20 lines or 4 KiB each.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Streams {
+    /// The end of its standard output.
+    pub(crate) stdout: String,
+    /// The end of its standard error.
+    pub(crate) stderr: String,
+}
+
+/// What every target is opened with.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    /// The folder of the configuration: the working directory of a process, and the base of paths.
+    pub(crate) root: PathBuf,
+    /// How many calls are made at the same time.
+    pub(crate) jobs: NonZeroUsize,
+    /// A call that takes longer is stopped.
+    pub(crate) timeout: Duration,
+    /// A larger output is a failure.
+    pub(crate) max_output_bytes: u64,
+    /// Tells when the run is to stop. A target has to end its calls soon after.
+    pub(crate) interrupt: Arc<Interrupt>,
+}
+
+/// A kind of target, as the registry knows it.
+pub(crate) trait TargetKind: Sync {
+    /// The key that its settings stand under, as in `run: {KEY: SETTINGS}`. The command has none:
+    /// the text under `run` is the command line.
+    fn key(&self) -> Option<&'static str>;
+
+    /// The JSON schema of its settings. The configuration is checked against it, and editors use it.
+    fn schema(&self) -> Value;
+
+    /// Opens the target. The settings fit the schema.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] that says what is wrong with the settings.
+    fn open(&self, settings: &Value, site: &Site) -> Result<Box<dyn Target>, Misuse>;
+
+    /// Finds out what the target would start, without starting it.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where [`open`](Self::open) would refuse the settings.
+    fn look_up(&self, settings: &Value, root: &Path) -> Result<Launch, Misuse>;
+}
+
+/// What a target starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Launch {
+    /// The program, as it is written; none where that is not known before the call.
+    pub(crate) program: Option<String>,
+    /// Where the program is; none where it was not found, or is not known.
+    pub(crate) found: Option<PathBuf>,
+    /// The file that the program is to run and that does not exist.
+    pub(crate) absent: Option<String>,
+}
