@@ -4,11 +4,11 @@
 //! Values flow to the right; imports point to the left:
 //!
 //! ```text
-//! exit digest draw file notice signal stats threads │ judge → target → config → run → probe → report → github → baseline → gate → history → publish │ check │ cli
+//! exit digest draw file notice signal stats threads │ judge → target → config → run → page → probe → report → github → baseline → gate → history → publish │ check │ cli
 //! ```
 //!
 //! A module may import the leaves and any stage to its left, never one to its right. Pure stages
-//! (`judge`, `stats`, the perturbations and every renderer of `report`) touch neither disk, clock,
+//! (`judge`, `stats`, the perturbations and `page` with its renderers) touch neither disk, clock,
 //! network nor environment.
 
 mod digest;
@@ -27,6 +27,8 @@ mod target;
 mod config;
 
 mod run;
+
+mod page;
 
 mod probe;
 

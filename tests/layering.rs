@@ -22,8 +22,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("indicatif", &["cli"]),
     ("anstream", &["cli"]),
     ("serde_yaml", &["config"]),
-    ("pulldown_cmark", &["probe", "page", "report"]),
-    ("minijinja", &["page", "report"]),
+    ("pulldown_cmark", &["probe", "page"]),
+    ("minijinja", &["page"]),
     ("git2", &["digest", "baseline"]),
     ("octocrab", &["github"]),
     ("tokio", &["github"]),
@@ -148,6 +148,70 @@ fn pure_stages_touch_neither_disk_nor_clock_nor_network_nor_environment() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A page shows whatever a probe gives it. Names of probes, of their metrics and of their records would
+/// make it know what it shows.
+#[test]
+fn no_file_of_the_page_names_a_probe() {
+    let mut wrong = Vec::new();
+    for (file, text) in page_files() {
+        for (number, line) in text.lines().enumerate() {
+            wrong.extend(
+                probe_words(line).map(|word| format!("{file}:{}: names `{word}`", number + 1)),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_name_of_a_probe_would_be_found() {
+    let found = |line| probe_words(line).collect::<Vec<_>>();
+    assert_eq!(found("metrics.get(\"evidence.invariance\")").len(), 2);
+    assert_eq!(found("record: &CaseRecord,"), ["caserecord"]);
+    assert!(found("    // Evidence has nothing to say in code.").is_empty());
+    assert!(found("let evident = 1;").is_empty());
+}
+
+/// The code, the templates, the style and the script under `src/page`.
+fn page_files() -> Vec<(String, String)> {
+    let mut files = BTreeMap::new();
+    let folder = root().join("src/page");
+    for ending in ["rs", "html", "css", "js"] {
+        collect(&folder, ending, &mut files);
+    }
+    assert!(files.len() > 20, "the files of the page were not found");
+    let named = files.into_iter().map(|(path, text)| {
+        let inside = path.strip_prefix(root()).expect("it was found there");
+        (inside.display().to_string(), text)
+    });
+    named.collect()
+}
+
+/// What a page must not name: the probes, their signals, and the types of their records.
+fn probe_words(line: &str) -> impl Iterator<Item = &'static str> {
+    const WORDS: &[&str] = &[
+        "evidence",
+        "retrieval",
+        "invariance",
+        "sensitivity",
+        "kelvin_score",
+        "governing",
+        "perturbation",
+        "perturbations",
+        "variantrecord",
+        "caserecord",
+        "queryrecord",
+    ];
+    let code = line.trim_start();
+    let is_comment = code.starts_with("//");
+    let words = code.to_lowercase();
+    let has = move |word: &&&'static str| {
+        let mut parts = words.split(|c: char| !c.is_alphanumeric() && c != '_');
+        !is_comment && parts.any(|part| part == **word)
+    };
+    WORDS.iter().filter(has).copied()
+}
+
 /// The rule itself is tested: a check that cannot fail is none.
 #[test]
 fn an_import_to_the_right_would_be_found() {
@@ -167,7 +231,7 @@ fn place(module: &str) -> Option<usize> {
 /// Every source file with the module it belongs to; the door and the list of modules have none.
 fn sources() -> Vec<(String, String, String)> {
     let mut files = BTreeMap::new();
-    collect(&root().join("src"), &mut files);
+    collect(&root().join("src"), "rs", &mut files);
     let sources: Vec<_> = files
         .into_iter()
         .filter_map(|(path, text)| {
@@ -184,12 +248,12 @@ fn sources() -> Vec<(String, String, String)> {
     sources
 }
 
-fn collect(folder: &Path, files: &mut BTreeMap<PathBuf, String>) {
+fn collect(folder: &Path, wanted: &str, files: &mut BTreeMap<PathBuf, String>) {
     for entry in fs::read_dir(folder).expect("the folder is there") {
         let path = entry.expect("it can be listed").path();
         if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            collect(&path, wanted, files);
+        } else if path.extension().is_some_and(|ending| ending == wanted) {
             let text = fs::read_to_string(&path).expect("it is text");
             files.insert(path, text);
         }

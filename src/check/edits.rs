@@ -56,6 +56,6 @@ fn warning(text: String) -> Reason {
     Reason {
         effect: Some(Effect::Warn),
         metric: None,
-        text: crate::report::safe::line(&text),
+        text: crate::page::safe::line(&text),
     }
 }

@@ -9,9 +9,10 @@ use super::configuration;
 use crate::baseline::{self, Branch, Entry, Hint, Login, Remote, Writer};
 use crate::config::Config;
 use crate::exit::Misuse;
+use crate::page::safe;
 use crate::probe::Ending;
 use crate::publish::event::Variables;
-use crate::report::{self, Report, safe};
+use crate::report::{self, Report};
 
 /// What is asked of keeping a report.
 pub(crate) struct SaveRequest<'a> {

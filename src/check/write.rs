@@ -3,21 +3,20 @@
 use std::path::Path;
 
 use crate::file;
-use crate::report::{self, Report, html::Texts};
+use crate::page::html::Texts;
+use crate::report::{self, Report};
 use crate::run;
 
 /// Writes every file of the report; the run report last, so that it is there only when all are.
 pub(super) fn files(report: &Report, out: &Path, texts: &Texts<'_>) -> anyhow::Result<()> {
-    let expected = report::Expected::of(report);
     for (name, case) in &report.cases {
         let folder = out.join(&case.folder);
         file::write_with(&folder.join("report.json"), |file| {
             report::json::write_case(file, name, case)
         })?;
-        file::write(
-            &folder.join("report.md"),
-            report::markdown::render_case(name, case, &expected).as_bytes(),
-        )?;
+    }
+    for (folder, page) in report::page::items(report) {
+        file::write(&out.join(folder).join("report.md"), page.as_bytes())?;
     }
     run_files(report, out, texts)
 }
@@ -35,11 +34,11 @@ pub(crate) fn report(report: &Report, out: &Path) -> anyhow::Result<()> {
 
 fn run_files(report: &Report, out: &Path, texts: &Texts<'_>) -> anyhow::Result<()> {
     file::write_with(&out.join("report.html"), |file| {
-        report::html::write(file, report, texts)
+        report::page::to_html(file, report, texts)
     })?;
     file::write(
         &out.join("report.md"),
-        report::markdown::render(report).as_bytes(),
+        report::page::to_markdown(report).as_bytes(),
     )?;
     file::write_with(&out.join("report.json"), |file| {
         report::json::write(file, report)

@@ -12,9 +12,10 @@ use crate::check::{self, Checked, Mode, Request};
 use crate::config::{Overrides, Shard};
 use crate::exit::{Exit, Misuse};
 use crate::gate::Judgement;
+use crate::page::{safe, terminal::Style};
 use crate::probe::{Forecast, Kind, ListedVariant, Listing, registry};
 use crate::publish::comment;
-use crate::report::{self, terminal::Style};
+use crate::report;
 
 /// The arguments of `kelvin check`.
 #[derive(Debug, Args)]
@@ -176,10 +177,10 @@ fn list(args: &CheckArgs) -> anyhow::Result<Exit> {
 fn page(listing: &Listing) -> String {
     let mut page = String::new();
     for ListedVariant { case, variant, .. } in &listing.variants {
-        page.extend([&*report::safe::line(case), "\t", variant, "\n"]);
+        page.extend([&*safe::line(case), "\t", variant, "\n"]);
     }
     for notice in &listing.notices {
-        page.extend(["# ", &*report::safe::line(&notice.text), "\n"]);
+        page.extend(["# ", &*safe::line(&notice.text), "\n"]);
     }
     let total: usize = listing.invocations.values().sum();
     let kinds: Vec<String> = listing
@@ -256,11 +257,11 @@ pub(super) fn show(
             Some(judgement) => {
                 comment::alone(&checked.report, judgement, &checked.out).into_bytes()
             }
-            None => report::markdown::render(&checked.report).into_bytes(),
+            None => report::page::to_markdown(&checked.report).into_bytes(),
         },
         Format::Text => {
             let folder = shown(&checked.out);
-            let mut page = report::terminal::render(&checked.report, &folder, style());
+            let mut page = report::page::to_terminal(&checked.report, &folder, style());
             if let Some(judgement) = judgement {
                 page.push('\n');
                 page.push_str(&judgement.terminal());

@@ -199,7 +199,7 @@ pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
         show(Format::Text, &ran.checked, ran.judgement.as_ref())?;
     }
     if let Some(url) = &ran.comment {
-        super::say(&format!("comment: {}\n", crate::report::safe::line(url)));
+        super::say(&format!("comment: {}\n", crate::page::safe::line(url)));
     }
     Ok(ran.exit())
 }

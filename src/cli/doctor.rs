@@ -10,7 +10,7 @@ use crate::check::doctor::{self, Diagnosis, DoctorRequest, Status, Surroundings}
 use crate::config::Overrides;
 use crate::exit::Exit;
 use crate::github::{Access, Client};
-use crate::report::safe;
+use crate::page::safe;
 
 /// The arguments of `kelvin doctor`.
 #[derive(Debug, Args)]

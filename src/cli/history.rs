@@ -10,7 +10,8 @@ use clap::{Args, ValueEnum};
 use crate::check::{self, Recomputed};
 use crate::exit::Exit;
 use crate::history::{Figure, History, Listed, sparkline};
-use crate::report::{self, Report, safe};
+use crate::page::safe;
+use crate::report::{self, Report};
 
 /// The arguments of `kelvin history`.
 #[derive(Debug, Args)]

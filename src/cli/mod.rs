@@ -141,7 +141,7 @@ fn say(text: &str) {
 /// Prints an error; the one place that does.
 fn complain(error: &anyhow::Error) {
     let style = anstyle::AnsiColor::Red.on_default().bold();
-    let text = crate::report::safe::lines(&format!("{error:#}"));
+    let text = crate::page::safe::lines(&format!("{error:#}"));
     write_error(&format!("{style}error{style:#}: {text}\n"));
 }
 

@@ -72,7 +72,7 @@ pub(super) fn main(args: PostArgs) -> anyhow::Result<Exit> {
         },
     )?;
     if let Some(url) = url {
-        super::say(&format!("comment: {}\n", crate::report::safe::line(&url)));
+        super::say(&format!("comment: {}\n", crate::page::safe::line(&url)));
     }
     Ok(Exit::Passed)
 }

@@ -8,7 +8,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
 use super::check::LogFormat;
-use crate::report::{self, Report};
+use crate::page::safe;
+use crate::report::Report;
 use crate::run::{Event, Observer, Source};
 
 /// Tells what happens, in the form that was asked for.
@@ -112,8 +113,8 @@ fn on_bar(bar: &ProgressBar, event: &Event<'_>) {
             failure,
         } => bar.println(format!(
             "{}: attempt {attempt} in {delay:.1} s, because {}",
-            report::safe::line(&task.to_string()),
-            report::safe::line(&failure.message),
+            safe::line(&task.to_string()),
+            safe::line(&failure.message),
         )),
     }
 }
@@ -151,8 +152,8 @@ impl Lines {
                 failure,
             } => say(&format!(
                 "{}: attempt {attempt} in {delay:.1} s, because {}",
-                report::safe::line(&task.to_string()),
-                report::safe::line(&failure.message),
+                safe::line(&task.to_string()),
+                safe::line(&failure.message),
             )),
         }
     }

@@ -12,8 +12,8 @@ use super::reproduce::Reproduction;
 use super::verdict::{MetricVerdict, Verdict, Word};
 use crate::baseline::differences::Difference;
 use crate::baseline::{Provenance, Tried};
+use crate::page::safe;
 use crate::probe::retrieval::compare::RetrievalChange;
-use crate::report::safe;
 
 /// The version of `gate.json`.
 const SCHEMA_VERSION: u32 = 1;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::verdict::Verdict;
+use crate::page::safe;
 use crate::probe::ComparedSide;
 use crate::probe::retrieval::compare::{QueryOutcome, RetrievalChange};
-use crate::report::safe;
 
 /// How many rows a table has.
 const LISTED: usize = 50;

@@ -4,8 +4,8 @@ use super::look::{Basis, Look, UPPER_CONFIDENCE};
 use super::looks::Ending;
 use super::policy::{Effect, OnSuspected, Rule};
 use super::verdict::{BrokenCase, Cause, MetricVerdict};
+use crate::page::safe;
 use crate::probe::{Direction, display};
-use crate::report::safe;
 
 /// Longer names are cut.
 const LONGEST_NAME: usize = 60;

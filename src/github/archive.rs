@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail, ensure};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use crate::report::safe;
+use crate::page::safe;
 
 /// The largest archive that is downloaded, in bytes.
 pub(crate) const MOST_BYTES: usize = 64 * 1024 * 1024;

@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 
 use super::error::{Error, Refusal, Surface};
 use super::wire::{self, Answer, Broken};
-use crate::report::safe;
+use crate::page::safe;
 use crate::signal;
 
 /// The most requests of one run, retries included.

@@ -12,7 +12,7 @@ use super::client::chance;
 use super::error::{Error, Refusal, Surface};
 use super::wire::{self, Answer};
 use crate::digest::Digest;
-use crate::report::safe;
+use crate::page::safe;
 
 /// The service, below `ACTIONS_RESULTS_URL`.
 const SERVICE: &str = "twirp/github.actions.results.api.v1.ArtifactService";

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
+use crate::page::display;
 
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -239,16 +240,6 @@ pub(crate) fn probe_of(id: &str) -> &str {
     id.split_once('.').map_or(id, |(probe, _)| probe)
 }
 
-/// A value for people: 4 decimals, and no minus before a zero.
-pub(crate) fn display(value: f64) -> String {
-    let text = format!("{value:.4}");
-    if text == "-0.0000" {
-        "0.0000".to_owned()
-    } else {
-        text
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,11 +249,5 @@ mod tests {
         let metric = Metric::new(Ok(f64::NAN), 0, 0);
         assert_eq!(metric.value, None);
         assert_eq!(metric.reason.as_deref(), Some("not a finite number"));
-    }
-
-    #[test]
-    fn display_has_four_decimals() {
-        assert_eq!(display(2.0 / 3.0), "0.6667");
-        assert_eq!(display(-1e-9), "0.0000");
     }
 }

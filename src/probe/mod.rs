@@ -2,6 +2,7 @@
 //! right of here knows which probe a metric came from.
 
 mod answer;
+mod estimate;
 pub(crate) mod evidence;
 mod kind;
 mod metric;
@@ -16,10 +17,10 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use crate::page::display;
+pub(crate) use estimate::{estimate, family};
 pub(crate) use kind::{Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe};
-pub(crate) use metric::{
-    CaseValue, Cell, Direction, Interval, Metric, Range, Unit, display, probe_of,
-};
+pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, Range, Unit, probe_of};
 pub(crate) use record::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
 pub(crate) use section::{AnySection, Item, Section, SectionFingerprint};
 pub(crate) use sections::Sections;

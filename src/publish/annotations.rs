@@ -2,7 +2,7 @@
 
 use super::{Annotation, Level, Publication};
 use crate::gate::policy::Effect;
-use crate::report::safe;
+use crate::page::safe;
 
 /// Remarks in all.
 const MOST: usize = 100;

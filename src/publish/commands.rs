@@ -4,7 +4,7 @@
 //! [`resume`]; what of it goes into a command of ours is escaped.
 
 use super::{Annotation, Level};
-use crate::report::safe;
+use crate::page::safe;
 
 /// GitHub shows so many errors, so many warnings and so many notices of a step.
 const SHOWN: usize = 10;
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn no_text_makes_a_second_command() {
-        for text in crate::report::fixture::hostile::corpus() {
+        for text in crate::page::fixture::corpus() {
             let annotation = Annotation {
                 level: Level::Failure,
                 path: text.clone(),
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn no_line_of_an_error_is_a_command() {
-        for text in crate::report::fixture::hostile::corpus() {
+        for text in crate::page::fixture::corpus() {
             let said = inert(&format!(
                 "error: {text}\r::error::x\n  ::set-env name=A::b\n{text}"
             ));

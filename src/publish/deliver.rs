@@ -14,7 +14,7 @@ use crate::baseline::compare::Change;
 use crate::gate::Judgement;
 use crate::gate::verdict::Word;
 use crate::github::Client;
-use crate::report::safe;
+use crate::page::safe;
 
 /// Where a run is shown.
 pub(crate) struct Surfaces<'a> {

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{Annotation, Context, Level};
-use crate::report::safe;
+use crate::page::safe;
 
 /// The longest reason, in characters.
 const REASON: usize = 4_000;
@@ -84,7 +84,7 @@ mod tests {
             run_id: "7".to_owned(),
             ..Context::default()
         };
-        for reason in crate::report::fixture::hostile::corpus() {
+        for reason in crate::page::fixture::corpus() {
             let failure = Failure {
                 context: &context,
                 what: "`setup` failed",

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::Publication;
 use crate::gate::verdict::{MetricVerdict, Word};
-use crate::report::safe;
+use crate::page::safe;
 
 /// The names of all outputs, in their order.
 pub(crate) const NAMES: [&str; 10] = [
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn no_value_can_add_an_output() {
-        for text in crate::report::fixture::hostile::corpus() {
+        for text in crate::page::fixture::corpus() {
             let forged = format!("KELVIN\nverdict<<X\npass\nX\n{text}");
             let outputs = [
                 ("verdict", forged.clone()),

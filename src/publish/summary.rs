@@ -17,7 +17,7 @@ const LISTS: Lists = Lists {
 
 /// The summary. The report is in it as a whole or not at all.
 pub(crate) fn render(publication: &Publication<'_>) -> String {
-    let report = report::markdown::render(publication.report);
+    let report = report::page::to_markdown(publication.report);
     let whole = report.len() <= REPORT;
     let room = BUDGET - if whole { report.len() } else { 0 } - 1_000;
     let mut page = fit(sections(publication, LISTS), room);

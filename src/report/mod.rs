@@ -1,13 +1,9 @@
-//! The report: the versioned document, and the renderers that turn it into text. Renderers are
-//! pure; somebody else writes what they return.
+//! The report: the versioned document, its form as JSON, and the page that shows it. All of it is
+//! pure; somebody else writes what is returned.
 
 mod document;
-pub(crate) mod html;
 pub(crate) mod json;
-pub(crate) mod markdown;
-pub(crate) mod safe;
-mod summary;
-pub(crate) mod terminal;
+pub(crate) mod page;
 
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -15,4 +11,3 @@ pub(crate) mod fixture;
 mod schema_tests;
 
 pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session, Share};
-pub(crate) use summary::Expected;

@@ -8,8 +8,9 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::document::Report;
-use super::summary::{BANDS, QUADRANT, Signal, Standing};
 use super::{fixture, json as report_json};
+use crate::page::BANDS;
+use crate::probe::evidence::page::{QUADRANT, SignalWords, Standing};
 
 const SCHEMA: &str = "schema/report.schema.json";
 const DOCUMENT: &str = "docs/reports.md";
@@ -114,10 +115,10 @@ fn the_documented_bands_are_those_of_the_code() {
         String::from("| value, unrounded | invariance | following |\n| --- | --- | --- |\n");
     let lows = BANDS.iter().map(|low| format!("{low:.2} and more"));
     let last = BANDS.last().map(|low| format!("less than {low:.2}"));
-    let words = Signal::Invariance
+    let words = SignalWords::Invariance
         .words()
         .into_iter()
-        .zip(Signal::Following.words());
+        .zip(SignalWords::Following.words());
     for (from, (holds, moves)) in lows.chain(last).zip(words) {
         table.push_str(&format!("| {from} | {holds} | {moves} |\n"));
     }

@@ -160,13 +160,13 @@ def wrong(browser, page):
 def keyboard(browser):
     """A case opens and closes without a pointer."""
     found = []
-    if not browser.run("!!document.querySelector('.case')"):
+    if not browser.run("!!document.querySelector('.item')"):
         return ["it has no case"]
     # From the element before the list, the next stop is the first case.
     browser.run("document.getElementById('order').focus()")
     browser.press("Tab", 9)
     at = browser.run("document.activeElement.tagName + ' ' + document.activeElement.parentElement.className")
-    if not at.startswith("SUMMARY case"):
+    if not at.startswith("SUMMARY item"):
         found.append(f"the next stop after the filter is {at}")
     outline = browser.run("getComputedStyle(document.activeElement).outlineStyle")
     if outline == "none":
@@ -184,19 +184,19 @@ def keyboard(browser):
 def comfort(browser):
     """The filters and the links do what they say."""
     found = []
-    shown = "[...document.querySelectorAll('.case')].filter(e => e.checkVisibility()).length"
+    shown = "[...document.querySelectorAll('.item')].filter(e => e.checkVisibility()).length"
     everything = browser.run(shown)
     for id in ("against", "failing"):
         browser.run(f"document.getElementById('{id}').click()")
-        wanted = browser.run(f"document.querySelectorAll('.case.{id}').length")
+        wanted = browser.run(f"document.querySelectorAll('.item.{id}').length")
         if browser.run(shown) != wanted:
             found.append(f"the filter `{id}` shows {browser.run(shown)} of {wanted}")
     browser.run("document.getElementById('all').click()")
     if browser.run(shown) != everything:
         found.append("the filter `all` does not show all")
-    browser.run("location.hash = '#case-0'")
+    browser.run("location.hash = '#item-0'")
     time.sleep(0.1)
-    if not browser.run("document.getElementById('case-0').open"):
+    if not browser.run("document.getElementById('item-0').open"):
         found.append("a link to a case does not open it")
     browser.run("{ const name = document.getElementById('name'); name.value = 'no such case';"
                 " name.dispatchEvent(new Event('input')) }")
@@ -212,8 +212,8 @@ def shots(browser, pages, folder):
             browser.show(page, width=width, scheme=scheme, phone=width < 500)
             for opened in ("", "-open"):
                 if opened:
-                    browser.run("document.querySelectorAll('.case')[0].open = true;"
-                                "document.querySelectorAll('.case')[0].querySelectorAll('details')"
+                    browser.run("document.querySelectorAll('.item')[0].open = true;"
+                                "document.querySelectorAll('.item')[0].querySelectorAll('details')"
                                 ".forEach((one, at) => { if (at < 3) one.open = true })")
                 tall = min(browser.run("document.documentElement.scrollHeight"), 6000)
                 browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=tall,

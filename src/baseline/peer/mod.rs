@@ -220,7 +220,7 @@ fn sample(invocation: &Invocation) -> Sample {
         };
         Failure {
             kind: FailureKind::OutputUnreadable,
-            message: crate::report::safe::cut(&said, 400),
+            message: crate::page::safe::cut(&said, 400),
             stderr: String::new(),
             stdout: String::new(),
         }

@@ -7,9 +7,9 @@ use super::look::{self, Look};
 use super::steps::{Steps, brief};
 use crate::exit::Misuse;
 use crate::judge;
+use crate::page::safe;
 use crate::probe::evidence;
 use crate::probe::evidence::cases::Corpus;
-use crate::report::safe;
 use crate::run::{Failure, Outcome};
 
 /// Finds out the decision field.

@@ -10,8 +10,8 @@ use super::template::{self, Answers};
 use super::{Request, decision};
 use crate::config::{Config, unit_type};
 use crate::exit::Misuse;
+use crate::page::safe;
 use crate::probe::evidence::cases::{self, Corpus};
-use crate::report::safe;
 
 /// Finds out what is not yet known, and writes the files.
 pub(super) fn run(

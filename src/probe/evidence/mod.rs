@@ -13,10 +13,13 @@ mod inputs;
 mod kind;
 mod measure;
 mod noise;
+pub(crate) mod page;
 pub(crate) mod perturb;
 mod recompute;
 mod records;
 mod schedule;
+#[cfg(test)]
+pub(crate) mod trial;
 
 use std::collections::BTreeMap;
 

@@ -10,6 +10,7 @@ mod kind;
 mod measure;
 mod measures;
 mod output;
+pub(crate) mod page;
 mod ranking;
 mod reader;
 mod record;

@@ -8,8 +8,8 @@ use crate::gate::judgement::prose;
 use crate::gate::look::GUARD;
 use crate::gate::policy::Attention;
 use crate::gate::verdict::{Cause, Verdict, Word};
+use crate::page::safe;
 use crate::publish::Publication;
-use crate::report::safe;
 
 /// The first lines are at most so many bytes long, whatever others wrote into them.
 const HEAD: usize = 1_650;

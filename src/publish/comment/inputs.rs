@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use similar::TextDiff;
 
+use crate::page::safe;
 use crate::publish::{Excerpt, Publication};
-use crate::report::safe;
 
 /// Characters of one difference between two texts.
 const DIFF: usize = 4_000;

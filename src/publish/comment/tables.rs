@@ -7,8 +7,8 @@ use crate::gate::Judgement;
 use crate::gate::judgement::{change, value};
 use crate::gate::policy::Attention;
 use crate::gate::verdict::Word;
+use crate::page::safe;
 use crate::publish::Publication;
-use crate::report::safe;
 
 pub(super) fn metrics(publication: &Publication<'_>, judgement: &Judgement, most: usize) -> String {
     let shown = judgement.verdict.shown();

@@ -160,7 +160,7 @@ fn act_10_a_page_keeps_to_its_budget_and_sheds_whole_sections() {
 
 #[test]
 fn act_11_nothing_that_others_wrote_can_act() {
-    for text in fixture::hostile::corpus() {
+    for text in fixture::corpus() {
         let head = fixture::hostile::hostile(&text);
         let base = fixture::good();
         let mut judgement = judged(&base, &head);
@@ -235,7 +235,7 @@ fn act_11_nothing_that_others_wrote_can_act() {
 fn act_10_any_report_fits_any_budget() {
     use proptest::prelude::*;
 
-    let corpus = fixture::hostile::corpus();
+    let corpus = fixture::corpus();
     let stacked = format!("e{}", "\u{301}".repeat(900)).repeat(9);
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         cases: 48,
@@ -282,7 +282,7 @@ fn act_10_any_report_fits_any_budget() {
 
 #[test]
 fn act_11_neither_remarks_nor_outputs_carry_a_command() {
-    for text in fixture::hostile::corpus() {
+    for text in fixture::corpus() {
         let head = fixture::hostile::hostile(&text);
         let mut judgement = judged(&fixture::good(), &head);
         // A case of the report that got worse, with a variant of any name.

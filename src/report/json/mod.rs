@@ -16,7 +16,7 @@ use serde_json::error::Category;
 use serde_json::ser::Serializer;
 
 use super::document::{Report, SCHEMA_VERSION};
-use super::safe;
+use crate::page::safe;
 use crate::probe::CaseRecord;
 use lines::Lines;
 pub(crate) use older::{describe, is_headline};

@@ -326,8 +326,8 @@ proptest! {
         bytes[at] = byte;
         if let Ok(report) = read(&bytes) {
             // Whatever was read can be shown.
-            crate::report::markdown::render(&report);
-            crate::report::terminal::render(&report, "kelvin", crate::report::terminal::Style::Plain);
+            crate::report::page::to_markdown(&report);
+            crate::report::page::to_terminal(&report, "kelvin", crate::page::terminal::Style::Plain);
         }
     }
 

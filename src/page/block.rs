@@ -1,0 +1,247 @@
+//! What a page is made of below its headline.
+
+use serde::Serialize;
+
+use super::Phrase;
+use crate::notice::Notice;
+
+/// A part of a page.
+#[derive(Clone, Debug)]
+pub(crate) enum Block<'a> {
+    /// A heading.
+    Heading(Phrase),
+    /// Sentences, each of which may stand on a line of its own.
+    Text(Vec<Phrase>),
+    /// A sentence that a reader may skip.
+    Aside(Phrase),
+    /// Lines of a formula.
+    Formula(&'static [&'static str]),
+    /// Short names in order.
+    Chips(Vec<Chip>),
+    /// A table.
+    Table(Table),
+    /// What an invocation printed, after a sentence that says which one it was.
+    Printed(Phrase, &'a str),
+    /// Notices.
+    Notices(Vec<&'a Notice>),
+}
+
+/// A short name in a list of them. All of its text may be untrusted.
+#[derive(Clone, Debug)]
+pub(crate) struct Chip {
+    /// The name.
+    pub(crate) text: String,
+    /// What is told on demand.
+    pub(crate) title: Option<String>,
+    /// What is said beside it; such a chip stands out.
+    pub(crate) badge: Option<String>,
+}
+
+/// A table of sentences.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    /// What it is about.
+    pub(crate) title: Phrase,
+    /// The columns.
+    pub(crate) columns: Vec<Column>,
+    /// The rows.
+    pub(crate) rows: Vec<TableRow>,
+    /// How many rows a text lists at most; none where that depends on the room there is.
+    pub(crate) most: Option<usize>,
+    /// What one row is about, for the line that says how many more there are.
+    pub(crate) noun: &'static str,
+    /// Where the rows are that found no room on a page.
+    pub(crate) elsewhere: Option<Phrase>,
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Column {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Whether it has numbers, which stand at the right.
+    pub(crate) is_number: bool,
+}
+
+impl Column {
+    /// A column of words.
+    pub(crate) const fn text(name: &'static str) -> Self {
+        Self {
+            name,
+            is_number: false,
+        }
+    }
+
+    /// A column of numbers.
+    pub(crate) const fn number(name: &'static str) -> Self {
+        Self {
+            name,
+            is_number: true,
+        }
+    }
+}
+
+/// A row of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct TableRow {
+    /// One cell for each column.
+    pub(crate) cells: Vec<TableCell>,
+    /// What became of what it is about; the last cell says so in words.
+    pub(crate) status: Option<Status>,
+    /// What opens below it.
+    pub(crate) detail: Option<Detail>,
+}
+
+impl TableRow {
+    /// A row of words.
+    pub(crate) fn new(cells: impl IntoIterator<Item = Phrase>) -> Self {
+        Self {
+            cells: cells.into_iter().map(TableCell::from).collect(),
+            status: None,
+            detail: None,
+        }
+    }
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TableCell {
+    /// What was there before, where the cell tells of a change.
+    pub(crate) before: Option<Phrase>,
+    /// What is there.
+    pub(crate) text: Phrase,
+}
+
+impl From<Phrase> for TableCell {
+    fn from(text: Phrase) -> Self {
+        Self { before: None, text }
+    }
+}
+
+/// What became of one part of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Status {
+    /// It did what was expected.
+    Expected,
+    /// It did not.
+    Against,
+    /// Nobody can tell what was to be expected.
+    Open,
+    /// It failed, and says nothing.
+    Failed,
+    /// It was not run.
+    NotRun,
+}
+
+/// What opens below a row of a table.
+#[derive(Clone, Debug)]
+pub(crate) enum Detail {
+    /// Names in order, under a title.
+    Chips(&'static str, Vec<Chip>),
+    /// What changed between the text of an item and the text of one part of it, under a title.
+    Difference {
+        /// The title.
+        title: &'static str,
+        /// The item.
+        item: String,
+        /// The part.
+        part: String,
+        /// The file with the text of the part.
+        file: String,
+    },
+}
+
+/// An item as it opens on a page in HTML.
+#[derive(Clone, Debug)]
+pub(crate) struct ItemView<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// How much of it went against expectation.
+    pub(crate) against: usize,
+    /// How many of its invocations failed.
+    pub(crate) failed: usize,
+    /// What is said of it before it opens, each with whether that is good.
+    pub(crate) tags: Vec<(bool, String)>,
+    /// Its figures in `[0, 1]`.
+    pub(crate) signals: Vec<ItemSignal>,
+    /// What it opens to.
+    pub(crate) blocks: Vec<Block<'a>>,
+}
+
+/// A figure of an item.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ItemSignal {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Its value in `[0, 1]`.
+    pub(crate) value: Option<f64>,
+    /// How many samples it is the mean of.
+    pub(crate) n: usize,
+}
+
+/// A square with the run and its items as points, by two signals in `[0, 1]`. The corner at the upper
+/// right is the good one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Plane {
+    /// The signals to the right and upwards.
+    pub(crate) axes: [&'static str; 2],
+    /// The names of the corners: upper left, upper right, lower left, lower right.
+    pub(crate) corners: [&'static str; 4],
+    /// Where the four regions meet, on both axes.
+    pub(crate) cut: f64,
+    /// The run.
+    pub(crate) run: [f64; 2],
+    /// How sure its place is, along each axis.
+    pub(crate) ends: [Option<(f64, f64)>; 2],
+    /// The items.
+    pub(crate) points: Vec<[f64; 2]>,
+    /// What the items are, in the plural.
+    pub(crate) items: &'static str,
+}
+
+/// A grid of means, the warmer the further from what they ought to be.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct HeatGrid {
+    /// What it shows, as a title.
+    pub(crate) title: &'static str,
+    /// How it is read.
+    pub(crate) note: &'static str,
+    /// What a row is about, and the same in the plural.
+    pub(crate) row: [&'static str; 2],
+    /// Groups of columns with their titles; the names of the columns are untrusted.
+    pub(crate) groups: Vec<(&'static str, Vec<String>)>,
+    /// The rows.
+    pub(crate) rows: Vec<HeatRow>,
+}
+
+/// A row of a [`HeatGrid`].
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct HeatRow {
+    /// Its name, which is untrusted.
+    pub(crate) name: String,
+    /// What is said beside the name.
+    pub(crate) badge: Option<&'static str>,
+    /// One for each column of all groups; none where there is nothing to show.
+    pub(crate) cells: Vec<Option<HeatCell>>,
+}
+
+/// A cell of a [`HeatGrid`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct HeatCell {
+    /// How far the mean is from what it ought to be, in `[0, 1]`; none where that is not known.
+    pub(crate) off: Option<f64>,
+    /// The mean.
+    pub(crate) mean: f64,
+    /// How many samples it is the mean of.
+    pub(crate) n: usize,
+}
+
+/// The page of one item.
+#[derive(Clone, Debug)]
+pub(crate) struct ItemPage<'a> {
+    /// The name of the item.
+    pub(crate) name: &'a str,
+    /// What it says.
+    pub(crate) blocks: Vec<Block<'a>>,
+}

@@ -1,0 +1,245 @@
+//! The page of a whole run: what each probe says of it, and what is about the run itself.
+
+use super::{Block, Estimate, FailedInvocation, HeatGrid, ItemView, NoticeCount, Phrase, Plane};
+use super::{Statement, Table};
+use crate::notice::Notice;
+
+/// The line that stands on every page.
+pub(crate) const DISCLAIMER: &str = "Diagnostic signals, not truth metrics: a pipeline can do well \
+                                     on all of them and still decide wrongly.";
+
+/// The page of a whole run.
+pub(crate) struct RunPage<'a> {
+    /// The command that made the run: `check`.
+    pub(crate) command: &'static str,
+    /// What was looked at and what it took: `12 cases`, `4.2 s`.
+    pub(crate) scope: Vec<String>,
+    /// The items that the run was restricted to; empty means all.
+    pub(crate) only: &'a [String],
+    /// What each probe says, the most important one first; there is at least one.
+    pub(crate) chapters: Vec<Chapter<'a>>,
+    /// Figures of no chapter.
+    pub(crate) others: Option<FigureTable<'a>>,
+    /// Every notice of the run and of its items, counted by code.
+    pub(crate) notices: Vec<NoticeCount<'a>>,
+    /// What else the figures depend on, by name. The values are untrusted.
+    pub(crate) facts: Vec<(&'static str, String)>,
+    /// The version of the program that made the run. Untrusted, since it is read from a file.
+    pub(crate) version: &'a str,
+    /// The version of the format of its report.
+    pub(crate) schema: u32,
+}
+
+impl<'a> RunPage<'a> {
+    /// What a reader should know first, of all chapters.
+    pub(super) fn statements(&self) -> impl Iterator<Item = &Statement> {
+        self.chapters.iter().flat_map(|chapter| &chapter.statements)
+    }
+
+    /// The invocations that failed, of all chapters.
+    pub(super) fn failed(&self) -> Vec<&FailedInvocation<'a>> {
+        let chapters = self.chapters.iter();
+        chapters.flat_map(|chapter| &chapter.failed).collect()
+    }
+
+    /// Every table of further figures.
+    pub(super) fn tables(&self) -> impl Iterator<Item = &FigureTable<'a>> {
+        let chapters = self.chapters.iter().flat_map(|chapter| &chapter.tables);
+        chapters.chain(&self.others)
+    }
+
+    /// The word for the run: that of its first chapter.
+    pub(super) fn headword(&self) -> Headword {
+        let first = self.chapters.first().map(|chapter| chapter.headword);
+        first.unwrap_or(Headword::NOTHING)
+    }
+}
+
+/// What one probe says on the page of a run. A field that is left empty takes no room on the page.
+pub(crate) struct Chapter<'a> {
+    /// The one word for what was measured.
+    pub(crate) headword: Headword,
+    /// What was looked at, in short: `12 cases`.
+    pub(crate) scope: Vec<String>,
+    /// What a reader should know first, the most useful first.
+    pub(crate) statements: Vec<Statement>,
+    /// The few figures that stand at the top, with words of their own.
+    pub(crate) signals: Vec<Signal<'a>>,
+    /// What is said where one of them has no interval.
+    pub(crate) no_interval: &'static str,
+    /// Groups of figures that stand below the signals.
+    pub(crate) groups: Vec<Group<'a>>,
+    /// The figures that stand at the top where there are many of one sort.
+    pub(crate) measures: Option<FigureTable<'a>>,
+    /// Parts of a signal, for a screen.
+    pub(crate) breakdowns: Vec<Breakdown<'a>>,
+    /// Two signals at once, with the items as points.
+    pub(crate) plane: Option<Plane>,
+    /// What needs a look, in Markdown; the page in HTML has the items themselves.
+    pub(crate) lists: Vec<Table>,
+    /// Every invocation that failed.
+    pub(crate) failed: Vec<FailedInvocation<'a>>,
+    /// Every further figure, by what it is about.
+    pub(crate) tables: Vec<FigureTable<'a>>,
+    /// A map of means.
+    pub(crate) heat: Option<HeatGrid>,
+    /// The items, for the page in HTML.
+    pub(crate) items: Option<ItemList<'a>>,
+    /// The notices of the items.
+    pub(crate) notices: Vec<&'a Notice>,
+    /// What was measured, in a clause that begins a line: `Decision X, seed 7`.
+    pub(crate) settings: Option<Phrase>,
+    /// How the figures are read.
+    pub(crate) method: Vec<Block<'a>>,
+    /// What the figures depend on, by name. The values are untrusted.
+    pub(crate) facts: Vec<(&'static str, String)>,
+}
+
+impl Chapter<'_> {
+    /// A chapter with a word for what was measured, and nothing else yet.
+    pub(crate) const fn new(headword: Headword) -> Self {
+        Self {
+            headword,
+            scope: Vec::new(),
+            statements: Vec::new(),
+            signals: Vec::new(),
+            no_interval: "no interval",
+            groups: Vec::new(),
+            measures: None,
+            breakdowns: Vec::new(),
+            plane: None,
+            lists: Vec::new(),
+            failed: Vec::new(),
+            tables: Vec::new(),
+            heat: None,
+            items: None,
+            notices: Vec::new(),
+            settings: None,
+            method: Vec::new(),
+            facts: Vec::new(),
+        }
+    }
+}
+
+/// The one word for what a probe measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Headword {
+    /// Within a sentence or after a colon.
+    pub(crate) word: &'static str,
+    /// As a title.
+    pub(crate) title: &'static str,
+    /// What it means.
+    pub(crate) meaning: &'static str,
+    /// Whether it judges the system under test, rather than says how much was measured.
+    pub(crate) is_judgement: bool,
+}
+
+impl Headword {
+    /// For a page without a chapter.
+    const NOTHING: Self = Self {
+        word: "nothing measured",
+        title: "Nothing measured",
+        meaning: "no probe was run",
+        is_judgement: false,
+    };
+}
+
+/// A figure that stands at the top of a page.
+pub(crate) struct Signal<'a> {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it says, in a clause without a subject: `holds when it should`.
+    pub(crate) claim: &'static str,
+    /// What it asks, in the few words for which a screen has room.
+    pub(crate) ask: &'static str,
+    /// What it asks, in a sentence.
+    pub(crate) question: &'static str,
+    /// Its value.
+    pub(crate) estimate: Estimate<'a>,
+    /// The largest value that it can have.
+    pub(crate) most: f64,
+    /// Where its scale has marks.
+    pub(crate) marks: Vec<f64>,
+    /// Whether a screen shows it as a bar with a line of its own for the sample.
+    pub(crate) has_bar: bool,
+    /// What the value is made of, for a screen; stands before the sample.
+    pub(crate) made_of: String,
+    /// What a screen says after the sample.
+    pub(crate) aside: String,
+    /// What the table of a text says in words beside the value.
+    pub(crate) in_words: String,
+    /// What else there is to say where there is room.
+    pub(crate) note: String,
+}
+
+impl<'a> Signal<'a> {
+    /// A figure in `[0, 1]` that is shown as a bar.
+    pub(crate) fn new(name: &'static str, claim: &'static str, estimate: Estimate<'a>) -> Self {
+        Self {
+            name,
+            claim,
+            ask: "",
+            question: "",
+            in_words: estimate.word.unwrap_or_default().to_owned(),
+            estimate,
+            most: 1.0,
+            marks: Vec::new(),
+            has_bar: true,
+            made_of: String::new(),
+            aside: String::new(),
+            note: String::new(),
+        }
+    }
+}
+
+/// Figures that say one thing together.
+pub(crate) struct Group<'a> {
+    /// What it is.
+    pub(crate) title: &'static str,
+    /// What it means.
+    pub(crate) note: &'static str,
+    /// The figures with their names.
+    pub(crate) rows: Vec<(&'static str, Estimate<'a>)>,
+    /// The name and the text of the one line that a screen has for all of it.
+    pub(crate) line: (&'static str, String),
+}
+
+/// Figures of one sort.
+pub(crate) struct FigureTable<'a> {
+    /// What they are, as a title.
+    pub(crate) title: &'static str,
+    /// What a reader should know of them.
+    pub(crate) note: &'static str,
+    /// The figures with their names.
+    pub(crate) rows: Vec<(Phrase, Estimate<'a>)>,
+}
+
+/// Short figures in one or two lines of a screen.
+pub(crate) struct Breakdown<'a> {
+    /// What they are: `by kind`.
+    pub(crate) label: &'static str,
+    /// The figures with their names, which are untrusted.
+    pub(crate) rows: Vec<(&'a str, Estimate<'a>)>,
+}
+
+/// The items of a probe, each of which opens on the page in HTML. They are made one by one, so that
+/// thousands of them are never held at once.
+pub(crate) struct ItemList<'a> {
+    /// What they are, as a title: `Cases`.
+    pub(crate) title: &'static str,
+    /// How they are ordered, and what they open to.
+    pub(crate) note: &'static str,
+    /// What is left out of an item first where there are too many: `variants that did as expected`.
+    pub(crate) least: &'static str,
+    /// How many items there are.
+    pub(crate) count: usize,
+    /// In how many of them something went against expectation.
+    pub(crate) against: usize,
+    /// In how many of them an invocation failed.
+    pub(crate) failing: usize,
+    /// The place of an item in the order of the names; a link to an item is the same whatever the
+    /// order on the page.
+    pub(crate) place: Box<dyn Fn(&str) -> Option<usize> + 'a>,
+    /// The items in the order in which they are shown.
+    pub(crate) each: Box<dyn Iterator<Item = ItemView<'a>> + 'a>,
+}

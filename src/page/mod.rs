@@ -1,0 +1,28 @@
+//! A small document for people, and its renderers for a terminal, Markdown and HTML.
+//!
+//! Whoever has something to show fills the document; the renderers know nothing of where it comes
+//! from. Text that is not ours is marked as such, and each renderer makes it harmless in its own way.
+
+mod block;
+mod document;
+mod estimate;
+pub(crate) mod html;
+pub(crate) mod markdown;
+mod notices;
+pub(crate) mod safe;
+pub(crate) mod terminal;
+mod words;
+
+#[cfg(test)]
+pub(crate) mod fixture;
+
+pub(crate) use block::{
+    Block, Chip, Column, Detail, HeatCell, HeatGrid, HeatRow, ItemPage, ItemSignal, ItemView,
+    Plane, Status, Table, TableCell, TableRow,
+};
+pub(crate) use document::{
+    Breakdown, Chapter, DISCLAIMER, FigureTable, Group, Headword, ItemList, RunPage, Signal,
+};
+pub(crate) use estimate::{BANDS, Estimate, band, brief, display};
+pub(crate) use notices::{FailedInvocation, NoticeCount, label};
+pub(crate) use words::{Phrase, PhrasePart, Statement, Tone, counted, duration};

@@ -1,0 +1,100 @@
+//! What went wrong and what was left out: failed invocations one by one, notices counted.
+
+use std::collections::BTreeMap;
+
+use super::safe;
+use crate::notice::{Code, Notice};
+use crate::run::Failure;
+
+/// A failed invocation with its place.
+#[derive(Debug)]
+pub(crate) struct FailedInvocation<'a> {
+    /// The item that it was made for.
+    pub(crate) item: &'a str,
+    /// Which invocation of the item it was.
+    pub(crate) place: &'a str,
+    /// What went wrong.
+    pub(crate) failure: &'a Failure,
+}
+
+impl FailedInvocation<'_> {
+    /// The last line that it printed on its standard error, where there is one.
+    pub(crate) fn last_line(&self) -> Option<String> {
+        let mut lines = self.failure.stderr.lines().rev().map(safe::line);
+        lines.find(|line| !line.is_empty())
+    }
+}
+
+/// The notices of one code.
+#[derive(Debug)]
+pub(crate) struct NoticeCount<'a> {
+    /// The code.
+    pub(crate) code: Code,
+    /// How many there are.
+    pub(crate) count: usize,
+    /// How many of them are about each kind; those about none are not in it.
+    pub(crate) kinds: BTreeMap<&'a str, usize>,
+    /// All of them, in the order in which they came.
+    pub(crate) notices: Vec<&'a Notice>,
+}
+
+impl<'a> NoticeCount<'a> {
+    /// Counts notices by code: warnings first, then in the order of the codes.
+    pub(crate) fn all(notices: impl IntoIterator<Item = &'a Notice>) -> Vec<Self> {
+        let mut counts: BTreeMap<(bool, Code), Self> = BTreeMap::new();
+        for notice in notices {
+            let code = notice.code;
+            let entry = counts.entry((!code.is_warning(), code));
+            let count = entry.or_insert_with(|| Self {
+                code,
+                count: 0,
+                kinds: BTreeMap::new(),
+                notices: Vec::new(),
+            });
+            count.count += 1;
+            count.notices.push(notice);
+            if let Some(kind) = &notice.kind {
+                *count.kinds.entry(kind).or_default() += 1;
+            }
+        }
+        counts.into_values().collect()
+    }
+
+    /// `12 caps`, `1 skip`.
+    pub(crate) fn counted(&self) -> String {
+        let label = label(self.code);
+        match (self.code, self.count) {
+            (Code::Cap | Code::Skip | Code::ParseRate | Code::IgnoredFile, 2..) => {
+                format!("{} {label}s", self.count)
+            }
+            _ => format!("{} {label}", self.count),
+        }
+    }
+}
+
+/// What a code is called where it is shown.
+pub(crate) const fn label(code: Code) -> &'static str {
+    match code {
+        Code::Changed => "the code changed",
+        Code::BaselineFailed => "baseline failed",
+        Code::VariantsFailed => "failed invocations",
+        Code::Insufficient => "too many failures",
+        Code::Interrupted => "interrupted",
+        Code::Unmeasured => "not measured",
+        Code::Cache => "cache",
+        Code::Cap => "cap",
+        Code::Skip => "skip",
+        Code::Vacuous => "vacuous",
+        Code::ParseRate => "parse rate",
+        Code::NoUnits => "no units",
+        Code::LookAlikeTypes => "look-alike types",
+        Code::Recomputed => "computed again",
+        Code::IgnoredFile => "ignored file",
+        Code::AnswersKept => "repeats that count as one",
+        Code::Other => "further notice",
+        Code::MissingQueries => "missing queries",
+        Code::UnknownQueries => "unknown queries",
+        Code::QueriesFailed => "failed queries",
+        Code::ChunkerVersions => "chunker versions",
+    }
+}

@@ -1,0 +1,169 @@
+//! Sentences with text of others in them, and the few words that every page needs.
+
+use serde::Serialize;
+
+/// How a sentence is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Tone {
+    /// Something is wrong.
+    Alarm,
+    /// Something should be known before the figures are used.
+    Caution,
+    /// Nothing is wrong.
+    Calm,
+}
+
+/// One thing that a reader should know.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Statement {
+    /// How it is meant.
+    pub(crate) tone: Tone,
+    /// A sentence without a full stop.
+    pub(crate) text: Phrase,
+}
+
+/// A sentence of ours with names in it that are not: each renderer shows those in its own way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Phrase(Vec<(PhrasePart, String)>);
+
+/// What a part of a [`Phrase`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PhrasePart {
+    /// Ours.
+    Text,
+    /// A name or a value of the user's: untrusted.
+    Name,
+    /// A longer text of the user's or of the pipeline's: untrusted.
+    Quote,
+}
+
+impl Phrase {
+    /// Begins with text of ours.
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::default().and(text)
+    }
+
+    /// Begins with a name.
+    pub(crate) fn of_name(name: impl Into<String>) -> Self {
+        Self::default().name(name)
+    }
+
+    /// Goes on with text of ours.
+    #[must_use]
+    pub(crate) fn and(mut self, text: impl Into<String>) -> Self {
+        self.0.push((PhrasePart::Text, text.into()));
+        self
+    }
+
+    /// Goes on with a name.
+    #[must_use]
+    pub(crate) fn name(mut self, name: impl Into<String>) -> Self {
+        self.0.push((PhrasePart::Name, name.into()));
+        self
+    }
+
+    /// Goes on with a longer text.
+    #[must_use]
+    pub(crate) fn quote(mut self, quote: impl Into<String>) -> Self {
+        self.0.push((PhrasePart::Quote, quote.into()));
+        self
+    }
+
+    /// Goes on with another phrase.
+    #[must_use]
+    pub(crate) fn then(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// Goes on with names, parted by commas.
+    #[must_use]
+    pub(crate) fn names<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut names = names.into_iter();
+        let first = names.next().map(|first| self.clone().name(first));
+        let begun = first.unwrap_or(self);
+        names.fold(begun, |phrase, name| phrase.and(", ").name(name))
+    }
+
+    /// Begins with a capital, unless it begins with a name.
+    pub(crate) fn capitalize(&mut self) {
+        if let Some((PhrasePart::Text, text)) = self.0.first_mut() {
+            let mut letters = text.chars();
+            if let Some(first) = letters.next() {
+                *text = first.to_uppercase().chain(letters).collect();
+            }
+        }
+    }
+
+    /// The parts of it, for a renderer that shows them one by one.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (PhrasePart, &str)> {
+        self.0.iter().map(|(part, text)| (*part, text.as_str()))
+    }
+
+    /// The whole of it, with a way to show what is not ours.
+    pub(crate) fn show(&self, foreign: impl Fn(PhrasePart, &str) -> String) -> String {
+        self.parts()
+            .map(|(part, text)| match part {
+                PhrasePart::Text => text.to_owned(),
+                PhrasePart::Name | PhrasePart::Quote => foreign(part, text),
+            })
+            .collect()
+    }
+
+    /// The same with another form of what is not ours.
+    pub(crate) fn each_foreign(&self, form: impl Fn(&str) -> String) -> Self {
+        let parts = self.0.iter().map(|(part, text)| match part {
+            PhrasePart::Text => (*part, text.clone()),
+            PhrasePart::Name | PhrasePart::Quote => (*part, form(text)),
+        });
+        Self(parts.collect())
+    }
+}
+
+/// `1 case`, `2 cases`.
+pub(crate) fn counted(count: usize, word: &str) -> String {
+    match count {
+        1 => format!("1 {word}"),
+        _ => format!("{count} {word}s"),
+    }
+}
+
+/// A duration for people.
+pub(crate) fn duration(seconds: f64) -> String {
+    if seconds < 9.95 {
+        format!("{:.1} s", seconds.max(0.0))
+    } else if seconds < 119.5 {
+        format!("{seconds:.0} s")
+    } else {
+        format!("{:.1} min", seconds / 60.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_and_counts_read_well() {
+        assert_eq!(
+            [duration(0.04), duration(9.96), duration(240.0)],
+            ["0.0 s", "10 s", "4.0 min"]
+        );
+        assert_eq!(
+            [counted(1, "case"), counted(0, "case")],
+            ["1 case", "0 cases"]
+        );
+    }
+
+    #[test]
+    fn a_sentence_begins_with_a_capital_unless_it_begins_with_a_name() {
+        let capital = |mut phrase: Phrase| {
+            phrase.capitalize();
+            phrase.show(|_, text| format!("<{text}>"))
+        };
+        assert_eq!(capital(Phrase::text("it holds")), "It holds");
+        assert_eq!(capital(Phrase::of_name("it").and(" holds")), "<it> holds");
+    }
+}

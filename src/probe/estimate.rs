@@ -1,0 +1,31 @@
+//! Metrics as a page shows them.
+
+use std::collections::BTreeMap;
+
+use super::Metric;
+use crate::page::Estimate;
+
+/// A metric as people see it; none where the run has no such metric.
+pub(crate) fn estimate(metric: Option<&Metric>) -> Estimate<'_> {
+    let Some(metric) = metric else {
+        return Estimate::new(Err(Some("this run did not look at it")), 0, 0);
+    };
+    let value = metric.value.ok_or(metric.reason.as_deref());
+    let estimate = Estimate::new(value, metric.n, metric.n_failed);
+    match metric.interval {
+        Some(interval) => estimate.between(interval.low, interval.high),
+        None => estimate,
+    }
+}
+
+/// The metrics whose id is `prefix` and one further part, by that part.
+pub(crate) fn family<'a>(
+    metrics: &'a BTreeMap<String, Metric>,
+    prefix: &str,
+) -> Vec<(&'a str, &'a Metric)> {
+    let with_part = metrics.iter().filter_map(|(id, metric)| {
+        let part = id.strip_prefix(prefix)?.strip_prefix('.')?;
+        Some((part, metric))
+    });
+    with_part.collect()
+}

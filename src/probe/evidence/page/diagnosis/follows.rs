@@ -1,0 +1,159 @@
+//! What the swaps say: which governing types the decision follows, and where nobody can tell.
+
+use super::{MOVES, Weighted};
+use crate::page::{Phrase, Tone, counted};
+use crate::probe::evidence::page::EvidenceRun;
+use crate::probe::evidence::page::standing::{AnswerCounts, Standing};
+use crate::probe::evidence::page::swaps::{
+    ENOUGH_CASES, ENOUGH_SWAPS, SwapCounts, ignored_types, is_followed,
+};
+use crate::probe::evidence::page::words::QUADRANT;
+
+/// Below this the only governing type is hardly followed, rather than in part.
+const HARDLY: f64 = 0.5;
+
+/// The pipeline answers the same everywhere, or the suite is too small to say what it follows.
+pub(super) fn not_told(run: &EvidenceRun<'_>, standing: Standing) -> Option<Weighted> {
+    match standing {
+        Standing::Constant => Some(constant(&AnswerCounts::of(run)?)),
+        Standing::Unclear | Standing::Unsteady => Some(unclear(run)),
+        _ => None,
+    }
+}
+
+/// Neither good nor bad by itself: a right pipeline does so in a suite where nothing else is right.
+fn constant(answers: &AnswerCounts<'_>) -> Weighted {
+    let how = match answers.times == answers.all {
+        true => format!(" in all {}", counted(answers.all, "invocation")),
+        false => format!(
+            " in {} of {}, and mostly in every case",
+            answers.times,
+            counted(answers.all, "invocation")
+        ),
+    };
+    let text = Phrase::text(match answers.times == answers.all {
+        true => "it always answers ",
+        false => "it nearly always answers ",
+    })
+    .name(answers.most.to_string())
+    .and(format!(
+        "{how}: the pipeline never decides otherwise, or this suite has no case for it; add a case \
+         with another right answer"
+    ));
+    Weighted::new(Tone::Caution, 2.0, text)
+}
+
+fn unclear(run: &EvidenceRun<'_>) -> Weighted {
+    let types = run.governing_types.iter().map(String::as_str);
+    let open = types
+        .filter(|_| run.governing_types.len() > 1)
+        .find(|name| !is_followed(run, name));
+    let (text, swaps) = match open {
+        None => (
+            Phrase::text("not enough to tell whether it follows the evidence: "),
+            SwapCounts::of(run, |_| true),
+        ),
+        Some(name) => (
+            Phrase::text("not enough to tell whether ")
+                .name(name)
+                .and(" is followed: "),
+            SwapCounts::of_type(run, name),
+        ),
+    };
+    let setting = "variants.swap";
+    let text = if swaps.are_enough() {
+        let seen = format!(
+            "the decision moved in {} of the {} whose unit comes from a case that is answered \
+             differently, and other cases might show more or less; add cases, or raise ",
+            swaps.followed,
+            counted(swaps.could, "swap"),
+        );
+        text.and(seen).name(setting)
+    } else if swaps.are_drowned() {
+        text.and("the same case is answered about as differently as two cases are; more cases or ")
+            .name("repeats")
+            .and(" would tell, or a pipeline with less noise")
+    } else {
+        let lacking = format!(
+            "it takes {ENOUGH_SWAPS} swaps in {ENOUGH_CASES} cases whose unit comes from a case \
+             that is answered differently, and there are {} in {}; add cases with other answers, \
+             or raise ",
+            swaps.variants,
+            counted(swaps.cases, "case"),
+        );
+        text.and(lacking).name(setting)
+    };
+    Weighted::new(Tone::Caution, 0.3, text)
+}
+
+/// The only governing type, where the decision goes along with it too little.
+pub(super) fn hardly_followed(run: &EvidenceRun<'_>) -> Option<Weighted> {
+    let [name] = run.governing_types else {
+        return None;
+    };
+    let swaps = SwapCounts::of_type(run, name);
+    let metric = run.metrics.get("evidence.following")?;
+    let value = metric.value.filter(|value| *value < QUADRANT)?;
+    if !swaps.are_enough() {
+        return None;
+    }
+    let (verb, tone) = match value < HARDLY {
+        true => (" is hardly followed", Tone::Alarm),
+        false => (" is followed in part only", Tone::Caution),
+    };
+    let text = Phrase::of_name(name)
+        .and(verb)
+        .and(format!(", or another unit decides: {}", held(&swaps)));
+    Some(Weighted::new(tone, 1.0 - value.max(0.0), text))
+}
+
+/// The only governing type, where its exchange moves the decision although the donor is answered the
+/// same: then the decision does not go by what the unit says.
+pub(super) fn moves_without_cause(run: &EvidenceRun<'_>) -> Option<Weighted> {
+    let [name] = run.governing_types else {
+        return None;
+    };
+    let swaps = SwapCounts::of_type(run, name);
+    let (same, moved) = (swaps.samples - swaps.could, swaps.moved - swaps.followed);
+    let share = moved as f64 / same.max(1) as f64;
+    // What the same case is moved by anyway is told elsewhere.
+    let invariance = run.metrics.get("evidence.invariance")?.value?;
+    let excess = share - (1.0 - invariance);
+    if !swaps.are_enough() || same < ENOUGH_SWAPS || excess < MOVES {
+        return None;
+    }
+    let text = Phrase::text("an exchange of ").name(name).and(format!(
+        " moves the decision also where it need not: {moved} of the {} whose unit comes from a case \
+         that is answered the same",
+        counted(same, "swap"),
+    ));
+    Some(Weighted::new(Tone::Caution, excess, text))
+}
+
+/// Of several governing types, those that the pipeline ignores.
+pub(super) fn ignored(run: &EvidenceRun<'_>) -> Option<Weighted> {
+    let ignored = ignored_types(run);
+    let mut names = ignored.iter();
+    let first = *names.next()?;
+    let swaps = SwapCounts::of_type(run, first);
+    let text = Phrase::of_name(first)
+        .and(" is ignored, or another unit decides: ")
+        .and(held(&swaps));
+    let others: Vec<&str> = names.copied().collect();
+    let text = match others.as_slice() {
+        [] => text,
+        [other] => text.and("; so is ").name(*other),
+        more => text.and(format!("; so are {}", counted(more.len(), "other type"))),
+    };
+    Some(Weighted::new(Tone::Alarm, 1.0, text))
+}
+
+/// How many of the swaps that could move the decision left it as it was.
+fn held(swaps: &SwapCounts) -> String {
+    format!(
+        "{} of the {} whose unit comes from a case that is answered differently left the decision \
+         as it was",
+        swaps.could - swaps.followed,
+        counted(swaps.could, "swap"),
+    )
+}

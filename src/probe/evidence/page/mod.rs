@@ -1,0 +1,140 @@
+//! What a page says of a run of the evidence probe.
+
+mod case;
+mod cases;
+mod diagnosis;
+mod heat;
+mod item;
+mod method;
+mod plane;
+mod signals;
+mod standing;
+mod swaps;
+mod tables;
+mod words;
+
+use std::collections::BTreeMap;
+
+use crate::page::{Chapter, FailedInvocation, Headword, Phrase, counted};
+use crate::probe::{CaseRecord, Ending, Metric, Sample};
+
+pub(crate) use case::of as case;
+pub(crate) use cases::Expectations;
+use signals::Signals;
+#[cfg(test)]
+pub(crate) use standing::Standing;
+#[cfg(test)]
+pub(crate) use words::{QUADRANT, SignalWords};
+
+/// What a page of the evidence probe is made from.
+#[derive(Clone, Copy)]
+pub(crate) struct EvidenceRun<'a> {
+    /// Every figure of the run, by id.
+    pub(crate) metrics: &'a BTreeMap<String, Metric>,
+    /// Every case, by name.
+    pub(crate) cases: &'a BTreeMap<String, CaseRecord>,
+    /// Whether it came to its end.
+    pub(crate) ending: Ending,
+    /// The unit types that should govern the decision.
+    pub(crate) governing_types: &'a [String],
+    /// Where the decision stands in the output.
+    pub(crate) decision_field: &'a str,
+    /// How decisions were compared.
+    pub(crate) scorer: &'a str,
+    /// The seed of the perturbations.
+    pub(crate) seed: u64,
+}
+
+/// What the page of a whole run says of the evidence probe.
+pub(crate) fn chapter<'a>(run: EvidenceRun<'a>) -> Chapter<'a> {
+    let signals = Signals::of(&run);
+    let variants = run.cases.values().map(|case| case.variants.len()).sum();
+    let mut chapter = Chapter::new(headword(&run, &signals));
+    chapter.scope = vec![
+        counted(run.cases.len(), "case"),
+        counted(variants, "variant"),
+    ];
+    if run.cases.len() < 2 {
+        chapter.no_interval = "no interval below two cases";
+    }
+    chapter.statements = diagnosis::of(&run);
+    chapter.breakdowns = signals::breakdowns(&run);
+    chapter.plane = plane::of(&run, &signals);
+    chapter.lists = cases::worst(&run).into_iter().collect();
+    chapter.failed = failed(&run);
+    chapter.tables = tables::of(&run);
+    chapter.heat = heat::map(&run, &signals);
+    chapter.items = Some(item::list(run));
+    chapter.notices = run.cases.values().flat_map(|case| &case.notices).collect();
+    let settings = Phrase::text("Decision ").name(run.decision_field);
+    chapter.settings = Some(settings.and(format!(", seed {}", run.seed)));
+    chapter.method = method::blocks(&run);
+    chapter.facts = vec![
+        ("Decision field", run.decision_field.to_owned()),
+        ("Governing types", run.governing_types.join(", ")),
+        ("Scorer", run.scorer.to_owned()),
+        ("Seed", run.seed.to_string()),
+    ];
+    chapter.groups = signals.groups();
+    chapter.signals = signals.shown();
+    chapter
+}
+
+/// The one word for the run.
+fn headword(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Headword {
+    let unmeasured = |word, title, meaning| Headword {
+        word,
+        title,
+        meaning,
+        is_judgement: false,
+    };
+    let one_is_measured = signals.invariance.value.or(signals.sensitivity.value);
+    match (signals.standing, run.ending) {
+        (Some(standing), _) => Headword {
+            word: standing.name(),
+            title: standing.title(),
+            meaning: standing.meaning(),
+            is_judgement: true,
+        },
+        (None, Ending::DryRun) => {
+            unmeasured("dry run", "Dry run", "inputs were written, nothing was run")
+        }
+        (None, _) if one_is_measured.is_some() => unmeasured(
+            "not measured in full",
+            "Half measured",
+            "one of the two signals is missing",
+        ),
+        (None, _) => unmeasured(
+            "not measured in full",
+            "Not measured",
+            "there is no figure to go by",
+        ),
+    }
+}
+
+/// Every failed invocation, baselines first within a case.
+fn failed<'a>(run: &EvidenceRun<'a>) -> Vec<FailedInvocation<'a>> {
+    fn of<'a>(item: &'a str, place: &'a str, sample: &'a Sample) -> Option<FailedInvocation<'a>> {
+        let failure = sample.failure.as_ref()?;
+        Some(FailedInvocation {
+            item,
+            place,
+            failure,
+        })
+    }
+    let mut failed = Vec::new();
+    for (name, case) in run.cases {
+        let baselines = case.baseline.iter().chain(&case.replays);
+        failed.extend(baselines.filter_map(|sample| of(name, "baseline", sample)));
+        for variant in &case.variants {
+            let samples = variant.samples.iter();
+            failed.extend(samples.filter_map(|sample| of(name, &variant.id, sample)));
+        }
+    }
+    failed
+}
+
+#[cfg(test)]
+mod known_truth_tests;
+#[cfg(test)]
+mod known_values_tests;

@@ -1,0 +1,158 @@
+//! What the swaps of a run show: which of them could move the decision, and which did.
+
+use std::collections::BTreeSet;
+
+use super::EvidenceRun;
+use crate::page::counted;
+use crate::probe::{SwapRecord, VariantRecord};
+
+/// So many swaps whose donor is answered differently are needed before anything is said.
+pub(crate) const ENOUGH_SWAPS: usize = 5;
+/// They have to be in so many cases.
+pub(crate) const ENOUGH_CASES: usize = 3;
+/// The mean contrast must be at least this share of the noise. Below it two answers of the same
+/// case are nearly as far apart as the answers of two cases, and nothing can be followed.
+const CLEAR: f64 = 0.25;
+
+/// Below this a type of several is ignored, if its interval ends below [`IGNORED_UP_TO`]. Several
+/// types can each be right and still move little: with three that must agree, most exchanges of one
+/// rightly change nothing.
+const IGNORED: f64 = 0.10;
+/// See [`IGNORED`].
+const IGNORED_UP_TO: f64 = 0.35;
+
+/// The swaps of a run, or those of one governing type.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SwapCounts {
+    /// How many samples have a distance.
+    pub(crate) samples: usize,
+    /// In how many of them the decision moved.
+    pub(crate) moved: usize,
+    /// How many have a donor that is answered differently: those could move the decision.
+    pub(crate) could: usize,
+    /// In how many of these the decision moved.
+    pub(crate) followed: usize,
+    /// How many swaps have a donor that is answered differently, repeats not counted.
+    pub(super) variants: usize,
+    /// In how many cases these are.
+    pub(super) cases: usize,
+    /// The sums over those of the contrasts and of the noise.
+    contrast: f64,
+    noise: f64,
+    /// Whether anything is known of the donors.
+    known: bool,
+}
+
+impl SwapCounts {
+    /// The swaps that `pick` takes.
+    pub(crate) fn of(run: &EvidenceRun<'_>, pick: impl Fn(&VariantRecord) -> bool) -> Self {
+        let mut all = Self::default();
+        for case in run.cases.values() {
+            let before = all.variants;
+            for variant in case.variants.iter().filter(|v| v.kind == "swap" && pick(v)) {
+                all.take(variant);
+            }
+            all.cases += usize::from(all.variants > before);
+        }
+        all
+    }
+
+    /// Those of one governing type.
+    pub(crate) fn of_type(run: &EvidenceRun<'_>, governing: &str) -> Self {
+        Self::of(run, |variant| {
+            variant.unit_type.as_deref() == Some(governing)
+        })
+    }
+
+    fn take(&mut self, variant: &VariantRecord) {
+        let distances = variant.samples.iter().filter_map(|sample| sample.distance);
+        let (samples, moved) = distances.fold((0, 0), |(samples, moved), distance| {
+            (samples + 1, moved + usize::from(distance > 0.0))
+        });
+        self.samples += samples;
+        self.moved += moved;
+        let Some(SwapRecord {
+            contrast,
+            noise,
+            donor_differs,
+            ..
+        }) = variant.swap.filter(|_| samples > 0)
+        else {
+            return;
+        };
+        self.known = true;
+        if donor_differs {
+            self.contrast += contrast * samples as f64;
+            self.noise += noise * samples as f64;
+            self.could += samples;
+            self.followed += moved;
+            self.variants += 1;
+        }
+    }
+
+    /// The share of the samples in which the decision moved; 0 where there is none.
+    pub(crate) fn moved_share(&self) -> f64 {
+        self.moved as f64 / self.samples.max(1) as f64
+    }
+
+    /// Whether there are enough of them to say something of the pipeline.
+    pub(crate) fn are_enough(&self) -> bool {
+        self.variants >= ENOUGH_SWAPS
+            && self.cases >= ENOUGH_CASES
+            && self.contrast >= CLEAR * self.noise
+    }
+
+    /// Whether only noise keeps them from saying something.
+    pub(crate) fn are_drowned(&self) -> bool {
+        self.variants >= ENOUGH_SWAPS && self.cases >= ENOUGH_CASES && !self.are_enough()
+    }
+
+    /// `28 of 48 swaps moved the decision; the donors' own answers differ in 27 of the 48, and the
+    /// pipeline followed those`; none where there is no swap, or nothing is known of the donors.
+    pub(crate) fn sentence(&self) -> Option<String> {
+        if !self.known {
+            return None;
+        }
+        let swaps = counted(self.samples, "swap");
+        let followed = match self.could {
+            0 => String::new(),
+            could if could == self.followed => ", and the pipeline followed those".to_owned(),
+            _ => format!(", and the decision moved in {} of those", self.followed),
+        };
+        Some(format!(
+            "{} of {swaps} moved the decision; the donors' own answers differ in {} of the {}\
+             {followed}",
+            self.moved, self.could, self.samples
+        ))
+    }
+}
+
+/// Whether the decision goes along with a type of several at all, as far as the swaps can tell.
+pub(super) fn is_followed(run: &EvidenceRun<'_>, governing: &str) -> bool {
+    let metric = run.metrics.get(&format!("evidence.following.{governing}"));
+    let value = metric.and_then(|metric| metric.value);
+    value.is_some_and(|value| value >= IGNORED) && SwapCounts::of_type(run, governing).are_enough()
+}
+
+/// The governing types that the pipeline ignores, as far as the swaps can tell. One type alone is
+/// judged by its bands instead.
+pub(crate) fn ignored_types<'a>(run: &EvidenceRun<'a>) -> BTreeSet<&'a str> {
+    let types = run.governing_types;
+    let is_ignored = |name: &&String| {
+        let metric = run.metrics.get(&format!("evidence.following.{name}"));
+        let low = metric
+            .and_then(|metric| metric.value)
+            .is_some_and(|value| value < IGNORED);
+        let sure = metric
+            .and_then(|metric| metric.interval)
+            .is_some_and(|interval| interval.high < IGNORED_UP_TO);
+        low && sure && SwapCounts::of_type(run, name).are_enough()
+    };
+    let several = types.len() > 1;
+    types
+        .iter()
+        .filter(|_| several)
+        .filter(is_ignored)
+        .map(String::as_str)
+        .collect()
+}

@@ -1,0 +1,112 @@
+//! Runs of pipelines whose right answer is known, made in memory: real cases, real plans, real
+//! figures, and a function in place of a process.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::config::Config;
+use crate::digest::Digest;
+use crate::judge;
+use crate::probe::evidence::cases;
+use crate::probe::evidence::page::EvidenceRun;
+use crate::probe::evidence::perturb::{Peers, Planner};
+use crate::probe::evidence::{self, Basis, Evidence, Settings};
+use crate::probe::{CaseRecord, Ending, Sample, UnitRecord, VariantRecord};
+
+/// A pipeline: the text of an input, and its answer.
+pub(crate) type Pipeline<'a> = dyn FnMut(&str) -> Value + 'a;
+
+/// What a run on some cases found.
+pub(crate) struct Trial {
+    pub(crate) evidence: Evidence,
+    governing_types: Vec<String>,
+}
+
+impl Trial {
+    /// What a page is made from.
+    pub(crate) fn run(&self) -> EvidenceRun<'_> {
+        EvidenceRun {
+            metrics: &self.evidence.metrics,
+            cases: &self.evidence.cases,
+            ending: Ending::Complete,
+            governing_types: &self.governing_types,
+            decision_field: "decision",
+            scorer: "exact",
+            seed: 0,
+        }
+    }
+}
+
+/// Runs a pipeline once on every baseline and variant of some cases, and on so many replays of each
+/// baseline.
+pub(crate) fn run(
+    texts: &[(String, String)],
+    config: &Config,
+    replays: usize,
+    pipeline: &mut Pipeline<'_>,
+) -> Trial {
+    let corpus = cases::fixture::corpus(texts);
+    let peers = Peers::of(&corpus, config);
+    let mut planner = Planner::new(&corpus, config, &peers);
+    let mut answer = |text: &str| Sample {
+        decision: Some(pipeline(text)),
+        ..Sample::default()
+    };
+    let mut records: BTreeMap<String, CaseRecord> = BTreeMap::new();
+    for (at, case) in corpus.cases.iter().enumerate() {
+        let plan = planner.plan(at);
+        let baseline = vec![answer(&case.text)];
+        let variants = plan.variants.iter().map(|variant| VariantRecord {
+            id: variant.id.to_string(),
+            kind: variant.kind.to_owned(),
+            relation: variant.figure.relation(),
+            unit_type: variant.unit_type.as_deref().map(str::to_owned),
+            // Nothing is paired here, and the digest of the text would cost most of the time.
+            input: Digest::of(variant.id.as_bytes()),
+            notes: variant.notes(&corpus, at, config).into(),
+            samples: vec![answer(&variant.render(&corpus, at, config))],
+            swap: None,
+        });
+        let variants: Vec<VariantRecord> = variants.collect();
+        let replays = (0..replays).map(|_| answer(&case.text)).collect();
+        let units = case.units.iter().map(|unit| UnitRecord {
+            unit_type: unit.unit_type.clone(),
+            line: unit.line,
+        });
+        let record = CaseRecord {
+            file: case.file.to_string(),
+            folder: case.name.to_string(),
+            input: case.digest(),
+            units: units.collect(),
+            baseline,
+            replays,
+            sigma: None,
+            variants,
+            invariance: None,
+            invariance_n: 0,
+            sensitivity: None,
+            sensitivity_n: 0,
+            failed: 0,
+            insufficient: false,
+            notices: plan.notices,
+        };
+        records.insert(case.name.to_string(), record);
+    }
+    let mut basis = Basis::of(config, records.len());
+    basis.noise_floor = replays > 0;
+    let scorer = judge::of(&config.scorer);
+    let evidence = evidence::recompute(
+        records,
+        &Settings {
+            governing_types: &config.governing_types,
+            basis: &basis,
+            ending: Ending::Complete,
+            scorer: Some(&*scorer),
+        },
+    );
+    Trial {
+        evidence,
+        governing_types: config.governing_types.clone(),
+    }
+}

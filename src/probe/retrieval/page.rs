@@ -1,0 +1,158 @@
+//! What a page says of a run of the retrieval probe.
+
+use std::collections::BTreeMap;
+
+use super::{Labels, RetrievalRecord, Retrieved};
+use crate::page::{
+    Block, Chapter, Column, Estimate, FigureTable, Headword, Phrase, Table, TableRow,
+};
+use crate::probe::{Metric, estimate, family};
+
+/// The order of the measures, without their `@k`.
+const ORDER: [&str; 13] = [
+    "success",
+    "found",
+    "mrr",
+    "recall_doc",
+    "precision",
+    "ndcg",
+    "map",
+    "citation_coverage",
+    "groundedness",
+    "refusal_correctness",
+    "empty_result_rate",
+    "total_queries",
+    "failed_queries",
+];
+
+/// How the measures are made.
+const NOTE: &str = "Means over the queries that count for each; a failed query counts 0 in the \
+                    measures of ranking.";
+/// So many queries are listed in a text.
+const LISTED: usize = 30;
+
+/// What a page of the retrieval probe is made from.
+#[derive(Clone, Copy)]
+pub(crate) struct RetrievalRun<'a> {
+    /// Every figure of the run, by id.
+    pub(crate) metrics: &'a BTreeMap<String, Metric>,
+    /// What the probe saw.
+    pub(crate) record: &'a RetrievalRecord,
+}
+
+/// What the page of a whole run says of the retrieval probe.
+pub(crate) fn chapter<'a>(run: RetrievalRun<'a>) -> Chapter<'a> {
+    let mut chapter = Chapter::new(Headword {
+        word: "retrieval",
+        title: "Retrieval",
+        meaning: "how much is found of what there is to find",
+        is_judgement: false,
+    });
+    chapter.scope = vec![match run.record.queries.len() {
+        1 => "1 query".to_owned(),
+        more => format!("{more} queries"),
+    }];
+    let rows = rows(run.metrics);
+    chapter.measures = (!rows.is_empty()).then_some(FigureTable {
+        title: "Retrieval",
+        note: NOTE,
+        rows,
+    });
+    chapter.lists = poor(run.record).into_iter().collect();
+    chapter.method = vec![
+        Block::Heading(Phrase::text("Retrieval")),
+        Block::Text(vec![Phrase::text(NOTE)]),
+    ];
+    chapter
+}
+
+/// The figures with their names; `success@k` is also known as `hit@k`.
+fn rows(metrics: &BTreeMap<String, Metric>) -> Vec<(Phrase, Estimate<'_>)> {
+    let mut rows: Vec<_> = family(metrics, "retrieval");
+    rows.sort_by_key(|(name, _)| place(name));
+    let shown = rows.into_iter().map(|(name, metric)| {
+        let shown = match name.strip_prefix("success@") {
+            Some(k) => format!("{name} (hit@{k})"),
+            None => name.to_owned(),
+        };
+        let mut figure = estimate(Some(metric));
+        if name.ends_with("_queries") {
+            figure.shown = metric.value.unwrap_or_default().to_string();
+        }
+        (Phrase::text(shown), figure)
+    });
+    shown.collect()
+}
+
+/// By measure, then by `k` as a number.
+fn place(name: &str) -> (usize, usize) {
+    let (measure, k) = name.split_once('@').unwrap_or((name, "0"));
+    let at = ORDER.iter().position(|known| *known == measure);
+    (at.unwrap_or(ORDER.len()), k.parse().unwrap_or(0))
+}
+
+/// Queries that did not do as they should, by id, each with what is wrong.
+fn poor(record: &RetrievalRecord) -> Option<Table> {
+    let depth = record.basis.depth();
+    let rows = record.queries.iter().filter_map(|(id, query)| {
+        let runs = query.runs.iter();
+        let wrong: Vec<String> = runs
+            .flat_map(|run| wrong(&query.labels, run, depth))
+            .collect();
+        (!wrong.is_empty()).then(|| {
+            TableRow::new([
+                Phrase::of_name(id),
+                Phrase::default().quote(wrong.join("; ")),
+            ])
+        })
+    });
+    let rows: Vec<TableRow> = rows.collect();
+    (!rows.is_empty()).then(|| Table {
+        title: Phrase::text(format!(
+            "Queries that did not do as they should ({})",
+            rows.len()
+        )),
+        columns: vec![Column::text("query"), Column::text("what")],
+        rows,
+        most: Some(LISTED),
+        noun: "row",
+        elsewhere: None,
+    })
+}
+
+fn wrong(labels: &Labels, run: &Retrieved, depth: usize) -> Vec<String> {
+    if run.missing {
+        return vec!["not in the run".to_owned()];
+    }
+    if let Some(failure) = &run.failure {
+        return vec![format!("failed: {}", failure.message)];
+    }
+    let mut wrong = Vec::new();
+    let rank = if labels.chunks {
+        run.rank
+    } else {
+        run.docs.first()
+    };
+    let found = rank.is_some_and(|rank| rank as usize <= depth);
+    if (labels.chunks || labels.docs) && !found {
+        wrong.push(format!("nothing expected among the first {depth} hits"));
+    }
+    let Some(answer) = &run.answer else {
+        return wrong;
+    };
+    if labels.refuse && answer.grounded {
+        wrong.push("answered, and should have been refused".to_owned());
+    }
+    if answer.grounded && answer.citations == 0 {
+        wrong.push("no citation".to_owned());
+    }
+    let quoted = |what: &str, texts: &[String]| {
+        (!texts.is_empty()).then(|| format!("{what} {}", texts.join(", ")))
+    };
+    wrong.extend(quoted("cites what does not exist:", &answer.broken).filter(|_| answer.grounded));
+    if labels.content {
+        wrong.extend(quoted("the answer lacks", &answer.lacks));
+        wrong.extend(quoted("the answer says", &answer.forbidden));
+    }
+    wrong
+}

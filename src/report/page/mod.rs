@@ -1,0 +1,177 @@
+//! The page of a whole run: what each probe says, in order, and what is about the run itself.
+//!
+//! This is the one place that knows which probes have a page. What a probe's page is made from is
+//! taken out of the report here and nowhere else.
+
+use std::io::{self, Write};
+
+use super::{Report, SCHEMA_VERSION};
+use crate::page::html::Texts;
+use crate::page::terminal::Style;
+use crate::page::{
+    Chapter, FigureTable, NoticeCount, Phrase, RunPage, counted, duration, html, markdown, terminal,
+};
+use crate::probe::evidence::page::{self as evidence, EvidenceRun, Expectations};
+use crate::probe::retrieval::page::{self as retrieval, RetrievalRun};
+use crate::probe::{Ending, estimate};
+
+/// The page of a report.
+pub(crate) fn of(report: &Report) -> RunPage<'_> {
+    let chapters = chapters(report);
+    let notices = report.notices.iter();
+    let of_items = chapters.iter().flat_map(|one| one.notices.iter().copied());
+    RunPage {
+        command: match report.is_evaluation() {
+            true => "eval",
+            false => "check",
+        },
+        scope: scope(report, &chapters),
+        only: &report.run.only,
+        others: others(report),
+        notices: NoticeCount::all(notices.chain(of_items)),
+        facts: facts(report),
+        version: &report.tool.version,
+        schema: SCHEMA_VERSION,
+        chapters,
+    }
+}
+
+/// Renders a report for a terminal; its files are in `folder`.
+pub(crate) fn to_terminal(report: &Report, folder: &str, style: Style) -> String {
+    terminal::render(&of(report), folder, style)
+}
+
+/// Renders a report as Markdown.
+pub(crate) fn to_markdown(report: &Report) -> String {
+    markdown::render(&of(report))
+}
+
+/// Writes a report as a page in HTML.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub(crate) fn to_html(to: &mut dyn Write, report: &Report, texts: &Texts<'_>) -> io::Result<()> {
+    html::write(to, of(report), texts)
+}
+
+/// The page of every item that has one, as Markdown, with the folder that it belongs in.
+pub(crate) fn items(report: &Report) -> impl Iterator<Item = (&str, String)> {
+    let run = evidence_run(report);
+    let expected = Expectations::of(&run);
+    report.cases.iter().map(move |(name, case)| {
+        let page = evidence::case(name, case, &expected);
+        (case.folder.as_str(), markdown::render_item(&page))
+    })
+}
+
+/// What each probe says, in the order of the registry.
+fn chapters(report: &Report) -> Vec<Chapter<'_>> {
+    let mut chapters = Vec::new();
+    let has_evidence = report.retrieval.is_none()
+        || !report.cases.is_empty()
+        || report.metrics.contains_key("evidence.invariance");
+    if has_evidence {
+        chapters.push(evidence::chapter(evidence_run(report)));
+    }
+    if let Some(record) = &report.retrieval {
+        chapters.push(retrieval::chapter(RetrievalRun {
+            metrics: &report.metrics,
+            record,
+        }));
+    }
+    chapters
+}
+
+fn evidence_run(report: &Report) -> EvidenceRun<'_> {
+    EvidenceRun {
+        metrics: &report.metrics,
+        cases: &report.cases,
+        ending: report.run.ending,
+        governing_types: &report.run.governing_types,
+        decision_field: &report.run.decision_field,
+        scorer: &report.run.scorer,
+        seed: report.run.seed,
+    }
+}
+
+/// What was checked and what it took.
+fn scope(report: &Report, chapters: &[Chapter<'_>]) -> Vec<String> {
+    let cost = report.run.session.cost;
+    let share = report.run.shard;
+    let mut scope: Vec<String> = share
+        .map(|share| format!("shard {}", share.shard()))
+        .into_iter()
+        .chain(chapters.iter().flat_map(|one| one.scope.iter().cloned()))
+        .collect();
+    if report.run.ending == Ending::DryRun {
+        scope.push("nothing run".to_owned());
+        return scope;
+    }
+    scope.push(counted(cost.invocations, "invocation"));
+    for (count, word) in [
+        (cost.cache_hits, "cached"),
+        (cost.resumed, "resumed"),
+        (cost.retries, "retried"),
+    ] {
+        if count > 0 {
+            scope.push(format!("{count} {word}"));
+        }
+    }
+    scope.push(duration(report.run.session.seconds));
+    scope
+}
+
+/// Figures of no probe that this version knows: a report of another version may have some, and a
+/// page leaves none out.
+fn others(report: &Report) -> Option<FigureTable<'_>> {
+    let is_known = |id: &str| id.starts_with("evidence.") || id.starts_with("retrieval.");
+    let rows = report.metrics.iter().filter(|(id, _)| !is_known(id));
+    let rows: Vec<_> = rows
+        .map(|(id, metric)| (Phrase::of_name(id), estimate(Some(metric))))
+        .collect();
+    (!rows.is_empty()).then_some(FigureTable {
+        title: "Other figures",
+        note: "",
+        rows,
+    })
+}
+
+/// What the figures depend on, beside what the probes say of it.
+fn facts(report: &Report) -> Vec<(&'static str, String)> {
+    let run = &report.run;
+    let mut facts = vec![
+        ("Repeats", run.repeats.to_string()),
+        ("Started", run.session.started_at.clone()),
+    ];
+    if let Some(commit) = &run.session.commit {
+        let dirty = match run.session.dirty {
+            true => ", with changes",
+            false => "",
+        };
+        facts.push(("Commit", format!("{commit}{dirty}")));
+    }
+    let prints = &run.fingerprints;
+    let pipeline = prints.pipeline.as_ref();
+    facts.extend([
+        ("Cases", prints.cases.short(16)),
+        ("Configuration", prints.config.short(16)),
+        ("Command", prints.command.short(16)),
+        (
+            "Pipeline code",
+            pipeline.map_or_else(|| "unknown".to_owned(), |print| print.short(16)),
+        ),
+    ]);
+    facts
+}
+
+#[cfg(test)]
+mod browser_tests;
+#[cfg(test)]
+mod html_tests;
+#[cfg(test)]
+mod markdown_tests;
+#[cfg(test)]
+mod terminal_tests;
+#[cfg(test)]
+mod tests;
