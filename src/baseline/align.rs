@@ -22,19 +22,28 @@ pub(crate) fn align(base: &Report, head: &Report) -> AlignedReports {
         head: head.clone(),
         retrieval: None,
     };
-    let (Some(old), Some(new)) = (&base.retrieval, &head.retrieval) else {
+    let (Some(old), Some(new)) = (base.retrieval(), head.retrieval()) else {
         return aligned;
     };
-    let (before, after) = (&base.run.fingerprints, &head.run.fingerprints);
-    let around = Around {
-        configuration: before.config != after.config,
-        command: before.command != after.command,
+    let command = |report: &Report| {
+        let section = report.probes.of("retrieval");
+        section.and_then(|section| section.fingerprint().command)
     };
-    let (old, new, change) = compare::align(old, new, around);
+    let around = Around {
+        configuration: base.run.fingerprints.config != head.run.fingerprints.config,
+        command: match (command(base), command(head)) {
+            (Some(before), Some(after)) => before != after,
+            // A report of version 1 does not tell it for each probe.
+            _ => false,
+        },
+    };
+    let (old, new, change) = compare::align(&old, &new, around);
     for (report, section) in [(&mut aligned.base, old), (&mut aligned.head, new)] {
         report.metrics.retain(|id, _| probe_of(id) != "retrieval");
         report.metrics.extend(section.metrics);
-        report.retrieval = Some(section.record);
+        let ending = report.run.ending;
+        let stored = crate::probe::retrieval::stored(section.record, ending);
+        report.probes.put("retrieval", Box::new(stored));
     }
     aligned.retrieval = Some(change);
     aligned

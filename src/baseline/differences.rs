@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::probe::{ComparedSide, Ending};
+use crate::probe::{ComparedSide, Ending, SettingDiffers};
 
 /// One thing that differs between two runs, or that a reader of their comparison must know. The figures
 /// can be compared all the same.
@@ -30,11 +30,13 @@ pub(crate) enum Difference {
         /// The seed of the head.
         head: u64,
     },
-    /// Other types of units should govern the decision.
-    GoverningTypes {
-        /// The types of the base.
+    /// A probe measured with another setting.
+    Setting {
+        /// What was set, in words that fit after "the".
+        name: String,
+        /// Its values on the base.
         base: Vec<String>,
-        /// The types of the head.
+        /// Its values on the head.
         head: Vec<String>,
     },
     /// The runs were measured by other programs, or other versions of one.
@@ -90,9 +92,9 @@ impl fmt::Display for Difference {
             Self::Pipeline => f.write_str("the pipeline changed"),
             Self::PipelineUnknown => f.write_str("whether the pipeline changed is not known"),
             Self::Seed { base, head } => write!(f, "the seed was {base} and is {head}"),
-            Self::GoverningTypes { base, head } => write!(
+            Self::Setting { name, base, head } => write!(
                 f,
-                "the governing types were {} and are {}",
+                "the {name} were {} and are {}",
                 listed(base),
                 listed(head)
             ),
@@ -133,20 +135,8 @@ pub(crate) enum Incomparable {
         /// How it ended.
         ending: Ending,
     },
-    /// Decisions were compared by another rule.
-    Scorer {
-        /// The scorer of the base.
-        base: String,
-        /// The scorer of the head.
-        head: String,
-    },
-    /// The decision stands elsewhere in the output.
-    DecisionField {
-        /// The field of the base.
-        base: String,
-        /// The field of the head.
-        head: String,
-    },
+    /// A probe measured something else.
+    Setting(SettingDiffers),
 }
 
 impl fmt::Display for Incomparable {
@@ -164,18 +154,33 @@ impl fmt::Display for Incomparable {
                 };
                 write!(f, "the run of the {side} {why}")
             }
-            Self::Scorer { base, head } => write!(f, "the scorer was `{base}` and is `{head}`"),
-            Self::DecisionField { base, head } => {
-                write!(f, "the decision field was `{base}` and is `{head}`")
+            Self::Setting(SettingDiffers { name, base, head }) => {
+                write!(
+                    f,
+                    "the {name} was `{}` and is `{}`",
+                    base.join(", "),
+                    head.join(", ")
+                )
             }
         }
     }
 }
 
-fn listed(types: &[String]) -> String {
-    if types.is_empty() {
+impl From<SettingDiffers> for Difference {
+    fn from(differs: SettingDiffers) -> Self {
+        let SettingDiffers { name, base, head } = differs;
+        Self::Setting {
+            name: name.to_owned(),
+            base,
+            head,
+        }
+    }
+}
+
+fn listed(values: &[String]) -> String {
+    if values.is_empty() {
         return "none".to_owned();
     }
-    let types: Vec<String> = types.iter().map(|text| format!("`{text}`")).collect();
-    types.join(", ")
+    let values: Vec<String> = values.iter().map(|text| format!("`{text}`")).collect();
+    values.join(", ")
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::config::{BaselineSettings, BaselineSource};
 use crate::exit::Misuse;
 use crate::github;
-use crate::report::{self, Fingerprints, Report};
+use crate::report::{self, Report, Suite};
 
 /// Measures a commit.
 pub(crate) type Compute<'a> = dyn Fn(&Repository, Oid) -> anyhow::Result<Report> + 'a;
@@ -34,7 +34,7 @@ pub(crate) struct Search<'a> {
     pub(crate) artifacts: Option<&'a Artifacts>,
     /// What the change was measured with, where its configuration may have had another name on the
     /// base; none where it was given its name by hand.
-    pub(crate) head: Option<Fingerprints>,
+    pub(crate) head: Option<Suite>,
     /// The token of the action, which git may need.
     pub(crate) login: Option<&'a Login>,
     /// Measures the base commit; none where that was not asked for.

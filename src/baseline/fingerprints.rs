@@ -1,9 +1,10 @@
 //! Which differences between two runs their fingerprints and settings show.
 
 use super::differences::{Difference, Incomparable};
+use crate::digest::Digest;
 use crate::notice::Code;
-use crate::probe::{ComparedSide, Ending};
-use crate::report::{Report, Run};
+use crate::probe::{AnySection, ComparedSide, Ending, Kind, SectionFingerprint};
+use crate::report::Report;
 
 /// What differs between two runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,10 +22,20 @@ pub(crate) fn differences(base: &Report, head: &Report) -> Differences {
     let mut told = Vec::new();
     // A report of another tool has no fingerprints that could be the same.
     if base.tool.name == head.tool.name {
+        let differ = |of: fn(SectionFingerprint) -> Option<Digest>| {
+            let mut both = in_both(base, head).into_iter();
+            both.any(
+                |(_, old, new)| match (of(old.fingerprint()), of(new.fingerprint())) {
+                    (Some(old), Some(new)) => old != new,
+                    // A report of version 1 has no digests for each probe.
+                    _ => false,
+                },
+            )
+        };
         for (difference, differs) in [
-            (Difference::Cases, old.cases != new.cases),
+            (Difference::Cases, differ(|found| found.items)),
             (Difference::Configuration, old.config != new.config),
-            (Difference::Command, old.command != new.command),
+            (Difference::Command, differ(|found| found.command)),
         ] {
             if differs {
                 told.push(difference);
@@ -42,11 +53,9 @@ pub(crate) fn differences(base: &Report, head: &Report) -> Differences {
             head: after.seed,
         });
     }
-    if before.governing_types != after.governing_types {
-        told.push(Difference::GoverningTypes {
-            base: before.governing_types.clone(),
-            head: after.governing_types.clone(),
-        });
+    for (kind, old, new) in in_both(base, head) {
+        let settings = kind.differing_settings(old, new).into_iter();
+        told.extend(settings.map(Difference::from));
     }
     if base.tool.version != head.tool.version {
         let version = |report: &Report| format!("{} {}", report.tool.name, report.tool.version);
@@ -65,29 +74,33 @@ pub(crate) fn differences(base: &Report, head: &Report) -> Differences {
     }
     Differences {
         told,
-        incomparable: incomparable(before, after),
+        incomparable: incomparable(base, head),
     }
 }
 
-fn incomparable(before: &Run, after: &Run) -> Option<Incomparable> {
-    let sides = [(ComparedSide::Base, before), (ComparedSide::Head, after)];
+/// What both sides have of a probe, in the order of the registry.
+fn in_both<'a>(
+    base: &'a Report,
+    head: &'a Report,
+) -> Vec<(&'static dyn Kind, &'a dyn AnySection, &'a dyn AnySection)> {
+    let of_base = base.probes.known().into_iter();
+    of_base
+        .filter_map(|(kind, section)| Some((kind, section, head.probes.of(kind.name())?)))
+        .collect()
+}
+
+fn incomparable(base: &Report, head: &Report) -> Option<Incomparable> {
+    let sides = [(ComparedSide::Base, base), (ComparedSide::Head, head)];
     let unfinished = sides
         .into_iter()
-        .find(|(_, run)| run.ending != Ending::Complete);
-    if let Some((side, run)) = unfinished {
-        let ending = run.ending;
+        .find(|(_, report)| report.run.ending != Ending::Complete);
+    if let Some((side, report)) = unfinished {
+        let ending = report.run.ending;
         return Some(Incomparable::Ending { side, ending });
     }
-    // A side that did not run the evidence probe has neither of the two.
-    let differing = |of: fn(&Run) -> &String| {
-        let (base, head) = (of(before).clone(), of(after).clone());
-        (base != head && !base.is_empty() && !head.is_empty()).then_some((base, head))
-    };
-    if let Some((base, head)) = differing(|run| &run.scorer) {
-        return Some(Incomparable::Scorer { base, head });
-    }
-    let (base, head) = differing(|run| &run.decision_field)?;
-    Some(Incomparable::DecisionField { base, head })
+    let mut both = in_both(base, head).into_iter();
+    let found = both.find_map(|(kind, old, new)| kind.incomparable(old, new));
+    found.map(Incomparable::Setting)
 }
 
 #[cfg(test)]
@@ -95,10 +108,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::digest::Digest;
     use crate::notice::Notice;
-    use crate::probe::evidence::Basis;
-    use crate::report::{Fingerprints, Session};
+    use crate::probe::evidence::{Basis, EvidenceSection};
+    use crate::report::{Fingerprints, Run, Session, fixture};
     use crate::run::Cost;
 
     fn report() -> Report {
@@ -108,16 +120,10 @@ mod tests {
             seed: 0,
             only: Vec::new(),
             shard: None,
-            decision_field: "decision".to_owned(),
-            governing_types: vec!["gate_rule".to_owned()],
-            scorer: "exact/1".to_owned(),
             repeats: 1,
-            basis: Basis::default(),
             fingerprints: Fingerprints {
-                cases: digest,
                 config: digest,
                 pipeline: Some(digest),
-                command: digest,
             },
             session: Session {
                 started_at: "2026-01-01T00:00:00Z".to_owned(),
@@ -133,7 +139,14 @@ mod tests {
                 },
             },
         };
-        Report::new(run, BTreeMap::new(), BTreeMap::new(), Vec::new())
+        let basis = Basis {
+            decision_field: "decision".to_owned(),
+            governing_types: vec!["gate_rule".to_owned()],
+            scorer: "exact/1".to_owned(),
+            ..Basis::default()
+        };
+        let sections = fixture::sections(basis, BTreeMap::new());
+        Report::new(run, sections, BTreeMap::new(), Vec::new())
     }
 
     #[test]
@@ -148,9 +161,11 @@ mod tests {
     fn what_differs_is_told_and_can_be_compared() {
         let mut head = report();
         head.run.fingerprints.pipeline = Some(Digest::of(b"other"));
-        head.run.fingerprints.cases = Digest::of(b"other");
+        let section = head.probes.get_mut::<EvidenceSection>();
+        let section = section.expect("the fixture has it");
+        section.fingerprint.items = Some(Digest::of(b"other"));
         head.run.seed = 7;
-        head.run.governing_types = Vec::new();
+        fixture::basis(&mut head).governing_types = Vec::new();
         head.tool.version = "9.0.0".to_owned();
         let found = differences(&report(), &head);
         assert_eq!(found.incomparable, None);
@@ -194,8 +209,8 @@ mod tests {
     #[test]
     fn another_scorer_or_decision_field_or_an_unfinished_run_cannot_be_compared() {
         let changes: [fn(&mut Report); 5] = [
-            |report| report.run.scorer = "set/1".to_owned(),
-            |report| report.run.decision_field = "/answer".to_owned(),
+            |report| fixture::basis(report).scorer = "set/1".to_owned(),
+            |report| fixture::basis(report).decision_field = "/answer".to_owned(),
             |report| report.run.ending = Ending::Interrupted,
             |report| report.run.ending = Ending::DryRun,
             |report| report.run.ending = Ending::Failed,
@@ -209,7 +224,7 @@ mod tests {
             );
         }
         let mut base = report();
-        base.run.scorer = "set/1".to_owned();
+        fixture::basis(&mut base).scorer = "set/1".to_owned();
         let why = differences(&base, &report()).incomparable.unwrap();
         assert_eq!(why.to_string(), "the scorer was `set/1` and is `exact/1`");
     }

@@ -47,6 +47,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::probe::CaseRecord;
 use crate::probe::evidence::perturb::Relation;
+use crate::probe::retrieval::RetrievalSection;
 use crate::report::{Report, Share};
 use compare::{Measured, Part};
 
@@ -189,24 +190,25 @@ impl fmt::Display for Provenance {
 
 impl<'a> From<&'a Report> for Measured<'a> {
     fn from(report: &'a Report) -> Self {
-        let inputs = report.cases.iter();
+        let inputs = report.cases().iter();
         Self {
             metrics: &report.metrics,
             inputs: inputs
                 .map(|(name, case)| (name.as_str(), case.input))
                 .collect(),
             queries: report
-                .retrieval
-                .iter()
-                .flat_map(|record| &record.queries)
+                .probes
+                .get::<RetrievalSection>()
+                .into_iter()
+                .flat_map(|section| &section.items)
                 .map(|(id, query)| (id.as_str(), query.input))
                 .collect(),
-            kept: report.kept(false).collect(),
-            kept_queries: report.kept(true).collect(),
+            kept: report.kept("evidence"),
+            kept_queries: report.kept("retrieval"),
             only: &report.run.only,
             shard: report.run.shard.map(Share::shard),
             parts: report
-                .cases
+                .cases()
                 .iter()
                 .map(|(name, case)| (name.as_str(), parts(case)))
                 .collect(),

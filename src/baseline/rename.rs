@@ -54,8 +54,7 @@ pub(super) fn name<'k>(
         let Ok(report) = report::json::read(&bytes) else {
             continue;
         };
-        let base = &report.run.fingerprints;
-        if (base.cases, base.config) == (head.cases, head.config) {
+        if report.suite().is_like(head) {
             same.push(name);
         }
     }

@@ -92,9 +92,13 @@ fn at_most(rerun: &Rerun, repeats: usize) -> Rerun {
 
 /// How many calls it takes to run everything once.
 fn one_run(head: &Report) -> usize {
-    let cases = head.cases.values().map(|case| 1 + case.variants.len());
-    let queries = head.retrieval.as_ref();
-    cases.sum::<usize>() + queries.map_or(0, |record| record.queries.len())
+    let sections = head.probes.iter().map(|(_, section)| section);
+    let inputs = sections.map(|section| {
+        let ids = section.ids().into_iter();
+        ids.filter_map(|id| Some(section.item(id)?.inputs))
+            .sum::<usize>()
+    });
+    inputs.sum()
 }
 
 /// How many calls a re-run takes: everything of each case, once a missing repeat. What the base has
@@ -104,16 +108,12 @@ fn cost(rerun: &Rerun, head: &Report) -> usize {
         Side::Head => wanted.saturating_sub(runs),
         Side::Base => wanted,
     };
-    let queries = head.retrieval.as_ref().map(|record| &record.queries);
-    rerun
-        .cases
-        .iter()
-        .map(|(name, wanted)| {
-            let case = head.cases.get(name).map_or(0, |case| {
-                missing(*wanted, case.baseline.len()) * (1 + case.variants.len())
-            });
-            let query = queries.and_then(|queries| queries.get(name));
-            case + query.map_or(0, |query| missing(*wanted, query.runs.len()))
-        })
-        .sum()
+    let of_item = |(name, wanted): (&String, &usize)| {
+        let items = head.probes.iter();
+        let items = items.filter_map(|(_, section)| section.item(name));
+        items
+            .map(|item| missing(*wanted, item.repeats) * item.inputs)
+            .sum::<usize>()
+    };
+    rerun.cases.iter().map(of_item).sum()
 }

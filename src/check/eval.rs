@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use crate::baseline;
 use crate::digest::{Digest, Fields};
-use crate::probe::Ending;
-use crate::probe::evidence::Basis;
 use crate::probe::retrieval::trec::{self, Judgements, Qrels, Ranked};
 use crate::probe::retrieval::{
-    self, Hit, Labels, QueryRecord, Ranking, RetrievalBasis, RetrievalRecord, Retrieved,
+    Hit, Labels, QueryRecord, Ranking, RetrievalBasis, RetrievalKind, RetrievalSection, Retrieved,
+    StoredBasis,
 };
+use crate::probe::{Ending, Kind as _, SectionFingerprint, Sections};
 use crate::report::{Fingerprints, Report, Run, Session};
 use crate::run::{Clock, Cost};
 
@@ -72,34 +72,34 @@ pub(crate) fn eval(request: &EvalRequest) -> anyhow::Result<Report> {
         };
         queries.insert(query, record);
     }
-    let record = RetrievalRecord {
-        basis: basis.clone(),
-        golden: golden.digest(),
-        chunker_versions: Vec::new(),
-        queries,
-        unknown,
+    let section = RetrievalSection {
+        ending: Ending::Complete,
+        fingerprint: SectionFingerprint {
+            items: Some(golden.digest()),
+            command: Some(Digest::of(b"kelvin eval")),
+        },
+        basis: StoredBasis {
+            figures: basis.clone(),
+            unknown,
+        },
+        items: queries,
     };
-    Ok(report(record, &clock))
+    Ok(report(section, &clock))
 }
 
-fn report(record: RetrievalRecord, clock: &Clock) -> Report {
-    let notices = retrieval::notices(&record);
-    let metrics = retrieval::figures(&record);
+fn report(section: RetrievalSection, clock: &Clock) -> Report {
+    let name = RetrievalKind.name();
+    let config = configuration(&section.basis.figures);
+    let found = RetrievalKind.recompute(Box::new(section));
     let run = Run {
         ending: Ending::Complete,
         seed: 0,
         only: Vec::new(),
         shard: None,
-        decision_field: String::new(),
-        governing_types: Vec::new(),
-        scorer: String::new(),
         repeats: 1,
-        basis: Basis::default(),
         fingerprints: Fingerprints {
-            cases: record.golden,
-            config: configuration(&record.basis),
+            config,
             pipeline: None,
-            command: Digest::of(b"kelvin eval"),
         },
         session: Session {
             started_at: clock.started_at(),
@@ -109,9 +109,9 @@ fn report(record: RetrievalRecord, clock: &Clock) -> Report {
             cost: Cost::default(),
         },
     };
-    let mut report = Report::new(run, metrics, BTreeMap::new(), notices);
-    report.retrieval = Some(record);
-    report
+    let mut probes = Sections::default();
+    probes.put(name, found.section);
+    Report::new(run, probes, found.metrics, found.notices)
 }
 
 /// The commit of the working directory, where it lies in a repository.

@@ -19,7 +19,7 @@ use crate::gate::policy::Policy;
 use crate::gate::queries;
 use crate::gate::verdict::{Verdict, Word};
 use crate::gate::{Gate, Judgement, Next, changes};
-use crate::probe::ComparedSide;
+use crate::probe::{ComparedSide, registry};
 use crate::publish::comment;
 use crate::report::Report;
 use crate::run::Observer;
@@ -199,7 +199,7 @@ fn settle(
             .overrides
             .name
             .is_none()
-            .then(|| side.report().run.fingerprints),
+            .then(|| side.report().suite()),
         settings: &config.baseline,
         root: &config.root,
         configuration: &name,
@@ -239,7 +239,8 @@ fn settle(
         let aligned = baseline::align(&base, &head);
         let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
         let comparison = compare(&old, &new);
-        let kept: BTreeSet<&str> = head.kept(false).chain(head.kept(true)).collect();
+        let probes = head.probes.iter();
+        let kept: BTreeSet<&str> = probes.flat_map(|(name, _)| head.kept(name)).collect();
         gate.answers_are_kept(!kept.is_empty());
         let mut asked = match gate.next(&comparison) {
             Next::Verdict(verdict) => break *verdict,
@@ -298,7 +299,7 @@ fn settle(
 
 /// Tells of the cases of a side whose repeats count as one run.
 fn counted_once(side: ComparedSide, report: &Report) -> Option<Difference> {
-    let cases = report.kept(false).count() + report.kept(true).count();
+    let cases = report.kept_count();
     (cases > 0).then_some(Difference::CountedOnce { side, cases })
 }
 
@@ -328,8 +329,12 @@ fn replace(base: &mut Report, again: Report) {
             old.per_case.extend(metric.per_case);
         }
     }
-    base.cases.extend(again.cases);
-    if let (Some(record), Some(again)) = (&mut base.retrieval, again.retrieval) {
-        record.queries.extend(again.queries);
+    let mut again = again.probes;
+    for kind in registry::kinds() {
+        let name = kind.name();
+        if let (Some(mut section), Some(again)) = (base.probes.take(name), again.take(name)) {
+            section.take_in(again);
+            base.probes.put(name, section);
+        }
     }
 }

@@ -118,7 +118,7 @@ fn a_new_judge_goes_through_configuration_and_check() {
     assert_eq!(invariance(&exact), Some(0.0));
     assert_eq!(invariance(&prefix), Some(1.0));
     assert_eq!(
-        (&*exact.run.scorer, &*prefix.run.scorer),
+        (&*exact.basis().scorer, &*prefix.basis().scorer),
         ("exact/v1", "prefix/v1-3")
     );
     assert_ne!(

@@ -10,7 +10,7 @@ use crate::baseline;
 use crate::config::{Config, Overrides};
 use crate::history::{History, Scene};
 use crate::notice::Notice;
-use crate::probe::{Ending, Findings, Metric, probe_of, registry};
+use crate::probe::{Ending, Findings, Metric, probe_of};
 use crate::report::Report;
 
 /// Records the report of a check; nothing of a dry run.
@@ -90,23 +90,21 @@ pub(crate) struct Changed {
 
 /// Makes the figures of a recorded run again, with today's formulas.
 pub(crate) fn recompute(id: &str, stored: Report) -> Recomputed {
-    let mut findings = Vec::new();
-    for (name, section) in stored.clone().into_sections() {
-        if let Some(kind) = registry::kind(name) {
-            findings.push((kind, kind.recompute(section)));
-        }
-    }
-    let is_made = |id: &str| findings.iter().any(|(kind, _)| kind.name() == probe_of(id));
+    let known = stored.probes.known().into_iter();
+    let findings: Vec<(&str, Findings)> = known
+        .map(|(kind, section)| (kind.name(), kind.recompute(section.boxed())))
+        .collect();
+    let is_made = |id: &str| findings.iter().any(|(name, _)| *name == probe_of(id));
     // The figures of a probe that this program does not know stay as they are.
     let others = stored.metrics.iter().filter(|(id, _)| !is_made(id));
     let others: BTreeMap<String, Metric> = others
         .map(|(id, metric)| (id.clone(), metric.clone()))
         .collect();
     let kept = others.keys().cloned().collect();
-    let findings: Vec<Findings> = findings.into_iter().map(|(_, found)| found).collect();
-    let figures = findings.iter().map(|found| found.metrics.len()).sum();
-    let compared = findings.iter().all(|found| found.compared);
-    let again: BTreeSet<&Notice> = findings.iter().flat_map(|found| &found.notices).collect();
+    let found = || findings.iter().map(|(_, found)| found);
+    let figures = found().map(|found| found.metrics.len()).sum();
+    let compared = found().all(|found| found.compared);
+    let again: BTreeSet<&Notice> = found().flat_map(|found| &found.notices).collect();
     let notices = stored
         .notices
         .iter()

@@ -8,9 +8,8 @@ use super::asked;
 use super::{Mode, Request, beside, changed};
 use crate::config::Config;
 use crate::digest::pipeline::{self, Code, Watch};
-use crate::digest::{Digest, Fields};
 use crate::notice::{Code as NoticeCode, Notice};
-use crate::probe::{Ending, Findings, Forecast, Planned, Probe, SectionFingerprint, registry};
+use crate::probe::{Ending, Findings, Forecast, Planned, Probe, Sections};
 use crate::report::{Fingerprints, Report, Run, Session, Share};
 use crate::run::{self, Clock, Cost, Observer, Rules, Runner, RunnerSettings, Start};
 
@@ -26,8 +25,8 @@ pub(super) struct Stage<'a> {
     probes: Vec<Box<dyn Probe + 'a>>,
     /// The runner of each.
     runners: &'a [Runner<'a>],
-    /// What each was configured to measure.
-    fingerprints: Vec<(&'static str, SectionFingerprint)>,
+    /// The name of each.
+    names: Vec<&'static str>,
     /// How many items were asked for, before they were shared out.
     chosen: usize,
     code: &'a Code,
@@ -96,10 +95,7 @@ pub(super) fn with<T>(
             .map(|(planned, runner)| planned.begin(runner))
             .collect(),
         runners: &runners,
-        fingerprints: sides
-            .iter()
-            .map(|side| (side.kind.name(), side.items.fingerprint()))
-            .collect(),
+        names: sides.iter().map(|side| side.kind.name()).collect(),
         chosen: sides.iter().map(|side| side.chosen).sum(),
         code: &code,
         watch: watch.as_ref(),
@@ -178,17 +174,19 @@ impl Stage<'_> {
     pub(super) fn report(&self) -> Report {
         let mut notices = self.notices.clone();
         notices.extend(self.runners.iter().flat_map(Runner::notices));
-        let mut findings: Vec<Findings> =
-            self.probes.iter().map(|probe| probe.findings()).collect();
+        let found = self.probes.iter().map(|probe| probe.findings());
+        let mut findings: Vec<(&str, Findings)> = self.names.iter().copied().zip(found).collect();
         let changes = self.changes();
         if let Some(changes) = &changes {
             notices.push(changed::notice(changes));
-            findings.iter_mut().for_each(changed::without_interruption);
+            for (_, of_probe) in &mut findings {
+                changed::without_interruption(of_probe);
+            }
         }
         let run = Run {
             ending: match changes {
                 Some(_) => Ending::Changed,
-                None => joined(findings.iter().map(|of_probe| of_probe.section.ending())),
+                None => joined(findings.iter().map(|(_, found)| found.section.ending())),
             },
             seed: self.config.seed,
             only: self.request.only.clone(),
@@ -206,53 +204,17 @@ impl Stage<'_> {
                 dirty: self.code.dirty || changes.is_some(),
                 cost: self.cost(),
             },
-            decision_field: String::new(),
-            governing_types: Vec::new(),
-            scorer: String::new(),
-            basis: crate::probe::evidence::Basis::default(),
         };
         assemble(run, findings, notices)
     }
 
     fn fingerprints(&self) -> Fingerprints {
-        let (cases, command) = fingerprint(&self.fingerprints);
         Fingerprints {
-            cases,
             config: self.config.measured(),
             // A fingerprint would say that these are the answers of one code.
             pipeline: self.code.digest.filter(|_| self.changes().is_none()),
-            command,
         }
     }
-}
-
-/// The items and the commands of all probes. A run with the first kind of the registry alone has its
-/// digests, as when there was no other kind.
-fn fingerprint(probes: &[(&'static str, SectionFingerprint)]) -> (Digest, Digest) {
-    let kinds = registry::kinds();
-    let first = kinds.first().map_or("", |kind| kind.name());
-    if let [(name, only)] = probes
-        && *name == first
-    {
-        let nothing = Digest::of(b"");
-        return (
-            only.items.unwrap_or(nothing),
-            only.command.unwrap_or(nothing),
-        );
-    }
-    let of = |which: fn(&SectionFingerprint) -> Option<Digest>| {
-        let which = |found| which(found).unwrap_or_else(|| Digest::of(b""));
-        let of_first = probes.iter().find(|(name, _)| *name == first);
-        let of_first = of_first.map_or_else(|| Digest::of(b""), |(_, found)| which(found));
-        let fields = Fields::of("kelvin/probes/v1").field(first, of_first.bytes());
-        let others = probes.iter().filter(|(name, _)| *name != first);
-        others
-            .fold(fields, |fields, (name, found)| {
-                fields.field(name, which(found).bytes())
-            })
-            .digest()
-    };
-    (of(|found| found.items), of(|found| found.command))
 }
 
 /// How a run ended whose probes ended so: what stopped one stopped the run, and what measured
@@ -276,14 +238,18 @@ pub(super) fn is_assembled(notice: &Notice) -> bool {
 }
 
 /// Joins what was measured with what is told of it.
-pub(super) fn assemble(run: Run, findings: Vec<Findings>, mut notices: Vec<Notice>) -> Report {
+pub(super) fn assemble(
+    run: Run,
+    findings: Vec<(&str, Findings)>,
+    mut notices: Vec<Notice>,
+) -> Report {
     let mut metrics = BTreeMap::new();
-    let mut sections = Vec::new();
-    for of_probe in findings {
-        metrics.extend(of_probe.metrics);
-        notices.extend(of_probe.notices);
-        notices.extend(of_probe.of_the_run);
-        sections.push(of_probe.section);
+    let mut sections = Sections::default();
+    for (name, found) in findings {
+        metrics.extend(found.metrics);
+        notices.extend(found.notices);
+        notices.extend(found.of_the_run);
+        sections.put(name, found.section);
     }
     if run.ending == Ending::Changed {
         metrics.values_mut().for_each(changed::withdraw);
@@ -297,5 +263,5 @@ pub(super) fn assemble(run: Run, findings: Vec<Findings>, mut notices: Vec<Notic
         }
     }
     notices.sort();
-    Report::of(run, sections, metrics, notices)
+    Report::new(run, sections, metrics, notices)
 }

@@ -9,11 +9,16 @@ use crate::run;
 
 /// Writes every file of the report; the run report last, so that it is there only when all are.
 pub(super) fn files(report: &Report, out: &Path, texts: &Texts<'_>) -> anyhow::Result<()> {
-    for (name, case) in &report.cases {
-        let folder = out.join(&case.folder);
-        file::write_with(&folder.join("report.json"), |file| {
-            report::json::write_case(file, name, case)
-        })?;
+    for (_, section) in report.probes.iter() {
+        for (id, record) in section.records() {
+            let item = section.item(id);
+            let Some(folder) = item.and_then(|item| item.folders.first().copied()) else {
+                continue;
+            };
+            file::write_with(&out.join(folder).join("report.json"), |file| {
+                report::json::write_item(file, id, record)
+            })?;
+        }
     }
     for (folder, page) in report::page::items(report) {
         file::write(&out.join(folder).join("report.md"), page.as_bytes())?;

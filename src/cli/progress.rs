@@ -66,7 +66,7 @@ impl Progress {
                     "event": "finished",
                     "ending": report.run.ending,
                     "seconds": report.run.session.seconds,
-                    "cases": report.cases.len(),
+                    "cases": report.cases().len(),
                     "invariance": value("evidence.invariance"),
                     "sensitivity": value("evidence.sensitivity"),
                     "kelvin_score": value("evidence.kelvin_score"),

@@ -267,3 +267,49 @@ fn a_sparkline_goes_from_the_least_to_the_largest() {
     assert_eq!(sparkline(&[None]), "·");
     assert_eq!(sparkline(&[]), "");
 }
+
+#[test]
+fn a_row_of_version_1_of_the_report_is_read() {
+    let text = include_str!("../../tests/fixtures/version-1/report.json");
+    let stored: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut history = History::create(folder.path()).expect("made");
+    let id = history
+        .record(&fixture::good(), &scene())
+        .expect("recorded");
+    // The row as the version before has written it: its own lists, and its own frame.
+    let mut frame = stored.clone();
+    let number: i64 = history
+        .connection
+        .query_row("SELECT number FROM runs", [], |row| row.get(0))
+        .expect("a row");
+    history
+        .connection
+        .execute("DELETE FROM items", [])
+        .expect("removed");
+    for list in ["/cases", "/retrieval/queries"] {
+        let map = frame.pointer_mut(list).expect("version 1 has it").take();
+        *frame.pointer_mut(list).expect("it is there") = serde_json::json!({});
+        for (name, record) in map.as_object().expect("a map") {
+            let record = pack::pack(record).expect("packed");
+            history
+                .connection
+                .execute(
+                    "INSERT INTO items (run, list, name, record) VALUES (?, ?, ?, ?)",
+                    rusqlite::params![number, list, name, record],
+                )
+                .expect("written");
+        }
+    }
+    history
+        .connection
+        .execute(
+            "UPDATE runs SET report = ?",
+            [pack::pack(&frame).expect("packed")],
+        )
+        .expect("written");
+    let read = history.report(&id).expect("read");
+    let whole = crate::report::json::read(text.as_bytes()).expect("read");
+    assert_eq!(read, whole);
+    assert_eq!(read.cases().len(), 4);
+}

@@ -1,22 +1,21 @@
 //! Records a run.
 
-use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime};
 
 use anyhow::anyhow;
 use rusqlite::{Connection, TransactionBehavior, params};
-use serde::Serialize;
 
 use super::{History, KEPT, PATIENCE, list, pack};
 use crate::digest::Fields;
-use crate::probe::retrieval::RetrievalRecord;
+use crate::probe::Sections;
 use crate::report::Report;
 use crate::threads;
 
-/// The maps of a report, as JSON pointers, that hold one record for each item; what else a report
-/// has is stored with the run.
-const CASES: &str = "/cases";
-const QUERIES: &str = "/retrieval/queries";
+/// The map of a report, as a JSON pointer, that holds a record for each item of a probe; what else a
+/// report has is stored with the run.
+fn list(probe: &str) -> String {
+    format!("/probes/{probe}/items")
+}
 
 /// Where a run took place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -139,44 +138,32 @@ fn unused(connection: &Connection, frame: &[u8]) -> anyhow::Result<String> {
 }
 
 /// An item as it is stored: its list, its name, its packed record.
-type Item<'a> = (&'static str, &'a str, Vec<u8>);
+type Stored<'a> = (String, &'a str, Vec<u8>);
 
 /// The report without its items.
 fn frame(report: &Report) -> Report {
-    let retrieval = report.retrieval.as_ref().map(|record| RetrievalRecord {
-        basis: record.basis.clone(),
-        golden: record.golden,
-        chunker_versions: record.chunker_versions.clone(),
-        queries: BTreeMap::new(),
-        unknown: record.unknown.clone(),
-    });
+    let mut probes = Sections::default();
+    for (name, section) in report.probes.iter() {
+        probes.put(name, section.without_items());
+    }
     Report {
         schema_version: report.schema_version,
         tool: report.tool.clone(),
         run: report.run.clone(),
+        probes,
         metrics: report.metrics.clone(),
-        cases: BTreeMap::new(),
-        retrieval,
         notices: report.notices.clone(),
     }
 }
 
 /// The items, each packed by itself: a large report is never held twice.
-fn items(report: &Report) -> anyhow::Result<Vec<Item<'_>>> {
-    let queries = report.retrieval.as_ref().map(|record| &record.queries);
-    let mut all = packed(CASES, &report.cases)?;
-    all.extend(queries.map_or_else(|| Ok(Vec::new()), |queries| packed(QUERIES, queries))?);
+fn items(report: &Report) -> anyhow::Result<Vec<Stored<'_>>> {
+    let mut all = Vec::new();
+    for (name, section) in report.probes.iter() {
+        let packed = threads::map(&section.records(), |(id, record)| {
+            Ok((list(name), *id, pack::pack(record)?))
+        });
+        all.extend(packed.into_iter().collect::<anyhow::Result<Vec<_>>>()?);
+    }
     Ok(all)
-}
-
-fn packed<'a, T: Serialize + Sync>(
-    list: &'static str,
-    records: &'a BTreeMap<String, T>,
-) -> anyhow::Result<Vec<Item<'a>>> {
-    let records: Vec<(&'a String, &T)> = records.iter().collect();
-    threads::map(&records, |(name, record)| {
-        Ok((list, name.as_str(), pack::pack(record)?))
-    })
-    .into_iter()
-    .collect()
 }

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use schemars::{Schema, SchemaGenerator};
 use serde::Serialize;
 
-use super::Metric;
 use super::section::{AnySection, SectionFingerprint};
+use super::{Ending, Metric};
 use crate::config::{Config, Shard};
 use crate::digest::Digest;
 use crate::notice::Notice;
+use crate::page::{Chapter, ItemPage};
 use crate::run::{Reader, Runner};
 
 /// A kind of probe: a way to run the system under test, and what is made of its answers.
@@ -25,6 +26,9 @@ pub(crate) trait Kind: Sync {
 
     /// What one of its items is called, and several of them.
     fn nouns(&self) -> (&'static str, &'static str);
+
+    /// What a table calls the fingerprint of its items, and that of its command.
+    fn fact_names(&self) -> (&'static str, &'static str);
 
     /// Where its files are within the output folder; none for the one kind whose items have folders
     /// at its top.
@@ -55,6 +59,40 @@ pub(crate) trait Kind: Sync {
 
     /// The JSON schema of such a section.
     fn schema(&self, generator: &mut SchemaGenerator) -> Schema;
+
+    /// Adds the figures that a stored section lacks because an older version wrote it, and without
+    /// which nothing could be paired.
+    fn complete(&self, section: &dyn AnySection, metrics: &mut BTreeMap<String, Metric>);
+
+    /// Brings the section and the figures of an older version to the rules of this one: otherwise two
+    /// figures of one name would be compared that mean something else. What a reader must know of it.
+    fn renew(
+        &self,
+        section: Box<dyn AnySection>,
+        metrics: &mut BTreeMap<String, Metric>,
+    ) -> (Box<dyn AnySection>, Option<Notice>);
+
+    /// The settings that differ between two sections whose figures can be compared all the same. The
+    /// names are plural.
+    fn differing_settings(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+    ) -> Vec<SettingDiffers>;
+
+    /// The setting that makes the figures of two sections incomparable; none where they can be
+    /// compared. The name is singular.
+    fn incomparable(&self, base: &dyn AnySection, head: &dyn AnySection) -> Option<SettingDiffers>;
+
+    /// What the page of a run says of a section.
+    fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a>;
+
+    /// The pages of the items that have one, each with the folder that it belongs in.
+    fn item_pages<'a>(
+        &self,
+        section: &'a dyn AnySection,
+        run: RunView<'a>,
+    ) -> Vec<(&'a str, ItemPage<'a>)>;
 
     /// Makes the figures of a section anew from its records.
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings;
@@ -145,6 +183,28 @@ pub(crate) struct Findings {
     /// Whether the answers were compared with each other anew; else what the records say of that
     /// stays.
     pub(crate) compared: bool,
+}
+
+/// What a page is made from beside the section of a probe.
+#[derive(Clone, Copy)]
+pub(crate) struct RunView<'a> {
+    /// Every figure of the run, by id.
+    pub(crate) metrics: &'a BTreeMap<String, Metric>,
+    /// How the run ended.
+    pub(crate) ending: Ending,
+    /// The seed of what was drawn.
+    pub(crate) seed: u64,
+}
+
+/// A setting of a probe that is not the same on both sides of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SettingDiffers {
+    /// What was set, in words that fit after "the".
+    pub(crate) name: &'static str,
+    /// Its values on the base.
+    pub(crate) base: Vec<String>,
+    /// Its values on the head.
+    pub(crate) head: Vec<String>,
 }
 
 /// What a probe would run.

@@ -11,6 +11,7 @@ pub(crate) mod registry;
 pub(crate) mod retrieval;
 mod section;
 mod sections;
+pub(crate) mod version_1;
 
 use std::fmt;
 
@@ -19,7 +20,10 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use crate::page::display;
 pub(crate) use estimate::{estimate, family};
-pub(crate) use kind::{Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe};
+pub(crate) use kind::{
+    Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe, RunView,
+    SettingDiffers,
+};
 pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, Range, Unit, probe_of};
 pub(crate) use record::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
 pub(crate) use section::{AnySection, Item, Section, SectionFingerprint};

@@ -54,6 +54,9 @@ pub(crate) trait Item:
     /// Whether the pipeline gave an answer to the item itself.
     fn has_answer(&self) -> bool;
 
+    /// Whether its own notices say that its repeats count as one run.
+    fn is_kept(&self) -> bool;
+
     /// The names of the folders that hold its files, each below the one before it; empty where it has
     /// none.
     fn folders(&self) -> Vec<&str>;
@@ -75,6 +78,9 @@ pub(crate) trait AnySection: fmt::Debug + Send + Sync {
 
     /// What others need to know of an item; none where the section has no item of that id.
     fn item(&self, id: &str) -> Option<Glance<'_>>;
+
+    /// The ids of the items whose own notices say that their repeats count as one run.
+    fn kept(&self) -> Vec<&str>;
 
     /// Whether another section was made in the same way from the same set of items, so that the items
     /// of both can be put together.
@@ -150,6 +156,11 @@ where
             has_answer: item.has_answer(),
             folders: item.folders(),
         })
+    }
+
+    fn kept(&self) -> Vec<&str> {
+        let kept = self.items.iter().filter(|(_, item)| item.is_kept());
+        kept.map(|(id, _)| id.as_str()).collect()
     }
 
     fn is_like(&self, other: &dyn AnySection) -> bool {

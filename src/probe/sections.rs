@@ -66,6 +66,15 @@ impl Sections {
         self.0.retain(|of, _| of == name);
     }
 
+    /// Whether the pipeline answered any item.
+    pub(crate) fn has_answers(&self) -> bool {
+        let mut sections = self.0.values();
+        sections.any(|section| {
+            let mut ids = section.ids().into_iter();
+            ids.any(|id| section.item(id).is_some_and(|item| item.has_answer))
+        })
+    }
+
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -192,6 +201,10 @@ impl AnySection for Unknown {
 
     fn item(&self, _: &str) -> Option<Glance<'_>> {
         None
+    }
+
+    fn kept(&self) -> Vec<&str> {
+        Vec::new()
     }
 
     fn is_like(&self, other: &dyn AnySection) -> bool {

@@ -120,10 +120,12 @@ pub(crate) fn sections(old: Records, of_run: Basis, around: Around) -> Result<Se
 
 /// The digest of cases as the evidence probe makes it of their files.
 fn digest(cases: &BTreeMap<String, CaseRecord>) -> Digest {
-    let fields = cases.iter().fold(Fields::of("kelvin/cases/v1"), |fields, (name, case)| {
-        fields
-            .field("name", name)
-            .field("content", case.input.bytes())
-    });
+    let fields = cases
+        .iter()
+        .fold(Fields::of("kelvin/cases/v1"), |fields, (name, case)| {
+            fields
+                .field("name", name)
+                .field("content", case.input.bytes())
+        });
     fields.digest()
 }

@@ -23,7 +23,7 @@ pub(crate) fn of(publication: &Publication<'_>) -> Vec<Annotation> {
         .iter()
         .filter(|case| case.is_worse())
         .filter_map(|change| {
-            let case = publication.report.cases.get(&change.case)?;
+            let case = publication.report.cases().get(&change.case)?;
             let first = change.variants.first();
             let flipped = first.and_then(|first| first.variant.as_deref());
             let variant = case

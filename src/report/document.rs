@@ -1,24 +1,27 @@
 //! `kelvin/report.json`: what a run measured, in a form that later versions still read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::versions::AnyVersion;
 use crate::config::Shard;
 use crate::digest::Digest;
 use crate::notice::{Code, Notice};
-use crate::probe::evidence::{Basis, EvidenceBasis, EvidenceSection};
-use crate::probe::retrieval::{self, RetrievalRecord, RetrievalSection, StoredBasis};
-use crate::probe::{AnySection, CaseRecord, Ending, Metric, SectionFingerprint};
+use crate::probe::evidence::{Basis, EvidenceSection};
+use crate::probe::retrieval::{self, RetrievalRecord, RetrievalSection};
+use crate::probe::{CaseRecord, Ending, Metric, Sections};
 use crate::run::Cost;
 
 /// Grows when an old reader would misread a new report.
-pub(crate) const SCHEMA_VERSION: u32 = 1;
+pub(crate) const SCHEMA_VERSION: u32 = 2;
 
 /// One run of `kelvin check`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "kelvin report")]
+#[serde(try_from = "AnyVersion")]
+#[schemars(title = "kelvin report", !try_from)]
 pub(crate) struct Report {
     /// The version of this format.
     pub(crate) schema_version: u32,
@@ -26,14 +29,11 @@ pub(crate) struct Report {
     pub(crate) tool: Tool,
     /// What was run, and on what.
     pub(crate) run: Run,
+    /// What each probe of the run has stored, by its name.
+    pub(crate) probes: Sections,
     /// Every figure, by id.
     pub(crate) metrics: BTreeMap<String, Metric>,
-    /// Every case, by name.
-    pub(crate) cases: BTreeMap<String, CaseRecord>,
-    /// What the retrieval probe saw, where it was run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) retrieval: Option<RetrievalRecord>,
-    /// Every cap, skip and warning that is not about one case.
+    /// Every cap, skip and warning that is not about one item.
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -41,8 +41,8 @@ impl Report {
     /// A report of this program.
     pub(crate) fn new(
         run: Run,
+        probes: Sections,
         metrics: BTreeMap<String, Metric>,
-        cases: BTreeMap<String, CaseRecord>,
         notices: Vec<Notice>,
     ) -> Self {
         Self {
@@ -52,112 +52,91 @@ impl Report {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
             },
             run,
+            probes,
             metrics,
-            cases,
-            retrieval: None,
             notices,
         }
     }
 
-    /// The report of what the probes of a run have found.
-    pub(crate) fn of(
-        mut run: Run,
-        sections: Vec<Box<dyn AnySection>>,
-        metrics: BTreeMap<String, Metric>,
-        notices: Vec<Notice>,
-    ) -> Self {
-        let mut cases = BTreeMap::new();
-        let mut retrieval = None;
-        for section in sections {
-            let section = match section.into_any().downcast::<EvidenceSection>() {
-                Ok(evidence) => {
-                    let EvidenceBasis {
-                        decision_field,
-                        governing_types,
-                        scorer,
-                        rest,
-                    } = evidence.basis;
-                    run.decision_field = decision_field;
-                    run.governing_types = governing_types;
-                    run.scorer = scorer;
-                    run.basis = rest;
-                    cases = evidence.items;
-                    continue;
-                }
-                Err(other) => other,
-            };
-            if let Ok(section) = section.downcast::<RetrievalSection>() {
-                retrieval = Some(retrieval::record(*section));
-            }
-        }
-        let mut report = Self::new(run, metrics, cases, notices);
-        report.retrieval = retrieval;
-        report
+    /// The items of a probe whose repeats count as one run, because the pipeline answered them from
+    /// memory.
+    pub(crate) fn kept(&self, probe: &str) -> BTreeSet<&str> {
+        let section = self.probes.of(probe).into_iter();
+        let by_items = section.flat_map(|section| section.kept());
+        let is_of = |notice: &&Notice| {
+            notice.code == Code::AnswersKept && notice.kind.as_deref() == Some(probe)
+        };
+        let by_run = self.notices.iter().filter(is_of);
+        by_items
+            .chain(by_run.filter_map(|notice| notice.case.as_deref()))
+            .collect()
     }
 
-    /// What each probe of the run has stored, by its name.
-    pub(crate) fn into_sections(self) -> Vec<(&'static str, Box<dyn AnySection>)> {
-        let mut sections: Vec<(&'static str, Box<dyn AnySection>)> = Vec::new();
-        let run = self.run;
-        if !run.scorer.is_empty() {
-            sections.push((
-                "evidence",
-                Box::new(EvidenceSection {
-                    ending: run.ending,
-                    fingerprint: SectionFingerprint {
-                        items: Some(run.fingerprints.cases),
-                        command: Some(run.fingerprints.command),
-                    },
-                    basis: EvidenceBasis {
-                        decision_field: run.decision_field,
-                        governing_types: run.governing_types,
-                        scorer: run.scorer,
-                        rest: run.basis,
-                    },
-                    items: self.cases,
-                }),
-            ));
+    /// What was measured and how, without the code that was measured.
+    pub(crate) fn suite(&self) -> Suite {
+        let probes = self.probes.iter();
+        Suite {
+            config: self.run.fingerprints.config,
+            items: probes
+                .map(|(name, section)| (name.to_owned(), section.fingerprint().items))
+                .collect(),
         }
-        if let Some(record) = self.retrieval {
-            sections.push((
-                "retrieval",
-                Box::new(RetrievalSection {
-                    ending: run.ending,
-                    fingerprint: SectionFingerprint {
-                        items: Some(record.golden),
-                        command: None,
-                    },
-                    basis: StoredBasis {
-                        figures: record.basis,
-                        unknown: record.unknown,
-                    },
-                    items: record.queries,
-                }),
-            ));
-        }
-        sections
     }
 
-    /// The cases, or the queries, whose repeats count as one run, because the pipeline answered them
-    /// from memory.
-    pub(crate) fn kept(&self, queries: bool) -> impl Iterator<Item = &str> {
-        let of_cases = self.cases.values().flat_map(|case| &case.notices);
-        let of_queries = self.notices.iter();
-        let is_kept = |notice: &&Notice| notice.code == Code::AnswersKept;
-        let cases = of_cases.filter(move |_| !queries).filter(is_kept);
-        let queries = of_queries.filter(move |_| queries).filter(is_kept);
-        cases
-            .chain(queries)
-            .filter_map(|notice| notice.case.as_deref())
+    /// The cases of the evidence probe; none where it was not run.
+    pub(crate) fn cases(&self) -> &BTreeMap<String, CaseRecord> {
+        static NONE: BTreeMap<String, CaseRecord> = BTreeMap::new();
+        self.evidence().map_or(&NONE, |section| &section.items)
     }
 
-    /// Whether `kelvin eval` made it, which calls nothing: a check that came to its end has asked
-    /// every query, or an earlier one had.
+    /// What the evidence probe has stored.
+    pub(crate) fn evidence(&self) -> Option<&EvidenceSection> {
+        self.probes.get()
+    }
+
+    /// What its figures depend on.
+    pub(crate) fn basis(&self) -> &Basis {
+        static NONE: OnceLock<Basis> = OnceLock::new();
+        self.evidence().map_or_else(
+            || NONE.get_or_init(Basis::default),
+            |section| &section.basis,
+        )
+    }
+
+    /// What the retrieval probe has stored.
+    pub(crate) fn retrieval(&self) -> Option<RetrievalRecord> {
+        let section = self.probes.get::<RetrievalSection>()?;
+        Some(retrieval::record(section.clone()))
+    }
+
+    /// How many items of all probes have repeats that count as one run.
+    pub(crate) fn kept_count(&self) -> usize {
+        let probes = self.probes.iter();
+        probes.map(|(name, _)| self.kept(name).len()).sum()
+    }
+
+    /// Whether `kelvin eval` made it, which calls nothing: a check that came to its end has asked the
+    /// pipeline, or an earlier one had.
     pub(crate) fn is_evaluation(&self) -> bool {
         let cost = &self.run.session.cost;
         let asked = cost.invocations + cost.cache_hits + cost.resumed > 0;
-        let complete = self.run.ending == Ending::Complete;
-        self.retrieval.is_some() && self.cases.is_empty() && complete && !asked
+        self.run.ending == Ending::Complete && !asked && self.probes.has_answers()
+    }
+}
+
+/// What two reports of one configuration have in common, whatever it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Suite {
+    /// Everything in the configuration that changes what is measured.
+    config: Digest,
+    /// The items of each probe; none where they are not known.
+    items: BTreeMap<String, Option<Digest>>,
+}
+
+impl Suite {
+    /// Whether both measured the same items with the same settings.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self == other && self.items.values().all(Option::is_some)
     }
 }
 
@@ -183,20 +162,8 @@ pub(crate) struct Run {
     /// Which share of these it was, where it was not all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shard: Option<Share>,
-    /// Where the decision stands in the output; empty where the evidence probe was not run.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(crate) decision_field: String,
-    /// The unit types that should govern it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) governing_types: Vec<String>,
-    /// How decisions were compared.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(crate) scorer: String,
     /// How often every invocation was made.
     pub(crate) repeats: usize,
-    /// What else turns the records into figures.
-    #[serde(default)]
-    pub(crate) basis: Basis,
     /// What the figures depend on.
     pub(crate) fingerprints: Fingerprints,
     /// What may differ between two runs on the same input.
@@ -224,17 +191,14 @@ impl Share {
     }
 }
 
-/// Digests of what the figures depend on; two reports are comparable as far as these agree.
+/// Digests of what the figures of all probes depend on; two reports are comparable as far as these and
+/// those of their sections agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Fingerprints {
-    /// Every case's name and bytes.
-    pub(crate) cases: Digest,
     /// Everything in the configuration that changes what is measured.
     pub(crate) config: Digest,
     /// The code of the pipeline; null where it could not be told.
     pub(crate) pipeline: Option<Digest>,
-    /// The command and the declared environment.
-    pub(crate) command: Digest,
 }
 
 /// What may differ between two runs on the same input; everything else in a report may not.

@@ -4,10 +4,11 @@
 mod document;
 pub(crate) mod json;
 pub(crate) mod page;
+mod versions;
 
 #[cfg(test)]
 pub(crate) mod fixture;
 #[cfg(test)]
 mod schema_tests;
 
-pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session, Share};
+pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session, Share, Suite};

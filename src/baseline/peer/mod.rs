@@ -14,8 +14,10 @@ use serde_json::Value;
 use super::file::{Read, bytes};
 use crate::digest::Digest;
 use crate::probe::evidence::perturb::{self, Relation};
-use crate::probe::evidence::{self, Basis, Settings};
-use crate::probe::{CaseRecord, Ending, Sample, VariantRecord};
+use crate::probe::evidence::{self, Basis, EvidenceKind, EvidenceSection, Settings};
+use crate::probe::{
+    CaseRecord, Ending, Kind as _, Sample, SectionFingerprint, Sections, VariantRecord,
+};
 use crate::report::{Fingerprints, Report, Run, Session};
 use crate::run::{Cost, Failure, FailureKind};
 
@@ -234,8 +236,11 @@ fn sample(invocation: &Invocation) -> Sample {
 
 /// The figures by today's formulas. Its cells are left out: a case is what is paired.
 fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>) -> Report {
-    let unknown = Digest::of(b"kelvin-eval");
     let basis = Basis {
+        decision_field: run.decision_field.clone(),
+        governing_types: run.governing_types.clone(),
+        // Two decisions are equal or not, and numbers differ by their share: its only scorer.
+        scorer: "exact/v1".to_owned(),
         cases: cases.len(),
         ..Basis::default()
     };
@@ -251,7 +256,6 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>) -> Report {
     let mut evidence = evidence::recompute(
         cases,
         &Settings {
-            governing_types: &run.governing_types,
             basis: &basis,
             ending,
             scorer: None,
@@ -276,17 +280,10 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>) -> Report {
             _ => Vec::new(),
         },
         shard: None,
-        decision_field: run.decision_field.clone(),
-        governing_types: run.governing_types.clone(),
-        // Two decisions are equal or not, and numbers differ by their share: its only scorer.
-        scorer: "exact/v1".to_owned(),
         repeats: 1,
-        basis,
         fingerprints: Fingerprints {
-            cases: unknown,
-            config: unknown,
+            config: Digest::of(b"kelvin-eval"),
             pipeline: None,
-            command: unknown,
         },
         session: Session {
             started_at: "1970-01-01T00:00:00Z".to_owned(),
@@ -302,7 +299,18 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>) -> Report {
             },
         },
     };
-    let mut report = Report::new(run, evidence.metrics, evidence.cases, evidence.notices);
+    let section = EvidenceSection {
+        ending,
+        fingerprint: SectionFingerprint {
+            items: None,
+            command: None,
+        },
+        basis,
+        items: evidence.cases,
+    };
+    let mut probes = Sections::default();
+    probes.put(EvidenceKind.name(), Box::new(section));
+    let mut report = Report::new(run, probes, evidence.metrics, evidence.notices);
     report.tool.name = "kelvin-eval".to_owned();
     report.tool.version = "0.2 or 0.3".to_owned();
     report

@@ -20,7 +20,7 @@ pub(super) fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt>
         .filter(|case| case.is_worse())
         .take(CASES)
         .filter_map(|change| {
-            let case = report.cases.get(&change.case)?;
+            let case = report.cases().get(&change.case)?;
             let folder = out.join(&case.folder);
             let before = read(folder.join("baseline/input.md"))?;
             let of = |flipped: &VariantChange| {

@@ -50,7 +50,7 @@ pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut 
 fn repeats(out: &Path) -> Finding {
     let last = fs::read(out.join("report.json")).ok();
     let last = last.and_then(|bytes| report::json::read(&bytes).ok());
-    let kept = last.map_or(0, |last| last.kept(false).count() + last.kept(true).count());
+    let kept = last.map_or(0, |last| last.kept_count());
     let needs = "a pipeline that keeps its own answers needs `KELVIN_SAMPLE` in the key under which \
                  it keeps them, which differs between the repeats of an input";
     match kept {

@@ -5,9 +5,9 @@ use std::path::{Component, Path};
 
 use super::gather::Found;
 use crate::config::Shard;
+use crate::digest::Digest;
 use crate::exit::Misuse;
-use crate::probe::Ending;
-use crate::report::Report;
+use crate::probe::{Ending, registry};
 
 /// How a shard is run again.
 const AGAIN: &str = "run its shards again on one commit with one configuration, and merge then";
@@ -41,7 +41,7 @@ fn same(one: &Found, other: &Found) -> Result<(), Misuse> {
         [] => "none".to_owned(),
         names => names.join(", "),
     };
-    let told: [(&str, String, String); 10] = [
+    let told: [(&str, String, String); 8] = [
         (
             "number of shards",
             one.share.count.to_string(),
@@ -53,11 +53,6 @@ fn same(one: &Found, other: &Found) -> Result<(), Misuse> {
             b.tool.version.clone(),
         ),
         ("seed", a.run.seed.to_string(), b.run.seed.to_string()),
-        (
-            "digest of the cases",
-            digests.0.cases.short(12),
-            digests.1.cases.short(12),
-        ),
         (
             "digest of the configuration",
             digests.0.config.short(12),
@@ -73,11 +68,6 @@ fn same(one: &Found, other: &Found) -> Result<(), Misuse> {
                 .1
                 .pipeline
                 .map_or_else(|| "unknown".to_owned(), |digest| digest.short(12)),
-        ),
-        (
-            "digest of the command and its environment",
-            digests.0.command.short(12),
-            digests.1.command.short(12),
         ),
         (
             "commit",
@@ -100,21 +90,59 @@ fn same(one: &Found, other: &Found) -> Result<(), Misuse> {
             return Err(differ(one, other, what, left, right));
         }
     }
+    probes_agree(one, other)?;
     // What the digests cover, and a report that was edited by hand would still have wrong.
-    let rest = a.run.decision_field == b.run.decision_field
-        && a.run.governing_types == b.run.governing_types
-        && a.run.scorer == b.run.scorer
-        && a.run.basis == b.run.basis
-        && one.share.cases == other.share.cases
+    let rest = one.share.cases == other.share.cases
         && (a.run.ending == Ending::DryRun) == (b.run.ending == Ending::DryRun)
         && digests.0 == digests.1;
-    if rest {
-        return Ok(());
+    match rest {
+        true => Ok(()),
+        false => Err(differ_somehow(one, other)),
     }
-    Err(Misuse::new(format!(
+}
+
+/// Whether two shards ran the same probes, on the same items and in the same way.
+fn probes_agree(one: &Found, other: &Found) -> Result<(), Misuse> {
+    let names = |found: &Found| -> Vec<String> {
+        let probes = found.report.probes.iter();
+        probes.map(|(name, _)| name.to_owned()).collect()
+    };
+    let (ours, theirs) = (names(one), names(other));
+    if ours != theirs {
+        let (ours, theirs) = (ours.join(", "), theirs.join(", "));
+        return Err(differ(one, other, "choice of probes", ours, theirs));
+    }
+    let short = |digest: Option<Digest>| {
+        digest.map_or_else(|| "unknown".to_owned(), |digest| digest.short(12))
+    };
+    let of_both = one.report.probes.iter().zip(other.report.probes.iter());
+    for ((name, ours), (_, theirs)) in of_both {
+        let nouns = registry::kind(name).map_or("items", |kind| kind.nouns().1);
+        let (before, after) = (ours.fingerprint(), theirs.fingerprint());
+        for (what, left, right) in [
+            (format!("digest of the {nouns}"), before.items, after.items),
+            (
+                "digest of the command and its environment".to_owned(),
+                before.command,
+                after.command,
+            ),
+        ] {
+            if left != right {
+                return Err(differ(one, other, &what, short(left), short(right)));
+            }
+        }
+        if !ours.is_like(theirs) {
+            return Err(differ_somehow(one, other));
+        }
+    }
+    Ok(())
+}
+
+fn differ_somehow(one: &Found, other: &Found) -> Misuse {
+    Misuse::new(format!(
         "{one} and {other} are not of the same run: they differ in what they measured or how"
     ))
-    .help(AGAIN))
+    .help(AGAIN)
 }
 
 fn commit(commit: Option<&str>) -> String {
@@ -159,48 +187,40 @@ fn complete(found: &[Found]) -> Result<(), Misuse> {
     )))
 }
 
-/// Whether a shard holds its own cases only, each under a name that is a folder.
+/// Whether a shard holds its own items only, each with folders of its own.
 fn own_cases(found: &Found) -> Result<(), Misuse> {
-    let queries = found
-        .report
-        .retrieval
-        .iter()
-        .flat_map(|record| record.queries.keys());
-    for name in queries {
-        let home = Shard::of(name, found.share.count);
-        if home != found.shard() {
-            return Err(Misuse::new(format!(
-                "{found} holds the query `{name}`, which belongs to shard {home}"
-            ))
-            .help("the report was changed after it was written; run that shard again"));
-        }
-    }
-    for (name, case) in &found.report.cases {
-        let home = Shard::of(name, found.share.count);
-        if home != found.shard() {
-            return Err(Misuse::new(format!(
-                "{found} holds the case `{name}`, which belongs to shard {home}"
-            ))
-            .help("the report was changed after it was written; run that shard again"));
-        }
-        let variants = case.variants.iter().map(|variant| variant.id.as_str());
-        for folder in [case.folder.as_str()].into_iter().chain(variants) {
-            let mut parts = Path::new(folder).components();
-            let is_one = matches!(parts.next(), Some(Component::Normal(_)));
-            if !is_one || parts.next().is_some() {
+    for (probe, section) in found.report.probes.iter() {
+        let noun = registry::kind(probe).map_or("item", |kind| kind.nouns().0);
+        for id in section.ids() {
+            let home = Shard::of(id, found.share.count);
+            if home != found.shard() {
                 return Err(Misuse::new(format!(
-                    "{found} names `{folder}`, which is no folder of its own"
-                )));
+                    "{found} holds the {noun} `{id}`, which belongs to shard {home}"
+                ))
+                .help("the report was changed after it was written; run that shard again"));
+            }
+            for folder in section.item(id).map_or(Vec::new(), |item| item.folders) {
+                let mut parts = Path::new(folder).components();
+                let is_one = matches!(parts.next(), Some(Component::Normal(_)));
+                if !is_one || parts.next().is_some() {
+                    return Err(Misuse::new(format!(
+                        "{found} names `{folder}`, which is no folder of its own"
+                    )));
+                }
             }
         }
     }
     Ok(())
 }
 
-/// Whether the shards have all the cases that they should have together.
+/// Whether the shards have all the items that they should have together.
 fn whole(found: &[Found]) -> Result<(), Misuse> {
-    let queries = |report: &Report| report.retrieval.as_ref().map_or(0, |all| all.queries.len());
-    let held = |found: &Found| found.report.cases.len() + queries(&found.report);
+    let held = |found: &Found| {
+        let probes = found.report.probes.iter();
+        probes
+            .map(|(_, section)| section.ids().len())
+            .sum::<usize>()
+    };
     let held: usize = found.iter().map(held).sum();
     let wanted = found.first().map_or(0, |found| found.share.cases);
     if held == wanted {

@@ -15,7 +15,7 @@ const PARTS: [&str; 2] = ["baseline", "perturbations"];
 /// Copies the files of every case. A shard of which only the report is there has none.
 pub(super) fn copy(found: &[Found], out: &Path) -> anyhow::Result<()> {
     for shard in found {
-        for case in shard.report.cases.values() {
+        for case in shard.report.cases().values() {
             for part in PARTS {
                 let from = shard.folder.join(&case.folder).join(part);
                 tree(&from, &out.join(&case.folder).join(part))?;
@@ -53,7 +53,7 @@ pub(super) fn text(
     case: &str,
     variant: Option<&str>,
 ) -> Option<String> {
-    let record = report.cases.get(case)?;
+    let record = report.cases().get(case)?;
     let folder = out.join(&record.folder);
     let (path, digest) = match variant {
         None => (folder.join("baseline"), record.input),

@@ -19,20 +19,18 @@ pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
     let Some(first) = found.first() else {
         return Err(Misuse::new("no shards were named"));
     };
-    let mut sections: BTreeMap<&'static str, Vec<Box<dyn AnySection>>> = BTreeMap::new();
-    for found in found {
-        for (name, section) in found.report.clone().into_sections() {
-            sections.entry(name).or_default().push(section);
-        }
-    }
     let mut findings = Vec::new();
     for kind in registry::kinds() {
-        if let Some(shares) = sections.remove(kind.name()) {
-            findings.extend(joined(shares).map(|section| kind.recompute(section)));
+        let shares = found.iter().filter_map(|found| {
+            let share = found.report.probes.of(kind.name())?;
+            Some(share.boxed())
+        });
+        if let Some(whole) = joined(shares.collect()) {
+            findings.push((kind.name(), kind.recompute(whole)));
         }
     }
     let run = Run {
-        ending: stage::joined(findings.iter().map(|found| found.section.ending())),
+        ending: stage::joined(findings.iter().map(|(_, found)| found.section.ending())),
         shard: None,
         session: session(found),
         ..first.report.run.clone()
@@ -111,10 +109,7 @@ fn notices(found: &[Found]) -> Vec<Notice> {
 
 /// What the figures of a shard tell.
 fn of_figures(shard: &Found) -> BTreeSet<Notice> {
-    let sections = shard.report.clone().into_sections();
-    let told = sections.into_iter().filter_map(|(name, section)| {
-        let kind = registry::kind(name)?;
-        Some(kind.recompute(section).notices)
-    });
+    let sections = shard.report.probes.known().into_iter();
+    let told = sections.map(|(kind, section)| kind.recompute(section.boxed()).notices);
     told.flatten().collect()
 }

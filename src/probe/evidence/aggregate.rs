@@ -98,7 +98,7 @@ impl Figures<'_> {
             "this shard has no cases".to_owned()
         } else if failed > 0 {
             format!("all {failed} invocations failed")
-        } else if turn == Turn::Distance && self.settings.governing_types.is_empty() {
+        } else if turn == Turn::Distance && self.settings.basis.governing_types.is_empty() {
             "no governing types are declared".to_owned()
         } else if turn == Turn::Distance && self.settings.basis.cases < 2 {
             "there is only one case, and so no other to take evidence from".to_owned()

@@ -108,7 +108,7 @@ pub(super) fn metrics(
         "pad",
         figures.mean(&pads, Turn::Stability, Detail::None),
     );
-    for governing in settings.governing_types {
+    for governing in &settings.basis.governing_types {
         let of_type = |variant: &VariantRecord| {
             is(Figure::Sensitivity)(variant) && variant.unit_type.as_ref() == Some(governing)
         };

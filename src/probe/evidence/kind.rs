@@ -5,43 +5,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize};
+use schemars::{Schema, SchemaGenerator};
 
 use super::cases::{self, Corpus};
 use super::decision::DecisionReader;
+use super::failures::failure_rate;
 use super::measure::{Measurement, Survey, plan, plan_each};
+use super::page::{self, EvidenceRun, Expectations};
 use super::perturb::{Plan, Variant};
 use super::recompute::{Basis, Settings, recompute};
 use crate::config::{Config, Shard};
 use crate::digest::{Digest, Fields};
 use crate::judge::{self, Judge};
-use crate::notice::Notice;
+use crate::notice::{Code, Notice};
+use crate::page::{Chapter, ItemPage};
 use crate::probe::{
-    AnySection, CaseRecord, Findings, Forecast, Item, Items, Kind, ListedVariant, Listing, Planned,
-    Probe, Section, SectionFingerprint,
+    AnySection, CaseRecord, Findings, Forecast, Item, Items, Kind, ListedVariant, Listing, Metric,
+    Planned, Probe, RunView, Section, SectionFingerprint, SettingDiffers, probe_of,
 };
 use crate::run::{Reader, Runner};
 
 /// Does the decision move only when the evidence that should govern it moves?
 pub(crate) struct EvidenceKind;
 
-/// What a report stores of this probe.
-pub(crate) type EvidenceSection = Section<EvidenceBasis, CaseRecord>;
+/// A figure that only a report has in which hedges counted into invariance.
+const HEDGES_IN_INVARIANCE: &str = "evidence.invariance.hedge_injection";
 
-/// What turns the records of cases into figures.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct EvidenceBasis {
-    /// Where the decision stands in the output.
-    pub(crate) decision_field: String,
-    /// The unit types that should govern it.
-    pub(crate) governing_types: Vec<String>,
-    /// How decisions were compared.
-    pub(crate) scorer: String,
-    /// What else the figures depend on.
-    #[serde(flatten)]
-    pub(crate) rest: Basis,
-}
+/// What a report stores of this probe.
+pub(crate) type EvidenceSection = Section<Basis, CaseRecord>;
 
 impl Item for CaseRecord {
     fn digest(&self) -> Digest {
@@ -59,6 +50,11 @@ impl Item for CaseRecord {
     fn has_answer(&self) -> bool {
         let first = self.baseline.first();
         first.is_some_and(|sample| sample.decision.is_some())
+    }
+
+    fn is_kept(&self) -> bool {
+        let mut notices = self.notices.iter();
+        notices.any(|notice| notice.code == Code::AnswersKept)
     }
 
     fn folders(&self) -> Vec<&str> {
@@ -80,6 +76,10 @@ impl Kind for EvidenceKind {
 
     fn nouns(&self) -> (&'static str, &'static str) {
         ("case", "cases")
+    }
+
+    fn fact_names(&self) -> (&'static str, &'static str) {
+        ("Cases", "Command")
     }
 
     fn folder(&self) -> Option<&'static str> {
@@ -119,14 +119,124 @@ impl Kind for EvidenceKind {
         generator.subschema_for::<EvidenceSection>()
     }
 
+    fn complete(&self, section: &dyn AnySection, metrics: &mut BTreeMap<String, Metric>) {
+        let Some(section) = section.as_any().downcast_ref::<EvidenceSection>() else {
+            return;
+        };
+        let known = metrics.get("evidence.failure_rate");
+        let has_cases = known.is_some_and(|metric| !metric.per_case.is_empty());
+        if !section.items.is_empty() && !has_cases {
+            let rate = failure_rate(&section.items);
+            metrics.insert("evidence.failure_rate".to_owned(), rate);
+        }
+    }
+
+    fn renew(
+        &self,
+        section: Box<dyn AnySection>,
+        metrics: &mut BTreeMap<String, Metric>,
+    ) -> (Box<dyn AnySection>, Option<Notice>) {
+        if !metrics.contains_key(HEDGES_IN_INVARIANCE) {
+            return (section, None);
+        }
+        let section = *section
+            .into_any()
+            .downcast::<EvidenceSection>()
+            .expect("a kind is given sections of its own");
+        // The distances stay: only what counts into which figure has changed.
+        let again = findings(section, None);
+        metrics.retain(|id, _| probe_of(id) != self.name());
+        metrics.extend(again.metrics);
+        let notice = Notice::new(
+            Code::Recomputed,
+            "the report is of an earlier version, in which `hedge_injection` counted into \
+             evidence.invariance; its figures were computed again without it",
+        );
+        (again.section, Some(notice))
+    }
+
+    fn differing_settings(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+    ) -> Vec<SettingDiffers> {
+        let Some((base, head)) = both(base, head) else {
+            return Vec::new();
+        };
+        let (base, head) = (&base.governing_types, &head.governing_types);
+        let differs = SettingDiffers {
+            name: "governing types",
+            base: base.clone(),
+            head: head.clone(),
+        };
+        (base != head).then_some(differs).into_iter().collect()
+    }
+
+    fn incomparable(&self, base: &dyn AnySection, head: &dyn AnySection) -> Option<SettingDiffers> {
+        let (base, head) = both(base, head)?;
+        let settings = [
+            ("scorer", &base.scorer, &head.scorer),
+            ("decision field", &base.decision_field, &head.decision_field),
+        ];
+        let (name, base, head) = settings.into_iter().find(|(_, base, head)| base != head)?;
+        Some(SettingDiffers {
+            name,
+            base: vec![base.clone()],
+            head: vec![head.clone()],
+        })
+    }
+
+    fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
+        page::chapter(view(section, run))
+    }
+
+    fn item_pages<'a>(
+        &self,
+        section: &'a dyn AnySection,
+        run: RunView<'a>,
+    ) -> Vec<(&'a str, ItemPage<'a>)> {
+        let run = view(section, run);
+        let expected = Expectations::of(&run);
+        let cases = run.cases.iter();
+        cases
+            .map(|(name, case)| (case.folder.as_str(), page::case(name, case, &expected)))
+            .collect()
+    }
+
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
         let section = *section
             .into_any()
             .downcast::<EvidenceSection>()
             .expect("a kind is given sections of its own");
-        let scorer = judge::stored(&section.basis.scorer, &section.basis.rest.levels);
+        let scorer = judge::stored(&section.basis.scorer, &section.basis.levels);
         findings(section, scorer.as_deref())
     }
+}
+
+/// What a page of the probe is made from.
+fn view<'a>(section: &'a dyn AnySection, run: RunView<'a>) -> EvidenceRun<'a> {
+    let section = section
+        .as_any()
+        .downcast_ref::<EvidenceSection>()
+        .expect("a kind is given sections of its own");
+    EvidenceRun {
+        metrics: run.metrics,
+        cases: &section.items,
+        ending: run.ending,
+        governing_types: &section.basis.governing_types,
+        decision_field: &section.basis.decision_field,
+        scorer: &section.basis.scorer,
+        seed: run.seed,
+    }
+}
+
+/// What the figures of two sections of this kind depend on.
+fn both<'a>(base: &'a dyn AnySection, head: &'a dyn AnySection) -> Option<(&'a Basis, &'a Basis)> {
+    let of = |section: &'a dyn AnySection| {
+        let section = section.as_any().downcast_ref::<EvidenceSection>()?;
+        Some(&section.basis)
+    };
+    of(base).zip(of(head))
 }
 
 /// The figures of a section; without a scorer the distances in its records stay.
@@ -134,8 +244,7 @@ fn findings(mut section: EvidenceSection, scorer: Option<&dyn Judge>) -> Finding
     let evidence = recompute(
         std::mem::take(&mut section.items),
         &Settings {
-            governing_types: &section.basis.governing_types,
-            basis: &section.basis.rest,
+            basis: &section.basis,
             ending: section.ending,
             scorer,
         },
@@ -258,12 +367,7 @@ impl Items for Cases<'_> {
         let survey = self.survey();
         Box::new(Variants {
             plans: plan(&survey),
-            basis: EvidenceBasis {
-                decision_field: self.config.decision_field.as_str().to_owned(),
-                governing_types: self.config.governing_types.clone(),
-                scorer: self.scorer.id(),
-                rest: Basis::of(self.config, self.corpus.cases.len()),
-            },
+            basis: Basis::of(self.config, &*self.scorer, self.corpus.cases.len()),
             fingerprint: self.fingerprint(),
             reader: DecisionReader::new(survey.config, survey.scorer),
             survey,
@@ -276,7 +380,7 @@ struct Variants<'a> {
     survey: Survey<'a>,
     reader: DecisionReader<'a>,
     plans: BTreeMap<usize, Plan>,
-    basis: EvidenceBasis,
+    basis: Basis,
     fingerprint: SectionFingerprint,
 }
 

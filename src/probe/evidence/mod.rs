@@ -28,7 +28,7 @@ use crate::probe::{CaseRecord, Ending, Metric};
 
 pub(crate) use decision::DecisionReader;
 pub(crate) use failures::failure_rate;
-pub(crate) use kind::{EvidenceBasis, EvidenceKind, EvidenceSection};
+pub(crate) use kind::{EvidenceKind, EvidenceSection};
 pub(crate) use measure::unusable_decision;
 pub(crate) use recompute::{Basis, Settings, recompute};
 

@@ -15,6 +15,12 @@ use crate::probe::{CaseRecord, Ending, VariantRecord};
 /// What the figures depend on beside the records; a part of every report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Basis {
+    /// Where the decision stands in the output.
+    pub(crate) decision_field: String,
+    /// The unit types that should govern it.
+    pub(crate) governing_types: Vec<String>,
+    /// How decisions were compared.
+    pub(crate) scorer: String,
     /// How many cases there are in all: those that were not measured lend their units.
     pub(crate) cases: usize,
     /// The opt-in kinds of perturbation that were enabled, in the order of the registry.
@@ -33,9 +39,12 @@ pub(crate) struct Basis {
 }
 
 impl Basis {
-    /// Of a configuration and the number of its cases.
-    pub(crate) fn of(config: &Config, cases: usize) -> Self {
+    /// Of a configuration, the scorer that it asks for and the number of its cases.
+    pub(crate) fn of(config: &Config, scorer: &dyn Judge, cases: usize) -> Self {
         Self {
+            decision_field: config.decision_field.as_str().to_owned(),
+            governing_types: config.governing_types.clone(),
+            scorer: scorer.id(),
             cases,
             enabled: config.perturbations.enable.clone(),
             levels: config.scorer.levels(),
@@ -48,9 +57,7 @@ impl Basis {
 /// Everything that turns records into figures.
 #[derive(Clone, Copy)]
 pub(crate) struct Settings<'a> {
-    /// The unit types that should govern the decision.
-    pub(crate) governing_types: &'a [String],
-    /// What else the figures depend on.
+    /// What the figures depend on beside the records.
     pub(crate) basis: &'a Basis,
     /// How the run ended.
     pub(crate) ending: Ending,
@@ -180,7 +187,6 @@ mod tests {
 
     fn settings<'a>(basis: &'a Basis, scorer: Option<&'a dyn Judge>) -> Settings<'a> {
         Settings {
-            governing_types: &[],
             basis,
             ending: Ending::Complete,
             scorer,

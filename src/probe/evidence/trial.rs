@@ -93,13 +93,12 @@ pub(crate) fn run(
         };
         records.insert(case.name.to_string(), record);
     }
-    let mut basis = Basis::of(config, records.len());
-    basis.noise_floor = replays > 0;
     let scorer = judge::of(&config.scorer);
+    let mut basis = Basis::of(config, &*scorer, records.len());
+    basis.noise_floor = replays > 0;
     let evidence = evidence::recompute(
         records,
         &Settings {
-            governing_types: &config.governing_types,
             basis: &basis,
             ending: Ending::Complete,
             scorer: Some(&*scorer),

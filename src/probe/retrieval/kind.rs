@@ -8,16 +8,18 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::documents::Documents;
-use super::figures::figures;
+use super::figures::{failure_rate, figures};
 use super::measure::{Asking, Questions, notices};
+use super::page::{self, RetrievalRun};
 use super::reader::HitsReader;
 use super::record::{QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved};
 use crate::config::{Config, Retrieval, Shard, golden};
 use crate::digest::Digest;
 use crate::notice::Notice;
+use crate::page::{Chapter, ItemPage};
 use crate::probe::{
-    AnySection, Findings, Forecast, Item, Items, Kind, Listing, Planned, Probe, Section,
-    SectionFingerprint,
+    AnySection, Ending, Findings, Forecast, Item, Items, Kind, Listing, Metric, Planned, Probe,
+    RunView, Section, SectionFingerprint, SettingDiffers,
 };
 use crate::run::{Reader, Runner};
 
@@ -55,6 +57,11 @@ impl Item for QueryRecord {
         self.runs.iter().any(Retrieved::ran)
     }
 
+    fn is_kept(&self) -> bool {
+        // The report of the run says so.
+        false
+    }
+
     fn folders(&self) -> Vec<&str> {
         // The file names its folders itself, and nothing is copied from there.
         Vec::new()
@@ -72,6 +79,10 @@ impl Kind for RetrievalKind {
 
     fn nouns(&self) -> (&'static str, &'static str) {
         ("query", "queries")
+    }
+
+    fn fact_names(&self) -> (&'static str, &'static str) {
+        ("Queries", "Command of the queries")
     }
 
     fn folder(&self) -> Option<&'static str> {
@@ -127,6 +138,62 @@ impl Kind for RetrievalKind {
         generator.subschema_for::<RetrievalSection>()
     }
 
+    fn complete(&self, section: &dyn AnySection, metrics: &mut BTreeMap<String, Metric>) {
+        let Some(section) = section.as_any().downcast_ref::<RetrievalSection>() else {
+            return;
+        };
+        let rate = || failure_rate(&record(section.clone()));
+        metrics
+            .entry("retrieval.failure_rate".to_owned())
+            .or_insert_with(rate);
+    }
+
+    fn renew(
+        &self,
+        section: Box<dyn AnySection>,
+        _metrics: &mut BTreeMap<String, Metric>,
+    ) -> (Box<dyn AnySection>, Option<Notice>) {
+        (section, None)
+    }
+
+    fn differing_settings(
+        &self,
+        _base: &dyn AnySection,
+        _head: &dyn AnySection,
+    ) -> Vec<SettingDiffers> {
+        // The comparison of the queries says by what hits are the same.
+        Vec::new()
+    }
+
+    fn incomparable(
+        &self,
+        _base: &dyn AnySection,
+        _head: &dyn AnySection,
+    ) -> Option<SettingDiffers> {
+        None
+    }
+
+    fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
+        let section = section
+            .as_any()
+            .downcast_ref::<RetrievalSection>()
+            .expect("a kind is given sections of its own");
+        page::chapter(RetrievalRun {
+            metrics: run.metrics,
+            depth: section.basis.figures.depth(),
+            queries: &section.items,
+        })
+    }
+
+    fn item_pages<'a>(
+        &self,
+        _section: &'a dyn AnySection,
+        _run: RunView<'a>,
+    ) -> Vec<(&'a str, ItemPage<'a>)> {
+        // The table of the chapter says all there is to say of a query.
+        Vec::new()
+    }
+
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
         let section = section
             .into_any()
@@ -161,6 +228,22 @@ pub(crate) fn record(section: RetrievalSection) -> RetrievalRecord {
         chunker_versions,
         queries: section.items,
         unknown: section.basis.unknown,
+    }
+}
+
+/// The section of a record.
+pub(crate) fn stored(record: RetrievalRecord, ending: Ending) -> RetrievalSection {
+    RetrievalSection {
+        ending,
+        fingerprint: SectionFingerprint {
+            items: Some(record.golden),
+            command: None,
+        },
+        basis: StoredBasis {
+            figures: record.basis,
+            unknown: record.unknown,
+        },
+        items: record.queries,
     }
 }
 

@@ -17,7 +17,7 @@ mod record;
 pub(crate) mod trec;
 
 pub(crate) use figures::{failure_rate, figures};
-pub(crate) use kind::{RetrievalKind, RetrievalSection, StoredBasis, record};
+pub(crate) use kind::{RetrievalKind, RetrievalSection, StoredBasis, record, stored};
 pub(crate) use measure::notices;
 pub(crate) use ranking::Ranking;
 pub(crate) use record::{

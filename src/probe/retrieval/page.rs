@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Labels, RetrievalRecord, Retrieved};
+use super::{Labels, QueryRecord, Retrieved};
 use crate::page::{
     Block, Chapter, Column, Estimate, FigureTable, Headword, Phrase, Table, TableRow,
 };
@@ -36,8 +36,10 @@ const LISTED: usize = 30;
 pub(crate) struct RetrievalRun<'a> {
     /// Every figure of the run, by id.
     pub(crate) metrics: &'a BTreeMap<String, Metric>,
-    /// What the probe saw.
-    pub(crate) record: &'a RetrievalRecord,
+    /// How many hits were looked at.
+    pub(crate) depth: usize,
+    /// Every query, by id.
+    pub(crate) queries: &'a BTreeMap<String, QueryRecord>,
 }
 
 /// What the page of a whole run says of the retrieval probe.
@@ -48,7 +50,7 @@ pub(crate) fn chapter<'a>(run: RetrievalRun<'a>) -> Chapter<'a> {
         meaning: "how much is found of what there is to find",
         is_judgement: false,
     });
-    chapter.scope = vec![match run.record.queries.len() {
+    chapter.scope = vec![match run.queries.len() {
         1 => "1 query".to_owned(),
         more => format!("{more} queries"),
     }];
@@ -58,7 +60,7 @@ pub(crate) fn chapter<'a>(run: RetrievalRun<'a>) -> Chapter<'a> {
         note: NOTE,
         rows,
     });
-    chapter.lists = poor(run.record).into_iter().collect();
+    chapter.lists = poor(run.queries, run.depth).into_iter().collect();
     chapter.method = vec![
         Block::Heading(Phrase::text("Retrieval")),
         Block::Text(vec![Phrase::text(NOTE)]),
@@ -92,9 +94,8 @@ fn place(name: &str) -> (usize, usize) {
 }
 
 /// Queries that did not do as they should, by id, each with what is wrong.
-fn poor(record: &RetrievalRecord) -> Option<Table> {
-    let depth = record.basis.depth();
-    let rows = record.queries.iter().filter_map(|(id, query)| {
+fn poor(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> Option<Table> {
+    let rows = queries.iter().filter_map(|(id, query)| {
         let runs = query.runs.iter();
         let wrong: Vec<String> = runs
             .flat_map(|run| wrong(&query.labels, run, depth))

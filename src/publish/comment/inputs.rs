@@ -12,7 +12,7 @@ const DIFF: usize = 4_000;
 
 /// What was changed in the input, and what the pipeline made of both.
 pub(super) fn difference(publication: &Publication<'_>, excerpt: &Excerpt) -> String {
-    let case = publication.report.cases.get(&excerpt.case);
+    let case = publication.report.cases().get(&excerpt.case);
     let decision = |sample: Option<&crate::probe::Sample>| {
         sample
             .and_then(|sample| sample.decision.as_ref())

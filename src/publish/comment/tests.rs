@@ -286,7 +286,7 @@ fn act_11_neither_remarks_nor_outputs_carry_a_command() {
         let head = fixture::hostile::hostile(&text);
         let mut judgement = judged(&fixture::good(), &head);
         // A case of the report that got worse, with a variant of any name.
-        for (case, name) in judgement.cases.iter_mut().zip(head.cases.keys().cycle()) {
+        for (case, name) in judgement.cases.iter_mut().zip(head.cases().keys().cycle()) {
             case.case.clone_from(name);
             case.change = Change::Regression;
             (case.base, case.head) = (Some(1.0), Some(0.0));

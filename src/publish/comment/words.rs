@@ -38,7 +38,7 @@ pub(super) fn differences(judgement: &Judgement) -> String {
 pub(super) fn notices(publication: &Publication<'_>, most: usize) -> String {
     let cases = publication
         .report
-        .cases
+        .cases()
         .values()
         .flat_map(|case| &case.notices);
     let all: Vec<String> = publication

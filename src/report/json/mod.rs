@@ -17,7 +17,6 @@ use serde_json::ser::Serializer;
 
 use super::document::{Report, SCHEMA_VERSION};
 use crate::page::safe;
-use crate::probe::CaseRecord;
 use lines::Lines;
 pub(crate) use older::{describe, is_headline};
 
@@ -33,23 +32,27 @@ pub(crate) fn write(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     laid_out(to, report)
 }
 
-/// Writes the report of one case.
+/// Writes the report of one item, such as a case.
 ///
 /// # Errors
 ///
 /// Those of the writer.
-pub(crate) fn write_case(to: &mut dyn Write, name: &str, case: &CaseRecord) -> io::Result<()> {
+pub(crate) fn write_item(
+    to: &mut dyn Write,
+    id: &str,
+    record: &dyn erased_serde::Serialize,
+) -> io::Result<()> {
     #[derive(Serialize)]
-    struct CaseReport<'a> {
+    struct ItemReport<'a> {
         schema_version: u32,
         case: &'a str,
         #[serde(flatten)]
-        record: &'a CaseRecord,
+        record: &'a dyn erased_serde::Serialize,
     }
-    let report = CaseReport {
+    let report = ItemReport {
         schema_version: SCHEMA_VERSION,
-        case: name,
-        record: case,
+        case: id,
+        record,
     };
     laid_out(to, &report)
 }

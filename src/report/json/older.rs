@@ -1,13 +1,8 @@
 //! Reports of earlier versions: what they do not say is filled in, and figures that they made by other
 //! rules are made again.
 
-use crate::notice::{Code, Notice};
-use crate::probe::evidence::{self, Settings};
-use crate::probe::{Metric, Range, Unit, probe_of};
+use crate::probe::{Metric, Range, Unit, probe_of, registry};
 use crate::report::Report;
-
-/// A figure that only a report has in which hedges counted into invariance.
-const HEDGES_IN_INVARIANCE: &str = "evidence.invariance.hedge_injection";
 
 /// The figures that earlier versions had for each kind of perturbation or each governing type too.
 const DETAILED: [&str; 5] = [
@@ -18,29 +13,16 @@ const DETAILED: [&str; 5] = [
     "evidence.drop",
 ];
 
-/// The same records with the figures that this version makes of them. Otherwise two figures of one
-/// name would be compared that are means over different kinds.
+/// The same records with the figures that this version makes of them.
 pub(super) fn by_the_rules_of_today(mut report: Report) -> Report {
-    if !report.metrics.contains_key(HEDGES_IN_INVARIANCE) {
-        return report;
+    for kind in registry::kinds() {
+        let name = kind.name();
+        if let Some(section) = report.probes.take(name) {
+            let (section, notice) = kind.renew(section, &mut report.metrics);
+            report.probes.put(name, section);
+            report.notices.extend(notice);
+        }
     }
-    let settings = Settings {
-        governing_types: &report.run.governing_types,
-        basis: &report.run.basis,
-        ending: report.run.ending,
-        scorer: None,
-    };
-    let again = evidence::recompute(std::mem::take(&mut report.cases), &settings);
-    report.cases = again.cases;
-    report
-        .metrics
-        .retain(|id, _| probe_of(id) != probe_of(HEDGES_IN_INVARIANCE));
-    report.metrics.extend(again.metrics);
-    report.notices.push(Notice::new(
-        Code::Recomputed,
-        "the report is of an earlier version, in which `hedge_injection` counted into \
-         evidence.invariance; its figures were computed again without it",
-    ));
     report
 }
 

@@ -46,16 +46,17 @@ fn a_report_comes_back_as_it_was() {
 
 /// Every figure that the two probes make, each by its probe.
 fn every_figure() -> BTreeMap<String, Metric> {
-    let cases = fixture::bad().cases;
+    let report = fixture::bad();
+    let cases = report.cases().clone();
     let enabled = perturb::ALL.iter().map(|kind| kind.name().to_owned());
     let basis = Basis {
+        governing_types: vec!["release_rule".to_owned()],
         cases: cases.len(),
         enabled: enabled.collect(),
         noise_floor: true,
         ..Basis::default()
     };
     let settings = Settings {
-        governing_types: &["release_rule".to_owned()],
         basis: &basis,
         ending: Ending::Complete,
         scorer: None,
@@ -134,7 +135,7 @@ fn every_variant_and_every_case_of_a_metric_has_a_line() {
         text.contains("\n      \"per_case\": {\n        \"case_000\": {\"value\":"),
         "{text}"
     );
-    assert!(text.starts_with("{\n  \"schema_version\": 1,\n  \"tool\": {\n"));
+    assert!(text.starts_with("{\n  \"schema_version\": 2,\n  \"tool\": {\n"));
     assert!(text.ends_with("\n}\n"));
 }
 
@@ -166,9 +167,9 @@ fn lines_are_broken_to_their_depth_and_empty_ones_are_not() {
 fn a_case_has_a_report_of_its_own() {
     let report = fixture::bad();
     let mut text = Vec::new();
-    write_case(&mut text, "case_000", &report.cases["case_000"]).expect("memory takes it");
+    write_item(&mut text, "case_000", &report.cases()["case_000"]).expect("memory takes it");
     let value: Value = serde_json::from_slice(&text).expect("JSON");
-    assert_eq!(value["schema_version"], 1);
+    assert_eq!(value["schema_version"], 2);
     assert_eq!(value["case"], "case_000");
     assert_eq!(value["variants"].as_array().map(Vec::len), Some(15));
 }
@@ -176,10 +177,10 @@ fn a_case_has_a_report_of_its_own() {
 #[test]
 fn a_newer_report_is_refused_with_its_version_and_a_cure() {
     let newer =
-        r#"{"schema_version": 2, "tool": {"name": "kelvin", "version": "9.1.0"}, "all": "new"}"#;
+        r#"{"schema_version": 3, "tool": {"name": "kelvin", "version": "9.1.0"}, "all": "new"}"#;
     assert_eq!(
         refused(newer),
-        "it was written by a newer kelvin, version 9.1.0 (schema 2, this one reads up to 1): update \
+        "it was written by a newer kelvin, version 9.1.0 (schema 3, this one reads up to 2): update \
          kelvin, or measure again with this one"
     );
     assert!(
@@ -288,7 +289,7 @@ fn a_report_of_a_newer_version_is_read_where_it_only_says_more() {
     let mut value: Value = serde_json::from_str(&written(&report)).expect("JSON");
     // Maps of items and figures hold no fields of their own.
     let mut metrics = value["metrics"].take();
-    let mut cases = value["cases"].take();
+    let mut cases = value["probes"]["evidence"]["items"].take();
     with_more(&mut value);
     for map in [&mut metrics, &mut cases] {
         for item in map.as_object_mut().expect("a map").values_mut() {
@@ -297,7 +298,8 @@ fn a_report_of_a_newer_version_is_read_where_it_only_says_more() {
                 .insert("from_the_future".to_owned(), json!(1));
         }
     }
-    (value["metrics"], value["cases"]) = (metrics, cases);
+    value["metrics"] = metrics;
+    value["probes"]["evidence"]["items"] = cases;
     assert_eq!(
         read(value.to_string().as_bytes()).expect("it is read"),
         report
@@ -335,7 +337,7 @@ proptest! {
     fn a_value_keeps_its_last_digit(value in 0.0..2.0f64, distance in 0.0..1.0f64) {
         let mut report = fixture::half();
         fixture::set(&mut report, "kelvin_score", value, 3);
-        for case in report.cases.values_mut() {
+        for case in fixture::cases(&mut report).values_mut() {
             case.variants[0].samples[0].distance = Some(distance);
         }
         prop_assert_eq!(read(written(&report).as_bytes()).expect("it is read"), report);

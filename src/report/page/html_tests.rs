@@ -138,7 +138,7 @@ fn kel_46_no_score_is_called_what_it_is_not() {
 fn peer_4e_the_page_has_every_variant_every_failure_and_every_notice() {
     let report = fixture::bad();
     let page = page(&report);
-    for (name, case) in &report.cases {
+    for (name, case) in report.cases() {
         assert!(
             page.contains(&format!("<span class=\"name\">{name}</span>")),
             "{name}"

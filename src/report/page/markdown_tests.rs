@@ -4,7 +4,7 @@ use crate::report::{Report, fixture};
 
 /// The page of one case.
 fn case(report: &Report, folder: &str) -> String {
-    let mut items = items(report);
+    let mut items = items(report).into_iter();
     items
         .find(|(one, _)| *one == folder)
         .expect("it is there")
@@ -23,7 +23,7 @@ fn untrusted_text_changes_nothing_but_the_text_of_a_report() {
 fn untrusted_text_changes_nothing_but_the_text_of_a_case() {
     let page = |text: &str| {
         let report = fixture::hostile(text);
-        case(&report, &report.cases[text].folder)
+        case(&report, &report.cases()[text].folder)
     };
     let plain = read(&page("plain"));
     for text in corpus() {
@@ -40,7 +40,7 @@ fn peer_4e_a_report_as_markdown() {
 fn peer_4e_a_report_of_a_case_as_markdown_lists_every_variant() {
     let report = fixture::bad();
     let page = case(&report, "case_000");
-    for variant in &report.cases["case_000"].variants {
+    for variant in &report.cases()["case_000"].variants {
         assert!(
             page.contains(&format!("| `{}` |", variant.id)),
             "{}",

@@ -1,7 +1,7 @@
 //! The page of a whole run: what each probe says, in order, and what is about the run itself.
 //!
-//! This is the one place that knows which probes have a page. What a probe's page is made from is
-//! taken out of the report here and nowhere else.
+//! Each kind of probe writes its own chapter from its own section; nothing here knows which kinds there
+//! are.
 
 use std::io::{self, Write};
 
@@ -11,9 +11,7 @@ use crate::page::terminal::Style;
 use crate::page::{
     Chapter, FigureTable, NoticeCount, Phrase, RunPage, counted, duration, html, markdown, terminal,
 };
-use crate::probe::evidence::page::{self as evidence, EvidenceRun, Expectations};
-use crate::probe::retrieval::page::{self as retrieval, RetrievalRun};
-use crate::probe::{Ending, estimate};
+use crate::probe::{Ending, RunView, estimate, probe_of, registry};
 
 /// The page of a report.
 pub(crate) fn of(report: &Report) -> RunPage<'_> {
@@ -56,41 +54,26 @@ pub(crate) fn to_html(to: &mut dyn Write, report: &Report, texts: &Texts<'_>) ->
 }
 
 /// The page of every item that has one, as Markdown, with the folder that it belongs in.
-pub(crate) fn items(report: &Report) -> impl Iterator<Item = (&str, String)> {
-    let run = evidence_run(report);
-    let expected = Expectations::of(&run);
-    report.cases.iter().map(move |(name, case)| {
-        let page = evidence::case(name, case, &expected);
-        (case.folder.as_str(), markdown::render_item(&page))
-    })
+pub(crate) fn items(report: &Report) -> Vec<(&str, String)> {
+    let sections = report.probes.known().into_iter();
+    let pages = sections.flat_map(|(kind, section)| kind.item_pages(section, view(report)));
+    pages
+        .map(|(folder, page)| (folder, markdown::render_item(&page)))
+        .collect()
 }
 
 /// What each probe says, in the order of the registry.
 fn chapters(report: &Report) -> Vec<Chapter<'_>> {
-    let mut chapters = Vec::new();
-    let has_evidence = report.retrieval.is_none()
-        || !report.cases.is_empty()
-        || report.metrics.contains_key("evidence.invariance");
-    if has_evidence {
-        chapters.push(evidence::chapter(evidence_run(report)));
-    }
-    if let Some(record) = &report.retrieval {
-        chapters.push(retrieval::chapter(RetrievalRun {
-            metrics: &report.metrics,
-            record,
-        }));
-    }
-    chapters
+    let sections = report.probes.known().into_iter();
+    sections
+        .map(|(kind, section)| kind.chapter(section, view(report)))
+        .collect()
 }
 
-fn evidence_run(report: &Report) -> EvidenceRun<'_> {
-    EvidenceRun {
+fn view(report: &Report) -> RunView<'_> {
+    RunView {
         metrics: &report.metrics,
-        cases: &report.cases,
         ending: report.run.ending,
-        governing_types: &report.run.governing_types,
-        decision_field: &report.run.decision_field,
-        scorer: &report.run.scorer,
         seed: report.run.seed,
     }
 }
@@ -125,7 +108,7 @@ fn scope(report: &Report, chapters: &[Chapter<'_>]) -> Vec<String> {
 /// Figures of no probe that this version knows: a report of another version may have some, and a
 /// page leaves none out.
 fn others(report: &Report) -> Option<FigureTable<'_>> {
-    let is_known = |id: &str| id.starts_with("evidence.") || id.starts_with("retrieval.");
+    let is_known = |id: &str| registry::kind(probe_of(id)).is_some();
     let rows = report.metrics.iter().filter(|(id, _)| !is_known(id));
     let rows: Vec<_> = rows
         .map(|(id, metric)| (Phrase::of_name(id), estimate(Some(metric))))
@@ -151,12 +134,16 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         };
         facts.push(("Commit", format!("{commit}{dirty}")));
     }
+    for (kind, section) in report.probes.known() {
+        let print = section.fingerprint();
+        let (items, command) = kind.fact_names();
+        facts.extend(print.items.map(|print| (items, print.short(16))));
+        facts.extend(print.command.map(|print| (command, print.short(16))));
+    }
     let prints = &run.fingerprints;
     let pipeline = prints.pipeline.as_ref();
     facts.extend([
-        ("Cases", prints.cases.short(16)),
         ("Configuration", prints.config.short(16)),
-        ("Command", prints.command.short(16)),
         (
             "Pipeline code",
             pipeline.map_or_else(|| "unknown".to_owned(), |print| print.short(16)),

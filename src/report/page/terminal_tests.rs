@@ -155,8 +155,10 @@ fn peer_4e_failed_baselines_caps_and_skips_are_on_the_screen() {
 #[test]
 fn peer_4e_every_variant_is_counted_and_the_opt_in_figures_are_shown() {
     let mut report = fixture::good();
-    let variant = report.cases["case_000"].variants[9].clone();
-    let case = report.cases.get_mut("case_000").expect("it is there");
+    let variant = report.cases()["case_000"].variants[9].clone();
+    let case = fixture::cases(&mut report)
+        .get_mut("case_000")
+        .expect("it is there");
     case.variants.push(crate::probe::VariantRecord {
         id: "swap_condition-release_rule-01".to_owned(),
         kind: "swap_condition".to_owned(),
