@@ -24,6 +24,7 @@ mod revision;
 mod tip;
 mod tree;
 mod unknown;
+mod view;
 
 pub(crate) use align::align;
 pub(crate) use artifact::Artifacts;
@@ -39,16 +40,12 @@ pub(crate) use revision::{address, base_file, branch, of_commit, resolve};
 pub(crate) use tip::{CheckedOut, Tip};
 pub(crate) use unknown::Unknown;
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::probe::CaseRecord;
-use crate::probe::evidence::perturb::Relation;
-use crate::report::{Report, Share};
-use compare::{Measured, Part};
+use crate::report::Report;
 
 /// What there is to compare with.
 #[derive(Debug)]
@@ -185,47 +182,4 @@ impl fmt::Display for Provenance {
             Some(days) => write!(f, ", {days} days old"),
         }
     }
-}
-
-impl<'a> From<&'a Report> for Measured<'a> {
-    fn from(report: &'a Report) -> Self {
-        let inputs = report.cases.iter();
-        Self {
-            metrics: &report.metrics,
-            inputs: inputs
-                .map(|(name, case)| (name.as_str(), case.input))
-                .collect(),
-            queries: report
-                .retrieval
-                .iter()
-                .flat_map(|record| &record.queries)
-                .map(|(id, query)| (id.as_str(), query.input))
-                .collect(),
-            kept: report.kept(false).collect(),
-            kept_queries: report.kept(true).collect(),
-            only: &report.run.only,
-            shard: report.run.shard.map(Share::shard),
-            parts: report
-                .cases
-                .iter()
-                .map(|(name, case)| (name.as_str(), parts(case)))
-                .collect(),
-            settings: Some(report.run.fingerprints.config),
-        }
-    }
-}
-
-/// What every variant of a case is of.
-fn parts(case: &CaseRecord) -> BTreeMap<&str, Part<'_>> {
-    case.variants
-        .iter()
-        .map(|variant| {
-            let moves = variant.relation == Relation::Sensitivity;
-            let part = Part {
-                kind: Some(&variant.kind),
-                unit_type: variant.unit_type.as_deref().filter(|_| moves),
-            };
-            (variant.id.as_str(), part)
-        })
-        .collect()
 }

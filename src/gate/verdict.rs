@@ -26,12 +26,17 @@ pub(crate) struct Verdict {
     /// The cases that broke completely, or may have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) broken_cases: Vec<BrokenCase>,
-    /// What the change did to the cases themselves.
-    #[serde(default, skip_serializing_if = "Turnover::is_empty")]
-    pub(crate) case_turnover: Turnover,
-    /// What the change did to the queries of the golden set.
-    #[serde(default, skip_serializing_if = "Turnover::is_empty")]
-    pub(crate) query_turnover: Turnover,
+    /// What the change did to the items of each probe themselves, by the name of the probe.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) turnover: BTreeMap<String, Turnover>,
+    /// What earlier versions wrote of cases instead; it is read, and written under `turnover`.
+    #[serde(default, skip_serializing)]
+    #[schemars(skip)]
+    pub(crate) case_turnover: Option<Turnover>,
+    /// The same of queries.
+    #[serde(default, skip_serializing)]
+    #[schemars(skip)]
+    pub(crate) query_turnover: Option<Turnover>,
 }
 
 /// A verdict in one word.
@@ -282,8 +287,9 @@ impl Verdict {
             }],
             metrics: BTreeMap::new(),
             broken_cases: Vec::new(),
-            case_turnover: Turnover::default(),
-            query_turnover: Turnover::default(),
+            turnover: BTreeMap::new(),
+            case_turnover: None,
+            query_turnover: None,
         }
     }
 
@@ -310,13 +316,9 @@ impl Verdict {
         }
     }
 
-    /// What the change did to cases and queries, for a headline; none where it did nothing.
+    /// What the change did to cases, queries and the like, for a headline; none where it did nothing.
     pub(crate) fn edits(&self) -> Option<String> {
-        let told = [
-            losses::edits(&self.case_turnover, "case", "cases"),
-            losses::edits(&self.query_turnover, "query", "queries"),
-        ];
-        let told: Vec<String> = told.into_iter().flatten().collect();
+        let told: Vec<String> = self.turnover.values().filter_map(losses::edits).collect();
         (!told.is_empty()).then(|| told.join("; "))
     }
 

@@ -105,8 +105,14 @@ impl Assembly<'_> {
             reasons,
             metrics,
             broken_cases: broken,
-            case_turnover: self.comparison.cases,
-            query_turnover: self.comparison.queries,
+            turnover: self
+                .comparison
+                .turnover
+                .iter()
+                .map(|(probe, turnover)| ((*probe).to_owned(), turnover.clone()))
+                .collect(),
+            case_turnover: None,
+            query_turnover: None,
         }
     }
 

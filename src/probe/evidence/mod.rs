@@ -10,6 +10,7 @@ mod failures;
 mod figures;
 mod following;
 mod inputs;
+mod items;
 mod kind;
 mod measure;
 mod noise;
@@ -28,6 +29,7 @@ use crate::probe::{CaseRecord, Ending, Metric};
 
 pub(crate) use decision::DecisionReader;
 pub(crate) use failures::failure_rate;
+pub(crate) use items::items;
 pub(crate) use kind::{EvidenceBasis, EvidenceKind, EvidenceSection};
 pub(crate) use measure::unusable_decision;
 pub(crate) use recompute::{Basis, Settings, recompute};

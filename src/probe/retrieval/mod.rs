@@ -6,6 +6,7 @@
 pub(crate) mod compare;
 pub(crate) mod documents;
 mod figures;
+mod items;
 mod kind;
 mod measure;
 mod measures;
@@ -17,6 +18,7 @@ mod record;
 pub(crate) mod trec;
 
 pub(crate) use figures::{failure_rate, figures};
+pub(crate) use items::items;
 pub(crate) use kind::{RetrievalKind, RetrievalSection, StoredBasis, record};
 pub(crate) use measure::notices;
 pub(crate) use ranking::Ranking;

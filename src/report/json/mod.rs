@@ -19,7 +19,7 @@ use super::document::{Report, SCHEMA_VERSION};
 use crate::page::safe;
 use crate::probe::CaseRecord;
 use lines::Lines;
-pub(crate) use older::{describe, is_headline};
+pub(crate) use older::{ITEMS, describe, is_headline};
 
 /// How deep lines are broken: the report, its cases, a case, its variants.
 const DEPTH: usize = 4;

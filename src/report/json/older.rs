@@ -18,6 +18,12 @@ const DETAILED: [&str; 5] = [
     "evidence.drop",
 ];
 
+/// The probes of earlier versions, and what one and several of their items are called.
+pub(crate) const ITEMS: [(&str, &str, &str); 2] = [
+    ("evidence", "case", "cases"),
+    ("retrieval", "query", "queries"),
+];
+
 /// The same records with the figures that this version makes of them. Otherwise two figures of one
 /// name would be compared that are means over different kinds.
 pub(super) fn by_the_rules_of_today(mut report: Report) -> Report {
