@@ -36,7 +36,7 @@ pub(crate) use git2::{Oid, Repository};
 pub(crate) use login::Login;
 pub(crate) use older::completed;
 pub(crate) use remote::Remote;
-pub(crate) use revision::{address, base_file, branch, of_commit, resolve};
+pub(crate) use revision::{address, base_files, branch, of_commit, resolve};
 pub(crate) use tip::{CheckedOut, Tip};
 pub(crate) use unknown::Unknown;
 
@@ -149,7 +149,6 @@ pub(crate) struct Provenance {
 
 /// An artifact of a workflow run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct KeptArtifact {
     /// Its name.
     pub(crate) name: String,
