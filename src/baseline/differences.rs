@@ -74,6 +74,9 @@ pub(crate) enum Difference {
         /// How many cases.
         cases: usize,
     },
+    /// What a later version tells and this one does not know; `gate.json` has its words.
+    #[serde(other)]
+    Unknown,
 }
 
 impl Difference {
@@ -114,6 +117,7 @@ impl fmt::Display for Difference {
                 "the budget did not allow running the base again beside the head: how the pipeline \
                  does on another day counts as a change",
             ),
+            Self::Unknown => f.write_str("a later version of kelvin tells of one more difference"),
             Self::CountedOnce { side, cases } => write!(
                 f,
                 "the repeats of {cases} cases of the {side} count as one run: not one varies, and \

@@ -24,6 +24,7 @@ mod revision;
 mod tip;
 mod tree;
 mod unknown;
+mod view;
 
 pub(crate) use align::align;
 pub(crate) use artifact::Artifacts;
@@ -35,21 +36,16 @@ pub(crate) use git2::{Oid, Repository};
 pub(crate) use login::Login;
 pub(crate) use older::completed;
 pub(crate) use remote::Remote;
-pub(crate) use revision::{address, base_file, branch, of_commit, resolve};
+pub(crate) use revision::{address, base_files, branch, of_commit, resolve};
 pub(crate) use tip::{CheckedOut, Tip};
 pub(crate) use unknown::Unknown;
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::probe::CaseRecord;
-use crate::probe::evidence::perturb::Relation;
-use crate::probe::retrieval::RetrievalSection;
-use crate::report::{Report, Share};
-use compare::{Measured, Part};
+use crate::report::Report;
 
 /// What there is to compare with.
 #[derive(Debug)]
@@ -153,7 +149,6 @@ pub(crate) struct Provenance {
 
 /// An artifact of a workflow run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct KeptArtifact {
     /// Its name.
     pub(crate) name: String,
@@ -186,48 +181,4 @@ impl fmt::Display for Provenance {
             Some(days) => write!(f, ", {days} days old"),
         }
     }
-}
-
-impl<'a> From<&'a Report> for Measured<'a> {
-    fn from(report: &'a Report) -> Self {
-        let inputs = report.cases().iter();
-        Self {
-            metrics: &report.metrics,
-            inputs: inputs
-                .map(|(name, case)| (name.as_str(), case.input))
-                .collect(),
-            queries: report
-                .probes
-                .get::<RetrievalSection>()
-                .into_iter()
-                .flat_map(|section| &section.items)
-                .map(|(id, query)| (id.as_str(), query.input))
-                .collect(),
-            kept: report.kept("evidence"),
-            kept_queries: report.kept("retrieval"),
-            only: &report.run.only,
-            shard: report.run.shard.map(Share::shard),
-            parts: report
-                .cases()
-                .iter()
-                .map(|(name, case)| (name.as_str(), parts(case)))
-                .collect(),
-            settings: Some(report.run.fingerprints.config),
-        }
-    }
-}
-
-/// What every variant of a case is of.
-fn parts(case: &CaseRecord) -> BTreeMap<&str, Part<'_>> {
-    case.variants
-        .iter()
-        .map(|variant| {
-            let moves = variant.relation == Relation::Sensitivity;
-            let part = Part {
-                kind: Some(&variant.kind),
-                unit_type: variant.unit_type.as_deref().filter(|_| moves),
-            };
-            (variant.id.as_str(), part)
-        })
-        .collect()
 }

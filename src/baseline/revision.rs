@@ -117,21 +117,27 @@ pub(crate) fn of_commit(
     bail!("{}", tried.join("; "))
 }
 
-/// The commit that a change begins at, and a file beside the configuration as it was there; none
-/// where the commit has no such file.
+/// A file of a commit; none where the commit has no such file.
+pub(crate) type BaseFile = anyhow::Result<Option<Vec<u8>>>;
+
+/// The commit that a change begins at, and files below the folder of the configuration as they were
+/// there.
 ///
 /// # Errors
 ///
-/// Where there is no repository or no base, or the file is there and cannot be read.
-pub(crate) fn base_file(
+/// Where there is no repository or no base. A file that is there and cannot be read is an error of its
+/// own.
+pub(crate) fn base_files(
     root: &Path,
     (login, hint): (Option<&Login>, &Hint),
-    name: &Path,
-) -> anyhow::Result<(Oid, Option<Vec<u8>>)> {
+    names: &[&Path],
+) -> anyhow::Result<(Oid, Vec<BaseFile>)> {
     let repo = find::open(root)?;
     let remote = Remote::of(&repo).with(login, hint);
     let base = commit::base(&repo, &remote, hint)?;
-    let path = find::in_repository(&repo, root, name)?;
-    let bytes = tree::read(&repo, &remote, base.commit, &path)?;
-    Ok((base.commit, bytes))
+    let files = names.iter().map(|name| {
+        let path = find::in_repository(&repo, root, name)?;
+        tree::read(&repo, &remote, base.commit, &path)
+    });
+    Ok((base.commit, files.collect()))
 }

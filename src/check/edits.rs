@@ -1,59 +1,96 @@
-//! Tells where a change edits the rules that it is judged by.
+//! Tells where a change edits the rules that it is judged by, or what is measured.
 
 use std::path::Path;
 
 use crate::baseline::{self, Hint, Login, Unknown};
-use crate::config::{self, Config};
+use crate::config::{self, Config, Edited};
 use crate::gate::policy::Effect;
-use crate::gate::verdict::Reason;
+use crate::gate::verdict::{Reason, ReasonCode};
 
-/// A sentence for each section of the configuration that the change edits, compared with the file
-/// in the tree of the base commit. Where there is no base commit there is nothing to tell; where it
-/// could not be fetched, it is told that nobody knows.
+/// A sentence for each part of the configuration that the change edits, and for each file that says what
+/// is measured, compared with the tree of the base commit. Where there is no base commit there is
+/// nothing to tell; where it could not be fetched, it is told that nobody knows.
 pub(super) fn told(config: &Config, with: (Option<&Login>, &Hint)) -> Vec<Reason> {
     let name = Path::new(config.file.file_name().unwrap_or_default());
-    let (commit, base) = match baseline::base_file(&config.root, with, name) {
+    let measured = config.measured_files();
+    let mut names = vec![name];
+    names.extend(measured.iter().map(|(_, path)| *path));
+    let (commit, mut files) = match baseline::base_files(&config.root, with, &names) {
         Ok(found) => found,
-        Err(error) if Unknown::is_in(&error) => {
-            return vec![warning(
-                "whether this change edits the gate is not known: the base commit could not be \
-                 fetched"
-                    .to_owned(),
-            )];
-        }
+        Err(error) if Unknown::is_in(&error) => return vec![not_fetched()],
         Err(_) => return Vec::new(),
     };
     let commit = baseline::short(commit);
-    let Some(base) = base else {
+    let base = match files.remove(0) {
+        Ok(Some(base)) => base,
         // A configuration that is new brings rules of its own.
-        return vec![warning(format!(
-            "the base {commit} has no `{}`: the gate is the one that this change brings",
-            name.display()
-        ))];
+        Ok(None) => {
+            return vec![warning(
+                ReasonCode::EditsRules,
+                format!(
+                    "the base {commit} has no `{}`: the gate is the one that this change brings",
+                    name.display()
+                ),
+            )];
+        }
+        Err(error) if Unknown::is_in(&error) => return vec![not_fetched()],
+        Err(_) => return Vec::new(),
     };
     let base = String::from_utf8_lossy(&base);
     let edits = crate::file::read(&config.root.join(name))
         .and_then(|head| config::edits(&base, &head, &config.file));
-    match edits {
-        Ok(edits) => edits
-            .into_iter()
-            .map(|(section, edits)| {
-                warning(format!(
-                    "this change edits the {section}: {}",
-                    edits.join(", ")
-                ))
+    let Ok(edits) = edits else {
+        return vec![warning(
+            ReasonCode::EditsRules,
+            format!(
+                "`{}` of the base {commit} cannot be read by this kelvin, so whether this change \
+                 edits the gate is not known",
+                name.display()
+            ),
+        )];
+    };
+    let of_settings = edits.iter().map(|(edited, edits)| {
+        let (code, what) = match edited {
+            Edited::Baseline => (ReasonCode::EditsRules, "the baseline"),
+            Edited::Gate => (ReasonCode::EditsRules, "the gate"),
+            Edited::Name => (ReasonCode::EditsRules, "the name"),
+            Edited::Measured => (ReasonCode::EditsMeasure, "what is measured"),
+        };
+        let edits: Vec<String> = edits.iter().map(ToString::to_string).collect();
+        warning(
+            code,
+            format!("this change edits {what}: {}", edits.join(", ")),
+        )
+    });
+    let of_files = measured
+        .iter()
+        .zip(files)
+        .filter_map(|((what, path), base)| {
+            // A file that the base does not have under this name is another setting, or not kept at all.
+            let base = base.ok()??;
+            let head = std::fs::read(config.root.join(path)).ok()?;
+            let is_edited = !config::is_same_data(&base, &head);
+            is_edited.then(|| {
+                warning(
+                    ReasonCode::EditsMeasure,
+                    format!("this change edits the {what} `{}`", path.display()),
+                )
             })
-            .collect(),
-        Err(_) => vec![warning(format!(
-            "`{}` of the base {commit} cannot be read by this kelvin, so whether this change edits \
-             the gate is not known",
-            name.display()
-        ))],
-    }
+        });
+    of_settings.chain(of_files).collect()
 }
 
-fn warning(text: String) -> Reason {
+fn not_fetched() -> Reason {
+    warning(
+        ReasonCode::EditsRules,
+        "whether this change edits the gate is not known: the base commit could not be fetched"
+            .to_owned(),
+    )
+}
+
+fn warning(code: ReasonCode, text: String) -> Reason {
     Reason {
+        code,
         effect: Some(Effect::Warn),
         metric: None,
         text: crate::page::safe::line(&text),

@@ -25,7 +25,7 @@ use std::time::Duration;
 use crate::judge::Choice;
 use crate::target::Address;
 pub(crate) use around::Around;
-pub(crate) use edits::edits;
+pub(crate) use edits::{Edited, edits, is_same_data};
 pub(crate) use quote::quote;
 pub(crate) use raw::gate::{
     RawBaseline as BaselineSettings, RawBudget as Budget, RawFailOrWarn as FailOrWarn,

@@ -35,7 +35,6 @@ pub(crate) struct CaseChange {
 
 /// One variant of a case on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct VariantChange {
     /// Its name; null for a case that has no variants.
     pub(crate) variant: Option<String>,

@@ -40,14 +40,17 @@ pub(super) fn missing(
     )
 }
 
-/// What a change did to cases or queries, for a headline.
-pub(super) fn edits(turnover: &Turnover, one: &str, many: &str) -> Option<String> {
+/// What a change did to the items of a probe, for a headline.
+pub(super) fn edits(turnover: &Turnover) -> Option<String> {
     let Turnover {
+        item: one,
+        items: many,
         base,
         edited,
         removed,
         added,
-    } = *turnover;
+    } = turnover;
+    let (base, edited, removed, added) = (*base, *edited, *removed, *added);
     let were = |count: usize| if count == 1 { "was" } else { "were" };
     let mut parts = Vec::new();
     for (count, what) in [(edited, "edited"), (removed, "removed")] {

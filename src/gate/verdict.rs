@@ -26,12 +26,17 @@ pub(crate) struct Verdict {
     /// The cases that broke completely, or may have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) broken_cases: Vec<BrokenCase>,
-    /// What the change did to the cases themselves.
-    #[serde(default, skip_serializing_if = "Turnover::is_empty")]
-    pub(crate) case_turnover: Turnover,
-    /// What the change did to the queries of the golden set.
-    #[serde(default, skip_serializing_if = "Turnover::is_empty")]
-    pub(crate) query_turnover: Turnover,
+    /// What the change did to the items of each probe themselves, by the name of the probe.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) turnover: BTreeMap<String, Turnover>,
+    /// What earlier versions wrote of cases instead; it is read, and written under `turnover`.
+    #[serde(default, skip_serializing)]
+    #[schemars(skip)]
+    pub(crate) case_turnover: Option<Turnover>,
+    /// The same of queries.
+    #[serde(default, skip_serializing)]
+    #[schemars(skip)]
+    pub(crate) query_turnover: Option<Turnover>,
 }
 
 /// A verdict in one word.
@@ -57,6 +62,9 @@ pub(crate) enum Word {
 /// One sentence of a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Reason {
+    /// What it is about.
+    #[serde(default)]
+    pub(crate) code: ReasonCode,
     /// What it does; null where it does nothing.
     pub(crate) effect: Option<Effect>,
     /// The metric, where it is about one.
@@ -64,6 +72,40 @@ pub(crate) struct Reason {
     pub(crate) metric: Option<String>,
     /// The sentence; names in it are tamed for a terminal, not for Markdown or HTML.
     pub(crate) text: String,
+}
+
+/// What a reason is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ReasonCode {
+    /// How a metric came out; its `cause` says why.
+    Metric,
+    /// A metric was judged without inputs that were lost.
+    LostInputs,
+    /// A metric has other inputs than on the base.
+    OtherInputs,
+    /// Cases broke completely.
+    BrokenCases,
+    /// Cases may have broken; that is not certain.
+    DoubtfulCases,
+    /// No metric is gated.
+    NothingGated,
+    /// There is nothing to compare with.
+    NoBaseline,
+    /// Whether there is something to compare with is not known.
+    BaselineUnreachable,
+    /// Nothing is known of the change.
+    NotMeasured,
+    /// The records of two runs could not be aligned in every item, or in a coarse way only.
+    Alignment,
+    /// The change edits the rules that it is judged by, or may do so.
+    EditsRules,
+    /// The change edits what is measured.
+    EditsMeasure,
+    /// Something that this version does not know.
+    #[default]
+    #[serde(other)]
+    Other,
 }
 
 /// How one metric came out.
@@ -276,14 +318,22 @@ impl Verdict {
             verdict: word,
             passed: effect != Effect::Fail,
             reasons: vec![Reason {
+                code: match word {
+                    Word::NoBaseline => ReasonCode::NoBaseline,
+                    Word::BaselineUnreachable => ReasonCode::BaselineUnreachable,
+                    Word::Pass | Word::Inconclusive | Word::Unmeasured | Word::Regression => {
+                        ReasonCode::NotMeasured
+                    }
+                },
                 effect: Some(effect),
                 metric: None,
                 text: text.into(),
             }],
             metrics: BTreeMap::new(),
             broken_cases: Vec::new(),
-            case_turnover: Turnover::default(),
-            query_turnover: Turnover::default(),
+            turnover: BTreeMap::new(),
+            case_turnover: None,
+            query_turnover: None,
         }
     }
 
@@ -292,14 +342,15 @@ impl Verdict {
         Self::without_base(Word::Unmeasured, Effect::Fail, text)
     }
 
-    /// Adds a sentence that warns. `is_open`: whether it leaves the verdict open, so that nothing
-    /// passes without a word; what was found worse stays so.
+    /// Adds what the alignment of two runs left to warn of. `is_open`: whether it leaves the verdict
+    /// open, so that nothing passes without a word; what was found worse stays so.
     pub(crate) fn warn(&mut self, text: String, is_open: bool) {
         let behind = |reason: &Reason| reason.effect == Some(Effect::Fail);
         let at = self.reasons.iter().filter(|reason| behind(reason)).count();
         self.reasons.insert(
             at,
             Reason {
+                code: ReasonCode::Alignment,
                 effect: Some(Effect::Warn),
                 metric: None,
                 text,
@@ -310,13 +361,9 @@ impl Verdict {
         }
     }
 
-    /// What the change did to cases and queries, for a headline; none where it did nothing.
+    /// What the change did to cases, queries and the like, for a headline; none where it did nothing.
     pub(crate) fn edits(&self) -> Option<String> {
-        let told = [
-            losses::edits(&self.case_turnover, "case", "cases"),
-            losses::edits(&self.query_turnover, "query", "queries"),
-        ];
-        let told: Vec<String> = told.into_iter().flatten().collect();
+        let told: Vec<String> = self.turnover.values().filter_map(losses::edits).collect();
         (!told.is_empty()).then(|| told.join("; "))
     }
 

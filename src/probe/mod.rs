@@ -2,6 +2,7 @@
 //! right of here knows which probe a metric came from.
 
 mod answer;
+mod compared;
 mod estimate;
 pub(crate) mod evidence;
 mod kind;
@@ -19,6 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use crate::page::display;
+pub(crate) use compared::{ComparedItem, ComparedItems, Part};
 pub(crate) use estimate::{estimate, family};
 pub(crate) use kind::{
     Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe, RunView,

@@ -8,7 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Ending;
+use super::{ComparedItem, Ending, Part};
 use crate::digest::Digest;
 
 /// What the items of a probe and its command were; two sections are comparable as far as these agree.
@@ -57,6 +57,9 @@ pub(crate) trait Item:
     /// Whether its own notices say that its repeats count as one run.
     fn is_kept(&self) -> bool;
 
+    /// What each of its variants is of, by name; empty for items that are run as they are.
+    fn parts(&self) -> BTreeMap<&str, Part<'_>>;
+
     /// The names of the folders that hold its files, each below the one before it; empty where it has
     /// none.
     fn folders(&self) -> Vec<&str>;
@@ -78,6 +81,9 @@ pub(crate) trait AnySection: fmt::Debug + Send + Sync {
 
     /// What others need to know of an item; none where the section has no item of that id.
     fn item(&self, id: &str) -> Option<Glance<'_>>;
+
+    /// The items as a comparison sees them, by id.
+    fn compared(&self) -> BTreeMap<&str, ComparedItem<'_>>;
 
     /// The ids of the items whose own notices say that their repeats count as one run.
     fn kept(&self) -> Vec<&str>;
@@ -156,6 +162,20 @@ where
             has_answer: item.has_answer(),
             folders: item.folders(),
         })
+    }
+
+    fn compared(&self) -> BTreeMap<&str, ComparedItem<'_>> {
+        let items = self.items.iter();
+        items
+            .map(|(id, item)| {
+                let compared = ComparedItem {
+                    digest: item.digest(),
+                    counts_once: item.is_kept(),
+                    variants: item.parts(),
+                };
+                (id.as_str(), compared)
+            })
+            .collect()
     }
 
     fn kept(&self) -> Vec<&str> {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::section::{AnySection, Glance, SectionFingerprint};
-use super::{Ending, Kind, registry};
+use super::{ComparedItem, Ending, Kind, registry};
 
 /// What each probe of a run has stored, by its name.
 #[derive(Debug, Default)]
@@ -201,6 +201,10 @@ impl AnySection for Unknown {
 
     fn item(&self, _: &str) -> Option<Glance<'_>> {
         None
+    }
+
+    fn compared(&self) -> BTreeMap<&str, ComparedItem<'_>> {
+        BTreeMap::new()
     }
 
     fn kept(&self) -> Vec<&str> {

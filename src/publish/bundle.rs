@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Context, Excerpt, Publication};
+use crate::baseline::compare::Turnover;
 use crate::gate::Judgement;
 use crate::report::Report;
-use crate::report::json::describe;
+use crate::report::json::{ITEMS, describe};
 
 /// The file in the artifact.
 pub(crate) const FILE: &str = "bundle.json";
@@ -104,7 +105,7 @@ impl Bundle {
         Ok(bundle)
     }
 
-    /// Fills in what an earlier version left to the ids of the metrics.
+    /// Fills in what an earlier version left to the ids of the metrics and to the names of fields.
     fn describe(&mut self) {
         for (id, metric) in &mut self.report.metrics {
             describe(id, metric);
@@ -113,6 +114,20 @@ impl Bundle {
         for (id, metric) in verdict.flat_map(|judgement| &mut judgement.verdict.metrics) {
             let measured = self.report.metrics.get(id);
             metric.headline |= measured.is_some_and(|measured| measured.headline);
+        }
+        let Some(judgement) = &mut self.judgement else {
+            return;
+        };
+        let verdict = &mut judgement.verdict;
+        let earlier = [verdict.case_turnover.take(), verdict.query_turnover.take()];
+        for ((probe, item, items), turnover) in ITEMS.iter().zip(earlier) {
+            let Some(turnover) = turnover else { continue };
+            let named = Turnover {
+                item: (*item).to_owned(),
+                items: (*items).to_owned(),
+                ..turnover
+            };
+            verdict.turnover.insert((*probe).to_owned(), named);
         }
     }
 }
@@ -188,8 +203,9 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_of_an_earlier_version_shows_the_same_metrics_first() {
-        let (base, head) = (fixture::good(), fixture::bad());
+    fn a_bundle_of_an_earlier_version_is_shown_the_same() {
+        let (mut base, head) = (fixture::good(), fixture::bad());
+        fixture::cases(&mut base).pop_first();
         let (old, new) = (Measured::from(&base), Measured::from(&head));
         let policy = Policy::default();
         let verdict = Gate::new(&policy, false, false, None).give_up(&compare(&old, &new));
@@ -204,6 +220,13 @@ mod tests {
                 metric.retain(|field, _| field != "headline" && field != "family");
             }
         }
+        let turnover = earlier["judgement"]["turnover"].take();
+        let judgement = earlier["judgement"].as_object_mut().expect("a map");
+        judgement.remove("turnover");
+        let mut of_cases = turnover["evidence"].clone();
+        let counts = of_cases.as_object_mut().expect("a case was added");
+        counts.retain(|field, _| !field.starts_with("item"));
+        judgement.insert("case_turnover".to_owned(), of_cases);
         let read = Bundle::read(earlier.to_string().as_bytes(), &context()).expect("it is ours");
         assert!(read.report.metrics[id].headline);
         assert_eq!(read.judgement, written.judgement);

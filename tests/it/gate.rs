@@ -236,6 +236,44 @@ fn compare_exits_with_0_whatever_it_finds_unless_it_is_strict() {
 }
 
 #[test]
+fn a_change_that_edits_what_is_measured_is_told_so_first_and_another_layout_is_no_edit() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    branch(&project, "fewer", GROUNDED);
+    let text = project.read("kelvin.yaml");
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.reverse();
+    let turned = format!(
+        "# The same in another order.\n{}\nrepeats: 1\n",
+        lines.join("\n")
+    );
+    project.write("kelvin.yaml", &turned);
+    commit(&project, "another layout");
+    let said = project.kelvin(&["gate", "--no-rerun"]).expect(0);
+    assert!(
+        !said.stdout.contains("this change edits"),
+        "{}",
+        said.stdout
+    );
+    project.config("timeout_s: 20\nvariants: {reorder: 1, swap: 2}\nfingerprint: [pipeline.sh]\n");
+    commit(&project, "fewer variants");
+    let said = project
+        .kelvin(&["gate", "--no-rerun", "--fail-on", "never"])
+        .expect(0);
+    let first = &verdict(&project, &said)["reasons"][0];
+    assert_eq!(
+        first,
+        &json!({
+            "code": "edits_measure",
+            "effect": "warn",
+            "text": "this change edits what is measured: fingerprint [] → [\"pipeline.sh\"], \
+                     variants.reorder 3 → 1, variants.swap 3 → 2",
+        })
+    );
+}
+
+#[test]
 fn a_strict_comparison_refuses_another_governing_type_whatever_it_is_called() {
     let project = Project::new(GROUNDED);
     for name in ["d", "e"] {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::project::{Project, Said};
+use crate::repository::{bare, commit, git};
 
 /// A project that is a copy of the example and nothing else.
 fn example() -> Project {
@@ -75,6 +76,44 @@ fn the_example_finds_what_it_should_and_a_worse_variant_is_flagged_by_the_gate()
     assert!(
         page.contains("## Retrieval") && page.contains("| loss |"),
         "{page}"
+    );
+}
+
+#[test]
+fn a_change_that_edits_the_golden_set_or_the_corpus_is_told_so_first() {
+    let (_remote, url) = bare();
+    let project = example();
+    project.write(".gitignore", "/kelvin/\n");
+    let root = project.root();
+    git(root, &["init", "--quiet", "--initial-branch=main"]);
+    git(root, &["remote", "add", "origin", &url]);
+    commit(&project, "base");
+    git(root, &["push", "--quiet", "origin", "main"]);
+    git(root, &["checkout", "--quiet", "-b", "change"]);
+    let told = |project: &Project| -> Vec<Value> {
+        project.kelvin(&["gate", "--no-rerun"]).expect(0);
+        let judgement = project.json("kelvin/gate.json");
+        let reasons = judgement["reasons"].as_array().expect("a list").iter();
+        let edits = reasons.filter(|reason| reason["code"] == json!("edits_measure"));
+        edits.map(|reason| reason["text"].clone()).collect()
+    };
+    let golden = project.read("golden.yaml");
+    project.write("golden.yaml", &format!("# The same queries.\n\n{golden}"));
+    commit(&project, "a remark");
+    assert_eq!(told(&project), Vec::<Value>::new());
+    let fewer = golden.replacen("- id: join", "- id: join-us", 1);
+    assert_ne!(fewer, golden, "{golden}");
+    project.write("golden.yaml", &fewer);
+    let corpus = project.read("corpus.jsonl");
+    let (_, fewer) = corpus.split_once('\n').expect("several lines");
+    project.write("corpus.jsonl", &format!("{corpus}{fewer}"));
+    commit(&project, "other queries");
+    assert_eq!(
+        told(&project),
+        [
+            json!("this change edits the golden set `golden.yaml`"),
+            json!("this change edits the corpus `corpus.jsonl`"),
+        ]
     );
 }
 

@@ -9,17 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Measured, mean};
 use crate::digest::Digest;
-use crate::probe::evidence::perturb;
-use crate::probe::{CaseValue, Metric};
-
-/// What a variant is of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Part<'a> {
-    /// The kind of perturbation.
-    pub(crate) kind: Option<&'a str>,
-    /// The governing type that it moves.
-    pub(crate) unit_type: Option<&'a str>,
-}
+use crate::probe::{CaseValue, ComparedItems, Metric, Part, probe_of};
 
 /// How much of a metric both sides measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -160,17 +150,28 @@ impl<'a> Sides<'_, 'a> {
     /// Whether the head's configuration leaves a kind out that the base's had. A kind that is made
     /// and counts elsewhere is none of these, and neither is one that this version does not know.
     fn is_withdrawn(&self, kind: &str) -> bool {
-        let made = |side: &Measured<'_>| {
-            side.parts
-                .values()
-                .flat_map(BTreeMap::values)
-                .any(|part| part.kind == Some(kind))
+        let made = |items: Option<&ComparedItems<'a>>| {
+            let items = items.into_iter().flat_map(|items| items.by_name.values());
+            let mut parts = items.flat_map(|item| item.variants.values());
+            parts.find(|part| part.kind == Some(kind)).copied()
         };
-        self.is_configured_otherwise() && perturb::find(kind).is_some() && !made(self.sides.1)
+        let (base, head) = self.items();
+        self.is_configured_otherwise()
+            && made(base).is_some_and(|part| part.is_known)
+            && made(head).is_none()
     }
 
     fn is_configured_otherwise(&self) -> bool {
-        self.sides.0.settings != self.sides.1.settings
+        let (base, head) = self.items();
+        let settings = |items: Option<&ComparedItems<'_>>| items.and_then(|items| items.settings);
+        settings(base) != settings(head)
+    }
+
+    /// What the probe of the metric looked at on both sides.
+    fn items(&self) -> (Option<&ComparedItems<'a>>, Option<&ComparedItems<'a>>) {
+        let probe = probe_of(self.id);
+        let (base, head) = self.sides;
+        (base.items.get(probe), head.items.get(probe))
     }
 
     fn cells(&self, name: &str, value: &'a CaseValue, side: &Measured<'a>) -> Vec<Planned<'a>> {
@@ -194,11 +195,13 @@ impl<'a> Sides<'_, 'a> {
 
     /// What a variant is of. How often inputs fail is not a matter of types.
     pub(super) fn part(&self, name: &str, variant: &str, side: &Measured<'a>) -> Part<'a> {
-        let part = side.parts.get(name).and_then(|of| of.get(variant));
-        match self.is_failure_rate() {
-            true => Part::default(),
-            false => part.copied().unwrap_or_default(),
+        if self.is_failure_rate() {
+            return Part::default();
         }
+        let part = side
+            .item(self.id, name)
+            .and_then(|item| item.variants.get(variant));
+        part.copied().unwrap_or_default()
     }
 
     fn case(&self, name: &'a str, planned_fewer: &BTreeSet<&str>, found: &mut Coverage<'a>) {
@@ -215,7 +218,7 @@ impl<'a> Sides<'_, 'a> {
         if whole {
             (base, head) = (joined(base), joined(head));
         }
-        let is_of_both = !base.is_empty() || self.sides.0.input(self.id, name).is_some();
+        let is_of_both = !base.is_empty() || self.sides.0.item(self.id, name).is_some();
         let by_input: BTreeMap<Option<Digest>, &Planned<'_>> = match self.is_edited(name) {
             true => BTreeMap::new(),
             false => head.iter().map(|cell| (cell.input, cell)).collect(),
@@ -252,7 +255,7 @@ impl<'a> Sides<'_, 'a> {
                 tally.without += usize::from(!cell.measured);
             }
         }
-        let is_gone = self.sides.1.input(self.id, name).is_none() && head.is_empty();
+        let is_gone = self.sides.1.item(self.id, name).is_none() && head.is_empty();
         let mut lost_here = 0;
         let mut paired_here = 0;
         found.base_cases += usize::from(base.iter().any(|cell| cell.measured));
@@ -300,7 +303,7 @@ impl<'a> Sides<'_, 'a> {
 
     /// Whether both sides know the text of a case, and it is another one.
     pub(super) fn is_edited(&self, name: &str) -> bool {
-        let input = |side: &Measured<'a>| side.input(self.id, name).copied();
+        let input = |side: &Measured<'a>| side.item(self.id, name).map(|item| item.digest);
         input(self.sides.0)
             .zip(input(self.sides.1))
             .is_some_and(|(before, after)| before != after)

@@ -9,11 +9,10 @@ mod turnover;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::Shard;
-use crate::digest::Digest;
-use crate::probe::{Direction, Metric};
+use crate::probe::{ComparedItems, Direction, Metric};
 
 pub(crate) use change::Change;
-pub(crate) use coverage::{Coverage, Part};
+pub(crate) use coverage::Coverage;
 pub(crate) use turnover::{Turnover, Unpaired};
 
 /// What two values may differ by and still be the same.
@@ -24,22 +23,12 @@ const GUARD: f64 = 1e-9;
 pub(crate) struct Measured<'a> {
     /// The figures, by id.
     pub(crate) metrics: &'a BTreeMap<String, Metric>,
-    /// The digest of every case that was looked at. A case without one cannot be seen to be edited.
-    pub(crate) inputs: BTreeMap<&'a str, Digest>,
-    /// The same of every query; a query may be called as a case is.
-    pub(crate) queries: BTreeMap<&'a str, Digest>,
-    /// The cases whose repeats count as one run, because the pipeline answered them from memory.
-    pub(crate) kept: BTreeSet<&'a str>,
-    /// The same of the queries.
-    pub(crate) kept_queries: BTreeSet<&'a str>,
+    /// What each probe looked at, by its name.
+    pub(crate) items: BTreeMap<&'a str, ComparedItems<'a>>,
     /// The cases that the run was restricted to; empty means all.
     pub(crate) only: &'a [String],
     /// The share of these that it measured; none means all of them.
     pub(crate) shard: Option<Shard>,
-    /// What every variant is of, by case; empty where that is not known.
-    pub(crate) parts: BTreeMap<&'a str, BTreeMap<&'a str, Part<'a>>>,
-    /// The digest of the settings that say which variants are made.
-    pub(crate) settings: Option<Digest>,
 }
 
 /// Two sides, metric by metric.
@@ -47,10 +36,8 @@ pub(crate) struct Measured<'a> {
 pub(crate) struct Comparison<'a> {
     /// Every metric of either side, by id.
     pub(crate) metrics: BTreeMap<&'a str, MetricPair<'a>>,
-    /// What became of the cases.
-    pub(crate) cases: Turnover,
-    /// What became of the queries.
-    pub(crate) queries: Turnover,
+    /// What became of the items of each probe, by its name.
+    pub(crate) turnover: BTreeMap<&'a str, Turnover>,
 }
 
 /// One metric on both sides.
@@ -161,9 +148,17 @@ pub(crate) fn compare<'a>(base: &Measured<'a>, head: &Measured<'a>) -> Compariso
         .collect();
     Comparison {
         metrics,
-        cases: Turnover::between(base, head, |side| &side.inputs),
-        queries: Turnover::between(base, head, |side| &side.queries),
+        turnover: turnover(base, head),
     }
+}
+
+/// What became of the items of each probe that both sides ran.
+fn turnover<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeMap<&'a str, Turnover> {
+    let both = base.items.iter().filter_map(|(probe, before)| {
+        let found = Turnover::between((base, before), (head, head.items.get(probe)?));
+        (!found.is_empty()).then_some((*probe, found))
+    });
+    both.collect()
 }
 
 /// A value turned so that more is worse.

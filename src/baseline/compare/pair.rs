@@ -6,7 +6,7 @@ use super::coverage::Sides;
 use super::turnover::Whole;
 use super::{CasePair, CellPair, Change, Measured, MetricPair, Presence, Unpaired, loss, mean};
 use crate::digest::Digest;
-use crate::probe::{CaseValue, Cell, Metric, probe_of};
+use crate::probe::{CaseValue, Cell, ComparedItem, Metric, probe_of};
 
 /// Pairs one metric; none if neither side has it.
 pub(super) fn metric<'a>(
@@ -75,36 +75,25 @@ fn cases<'a>(
                 per_case(both.metrics.0, name),
                 per_case(both.metrics.1, name),
             );
-            let inputs = (
-                both.sides.0.input(both.id, name),
-                both.sides.1.input(both.id, name),
+            let items = (
+                both.sides.0.item(both.id, name),
+                both.sides.1.item(both.id, name),
             );
-            let once = (
-                both.sides.0.counts_once(both.id, name),
-                both.sides.1.counts_once(both.id, name),
-            );
+            let once = |item: Option<&ComparedItem<'_>>| item.is_some_and(|item| item.counts_once);
             let unpaired = whole.case(name, values);
-            let case = case(values, inputs, metric, unpaired);
-            (name, with_repeats_as_one(case, once))
+            let case = case(values, items, metric, unpaired);
+            (
+                name,
+                with_repeats_as_one(case, (once(items.0), once(items.1))),
+            )
         })
         .collect()
 }
 
-impl Measured<'_> {
-    /// The digest of what a metric was measured on under this name.
-    pub(super) fn input(&self, id: &str, name: &str) -> Option<&Digest> {
-        match probe_of(id) == "retrieval" {
-            true => self.queries.get(name),
-            false => self.inputs.get(name),
-        }
-    }
-
-    /// Whether the repeats of a case count as one run.
-    fn counts_once(&self, id: &str, name: &str) -> bool {
-        match probe_of(id) == "retrieval" {
-            true => self.kept_queries.contains(name),
-            false => self.kept.contains(name),
-        }
+impl<'a> Measured<'a> {
+    /// What a metric was measured on under this name.
+    pub(super) fn item(&self, id: &str, name: &str) -> Option<&ComparedItem<'a>> {
+        self.items.get(probe_of(id))?.by_name.get(name)
     }
 
     pub(super) fn covers(&self, name: &str) -> bool {
@@ -132,7 +121,7 @@ fn with_repeats_as_one<'a>(case: CasePair<'a>, (base, head): (bool, bool)) -> Ca
 
 fn case<'a>(
     values: (Option<&'a CaseValue>, Option<&'a CaseValue>),
-    inputs: (Option<&Digest>, Option<&Digest>),
+    items: (Option<&ComparedItem<'_>>, Option<&ComparedItem<'_>>),
     metric: &Metric,
     unpaired: Option<Unpaired>,
 ) -> CasePair<'a> {
@@ -152,7 +141,7 @@ fn case<'a>(
         (Some(base), Some(head)) => (base, head),
         // The case is there and the metric has nothing for it, or it is not there at all.
         (Some(base), None) => {
-            let change = if inputs.1.is_some() {
+            let change = if items.1.is_some() {
                 Change::Unmeasured
             } else {
                 Change::Removed
@@ -160,7 +149,7 @@ fn case<'a>(
             return apart(change, alone(base));
         }
         (None, _) => {
-            let change = if inputs.0.is_some() {
+            let change = if items.0.is_some() {
                 Change::Unmeasured
             } else {
                 Change::Added
@@ -168,8 +157,8 @@ fn case<'a>(
             return apart(change, Vec::new());
         }
     };
-    if let (Some(before), Some(after)) = inputs
-        && before != after
+    if let (Some(before), Some(after)) = items
+        && before.digest != after.digest
     {
         return apart(Change::Edited, Vec::new());
     }

@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::probe::{CaseValue, Cell};
+use crate::digest::Digest;
+use crate::probe::{CaseValue, Cell, ComparedItem, Part};
 
 fn digest(text: &str) -> Digest {
     Digest::of(text.as_bytes())
@@ -53,19 +54,24 @@ fn metric(cases: Vec<(&str, CaseValue)>) -> BTreeMap<String, Metric> {
 
 /// A side whose cases have the given text.
 fn side<'a>(metrics: &'a BTreeMap<String, Metric>, texts: &[(&'a str, &str)]) -> Measured<'a> {
+    let item = |text: &str| ComparedItem {
+        digest: digest(text),
+        counts_once: false,
+        variants: BTreeMap::new(),
+    };
+    let items = ComparedItems {
+        nouns: ("case", "cases"),
+        settings: None,
+        by_name: texts
+            .iter()
+            .map(|(name, text)| (*name, item(text)))
+            .collect(),
+    };
     Measured {
         metrics,
-        inputs: texts
-            .iter()
-            .map(|(name, text)| (*name, digest(text)))
-            .collect(),
-        queries: BTreeMap::new(),
-        kept: std::collections::BTreeSet::new(),
-        kept_queries: std::collections::BTreeSet::new(),
+        items: BTreeMap::from([("m", items)]),
         only: &[],
         shard: None,
-        parts: BTreeMap::new(),
-        settings: None,
     }
 }
 
@@ -255,7 +261,7 @@ fn strings_and_infinities_as_values_are_errors_when_read() {
 
 /// A side whose variants are of these parts, in every case.
 fn of_parts<'a>(
-    side: Measured<'a>,
+    mut side: Measured<'a>,
     settings: &str,
     parts: &[(&'a str, &'a str, Option<&'a str>)],
 ) -> Measured<'a> {
@@ -264,20 +270,20 @@ fn of_parts<'a>(
         .map(|(variant, kind, unit_type)| {
             let part = Part {
                 kind: Some(kind),
+                is_known: true,
                 unit_type: *unit_type,
             };
             (*variant, part)
         })
         .collect();
-    Measured {
-        parts: side
-            .inputs
-            .keys()
-            .map(|name| (*name, of_case.clone()))
-            .collect(),
-        settings: Some(digest(settings)),
-        ..side
+    let items = side.items.values_mut();
+    for items in items {
+        items.settings = Some(digest(settings));
+        for item in items.by_name.values_mut() {
+            item.variants.clone_from(&of_case);
+        }
     }
+    side
 }
 
 #[test]
@@ -340,7 +346,10 @@ fn new_cases_do_not_hide_what_is_missing_in_the_old_ones() {
     assert!(coverage.whole.misses_more_than(0.4));
     assert!(!coverage.whole.misses_more_than(0.5));
     assert_eq!(coverage.lost, BTreeMap::from([("b", 1)]));
-    assert_eq!((compared.cases.base, compared.cases.added), (2, 11));
+    assert_eq!(
+        (compared.turnover["m"].base, compared.turnover["m"].added),
+        (2, 11)
+    );
     // What failed on the base as well was not lost by the change.
     let compared = compare(&side(&head, &more), &side(&head, &more));
     assert_eq!(compared.metrics["m"].coverage.whole.missing(), (0, 0));

@@ -6,16 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::coverage::{Part, Sides};
+use super::coverage::Sides;
 use super::pair::repeats;
 use super::{Measured, mean};
 use crate::digest::Digest;
-use crate::probe::{CaseValue, Cell};
+use crate::probe::{CaseValue, Cell, ComparedItems, Part};
 
-/// What became of the cases, or of the queries, of the base.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// What became of the items of a probe, such as cases or queries.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Turnover {
+    /// What one of them is called.
+    pub(crate) item: String,
+    /// What several of them are called.
+    pub(crate) items: String,
     /// How many the base has.
     pub(crate) base: usize,
     /// How many of these have another text.
@@ -27,23 +31,28 @@ pub(crate) struct Turnover {
 }
 
 impl Turnover {
-    pub(super) fn between<'a>(
-        base: &Measured<'a>,
-        head: &Measured<'a>,
-        of: for<'m> fn(&'m Measured<'a>) -> &'m BTreeMap<&'a str, Digest>,
+    /// What became of the items of one probe: of each side the whole, and what that probe has.
+    pub(super) fn between(
+        (base, before): (&Measured<'_>, &ComparedItems<'_>),
+        (head, after): (&Measured<'_>, &ComparedItems<'_>),
     ) -> Self {
-        let (before, after) = (of(base), of(head));
+        let (item, items) = before.nouns;
+        let (before, after) = (&before.by_name, &after.by_name);
         // A probe that one side did not run at all is a matter of its metrics.
         if before.is_empty() || after.is_empty() {
             return Self::default();
         }
         let covered = |name: &&&str| base.covers(name) && head.covers(name);
-        let mut found = Self::default();
-        for (name, input) in before.iter().filter(|(name, _)| covered(name)) {
+        let mut found = Self {
+            item: item.to_owned(),
+            items: items.to_owned(),
+            ..Self::default()
+        };
+        for (name, item) in before.iter().filter(|(name, _)| covered(name)) {
             found.base += 1;
             match after.get(name) {
                 None => found.removed += 1,
-                Some(now) => found.edited += usize::from(now != input),
+                Some(now) => found.edited += usize::from(now.digest != item.digest),
             }
         }
         let new = after.keys().filter(covered);

@@ -124,8 +124,8 @@ pub(super) fn configuration_of(request: &CiRequest<'_>) -> (PathBuf, PathBuf) {
 pub(super) fn name(root: &Path, file: &Path, hint: &Hint) -> String {
     let of_base = || {
         let name = Path::new(file.file_name()?);
-        let (_, text) = baseline::base_file(root, (None, hint), name).ok()?;
-        String::from_utf8(text?).ok()
+        let (_, mut files) = baseline::base_files(root, (None, hint), &[name]).ok()?;
+        String::from_utf8(files.pop()?.ok()??).ok()
     };
     let text = file::read(&root.join(file.file_name().unwrap_or_default())).ok();
     let text = text.or_else(of_base);

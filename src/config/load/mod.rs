@@ -40,6 +40,11 @@ pub(super) fn parse(source: &str, file: &Path, overrides: &Overrides) -> anyhow:
     check::settle(raw, file, root, &overrides)
 }
 
+/// The settings of a text as they are written.
+pub(super) fn raw(source: &str, file: &Path) -> anyhow::Result<RawConfig> {
+    understand(source).map_err(|found| diagnostic::misuse(file, source, found).into())
+}
+
 /// The file as written, if nothing is wrong with it.
 fn understand(source: &str) -> Result<RawConfig, Vec<Problem>> {
     let tree = yaml::parse(source).map_err(|problem| vec![problem])?;

@@ -13,7 +13,8 @@ use super::looks::{Decision, Ending};
 use super::policy::{Attention, Effect, OnSuspected, Policy, Rule};
 use super::sentence;
 use super::unpaired::Seen;
-use super::verdict::{BrokenCase, Cause, MetricVerdict, Rank, Reason, Urgency, Verdict, Word};
+use super::verdict::{BrokenCase, Cause, MetricVerdict, Rank, Reason, ReasonCode};
+use super::verdict::{Urgency, Verdict, Word};
 use crate::baseline::compare::{Comparison, MetricPair, Presence, loss};
 
 /// Everything a verdict is made from.
@@ -53,13 +54,15 @@ impl Assembly<'_> {
             for case in broken.iter().filter(|case| case.certain == certain) {
                 by_metric.entry(&case.metric).or_default().push(case);
             }
-            let (effect, urgency) = if certain {
-                (self.policy.on_broken_case, Urgency::Broken)
+            let (code, effect, urgency) = if certain {
+                let effect = self.policy.on_broken_case;
+                (ReasonCode::BrokenCases, effect, Urgency::Broken)
             } else {
-                (Effect::Warn, Urgency::Doubt)
+                (ReasonCode::DoubtfulCases, Effect::Warn, Urgency::Doubt)
             };
             reasons.extend(by_metric.into_iter().map(|(metric, cases)| {
                 let reason = Reason {
+                    code,
                     effect: Some(effect),
                     metric: Some(metric.to_owned()),
                     text: sentence::broken(&cases, certain),
@@ -105,8 +108,14 @@ impl Assembly<'_> {
             reasons,
             metrics,
             broken_cases: broken,
-            case_turnover: self.comparison.cases,
-            query_turnover: self.comparison.queries,
+            turnover: self
+                .comparison
+                .turnover
+                .iter()
+                .map(|(probe, turnover)| ((*probe).to_owned(), turnover.clone()))
+                .collect(),
+            case_turnover: None,
+            query_turnover: None,
         }
     }
 
@@ -136,6 +145,7 @@ impl Assembly<'_> {
             Some((id, metric)) => (
                 Word::Regression,
                 Reason {
+                    code: ReasonCode::NothingGated,
                     effect: Some(Effect::Fail),
                     metric: Some(id.clone()),
                     text: sentence::few_and_worse(id, metric),
@@ -144,6 +154,7 @@ impl Assembly<'_> {
             None => (
                 Word::Unmeasured,
                 Reason {
+                    code: ReasonCode::NothingGated,
                     effect: Some(Effect::Warn),
                     metric: None,
                     text: "no metric is gated: name one under `gate: metrics:`, or add cases"
@@ -180,6 +191,7 @@ impl Assembly<'_> {
         };
         if policy != Attention::Info {
             let reason = Reason {
+                code: ReasonCode::Metric,
                 effect: self.effect(policy, &found, ending),
                 metric: Some(id.to_owned()),
                 text: subject.sentence(),

@@ -8,7 +8,7 @@ use crate::gate::losses;
 use crate::gate::policy::{Attention, Effect};
 use crate::gate::sentence::Subject;
 use crate::gate::unpaired::{has_turned, is_thin};
-use crate::gate::verdict::{Cause, Reason, Word};
+use crate::gate::verdict::{Cause, Reason, ReasonCode, Word};
 
 impl Assembly<'_> {
     /// What the pairs say, unless more was lost than may be, or the cases of the same name say worse.
@@ -98,8 +98,9 @@ impl Assembly<'_> {
     /// are others.
     pub(super) fn beside(&self, id: &str, policy: Attention, subject: &Subject<'_>) -> Vec<Reason> {
         let mut beside = Vec::new();
-        let mut tell = |effect, text| {
+        let mut tell = |code, effect, text| {
             beside.push(Reason {
+                code,
                 effect,
                 metric: Some(id.to_owned()),
                 text,
@@ -108,7 +109,8 @@ impl Assembly<'_> {
         let verdict = subject.verdict;
         let judged = !matches!(verdict.cause, Cause::Coverage | Cause::Withdrawn);
         if judged && !verdict.lost.is_empty() {
-            tell(Some(Effect::Warn), subject.losses());
+            let lost = subject.losses();
+            tell(ReasonCode::LostInputs, Some(Effect::Warn), lost);
         }
         let pair = &self.comparison.metrics[id];
         if self.incomparable.is_some() || !has_turned(pair) {
@@ -121,7 +123,7 @@ impl Assembly<'_> {
             Attention::Gate => Some(self.policy.on_edited),
             Attention::Warn | Attention::Info => Some(Effect::Warn),
         };
-        tell(effect, subject.turned());
+        tell(ReasonCode::OtherInputs, effect, subject.turned());
         beside
     }
 }

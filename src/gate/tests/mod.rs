@@ -12,7 +12,7 @@ use super::{Gate, Next};
 use crate::baseline::compare::{Measured, compare};
 use crate::digest::Digest;
 use crate::exit::Exit;
-use crate::probe::{CaseValue, Cell, Metric};
+use crate::probe::{CaseValue, Cell, ComparedItem, ComparedItems, Metric, probe_of};
 
 /// A report as far as the gate sees it: its metrics, and the text of its cases.
 #[derive(Clone, Debug, Default)]
@@ -58,20 +58,25 @@ impl Report {
     }
 
     fn side(&self) -> Measured<'_> {
+        let item = |text: &String| ComparedItem {
+            digest: Digest::of(text.as_bytes()),
+            counts_once: false,
+            variants: BTreeMap::new(),
+        };
+        let texts = self.texts.iter();
+        let items = ComparedItems {
+            nouns: ("case", "cases"),
+            settings: None,
+            by_name: texts
+                .map(|(name, text)| (name.as_str(), item(text)))
+                .collect(),
+        };
+        let probes = self.metrics.keys().map(|id| probe_of(id));
         Measured {
             metrics: &self.metrics,
-            inputs: self
-                .texts
-                .iter()
-                .map(|(name, text)| (name.as_str(), Digest::of(text.as_bytes())))
-                .collect(),
-            queries: BTreeMap::new(),
-            kept: std::collections::BTreeSet::new(),
-            kept_queries: std::collections::BTreeSet::new(),
+            items: probes.map(|probe| (probe, items.clone())).collect(),
             only: &[],
             shard: None,
-            parts: BTreeMap::new(),
-            settings: None,
         }
     }
 }

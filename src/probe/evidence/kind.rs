@@ -12,7 +12,7 @@ use super::decision::DecisionReader;
 use super::failures::failure_rate;
 use super::measure::{Measurement, Survey, plan, plan_each};
 use super::page::{self, EvidenceRun, Expectations};
-use super::perturb::{Plan, Variant};
+use super::perturb::{self, Plan, Relation, Variant};
 use super::recompute::{Basis, Settings, recompute};
 use crate::config::{Config, Shard};
 use crate::digest::{Digest, Fields};
@@ -21,7 +21,7 @@ use crate::notice::{Code, Notice};
 use crate::page::{Chapter, ItemPage};
 use crate::probe::{
     AnySection, CaseRecord, Findings, Forecast, Item, Items, Kind, ListedVariant, Listing, Metric,
-    Planned, Probe, RunView, Section, SectionFingerprint, SettingDiffers, probe_of,
+    Part, Planned, Probe, RunView, Section, SectionFingerprint, SettingDiffers, probe_of,
 };
 use crate::run::{Reader, Runner};
 
@@ -55,6 +55,21 @@ impl Item for CaseRecord {
     fn is_kept(&self) -> bool {
         let mut notices = self.notices.iter();
         notices.any(|notice| notice.code == Code::AnswersKept)
+    }
+
+    fn parts(&self) -> BTreeMap<&str, Part<'_>> {
+        let variants = self.variants.iter();
+        variants
+            .map(|variant| {
+                let moves = variant.relation == Relation::Sensitivity;
+                let part = Part {
+                    kind: Some(&variant.kind),
+                    is_known: perturb::find(&variant.kind).is_some(),
+                    unit_type: variant.unit_type.as_deref().filter(|_| moves),
+                };
+                (variant.id.as_str(), part)
+            })
+            .collect()
     }
 
     fn folders(&self) -> Vec<&str> {

@@ -18,8 +18,8 @@ use crate::digest::Digest;
 use crate::notice::Notice;
 use crate::page::{Chapter, ItemPage};
 use crate::probe::{
-    AnySection, Ending, Findings, Forecast, Item, Items, Kind, Listing, Metric, Planned, Probe,
-    RunView, Section, SectionFingerprint, SettingDiffers,
+    AnySection, Ending, Findings, Forecast, Item, Items, Kind, Listing, Metric, Part, Planned,
+    Probe, RunView, Section, SectionFingerprint, SettingDiffers,
 };
 use crate::run::{Reader, Runner};
 
@@ -60,6 +60,10 @@ impl Item for QueryRecord {
     fn is_kept(&self) -> bool {
         // The report of the run says so.
         false
+    }
+
+    fn parts(&self) -> BTreeMap<&str, Part<'_>> {
+        BTreeMap::new()
     }
 
     fn folders(&self) -> Vec<&str> {

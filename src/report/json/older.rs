@@ -13,6 +13,12 @@ const DETAILED: [&str; 5] = [
     "evidence.drop",
 ];
 
+/// The probes of earlier versions, and what one and several of their items are called.
+pub(crate) const ITEMS: [(&str, &str, &str); 2] = [
+    ("evidence", "case", "cases"),
+    ("retrieval", "query", "queries"),
+];
+
 /// The same records with the figures that this version makes of them.
 pub(super) fn by_the_rules_of_today(mut report: Report) -> Report {
     for kind in registry::kinds() {

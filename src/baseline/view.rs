@@ -1,0 +1,38 @@
+//! A report as a comparison sees it: its metrics, and the items of each probe.
+
+use std::collections::BTreeMap;
+
+use super::compare::Measured;
+use crate::probe::{ComparedItems, Kind, registry};
+use crate::report::{Report, Share};
+
+impl<'a> From<&'a Report> for Measured<'a> {
+    fn from(report: &'a Report) -> Self {
+        Self {
+            metrics: &report.metrics,
+            items: items(report),
+            only: &report.run.only,
+            shard: report.run.shard.map(Share::shard),
+        }
+    }
+}
+
+/// The items of each probe of the run.
+fn items(report: &Report) -> BTreeMap<&str, ComparedItems<'_>> {
+    let sections = report.probes.iter();
+    sections
+        .map(|(name, section)| {
+            let kept = report.kept(name);
+            let mut by_name = section.compared();
+            for (id, item) in &mut by_name {
+                item.counts_once |= kept.contains(id);
+            }
+            let items = ComparedItems {
+                nouns: registry::kind(name).map_or(("item", "items"), Kind::nouns),
+                settings: Some(report.run.fingerprints.config),
+                by_name,
+            };
+            (name, items)
+        })
+        .collect()
+}

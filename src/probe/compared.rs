@@ -1,0 +1,38 @@
+//! What everything to the right sees of the records of a probe: its items, by name and digest.
+
+use std::collections::BTreeMap;
+
+use crate::digest::Digest;
+
+/// What a probe measured in one report, or one side of a comparison.
+#[derive(Clone, Debug)]
+pub(crate) struct ComparedItems<'a> {
+    /// What one of its items is called, and several of them.
+    pub(crate) nouns: (&'static str, &'static str),
+    /// The digest of the settings that say which variants are made; none where it is not known.
+    pub(crate) settings: Option<Digest>,
+    /// Every item that was looked at, by its name, which is unique within the probe.
+    pub(crate) by_name: BTreeMap<&'a str, ComparedItem<'a>>,
+}
+
+/// One item: a case, a query.
+#[derive(Clone, Debug)]
+pub(crate) struct ComparedItem<'a> {
+    /// The digest of what it is measured on. Another one on the other side means that it was edited.
+    pub(crate) digest: Digest,
+    /// Whether its repeats count as one run, because the pipeline answered them from memory.
+    pub(crate) counts_once: bool,
+    /// What every variant of it is of, by name; empty where that is not known, or it has none.
+    pub(crate) variants: BTreeMap<&'a str, Part<'a>>,
+}
+
+/// What a variant is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Part<'a> {
+    /// The kind of perturbation.
+    pub(crate) kind: Option<&'a str>,
+    /// Whether this version can make variants of that kind.
+    pub(crate) is_known: bool,
+    /// The governing type that it moves.
+    pub(crate) unit_type: Option<&'a str>,
+}
