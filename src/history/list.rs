@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::History;
 use crate::probe::Direction;
 use crate::report::Report;
+use crate::report::json::are_of_earlier_rules;
 
 /// A metric of a run, as a list needs it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,7 +69,8 @@ pub(super) fn probes(report: &Report) -> String {
 }
 
 impl History {
-    /// The last runs, oldest first.
+    /// The last runs, oldest first, with the figures that this version makes of them where an earlier
+    /// one made them by other rules.
     ///
     /// # Errors
     ///
@@ -96,6 +98,15 @@ impl History {
         })?;
         let mut runs: Vec<Listed> = rows.collect::<Result<_, _>>()?;
         runs.reverse();
+        // A line of figures of one name has to be of one meaning.
+        for run in &mut runs {
+            if are_of_earlier_rules(&run.metrics)
+                && let Ok(report) = self.report(&run.id)
+            {
+                let again = figures(&report).into_iter();
+                run.metrics = again.map(|(id, figure)| (id.to_owned(), figure)).collect();
+            }
+        }
         Ok(runs)
     }
 }

@@ -19,6 +19,7 @@ use super::document::{Report, SCHEMA_VERSION};
 use super::safe;
 use crate::probe::CaseRecord;
 use lines::Lines;
+pub(crate) use older::are_of_earlier_rules;
 
 /// How deep lines are broken: the report, its cases, a case, its variants.
 const DEPTH: usize = 4;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::swaps::ignored_types;
 use super::words::{Phrase, counted};
-use crate::perturb::Relation;
+use crate::perturb::{self, Figure, Relation};
 use crate::probe::{CaseRecord, Sample, VariantRecord};
 use crate::report::Report;
 
@@ -19,6 +19,9 @@ pub(crate) enum Outcome {
     /// The evidence changed, the decision held, and that may be right: the exchanged unit may lead
     /// to the same decision.
     Open,
+    /// Hedges were put in and the decision moved, which may be right: a hedge can change what a
+    /// sentence says, so it counts in a figure of its own.
+    Apart,
     /// There is no sample with a distance, and a failure.
     Failed,
     /// It was not run.
@@ -32,6 +35,7 @@ impl Outcome {
             Self::Expected => "as expected",
             Self::Against => "against",
             Self::Open => "may hold",
+            Self::Apart => "moved, counted apart",
             Self::Failed => "failed",
             Self::NotRun => "not run",
         }
@@ -66,6 +70,7 @@ impl<'a> Expected<'a> {
         for distance in samples.filter_map(|sample| sample.distance) {
             let moved = distance > 0.0;
             outcome = match (variant.relation, moved) {
+                (Relation::Invariance, true) if is_hedge(variant) => return Outcome::Apart,
                 (Relation::Invariance, true) => return Outcome::Against,
                 (Relation::Invariance, false) | (Relation::Sensitivity, true) => Outcome::Expected,
                 (Relation::Sensitivity, false) if self.had_to_move(variant) => {
@@ -87,6 +92,11 @@ impl<'a> Expected<'a> {
             .is_some_and(|name| self.ignored.contains(name));
         differs && (!self.several || ignored)
     }
+}
+
+/// Whether a variant counts into invariance under hedges, and into nothing else.
+fn is_hedge(variant: &VariantRecord) -> bool {
+    perturb::find(&variant.kind).is_some_and(|kind| kind.figure() == Figure::Hedge)
 }
 
 /// A case with what counts against it.
@@ -207,5 +217,37 @@ pub(crate) fn decision(sample: &Sample) -> Phrase {
         (Some(decision), _) => Phrase::of_name(decision.to_string()),
         (None, Some(failure)) => Phrase::text("failed: ").quote(&failure.message),
         (None, None) => Phrase::text("not run"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn a_hedge_that_moves_the_decision_is_not_against_expectation() {
+        let mut report = fixture::bad();
+        let against = |report: &Report| -> usize {
+            let ranked = Ranked::all(report);
+            ranked.iter().map(|case| case.against).sum()
+        };
+        let before = against(&report);
+        let expected = Expected::of(&report);
+        let moves = |variant: &VariantRecord| {
+            variant.relation == Relation::Invariance
+                && expected.outcome(variant) == Outcome::Against
+        };
+        let (name, place) = report
+            .cases
+            .iter()
+            .find_map(|(name, case)| Some((name.clone(), case.variants.iter().position(moves)?)))
+            .expect("one moves");
+        let case = report.cases.get_mut(&name).expect("it is there");
+        "hedge_injection".clone_into(&mut case.variants[place].kind);
+        assert_eq!(against(&report), before - 1);
+        let variant = &report.cases[&name].variants[place];
+        assert_eq!(Expected::of(&report).outcome(variant), Outcome::Apart);
+        assert_eq!(Outcome::Apart.word(), "moved, counted apart");
     }
 }
