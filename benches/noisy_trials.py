@@ -1,6 +1,7 @@
 """The gate on the shipped cases: what it must fail, and how often it may cry wolf.
 
 usage: noisy_trials.py [--kelvin PATH] [--trials 100] [--base-repeats 1] [--flip 0.05 0.15] [--jobs 1]
+                       [--keep-answers SECONDS]
 
 Everything happens in a repository with a remote: the base is saved with `kelvin baseline save`, the
 change is a branch, and `kelvin gate` is called without any option. The grounded example is replaced by the position-biased one, which has to fail for invariance; by the
@@ -9,6 +10,9 @@ to pass. Then the noisy example is gated against itself at each noise, with a se
 least 95 of 100 have to pass. Every run is a whole process of the real binary. In the trials the decisions of the
 grounded example come from a table that its own answers were written to, and the chance has a seed.
 With one job at a time a seed decides everything; with more, which repeat gets which answer is open.
+
+With `--keep-answers` the noisy example has a cache of its own by input, empty on either side: the first
+call takes so many seconds, later ones take none and give the same answer. Both sides have `repeats: 5`.
 """
 
 import argparse
@@ -29,7 +33,7 @@ run: {run}
 cases: cases
 decision_field: decision
 governing_types: [release_rule, verification_record]
-env: [TRIAL, FLIP_PROBABILITY]
+env: [TRIAL, FLIP_PROBABILITY, KEEP_ANSWERS, WAIT_SECONDS]
 jobs: {jobs}
 repeats: {repeats}
 """
@@ -45,6 +49,7 @@ with open(f"{table}/{mark:016x}", "w") as file:
     file.write(json.load(open(target))["decision"])
 """
 LEAST_SHARE = 0.95
+KEPT_REPEATS = 5
 # Nothing that says where this runs.
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("GITHUB_")}
 
@@ -59,7 +64,7 @@ class Project:
         self.git("init", "--quiet", "--initial-branch=main")
         self.git("remote", "add", "origin", f"file://{folder}/remote")
         # What the pipelines leave behind is none of their code.
-        (self.folder / ".gitignore").write_text("/kelvin/\n/table/\n/runs/\n/noisy_pipeline\n")
+        (self.folder / ".gitignore").write_text("/kelvin/\n/table/\n/runs/\n/kept/\n/noisy_pipeline\n")
 
     def git(self, *arguments):
         name = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "gc.auto=0"]
@@ -150,14 +155,29 @@ def trial(project, program, table, seed, flip, options):
     runs.mkdir()
     run = f"{program} {table} {runs} {{input}} {{output}}"
     env = {"TRIAL": str(seed), "FLIP_PROBABILITY": str(flip)}
+    keeps = options.keep_answers is not None
+    base_repeats, repeats = (KEPT_REPEATS,) * 2 if keeps else (options.base_repeats, 1)
     project.git("checkout", "--quiet", "main")
-    project.commit("main", run, options.base_repeats, options.jobs)
-    project.save(env)
-    project.commit("change", run, 1, options.jobs)
-    code = project.run(["gate"], env)
+    project.commit("main", run, base_repeats, options.jobs)
+    project.save(env | empty_cache(project, options))
+    project.commit("change", run, repeats, options.jobs)
+    code = project.run(["gate"], env | empty_cache(project, options))
     judged = project.judgement()
     assert judged["passed"] == (code == 0), judged
+    told = " ".join(judged["differences"])
+    if keeps and told.count("count as one run") < 2:
+        print(f"trial {seed}: answers that were kept were taken for new ones; was the machine busy?")
     return judged
+
+
+def empty_cache(project, options):
+    """The environment of a pipeline that keeps its answers, and has none yet."""
+    if options.keep_answers is None:
+        return {}
+    kept = project.folder / "kept"
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir()
+    return {"KEEP_ANSWERS": str(kept), "WAIT_SECONDS": str(options.keep_answers)}
 
 
 def main():
@@ -167,6 +187,7 @@ def main():
     parser.add_argument("--base-repeats", default=1, type=int)
     parser.add_argument("--flip", default=[0.05, 0.15], type=float, nargs="+")
     parser.add_argument("--jobs", default=1, type=int)
+    parser.add_argument("--keep-answers", type=float, metavar="SECONDS")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         project = Project(Path(folder), options.kelvin.resolve())

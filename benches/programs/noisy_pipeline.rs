@@ -5,11 +5,14 @@
 //!
 //! TABLE holds the grounded answer to every input, one file each, named by a hash of the input. RUNS
 //! holds one file for every input, which grows by a byte with each run of it. `TRIAL` is the seed,
-//! `FLIP_PROBABILITY` how likely another decision is.
+//! `FLIP_PROBABILITY` how likely another decision is. With `KEEP_ANSWERS`, a folder, and
+//! `WAIT_SECONDS` it is a pipeline with a cache of its own: the first call for an input waits, and
+//! later ones get its answer at once.
 
 use std::io::{Error, ErrorKind, Result, Write as _};
 use std::path::PathBuf;
-use std::{env, fs};
+use std::time::Duration;
+use std::{env, fs, thread};
 
 const DECISIONS: [&str; 4] = ["approve", "pilot", "defer", "reject"];
 
@@ -26,6 +29,13 @@ fn main() -> Result<()> {
     };
     let (trial, probability) = (number("TRIAL")?, number("FLIP_PROBABILITY")?);
     let name = format!("{:016x}", fnv(FNV_OFFSET, &fs::read(input)?));
+    let kept = env::var_os("KEEP_ANSWERS").map(|folder| PathBuf::from(folder).join(&name));
+    if let Some(kept) = &kept {
+        if kept.exists() {
+            return fs::copy(kept, output).map(|_| ());
+        }
+        thread::sleep(Duration::from_secs_f64(number("WAIT_SECONDS")?));
+    }
     let answer = fs::read_to_string(table.join(&name))?;
     let mut file = fs::OpenOptions::new()
         .create(true)
@@ -44,7 +54,11 @@ fn main() -> Result<()> {
     } else {
         answer.trim()
     };
-    fs::write(output, format!("{{\"decision\": \"{decision}\"}}\n"))
+    let text = format!("{{\"decision\": \"{decision}\"}}\n");
+    if let Some(kept) = &kept {
+        fs::write(kept, &text)?;
+    }
+    fs::write(output, text)
 }
 
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::History;
 use crate::probe::{Direction, probe_of};
 use crate::report::Report;
-use crate::report::json::is_headline;
+use crate::report::json::{are_of_earlier_rules, is_headline};
 
 /// A metric of a run, as a list needs it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,7 +81,8 @@ impl Figure {
 }
 
 impl History {
-    /// The last runs, oldest first.
+    /// The last runs, oldest first, with the figures that this version makes of them where an earlier
+    /// one made them by other rules.
     ///
     /// # Errors
     ///
@@ -114,6 +115,15 @@ impl History {
         })?;
         let mut runs: Vec<Listed> = rows.collect::<Result<_, _>>()?;
         runs.reverse();
+        // A line of figures of one name has to be of one meaning.
+        for run in &mut runs {
+            if are_of_earlier_rules(&run.metrics)
+                && let Ok(report) = self.report(&run.id)
+            {
+                let again = figures(&report).into_iter();
+                run.metrics = again.map(|(id, figure)| (id.to_owned(), figure)).collect();
+            }
+        }
         Ok(runs)
     }
 }

@@ -75,6 +75,30 @@ fn a_list_of_earlier_runs_shows_the_kelvin_score_as_it_did() {
 }
 
 #[test]
+fn the_list_has_the_invariance_of_today_for_a_run_in_which_hedges_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut history = History::create(folder.path()).expect("made");
+    let mut report = fixture::bad();
+    let mut old = report.metrics["evidence.invariance"].clone();
+    old.value = Some(0.123);
+    report.metrics.insert(
+        "evidence.invariance.hedge_injection".to_owned(),
+        old.clone(),
+    );
+    report.metrics.insert("evidence.invariance".to_owned(), old);
+    let id = history.record(&report, &scene()).expect("recorded");
+    let today = history.report(&id).expect("read").metrics["evidence.invariance"].value;
+    assert_ne!(today, Some(0.123));
+    let runs = history.runs(1).expect("listed");
+    assert_eq!(runs[0].metrics["evidence.invariance"].value, today);
+    assert!(
+        !runs[0]
+            .metrics
+            .contains_key("evidence.invariance.hedge_injection")
+    );
+}
+
+#[test]
 fn a_prefix_of_several_runs_names_them() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut history = History::create(folder.path()).expect("made");

@@ -128,6 +128,8 @@ pub(crate) enum Status {
     Against,
     /// Nobody can tell what was to be expected.
     Open,
+    /// It did not do what was expected, and counts in a figure of its own.
+    Apart,
     /// It failed, and says nothing.
     Failed,
     /// It was not run.

@@ -64,6 +64,9 @@ pub(crate) trait Kind: Sync {
     /// which nothing could be paired.
     fn complete(&self, section: &dyn AnySection, metrics: &mut BTreeMap<String, Metric>);
 
+    /// Whether metrics of these ids were made by other rules than those of this version.
+    fn is_of_earlier_rules(&self, ids: &[&str]) -> bool;
+
     /// Brings the section and the figures of an older version to the rules of this one: otherwise two
     /// figures of one name would be compared that mean something else. What a reader must know of it.
     fn renew(

@@ -102,7 +102,8 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ),
     (
         "a link instead",
-        "mv src/decide.sh old.log; ln -s ../old.log src/decide.sh",
+        // In one step: a look may come between two.
+        "cp -p src/decide.sh old.log; ln -s ../old.log new.log; mv new.log src/decide.sh",
         "`src/decide.sh` was replaced",
     ),
     (

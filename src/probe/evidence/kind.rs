@@ -146,6 +146,10 @@ impl Kind for EvidenceKind {
         }
     }
 
+    fn is_of_earlier_rules(&self, ids: &[&str]) -> bool {
+        ids.contains(&HEDGES_IN_INVARIANCE)
+    }
+
     fn renew(
         &self,
         section: Box<dyn AnySection>,

@@ -152,6 +152,10 @@ impl Kind for RetrievalKind {
             .or_insert_with(rate);
     }
 
+    fn is_of_earlier_rules(&self, _ids: &[&str]) -> bool {
+        false
+    }
+
     fn renew(
         &self,
         section: Box<dyn AnySection>,

@@ -18,7 +18,7 @@ use serde_json::ser::Serializer;
 use super::document::{Report, SCHEMA_VERSION};
 use crate::page::safe;
 use lines::Lines;
-pub(crate) use older::{ITEMS, describe, is_headline};
+pub(crate) use older::{ITEMS, are_of_earlier_rules, describe, is_headline};
 
 /// How deep lines are broken: the report, its cases, a case, its variants.
 const DEPTH: usize = 4;

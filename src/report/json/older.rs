@@ -1,6 +1,8 @@
 //! Reports of earlier versions: what they do not say is filled in, and figures that they made by other
 //! rules are made again.
 
+use std::collections::BTreeMap;
+
 use crate::probe::{Metric, Range, Unit, probe_of, registry};
 use crate::report::Report;
 
@@ -18,6 +20,14 @@ pub(crate) const ITEMS: [(&str, &str, &str); 2] = [
     ("evidence", "case", "cases"),
     ("retrieval", "query", "queries"),
 ];
+
+/// Whether the figures of these metrics were made by other rules than those of this version.
+pub(crate) fn are_of_earlier_rules<V>(metrics: &BTreeMap<String, V>) -> bool {
+    let ids: Vec<&str> = metrics.keys().map(String::as_str).collect();
+    registry::kinds()
+        .into_iter()
+        .any(|kind| kind.is_of_earlier_rules(&ids))
+}
 
 /// The same records with the figures that this version makes of them.
 pub(super) fn by_the_rules_of_today(mut report: Report) -> Report {

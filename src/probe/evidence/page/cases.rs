@@ -5,16 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::EvidenceRun;
 use super::swaps::ignored_types;
 use crate::page::{Column, Phrase, Status, Table, TableRow, brief, counted};
-use crate::probe::evidence::perturb::Relation;
+use crate::probe::evidence::perturb::{self, Figure, Relation};
 use crate::probe::{CaseRecord, Sample, VariantRecord};
 
 /// What became of a variant, in words. `Open` is a variant whose evidence changed and whose decision
-/// held, which may be right: the exchanged unit may lead to the same decision.
+/// held, which may be right: the exchanged unit may lead to the same decision. `Apart` is one with hedges
+/// put in whose decision moved, which may be right too: a hedge can change what a sentence says, so it
+/// counts in a figure of its own.
 pub(super) const fn word(status: Status) -> &'static str {
     match status {
         Status::Expected => "as expected",
         Status::Against => "against",
         Status::Open => "may hold",
+        Status::Apart => "moved, counted apart",
         Status::Failed => "failed",
         Status::NotRun => "not run",
     }
@@ -48,6 +51,7 @@ impl<'a> Expectations<'a> {
         for distance in samples.filter_map(|sample| sample.distance) {
             let moved = distance > 0.0;
             status = match (variant.relation, moved) {
+                (Relation::Invariance, true) if is_hedge(variant) => return Status::Apart,
                 (Relation::Invariance, true) => return Status::Against,
                 (Relation::Invariance, false) | (Relation::Sensitivity, true) => Status::Expected,
                 (Relation::Sensitivity, false) if self.had_to_move(variant) => {
@@ -69,6 +73,11 @@ impl<'a> Expectations<'a> {
             .is_some_and(|name| self.ignored.contains(name));
         differs && (!self.several || ignored)
     }
+}
+
+/// Whether a variant counts into invariance under hedges, and into nothing else.
+fn is_hedge(variant: &VariantRecord) -> bool {
+    perturb::find(&variant.kind).is_some_and(|kind| kind.figure() == Figure::Hedge)
 }
 
 /// A case with what counts against it.
@@ -246,5 +255,54 @@ fn change(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
     match before {
         Some(before) if before != after => id.and(": ").then(before).and(" → ").then(after),
         _ => id.and(": stays ").then(after),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Report, fixture};
+
+    fn view(report: &Report) -> EvidenceRun<'_> {
+        let basis = report.basis();
+        EvidenceRun {
+            metrics: &report.metrics,
+            cases: report.cases(),
+            ending: report.run.ending,
+            governing_types: &basis.governing_types,
+            decision_field: &basis.decision_field,
+            scorer: &basis.scorer,
+            seed: report.run.seed,
+        }
+    }
+
+    #[test]
+    fn a_hedge_that_moves_the_decision_is_not_against_expectation() {
+        let mut report = fixture::bad();
+        let against = |report: &Report| -> usize {
+            let ranked = RankedCase::all(&view(report));
+            ranked.iter().map(|case| case.against).sum()
+        };
+        let before = against(&report);
+        let moves = |variant: &VariantRecord| {
+            variant.relation == Relation::Invariance
+                && Expectations::of(&view(&report)).status(variant) == Status::Against
+        };
+        let (name, place) = report
+            .cases()
+            .iter()
+            .find_map(|(name, case)| Some((name.clone(), case.variants.iter().position(moves)?)))
+            .expect("one moves");
+        let case = fixture::cases(&mut report)
+            .get_mut(&name)
+            .expect("it is there");
+        "hedge_injection".clone_into(&mut case.variants[place].kind);
+        assert_eq!(against(&report), before - 1);
+        let variant = &report.cases()[&name].variants[place];
+        let status = Expectations::of(&view(&report)).status(variant);
+        assert_eq!(
+            (status, word(status)),
+            (Status::Apart, "moved, counted apart")
+        );
     }
 }
