@@ -105,8 +105,10 @@ fn a_change_that_edits_the_golden_set_or_the_corpus_is_told_so_first() {
     assert_ne!(fewer, golden, "{golden}");
     project.write("golden.yaml", &fewer);
     let corpus = project.read("corpus.jsonl");
-    let (_, fewer) = corpus.split_once('\n').expect("several lines");
-    project.write("corpus.jsonl", &format!("{corpus}{fewer}"));
+    let first = corpus.lines().next().expect("a chunk");
+    let mut more: Value = serde_json::from_str(first).expect("JSON");
+    more["chunk_id"] = json!("another#1");
+    project.write("corpus.jsonl", &format!("{}\n{more}\n", corpus.trim_end()));
     commit(&project, "other queries");
     assert_eq!(
         told(&project),
