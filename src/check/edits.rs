@@ -6,6 +6,7 @@ use crate::baseline::{self, Hint, Login, Unknown};
 use crate::config::{self, Config};
 use crate::gate::policy::Effect;
 use crate::gate::verdict::Reason;
+use crate::probe;
 
 /// A sentence for each section of the configuration that the change edits, compared with the file
 /// in the tree of the base commit. Where there is no base commit there is nothing to tell; where it
@@ -32,8 +33,10 @@ pub(super) fn told(config: &Config, with: (Option<&Login>, &Hint)) -> Vec<Reason
         ))];
     };
     let base = String::from_utf8_lossy(&base);
-    let edits = crate::file::read(&config.root.join(name))
-        .and_then(|head| config::edits(&base, &head, &config.file));
+    let edits = crate::file::read(&config.root.join(name)).and_then(|head| {
+        let read = |text: &str| probe::configured_by(text, &config.file);
+        config::edits(&read(&base)?, &read(&head)?)
+    });
     match edits {
         Ok(edits) => edits
             .into_iter()

@@ -10,14 +10,14 @@ use serde::Serialize;
 
 use super::section::{AnySection, SectionFingerprint};
 use super::{Ending, Metric};
-use crate::config::{Config, Shard};
+use crate::config::{Config, Configure, Shard};
 use crate::digest::Digest;
 use crate::notice::Notice;
 use crate::page::{Chapter, ItemPage};
-use crate::run::{Reader, Runner};
+use crate::run::{Program, Reader, Runner};
 
 /// A kind of probe: a way to run the system under test, and what is made of its answers.
-pub(crate) trait Kind: Sync {
+pub(crate) trait Kind: Configure {
     /// Its name: its key under `probes` in a report, and the first part of the ids of its metrics.
     fn name(&self) -> &'static str;
 
@@ -33,9 +33,6 @@ pub(crate) trait Kind: Sync {
     /// Where its files are within the output folder; none for the one kind whose items have folders
     /// at its top.
     fn folder(&self) -> Option<&'static str>;
-
-    /// Whether a configuration asks for it.
-    fn is_configured(&self, config: &Config) -> bool;
 
     /// What to add to a configuration that does not, for a message.
     fn how_to_configure(&self) -> &'static str;
@@ -126,8 +123,8 @@ pub(crate) trait Items: Sync {
 
 /// Inputs that are planned, and not yet run.
 pub(crate) trait Planned: Sync {
-    /// The configuration of the runner: which command, with which limits.
-    fn config(&self) -> &Config;
+    /// What the runner calls.
+    fn program(&self) -> Program<'_>;
 
     /// What the probe takes from the outputs of the pipeline.
     fn reader(&self) -> &dyn Reader;

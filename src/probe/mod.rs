@@ -2,6 +2,7 @@
 //! right of here knows which probe a metric came from.
 
 mod answer;
+mod configured;
 mod estimate;
 pub(crate) mod evidence;
 mod kind;
@@ -19,6 +20,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use crate::page::display;
+pub(crate) use answer::DecisionField;
+pub(crate) use configured::{configured, configured_by};
 pub(crate) use estimate::{estimate, family};
 pub(crate) use kind::{
     Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe, RunView,
@@ -63,3 +66,6 @@ pub(crate) enum Ending {
     /// The code of the pipeline changed while it ran: which code gave which answer is not known.
     Changed,
 }
+
+#[cfg(test)]
+mod tests;
