@@ -1,6 +1,6 @@
 //! The dependency rule: values flow to the right, imports point to the left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -163,6 +163,23 @@ fn no_file_of_the_page_names_a_probe() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A kind of probe owns its keys: the file as a whole is read without knowing which kinds there are.
+#[test]
+fn no_kind_of_probe_is_named_in_the_configuration() {
+    let sources = sources();
+    let kinds = kinds(&sources);
+    assert!(kinds.len() > 1, "the kinds were not found: {kinds:?}");
+    let mut wrong = Vec::new();
+    for (file, module, text) in &sources {
+        if module == "config" {
+            let code = without_tests(file, text);
+            let named = kinds.iter().filter(|kind| names(code, kind));
+            wrong.extend(named.map(|kind| format!("{file}: names `{kind}`")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn the_name_of_a_probe_would_be_found() {
     let found = |line| probe_words(line).collect::<Vec<_>>();
@@ -212,7 +229,16 @@ fn probe_words(line: &str) -> impl Iterator<Item = &'static str> {
     WORDS.iter().filter(has).copied()
 }
 
-/// The rule itself is tested: a check that cannot fail is none.
+/// The rules themselves are tested: a check that cannot fail is none.
+#[test]
+fn a_name_of_a_probe_would_be_found_in_code_and_not_in_a_comment() {
+    assert!(names("struct ToySettings;", "toy") && names("get(\"toy.word\")", "toy"));
+    assert!(!names(
+        "    /// The settings of a toy.\n    // toy\n",
+        "toy"
+    ));
+}
+
 #[test]
 fn an_import_to_the_right_would_be_found() {
     let found = imports("use crate::{digest::Digest, check};\nfn f() { crate::report::g() }");
@@ -246,6 +272,25 @@ fn sources() -> Vec<(String, String, String)> {
         .collect();
     assert!(sources.len() > 20, "the sources were not found");
     sources
+}
+
+/// The folders beside the registry that have a kind of probe.
+fn kinds(sources: &[(String, String, String)]) -> BTreeSet<String> {
+    let with_kind = sources.iter().filter(|(file, _, text)| {
+        !without_tests(file, text).is_empty() && text.contains("Kind for ")
+    });
+    with_kind
+        .filter_map(|(file, ..)| {
+            let (folder, _) = file.strip_prefix("probe/")?.split_once('/')?;
+            Some(folder.to_owned())
+        })
+        .collect()
+}
+
+/// Whether code has a word in it, also as a part of a longer one; comments are passed over.
+fn names(code: &str, word: &str) -> bool {
+    let mut lines = code.lines().map(str::trim_start);
+    lines.any(|line| !line.starts_with("//") && line.to_lowercase().contains(word))
 }
 
 fn collect(folder: &Path, wanted: &str, files: &mut BTreeMap<PathBuf, String>) {

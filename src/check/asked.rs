@@ -48,7 +48,7 @@ fn kinds(config: &Config, asked: Option<&str>) -> Result<Vec<&'static dyn Kind>,
     let mut kinds = registry::kinds();
     kinds.retain(|kind| asked.is_none_or(|asked| asked == kind.name()));
     let helps: Vec<&str> = kinds.iter().map(|kind| kind.how_to_configure()).collect();
-    kinds.retain(|kind| kind.is_configured(config));
+    kinds.retain(|kind| config.configures(kind.name()));
     if !kinds.is_empty() {
         return Ok(kinds);
     }

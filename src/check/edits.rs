@@ -6,6 +6,7 @@ use crate::baseline::{self, Hint, Login, Unknown};
 use crate::config::{self, Config, Edited};
 use crate::gate::policy::Effect;
 use crate::gate::verdict::{Reason, ReasonCode};
+use crate::probe;
 
 /// A sentence for each part of the configuration that the change edits, and for each file that says what
 /// is measured, compared with the tree of the base commit. Where there is no base commit there is
@@ -37,8 +38,10 @@ pub(super) fn told(config: &Config, with: (Option<&Login>, &Hint)) -> Vec<Reason
         Err(_) => return Vec::new(),
     };
     let base = String::from_utf8_lossy(&base);
-    let edits = crate::file::read(&config.root.join(name))
-        .and_then(|head| config::edits(&base, &head, &config.file));
+    let edits = crate::file::read(&config.root.join(name)).and_then(|head| {
+        let read = |text: &str| probe::configured_by(text, &config.file);
+        config::edits(&read(&base)?, &read(&head)?)
+    });
     let Ok(edits) = edits else {
         return vec![warning(
             ReasonCode::EditsRules,

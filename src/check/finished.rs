@@ -8,6 +8,7 @@ use crate::baseline::{self, differences::Difference};
 use crate::config::Config;
 use crate::exit::Misuse;
 use crate::gate::looks::Rerun;
+use crate::probe;
 use crate::report::{self, Report};
 use crate::run::Observer;
 
@@ -21,7 +22,7 @@ pub(super) fn gate(
     file: &Path,
     observer: &dyn Observer,
 ) -> anyhow::Result<Judged> {
-    let config = Config::load(&request.check.overrides)?;
+    let config = probe::configured(&request.check.overrides)?;
     let shown = file.display();
     let bytes = std::fs::read(file)
         .map_err(|error| Misuse::new(format!("failed to read the report `{shown}`: {error}")))?;

@@ -7,8 +7,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{Request, check};
-use crate::config::{Config, Overrides};
+use crate::config::Overrides;
 use crate::judge::{Judge, JudgeKind, stored, tests_only};
+use crate::probe::configured_by;
+use crate::probe::evidence::EvidenceSettings;
 use crate::report::Report;
 use crate::run::Silent;
 
@@ -133,8 +135,9 @@ fn a_new_judge_goes_through_configuration_and_check() {
             "run: p {{input}} {{output}}\ncases: c\ndecision_field: d\ngoverning_types: [a]\n\
              scorer: {scorer}\n"
         );
-        let config = Config::parse(&text, Path::new("kelvin.yaml")).expect("it is valid");
-        config.scorer.to_string()
+        let config = configured_by(&text, Path::new("kelvin.yaml")).expect("it is valid");
+        let settings: &EvidenceSettings = config.settings().expect("it is configured");
+        settings.scorer.to_string()
     };
     assert_eq!(read("set"), "set");
     assert_eq!(read("{prefix: 4}"), "prefix 4");

@@ -1,8 +1,7 @@
 //! What a check would run: every variant by name, nothing written, nothing started.
 
 use super::{Request, asked};
-use crate::config::Config;
-use crate::probe::Listing;
+use crate::probe::{self, Listing};
 
 /// Lists what [`super::check`] would run, repeats and replays counted.
 ///
@@ -10,7 +9,7 @@ use crate::probe::Listing;
 ///
 /// A [`Misuse`](crate::exit::Misuse) where the configuration, the items or the request are wrong.
 pub(crate) fn list(request: &Request, with_digests: bool) -> anyhow::Result<Listing> {
-    let config = Config::load(&request.overrides)?;
+    let config = probe::configured(&request.overrides)?;
     let mut listing = Listing::default();
     for side in asked::read(request, &config)? {
         let of_side = side.items.list(with_digests);

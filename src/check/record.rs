@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::{configuration, stage};
 use crate::baseline;
-use crate::config::{Config, Overrides};
+use crate::config::Overrides;
 use crate::history::{History, Scene};
 use crate::notice::Notice;
-use crate::probe::{Ending, Findings, Metric, probe_of};
+use crate::probe::{self, Ending, Findings, Metric, probe_of};
 use crate::report::Report;
 
 /// Records the report of a check; nothing of a dry run.
@@ -22,7 +22,7 @@ pub(crate) fn record(config: &Path, report: &Report) -> anyhow::Result<()> {
     if report.run.ending == Ending::DryRun {
         return Ok(());
     }
-    let config = Config::load(&Overrides {
+    let config = probe::configured(&Overrides {
         file: Some(config.to_path_buf()),
         ..Overrides::default()
     })?;

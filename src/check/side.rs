@@ -6,9 +6,10 @@ use anyhow::Context as _;
 
 use super::configuration;
 use crate::baseline::{self, Provenance, Source};
-use crate::config::{Config, Overrides};
+use crate::config::Overrides;
 use crate::exit::Misuse;
 use crate::history::{History, Wanted};
+use crate::probe;
 use crate::report::Report;
 
 /// One side of a comparison.
@@ -198,7 +199,7 @@ pub(crate) fn run(root: &Path, id: &str) -> anyhow::Result<Side> {
 }
 
 fn revision(name: &str, commit: baseline::Oid, config: &Path) -> anyhow::Result<Side> {
-    let config = Config::load(&Overrides {
+    let config = probe::configured(&Overrides {
         file: Some(config.to_path_buf()),
         ..Overrides::default()
     })?;

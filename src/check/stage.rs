@@ -9,7 +9,7 @@ use super::{Mode, Request, beside, changed};
 use crate::config::Config;
 use crate::digest::pipeline::{self, Code, Watch};
 use crate::notice::{Code as NoticeCode, Notice};
-use crate::probe::{Ending, Findings, Forecast, Planned, Probe, Sections};
+use crate::probe::{self, Ending, Findings, Forecast, Planned, Probe, Sections};
 use crate::report::{Fingerprints, Report, Run, Session, Share};
 use crate::run::{self, Clock, Cost, Observer, Rules, Runner, RunnerSettings, Start};
 
@@ -48,7 +48,7 @@ pub(super) fn with<T>(
     then: impl FnOnce(&mut Stage<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let clock = Clock::start();
-    let config = Config::load(&request.overrides)?;
+    let config = probe::configured(&request.overrides)?;
     let sides = asked::read(request, &config)?;
     let out = match &request.out {
         Some(out) => std::path::absolute(out)?,
@@ -75,8 +75,9 @@ pub(super) fn with<T>(
         .collect();
     let mut runners = Vec::new();
     for (planned, out) in planned.iter().zip(&outs) {
+        let program = planned.program();
         let settings = RunnerSettings {
-            rules: Rules::of(planned.config()),
+            rules: Rules::of(&config, &program),
             out,
             start,
             fingerprint: code.digest,
@@ -84,7 +85,7 @@ pub(super) fn with<T>(
             reader: planned.reader(),
             observer,
         };
-        runners.push(Runner::open(&planned.config().run, settings)?);
+        runners.push(Runner::open(program.target, settings)?);
     }
     let probes = planned.iter().zip(&runners);
     then(&mut Stage {

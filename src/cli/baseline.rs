@@ -7,8 +7,9 @@ use clap::{Args, Subcommand};
 
 use super::ci::variable;
 use crate::check::{self, SaveRequest};
-use crate::config::{Config, Overrides};
+use crate::config::Overrides;
 use crate::exit::Exit;
+use crate::probe;
 
 /// The arguments of `kelvin baseline`.
 #[derive(Debug, Args)]
@@ -51,7 +52,7 @@ pub(super) fn main(args: &BaselineArgs) -> anyhow::Result<Exit> {
 }
 
 fn save(args: &SaveArgs) -> anyhow::Result<Exit> {
-    let config = Config::load(&Overrides {
+    let config = probe::configured(&Overrides {
         file: Some(args.config.clone()),
         name: args.name.clone(),
         ..Overrides::default()

@@ -7,8 +7,8 @@ use clap::Args;
 
 use super::check::{Format, show};
 use crate::check::{self, Checked, EvalRequest};
-use crate::config::SpanRule;
 use crate::exit::Exit;
+use crate::probe::retrieval::SpanRule;
 use crate::probe::retrieval::{Citations, RetrievalBasis};
 
 /// The arguments of `kelvin eval`.

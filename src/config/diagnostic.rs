@@ -13,18 +13,18 @@ const MOST_SHOWN: usize = 40;
 
 /// One thing that is wrong in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     /// The bytes to point at; `0..0` where it is about the file as a whole.
-    pub(super) at: Range<usize>,
+    pub(crate) at: Range<usize>,
     /// What is wrong, in lower case and without a full stop.
-    pub(super) message: String,
+    pub(crate) message: String,
     /// What to do.
-    pub(super) help: Option<String>,
+    pub(crate) help: Option<String>,
 }
 
 impl Problem {
     /// A problem that says no more than what is wrong.
-    pub(super) fn new(at: Range<usize>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(at: Range<usize>, message: impl Into<String>) -> Self {
         Self {
             at,
             message: message.into(),
@@ -34,14 +34,14 @@ impl Problem {
 
     /// Adds what to do.
     #[must_use]
-    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 }
 
 /// All problems of a file as one error, in the order of the file; those about the whole come first.
-pub(super) fn misuse(file: &Path, source: &str, mut problems: Vec<Problem>) -> Misuse {
+pub(crate) fn misuse(file: &Path, source: &str, mut problems: Vec<Problem>) -> Misuse {
     problems.sort_by_key(|problem| problem.at.start);
     let name = tame(&file.display().to_string());
     let mut shown: Vec<String> = problems
@@ -83,7 +83,7 @@ fn render(name: &str, source: &str, problem: &Problem) -> String {
 
 /// Text of the file or of its name in one line: control and bidirectional characters are escaped,
 /// so that it cannot move the cursor or hide what follows.
-pub(super) fn tame(text: &str) -> String {
+pub(crate) fn tame(text: &str) -> String {
     const MOST: usize = 400;
     let mut tamed = String::new();
     for character in text.chars().take(MOST) {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{Config, load, yaml};
+use super::{Config, yaml};
 
 /// What of the configuration an edit is of, in the order in which edits are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,34 +40,14 @@ impl fmt::Display for Edit {
     }
 }
 
-/// The settings that say how the pipeline is reached, how much of it runs at once, and what is judged:
-/// all others say what is measured.
-const NOT_MEASURED: [&str; 11] = [
-    "baseline",
-    "cache",
-    "env",
-    "gate",
-    "jobs",
-    "max_output_bytes",
-    "max_per_minute",
-    "name",
-    "retry",
-    "run",
-    "timeout_s",
-];
-
-/// The settings that differ between two texts of a configuration; what is not written counts with its
-/// default, and what says the same in another form is no edit.
+/// The settings that differ between two configurations; what is not written counts with its default, and
+/// what says the same in another form is no edit.
 ///
 /// # Errors
 ///
-/// Where one of the texts is no configuration.
-pub(crate) fn edits(
-    base: &str,
-    head: &str,
-    file: &Path,
-) -> anyhow::Result<BTreeMap<Edited, Vec<Edit>>> {
-    let (before, after) = (parts(base, file)?, parts(head, file)?);
+/// Where a setting cannot be written as JSON.
+pub(crate) fn edits(base: &Config, head: &Config) -> anyhow::Result<BTreeMap<Edited, Vec<Edit>>> {
+    let (before, after) = (parts(base)?, parts(head)?);
     let mut edits = BTreeMap::new();
     for ((edited, before), (_, after)) in before.into_iter().zip(after) {
         let (before, after) = (flat(&before), flat(&after));
@@ -91,48 +71,34 @@ pub(crate) fn edits(
 }
 
 /// The parts of a configuration that are compared.
-fn parts(text: &str, file: &Path) -> anyhow::Result<[(Edited, Value); 4]> {
-    let config = Config::parse(text, file)?;
+fn parts(config: &Config) -> anyhow::Result<[(Edited, Value); 4]> {
     Ok([
         (Edited::Baseline, serde_json::to_value(&config.baseline)?),
         (Edited::Gate, serde_json::to_value(&config.gate)?),
         (Edited::Name, json!({ "name": config.name })),
-        (Edited::Measured, measured(text, file, &config)?),
+        (Edited::Measured, measured(config)),
     ])
 }
 
-/// The settings that say what is measured, with those that can be written in several ways as they are
-/// understood.
-fn measured(text: &str, file: &Path, config: &Config) -> anyhow::Result<Value> {
-    let mut value = serde_json::to_value(load::raw(text, file)?)?;
-    let Some(settings) = value.as_object_mut() else {
-        return Ok(value);
-    };
-    settings.retain(|key, _| !NOT_MEASURED.contains(&key.as_str()));
-    if config.evidence {
-        settings.insert("governing_types".to_owned(), json!(config.governing_types));
+/// The settings that say what is measured: the general ones, and those of every kind of probe. How the
+/// pipeline is reached and how much of it runs at once is none of it.
+fn measured(config: &Config) -> Value {
+    let mut settings = Map::new();
+    settings.insert("seed".to_owned(), json!(config.seed));
+    settings.insert("repeats".to_owned(), json!(config.repeats));
+    settings.insert("fingerprint".to_owned(), json!(config.fingerprint));
+    for probe in config.probes.iter().filter(|probe| probe.is_configured) {
+        settings.extend(probe.settings.as_data());
     }
-    if let Some(retrieval) = &config.retrieval
-        && let Some(section) = settings.get_mut("retrieval").and_then(Value::as_object_mut)
-    {
-        section.remove("run");
-        section.insert("k".to_owned(), json!(retrieval.k));
-    }
-    Ok(value)
+    Value::Object(settings)
 }
 
 impl Config {
-    /// The files that say what is measured, apart from the cases: each item of these is compared by
+    /// The files that say what is measured, apart from those of single items: each item is compared by
     /// itself. Relative to the folder of the configuration.
     pub(crate) fn measured_files(&self) -> Vec<(&'static str, &Path)> {
-        let retrieval = self.retrieval.iter();
-        let files = retrieval.flat_map(|retrieval| {
-            let golden = Some(("golden set", Path::new(&retrieval.golden)));
-            let corpus = retrieval.corpus.as_ref();
-            let corpus = corpus.map(|corpus| ("corpus", Path::new(corpus)));
-            [golden, corpus].into_iter().flatten()
-        });
-        files.collect()
+        let configured = self.probes.iter().filter(|probe| probe.is_configured);
+        configured.flat_map(|probe| probe.settings.files()).collect()
     }
 }
 
@@ -190,9 +156,12 @@ mod tests {
                        governing_types: [rule]\n";
 
     fn told(base: &str, head: &str) -> BTreeMap<Edited, Vec<String>> {
-        let text = |more: &str| format!("{RUN}{more}\n");
-        let edits = edits(&text(base), &text(head), Path::new("kelvin.yaml"));
-        let edits = edits.expect("both are configurations").into_iter();
+        let read = |more: &str| {
+            let text = format!("{RUN}{more}\n");
+            crate::probe::configured_by(&text, Path::new("kelvin.yaml")).expect("a configuration")
+        };
+        let edits = edits(&read(base), &read(head));
+        let edits = edits.expect("every setting is JSON").into_iter();
         edits
             .map(|(edited, edits)| (edited, edits.iter().map(ToString::to_string).collect()))
             .collect()
@@ -244,7 +213,10 @@ mod tests {
         );
         let text = |types: &str| RUN.replace("[rule]", types);
         let (base, head) = (text("[release_rule]"), text("['Release  Rule']"));
-        let none = super::edits(&base, &head, Path::new("kelvin.yaml")).expect("configurations");
+        let read = |text: &str| {
+            crate::probe::configured_by(text, Path::new("kelvin.yaml")).expect("a configuration")
+        };
+        let none = super::edits(&read(&base), &read(&head)).expect("every setting is JSON");
         assert!(none.is_empty(), "{none:?}");
     }
 
@@ -268,10 +240,5 @@ mod tests {
             );
         }
         assert!(!is_same_data(b"\xff", b"\xfe"));
-    }
-
-    #[test]
-    fn a_text_that_is_no_configuration_is_an_error() {
-        assert!(edits("gate: [", RUN, Path::new("kelvin.yaml")).is_err());
     }
 }

@@ -2,31 +2,18 @@
 
 use serde_json::Value;
 
+use super::configure::Slip;
 use super::shape::{branches, properties, wanted};
-use super::yaml::{Kind, Node};
+use super::yaml::{Content, Node};
 
-/// Keys of `kelvin-eval` and common guesses, with what stands for them here.
+/// Names that other tools and common guesses have for the general keys, with what stands for them
+/// here.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("cache_dir", "`cache: {dir: ...}` names the folder"),
     (
         "retry_policy",
         "the section is called `retry`, with the same keys",
     ),
-    (
-        "counterfactual_swap",
-        "write `perturbations: {enable: [swap_condition]}`",
-    ),
-    (
-        "intra_slot",
-        "list the families under `perturbations: {enable: [...]}`",
-    ),
-    (
-        "enabled_families",
-        "list the families under `perturbations: {enable: [...]}`",
-    ),
-    ("command", "the command is called `run`"),
-    ("cmd", "the command is called `run`"),
-    ("pipeline", "the command is called `run`"),
     ("timeout", "write `timeout_s`, in seconds"),
     ("rate_limit", "write `max_per_minute`"),
     ("threads", "write `jobs`"),
@@ -34,11 +21,17 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("parallelism", "write `jobs`"),
 ];
 
+/// What to do about a slip with a general key.
+pub(super) fn general(slip: &Slip<'_>) -> Option<String> {
+    let Slip::UnknownKey(key) = slip else {
+        return None;
+    };
+    let (_, help) = OTHER_NAMES.iter().find(|(other, _)| other == key)?;
+    Some((*help).to_owned())
+}
+
 /// What to do about a key that is not known where it stands.
 pub(super) fn unknown_key(key: &str, path: &[String], schema: &Value, root: &Value) -> String {
-    if let Some((_, help)) = OTHER_NAMES.iter().find(|(other, _)| *other == key) {
-        return (*help).to_owned();
-    }
     let known: Vec<&str> = properties(schema).map(|(name, _)| name).collect();
     if let Some(near) = nearest(key, &known) {
         return format!("did you mean `{near}`?");
@@ -57,42 +50,36 @@ pub(super) fn unknown_key(key: &str, path: &[String], schema: &Value, root: &Val
 
 /// What to do about a word that is not on the list.
 pub(super) fn word(text: &str, words: &[&str]) -> Option<String> {
-    if DEFAULT_KINDS.contains(&text) && words.contains(&"swap_condition") {
-        return Some(format!(
-            "`{text}` is made by default; its number is `variants.{text}`"
-        ));
-    }
     if let Some(near) = nearest(text, words) {
         return Some(format!("did you mean `{near}`?"));
     }
     (words.len() > 3).then(|| format!("known names: {}", words.join(", ")))
 }
 
-/// The kinds of perturbation that are made without being enabled.
-pub(super) const DEFAULT_KINDS: &[&str] = &["reorder", "pad_length", "pad_content", "swap"];
-
 /// What to do about a value of the wrong type.
 pub(super) fn wrong_type(key: &str, node: &Node, schema: &Value, source: &str) -> Option<String> {
     let wants = wanted(schema);
     let written = source.get(node.at.clone()).unwrap_or("").trim();
-    match &node.kind {
-        Kind::Null => {
+    match &node.content {
+        Content::Null => {
             let rest = source[node.at.start.min(source.len())..].lines().next();
             if rest.unwrap_or("").contains('#') || comment_on_line(source, node.at.start) {
                 return Some("`#` begins a comment; text with a `#` goes in quotes".to_owned());
             }
             Some("give it a value, or leave the line out".to_owned())
         }
-        Kind::Bool(_) | Kind::Integer(_) | Kind::Float(_) if wants.contains("a string") => {
+        Content::Bool(_) | Content::Integer(_) | Content::Float(_)
+            if wants.contains("a string") =>
+        {
             Some(format!("put it in quotes: \"{written}\""))
         }
-        Kind::Bool(value) => {
+        Content::Bool(value) => {
             let has_switch = branches(schema)
                 .iter()
                 .any(|branch| properties(branch).any(|(name, _)| name == "enabled"));
             has_switch.then(|| format!("write `{key}: {{enabled: {value}}}`"))
         }
-        Kind::Text(text) => {
+        Content::Text(text) => {
             let numeric = text.trim().parse::<f64>().is_ok();
             let boolean = matches!(
                 &*text.to_lowercase(),
@@ -109,13 +96,13 @@ pub(super) fn wrong_type(key: &str, node: &Node, schema: &Value, source: &str) -
                 None
             }
         }
-        Kind::Float(_) if wants.contains("whole number") && written.starts_with('0') => {
+        Content::Float(_) if wants.contains("whole number") && written.starts_with('0') => {
             Some("write the number without leading zeros".to_owned())
         }
-        Kind::Integer(_) | Kind::Float(_) if wants.contains("a list") => {
+        Content::Integer(_) | Content::Float(_) if wants.contains("a list") => {
             Some(format!("a list is written as `{key}: [{written}]`"))
         }
-        Kind::Map(_) if wants == "a string" => {
+        Content::Map(_) if wants == "a string" => {
             Some("text that begins with `{` or holds `: ` goes in quotes".to_owned())
         }
         _ => None,
@@ -131,19 +118,8 @@ fn comment_on_line(source: &str, at: usize) -> bool {
         .is_some_and(|text| text.contains('#'))
 }
 
-/// A line that a person can start from, for the keys that must be there.
-pub(super) fn example(key: &str) -> Option<&'static str> {
-    match key {
-        "run" => Some("run: python3 pipeline.py {input} {output}"),
-        "cases" => Some("cases: cases"),
-        "decision_field" => Some("decision_field: decision"),
-        "governing_types" => Some("governing_types: [gate_rule]"),
-        _ => None,
-    }
-}
-
 /// The name that was probably meant.
-pub(super) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
     // Longer than any key by far: nothing is near, and the distance is quadratic.
     if written.len() > 60 {

@@ -1,41 +1,40 @@
-//! `kelvin.yaml` in its checked form. What the file says as written is in [`raw`]; the word lists
-//! that perturbations use are in [`words`].
+//! `kelvin.yaml` as a whole: the keys that are general, every problem at once, and for each kind of
+//! probe the settings that the kind makes of its own keys. What the general keys say as written is
+//! in [`raw`].
 
 mod around;
-mod check;
-mod diagnostic;
+pub(crate) mod check;
+pub(crate) mod configure;
+pub(crate) mod diagnostic;
 mod edits;
-pub(crate) mod golden;
-mod hints;
+mod gate;
+pub(crate) mod hints;
 mod identity;
-mod load;
-mod placeholder;
+pub(crate) mod load;
+pub(crate) mod placeholder;
 mod quote;
-pub(crate) mod raw;
-mod retrieval;
-mod shape;
+mod raw;
+pub(crate) mod shape;
 mod shard;
-pub(crate) mod words;
-mod yaml;
+pub(crate) mod yaml;
 
+use std::any::Any;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::judge::Choice;
 use crate::target::Address;
 pub(crate) use around::Around;
+pub(crate) use configure::{Configure, Owner, Part, ProbeSettings, Slip, schema_of};
+pub(crate) use diagnostic::Problem;
 pub(crate) use edits::{Edited, edits, is_same_data};
-pub(crate) use quote::quote;
-pub(crate) use raw::gate::{
-    RawBaseline as BaselineSettings, RawBudget as Budget, RawFailOrWarn as FailOrWarn,
-    RawGate as GateSettings, RawMetricRule as MetricRule, RawOnSuspected as OnSuspected,
-    RawPolicy as MetricPolicy, RawRule as GateRule, RawSource as BaselineSource,
+pub(crate) use gate::{
+    BaselineSettings, BaselineSource, Budget, FailOrWarn, GateRule, GateSettings, MetricPolicy,
+    MetricRule, OnSuspected,
 };
-pub(crate) use retrieval::{Retrieval, SpanRule};
+pub(crate) use quote::quote;
 pub(crate) use shard::Shard;
-use unicode_normalization::UnicodeNormalization as _;
-use words::Words;
 
 /// Everything a check needs to know, read and checked up front.
 #[derive(Clone, Debug)]
@@ -44,19 +43,6 @@ pub(crate) struct Config {
     pub(crate) file: PathBuf,
     /// The folder of the file: the working directory of the pipeline, and the base of every path.
     pub(crate) root: PathBuf,
-    /// Whether the evidence probe is configured; without it `run`, `cases`, `decision_field` and
-    /// `governing_types` are empty.
-    pub(crate) evidence: bool,
-    /// What the retrieval probe needs, where it is configured.
-    pub(crate) retrieval: Option<Retrieval>,
-    /// How the pipeline is reached.
-    pub(crate) run: Address,
-    /// A folder, or a glob such as `cases/**/*.md`; relative to the root.
-    pub(crate) cases: String,
-    /// Where the decision stands in the output.
-    pub(crate) decision_field: DecisionField,
-    /// The unit types that should govern the decision; normalised, distinct, in the order given.
-    pub(crate) governing_types: Vec<String>,
     /// Seeds the choice of perturbations, never the pipeline.
     pub(crate) seed: u64,
     /// How often every invocation is made; each repeat is scored by itself.
@@ -75,36 +61,23 @@ pub(crate) struct Config {
     pub(crate) around: Option<Around>,
     /// Environment variables that change the answers; part of the cache key.
     pub(crate) env: Vec<String>,
-    /// Which perturbations are made, and how many.
-    pub(crate) perturbations: Perturbations,
-    /// Replays of each baseline, the first invocation included; none when the floor is off.
-    pub(crate) noise_floor: Option<NonZeroUsize>,
-    /// How two decisions are compared.
-    pub(crate) scorer: Choice,
     /// The name of this configuration among several in a repository.
     pub(crate) name: Option<String>,
     /// Where the report that a change is compared with comes from.
     pub(crate) baseline: BaselineSettings,
     /// When a change does not pass.
     pub(crate) gate: GateSettings,
+    /// The settings of the kinds of probes, in the order of their registry.
+    probes: Vec<ProbeConfig>,
 }
 
-/// Where the decision stands in the JSON object that the pipeline writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum DecisionField {
-    /// A key at the top level, taken literally.
-    Key(String),
-    /// A JSON pointer (RFC 6901), beginning with `/`.
-    Pointer(String),
-}
-
-impl DecisionField {
-    /// As the user wrote it.
-    pub(crate) fn as_str(&self) -> &str {
-        match self {
-            Self::Key(text) | Self::Pointer(text) => text,
-        }
-    }
+/// The settings of one kind of probe.
+#[derive(Clone, Debug)]
+struct ProbeConfig {
+    name: &'static str,
+    /// Whether the file configures the kind, or its settings only are a part of the digest.
+    is_configured: bool,
+    settings: Arc<dyn ProbeSettings>,
 }
 
 /// What bounds one invocation and their rate.
@@ -140,43 +113,6 @@ pub(crate) struct Retry {
 pub(crate) struct CacheSettings {
     /// The folder; absolute.
     pub(crate) dir: PathBuf,
-}
-
-/// Which perturbations are made, and how many.
-#[derive(Clone, Debug)]
-pub(crate) struct Perturbations {
-    /// Names of the opt-in kinds that were enabled, in the order of the registry.
-    pub(crate) enable: Vec<String>,
-    /// Whether `drop` counts into invariance.
-    pub(crate) count_drop: bool,
-    /// How many variants per case of the default kinds.
-    pub(crate) variants: Counts,
-    /// Whether `pad_content` may insert units of a governing type.
-    pub(crate) pad_include_governing: bool,
-    /// The filler sections and word lists, packs and replacements applied.
-    pub(crate) words: Words,
-}
-
-/// How many variants per case each default kind aims for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Counts {
-    /// Different orders of the units.
-    pub(crate) reorder: usize,
-    /// Variants with neutral sections.
-    pub(crate) pad_length: usize,
-    /// Variants with units of other cases.
-    pub(crate) pad_content: usize,
-    /// Swaps per governing type.
-    pub(crate) swap: SwapCount,
-}
-
-/// How many swaps per governing type and case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SwapCount {
-    /// Up to so many.
-    UpTo(usize),
-    /// Every (unit, peer) pair.
-    All,
 }
 
 /// What the command line changes in the configuration.
@@ -258,14 +194,14 @@ impl GateOverrides {
 }
 
 impl Config {
-    /// Reads and checks the configuration.
+    /// Reads and checks the configuration, of which each owner knows its keys.
     ///
     /// # Errors
     ///
     /// A [`Misuse`](crate::exit::Misuse) that shows every problem at once, each with its line, a
     /// caret and what to do.
-    pub(crate) fn load(overrides: &Overrides) -> anyhow::Result<Self> {
-        load::load(overrides)
+    pub(crate) fn load(overrides: &Overrides, owners: &[Owner]) -> anyhow::Result<Self> {
+        load::load(overrides, owners)
     }
 
     /// Checks a text that is to become `file`.
@@ -273,34 +209,32 @@ impl Config {
     /// # Errors
     ///
     /// As [`load`](Self::load).
-    pub(crate) fn parse(text: &str, file: &Path) -> anyhow::Result<Self> {
-        load::parse(text, file, &Overrides::default())
+    pub(crate) fn parse(text: &str, file: &Path, owners: &[Owner]) -> anyhow::Result<Self> {
+        load::parse(text, file, &Overrides::default(), owners)
+    }
+
+    /// The settings of the kind of probe that has settings of this type; none where the file does
+    /// not configure the kind.
+    pub(crate) fn settings<T: ProbeSettings>(&self) -> Option<&T> {
+        let configured = self.probes.iter().filter(|probe| probe.is_configured);
+        let mut settings = configured.map(|probe| &*probe.settings as &dyn Any);
+        settings.find_map(|settings| settings.downcast_ref())
+    }
+
+    /// How the pipelines of all kinds of probes are reached that the file configures.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = &Address> {
+        let configured = self.probes.iter().filter(|probe| probe.is_configured);
+        configured.filter_map(|probe| probe.settings.target())
+    }
+
+    /// Whether the file configures the kind of probe of this name.
+    pub(crate) fn configures(&self, name: &str) -> bool {
+        let mut probes = self.probes.iter();
+        probes.any(|probe| probe.is_configured && probe.name == name)
     }
 }
 
 /// The `name` in the text of a configuration, also where the rest of it cannot be read.
 pub(crate) fn name(text: &str) -> Option<String> {
     load::name(text)
-}
-
-/// The type of the units under a heading: trimmed, in lower case, runs of white space as `_`.
-/// Composed and decomposed letters (Unicode NFC and NFD) make the same type.
-pub(crate) fn unit_type(heading: &str) -> String {
-    // Nothing in ASCII is composed of anything, and most headings are.
-    if heading.is_ascii() {
-        let mut name = String::with_capacity(heading.len());
-        for word in heading.split_whitespace() {
-            if !name.is_empty() {
-                name.push('_');
-            }
-            name.extend(
-                word.bytes()
-                    .map(|byte| char::from(byte.to_ascii_lowercase())),
-            );
-        }
-        return name;
-    }
-    let composed: String = heading.nfc().collect();
-    let words: Vec<String> = composed.split_whitespace().map(str::to_lowercase).collect();
-    words.join("_")
 }

@@ -20,7 +20,7 @@ const PLACEHOLDERS: &[(&str, &str, &[&str])] = &[
 ];
 
 /// What is wrong with the placeholders of a command.
-pub(super) fn problems(run: &str, at: &Range<usize>, source: &str) -> Vec<Problem> {
+pub(crate) fn problems(run: &str, at: &Range<usize>, source: &str) -> Vec<Problem> {
     let mut found = Vec::new();
     if run.trim().is_empty() {
         return found;

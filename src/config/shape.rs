@@ -1,18 +1,24 @@
 //! Compares a YAML tree with a JSON schema and finds every difference, in words for a person.
 //!
-//! It knows the part of JSON Schema that the types of [`raw`](super::raw) produce.
+//! It knows the part of JSON Schema that the types of `kelvin.yaml` and of the files beside it
+//! produce.
 
 use serde_json::Value;
 
+use super::configure::Slip;
 use super::diagnostic::Problem;
 use super::hints;
-use super::yaml::{Kind, Node};
+use super::yaml::{Content, Node};
+
+/// What to do about a slip, where somebody knows better than the schema does.
+pub(crate) type Hint<'a> = dyn Fn(&Slip<'_>) -> Option<String> + 'a;
 
 /// Every way in which a node differs from a schema.
-pub(super) fn problems(node: &Node, schema: &Value, source: &str) -> Vec<Problem> {
+pub(crate) fn problems(node: &Node, schema: &Value, source: &str, hint: &Hint<'_>) -> Vec<Problem> {
     let mut walk = Walk {
         source,
         root: schema,
+        hint,
         path: Vec::new(),
         found: Vec::new(),
     };
@@ -21,7 +27,7 @@ pub(super) fn problems(node: &Node, schema: &Value, source: &str) -> Vec<Problem
 }
 
 /// The keys that a schema of a mapping knows, with their schemas.
-pub(super) fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
+pub(crate) fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
     let known = schema.get("properties").and_then(Value::as_object);
     known
         .into_iter()
@@ -30,7 +36,7 @@ pub(super) fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)>
 }
 
 /// The alternatives of a schema, at any depth; itself where it has none.
-pub(super) fn branches(schema: &Value) -> Vec<&Value> {
+pub(crate) fn branches(schema: &Value) -> Vec<&Value> {
     let inner = schema.get("anyOf").or_else(|| schema.get("oneOf"));
     match inner.and_then(Value::as_array) {
         Some(inner) => inner.iter().flat_map(branches).collect(),
@@ -41,6 +47,7 @@ pub(super) fn branches(schema: &Value) -> Vec<&Value> {
 struct Walk<'a> {
     source: &'a str,
     root: &'a Value,
+    hint: &'a Hint<'a>,
     path: Vec<String>,
     found: Vec<Problem>,
 }
@@ -49,13 +56,13 @@ impl Walk<'_> {
     fn node(&mut self, node: &Node, schema: &Value) {
         let fitting: Vec<&Value> = branches(schema)
             .into_iter()
-            .filter(|branch| takes(branch, &node.kind))
+            .filter(|branch| takes(branch, &node.content))
             .collect();
         let [first, ..] = fitting[..] else {
             return self.refuse(node, schema);
         };
-        match &node.kind {
-            Kind::Map(entries) => {
+        match &node.content {
+            Content::Map(entries) => {
                 // Of several mappings the one is meant that knows one of the keys.
                 let is_known = |branch: &&Value| {
                     let has = |name: &str| entries.iter().any(|(key, _)| key.text == name);
@@ -64,16 +71,16 @@ impl Walk<'_> {
                 let meant = fitting.iter().copied().find(is_known);
                 self.map(node, meant.unwrap_or(first));
             }
-            Kind::List(items) => self.list(node, items, first),
-            Kind::Text(text) => self.text(node, text, schema, &fitting),
-            Kind::Integer(number) => self.number(node, number.as_f64(), first),
-            Kind::Float(value) => self.number(node, Some(*value), first),
-            Kind::Null | Kind::Bool(_) => {}
+            Content::List(items) => self.list(node, items, first),
+            Content::Text(text) => self.text(node, text, schema, &fitting),
+            Content::Integer(number) => self.number(node, number.as_f64(), first),
+            Content::Float(value) => self.number(node, Some(*value), first),
+            Content::Null | Content::Bool(_) => {}
         }
     }
 
     fn map(&mut self, node: &Node, schema: &Value) {
-        let Kind::Map(entries) = &node.kind else {
+        let Content::Map(entries) = &node.content else {
             return;
         };
         for (key, value) in entries {
@@ -90,7 +97,9 @@ impl Walk<'_> {
                 }
                 None => {
                     let problem = Problem::new(key.at.clone(), self.unknown(&key.text));
-                    let help = hints::unknown_key(&key.text, &self.path, schema, self.root);
+                    let help = (self.hint)(&Slip::UnknownKey(&key.text)).unwrap_or_else(|| {
+                        hints::unknown_key(&key.text, &self.path, schema, self.root)
+                    });
                     self.found.push(problem.help(help));
                 }
             }
@@ -122,8 +131,8 @@ impl Walk<'_> {
             )
         };
         let problem = Problem::new(at, message);
-        self.found.push(match hints::example(name) {
-            Some(line) => problem.help(format!("add a line such as `{line}`")),
+        self.found.push(match (self.hint)(&Slip::MissingKey(name)) {
+            Some(help) => problem.help(help),
             None => problem,
         });
     }
@@ -161,10 +170,12 @@ impl Walk<'_> {
         } else if !words.contains(&text) {
             let message = format!("{} must be {}, found `{text}`", self.name(), wanted(schema));
             let problem = Problem::new(node.at.clone(), message);
-            self.found.push(match hints::word(text, &words) {
-                Some(help) => problem.help(help),
-                None => problem,
-            });
+            let help = (self.hint)(&Slip::UnknownWord(text, &words));
+            self.found
+                .push(match help.or_else(|| hints::word(text, &words)) {
+                    Some(help) => problem.help(help),
+                    None => problem,
+                });
         }
     }
 
@@ -182,13 +193,13 @@ impl Walk<'_> {
 
     fn refuse(&mut self, node: &Node, schema: &Value) {
         let text = self.source.get(node.at.clone()).unwrap_or("").trim();
-        let found = match &node.kind {
-            Kind::Null => "nothing".to_owned(),
-            Kind::Text(text) if text.chars().count() > 40 => "a string".to_owned(),
-            Kind::Text(text) => format!("the string `{text}`"),
-            Kind::List(_) => "a list".to_owned(),
-            Kind::Map(_) => "a mapping".to_owned(),
-            Kind::Bool(_) | Kind::Integer(_) | Kind::Float(_) => format!("`{text}`"),
+        let found = match &node.content {
+            Content::Null => "nothing".to_owned(),
+            Content::Text(text) if text.chars().count() > 40 => "a string".to_owned(),
+            Content::Text(text) => format!("the string `{text}`"),
+            Content::List(_) => "a list".to_owned(),
+            Content::Map(_) => "a mapping".to_owned(),
+            Content::Bool(_) | Content::Integer(_) | Content::Float(_) => format!("`{text}`"),
         };
         let message = format!("{} must be {}, found {found}", self.name(), wanted(schema));
         let problem = Problem::new(node.at.clone(), message);
@@ -213,20 +224,20 @@ impl Walk<'_> {
 }
 
 /// Whether a branch takes values of this kind, whatever their content.
-fn takes(branch: &Value, kind: &Kind) -> bool {
+fn takes(branch: &Value, content: &Content) -> bool {
     let named = |name: &str| match branch.get("type") {
         Some(Value::String(only)) => only == name,
         Some(Value::Array(several)) => several.iter().any(|one| one == name),
         _ => false,
     };
-    match kind {
-        Kind::Null => named("null"),
-        Kind::Bool(_) => named("boolean"),
-        Kind::Integer(_) => named("integer") || named("number"),
-        Kind::Float(_) => named("number"),
-        Kind::Text(_) => named("string"),
-        Kind::List(_) => named("array"),
-        Kind::Map(_) => named("object"),
+    match content {
+        Content::Null => named("null"),
+        Content::Bool(_) => named("boolean"),
+        Content::Integer(_) => named("integer") || named("number"),
+        Content::Float(_) => named("number"),
+        Content::Text(_) => named("string"),
+        Content::List(_) => named("array"),
+        Content::Map(_) => named("object"),
     }
 }
 
@@ -243,7 +254,7 @@ fn words(branch: &Value) -> Vec<&str> {
 }
 
 /// What a schema wants, in words: "a whole number from 1 to 100".
-pub(super) fn wanted(schema: &Value) -> String {
+pub(crate) fn wanted(schema: &Value) -> String {
     let mut parts: Vec<String> = Vec::new();
     for branch in branches(schema) {
         let words = words(branch);
@@ -263,22 +274,22 @@ pub(super) fn wanted(schema: &Value) -> String {
 }
 
 fn described(branch: &Value) -> String {
-    if takes(branch, &Kind::Bool(true)) {
+    if takes(branch, &Content::Bool(true)) {
         "`true` or `false`".to_owned()
-    } else if takes(branch, &Kind::Integer(0.into())) {
-        let whole = if takes(branch, &Kind::Float(0.0)) {
+    } else if takes(branch, &Content::Integer(0.into())) {
+        let whole = if takes(branch, &Content::Float(0.0)) {
             "a number"
         } else {
             "a whole number"
         };
         format!("{whole}{}", limits(branch))
-    } else if takes(branch, &Kind::List(Vec::new())) {
+    } else if takes(branch, &Content::List(Vec::new())) {
         let items = branch.get("items").map(wanted).unwrap_or_default();
         match &*items {
             "a string" => "a list of strings".to_owned(),
             _ => format!("a list, each entry {items}"),
         }
-    } else if takes(branch, &Kind::Map(Vec::new())) {
+    } else if takes(branch, &Content::Map(Vec::new())) {
         let keys: Vec<String> = properties(branch)
             .map(|(key, _)| format!("`{key}`"))
             .collect();

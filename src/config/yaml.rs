@@ -11,20 +11,20 @@ use serde_yaml::{Error, Location, MessageFormatter as _, Spanned};
 use super::diagnostic::Problem;
 
 /// A larger text is refused before it is read as YAML.
-pub(super) const MOST_BYTES: usize = 1 << 20;
+pub(crate) const MOST_BYTES: usize = 1 << 20;
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// Its bytes in the source; only the beginning where it spans several lines.
-    pub(super) at: Range<usize>,
+    pub(crate) at: Range<usize>,
     /// What it is.
-    pub(super) kind: Kind,
+    pub(crate) content: Content,
 }
 
 /// What a node is, by the core schema of YAML 1.2: `no` and `on` are strings.
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Content {
     /// Nothing, `~` or `null`.
     Null,
     /// `true` or `false`.
@@ -43,20 +43,20 @@ pub(super) enum Kind {
 
 /// A key and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct Key {
+pub(crate) struct Key {
     /// Its bytes in the source.
-    pub(super) at: Range<usize>,
+    pub(crate) at: Range<usize>,
     /// The key.
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 impl Node {
     /// The value under a path of keys, if it is there.
-    pub(super) fn get(&self, path: &[&str]) -> Option<&Self> {
+    pub(crate) fn get(&self, path: &[&str]) -> Option<&Self> {
         let [first, rest @ ..] = path else {
             return Some(self);
         };
-        let Kind::Map(entries) = &self.kind else {
+        let Content::Map(entries) = &self.content else {
             return None;
         };
         let (_, node) = entries.iter().find(|(key, _)| key.text == *first)?;
@@ -64,17 +64,17 @@ impl Node {
     }
 
     /// The string under a path of keys, with its place.
-    pub(super) fn text(&self, path: &[&str]) -> Option<(&str, &Range<usize>)> {
+    pub(crate) fn text(&self, path: &[&str]) -> Option<(&str, &Range<usize>)> {
         let node = self.get(path)?;
-        match &node.kind {
-            Kind::Text(text) => Some((text, &node.at)),
+        match &node.content {
+            Content::Text(text) => Some((text, &node.at)),
             _ => None,
         }
     }
 
     /// The strings of the list under a path of keys, each with its place; others are passed over.
-    pub(super) fn texts(&self, path: &[&str]) -> Vec<(&str, &Range<usize>)> {
-        let Some(Kind::List(items)) = self.get(path).map(|node| &node.kind) else {
+    pub(crate) fn texts(&self, path: &[&str]) -> Vec<(&str, &Range<usize>)> {
+        let Some(Content::List(items)) = self.get(path).map(|node| &node.content) else {
             return Vec::new();
         };
         let texts = items.iter().filter_map(|item| item.text(&[]));
@@ -82,15 +82,15 @@ impl Node {
     }
 
     /// The same without places.
-    pub(super) fn to_json(&self) -> Value {
-        match &self.kind {
-            Kind::Null => Value::Null,
-            Kind::Bool(value) => Value::Bool(*value),
-            Kind::Integer(value) => Value::Number(value.clone()),
-            Kind::Float(value) => Number::from_f64(*value).map_or(Value::Null, Value::Number),
-            Kind::Text(text) => Value::String(text.clone()),
-            Kind::List(items) => items.iter().map(Self::to_json).collect(),
-            Kind::Map(entries) => entries
+    pub(crate) fn to_json(&self) -> Value {
+        match &self.content {
+            Content::Null => Value::Null,
+            Content::Bool(value) => Value::Bool(*value),
+            Content::Integer(value) => Value::Number(value.clone()),
+            Content::Float(value) => Number::from_f64(*value).map_or(Value::Null, Value::Number),
+            Content::Text(text) => Value::String(text.clone()),
+            Content::List(items) => items.iter().map(Self::to_json).collect(),
+            Content::Map(entries) => entries
                 .iter()
                 .map(|(key, node)| (key.text.clone(), node.to_json()))
                 .collect(),
@@ -100,7 +100,7 @@ impl Node {
 
 /// Reads one document. Text that is not YAML, a repeated key, a second document or too much of
 /// anything is a problem.
-pub(super) fn parse(source: &str) -> Result<Node, Problem> {
+pub(crate) fn parse(source: &str) -> Result<Node, Problem> {
     if source.len() > MOST_BYTES {
         let message = format!("{} bytes are too many; a file may have 1 MiB", source.len());
         return Err(Problem::new(0..0, message));
@@ -201,10 +201,10 @@ fn place(location: &Location, source: &str) -> Range<usize> {
 
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let spanned = Spanned::<Kind>::deserialize(deserializer)?;
+        let spanned = Spanned::<Content>::deserialize(deserializer)?;
         Ok(Self {
             at: bytes(&spanned.referenced),
-            kind: spanned.value,
+            content: spanned.value,
         })
     }
 }
@@ -216,58 +216,58 @@ fn bytes(location: &Location) -> Range<usize> {
     start..start + span.byte_len().unwrap_or(0) as usize
 }
 
-impl<'de> Deserialize<'de> for Kind {
+impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(KindVisitor)
+        deserializer.deserialize_any(ContentVisitor)
     }
 }
 
-struct KindVisitor;
+struct ContentVisitor;
 
-impl<'de> Visitor<'de> for KindVisitor {
-    type Value = Kind;
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = Content;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_unit<E>(self) -> Result<Kind, E> {
-        Ok(Kind::Null)
+    fn visit_unit<E>(self) -> Result<Content, E> {
+        Ok(Content::Null)
     }
 
-    fn visit_none<E>(self) -> Result<Kind, E> {
-        Ok(Kind::Null)
+    fn visit_none<E>(self) -> Result<Content, E> {
+        Ok(Content::Null)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Kind, E> {
-        Ok(Kind::Bool(value))
+    fn visit_bool<E>(self, value: bool) -> Result<Content, E> {
+        Ok(Content::Bool(value))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Kind, E> {
-        Ok(Kind::Integer(value.into()))
+    fn visit_i64<E>(self, value: i64) -> Result<Content, E> {
+        Ok(Content::Integer(value.into()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Kind, E> {
-        Ok(Kind::Integer(value.into()))
+    fn visit_u64<E>(self, value: u64) -> Result<Content, E> {
+        Ok(Content::Integer(value.into()))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Kind, E> {
-        Ok(Kind::Float(value))
+    fn visit_f64<E>(self, value: f64) -> Result<Content, E> {
+        Ok(Content::Float(value))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Kind, E> {
-        Ok(Kind::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<Content, E> {
+        Ok(Content::Text(text.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Kind, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Content, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = list.next_element()? {
             items.push(item);
         }
-        Ok(Kind::List(items))
+        Ok(Content::List(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Kind, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Content, A::Error> {
         let mut entries = Vec::new();
         while let Some((key, node)) = map.next_entry::<Spanned<String>, Node>()? {
             let key = Key {
@@ -276,6 +276,6 @@ impl<'de> Visitor<'de> for KindVisitor {
             };
             entries.push((key, node));
         }
-        Ok(Kind::Map(entries))
+        Ok(Content::Map(entries))
     }
 }

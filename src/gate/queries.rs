@@ -211,7 +211,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::config::SpanRule;
+    use crate::probe::retrieval::SpanRule;
     use crate::probe::retrieval::compare::{ChunkerVersionMatch, Delta, OversizedHit, QueryChange};
 
     fn change() -> RetrievalChange {

@@ -10,14 +10,14 @@ use serde::Serialize;
 
 use super::section::{AnySection, SectionFingerprint};
 use super::{Ending, Metric};
-use crate::config::{Config, Shard};
+use crate::config::{Config, Configure, Shard};
 use crate::digest::Digest;
 use crate::notice::Notice;
 use crate::page::{Chapter, ItemPage};
-use crate::run::{Reader, Runner};
+use crate::run::{Program, Reader, Runner};
 
 /// A kind of probe: a way to run the system under test, and what is made of its answers.
-pub(crate) trait Kind: Sync {
+pub(crate) trait Kind: Configure {
     /// Its name: its key under `probes` in a report, and the first part of the ids of its metrics.
     fn name(&self) -> &'static str;
 
@@ -28,14 +28,13 @@ pub(crate) trait Kind: Sync {
     fn nouns(&self) -> (&'static str, &'static str);
 
     /// What a table calls the fingerprint of its items, and that of its command.
-    fn fact_names(&self) -> (&'static str, &'static str);
+    fn fact_names(&self) -> (&'static str, &'static str) {
+        ("Items", "Command")
+    }
 
     /// Where its files are within the output folder; none for the one kind whose items have folders
     /// at its top.
     fn folder(&self) -> Option<&'static str>;
-
-    /// Whether a configuration asks for it.
-    fn is_configured(&self, config: &Config) -> bool;
 
     /// What to add to a configuration that does not, for a message.
     fn how_to_configure(&self) -> &'static str;
@@ -62,10 +61,15 @@ pub(crate) trait Kind: Sync {
 
     /// Adds the figures that a stored section lacks because an older version wrote it, and without
     /// which nothing could be paired.
-    fn complete(&self, section: &dyn AnySection, metrics: &mut BTreeMap<String, Metric>);
+    fn complete(&self, section: &dyn AnySection, metrics: &mut BTreeMap<String, Metric>) {
+        let _ = (section, metrics);
+    }
 
     /// Whether metrics of these ids were made by other rules than those of this version.
-    fn is_of_earlier_rules(&self, ids: &[&str]) -> bool;
+    fn is_of_earlier_rules(&self, ids: &[&str]) -> bool {
+        let _ = ids;
+        false
+    }
 
     /// Brings the section and the figures of an older version to the rules of this one: otherwise two
     /// figures of one name would be compared that mean something else. What a reader must know of it.
@@ -73,7 +77,10 @@ pub(crate) trait Kind: Sync {
         &self,
         section: Box<dyn AnySection>,
         metrics: &mut BTreeMap<String, Metric>,
-    ) -> (Box<dyn AnySection>, Option<Notice>);
+    ) -> (Box<dyn AnySection>, Option<Notice>) {
+        let _ = metrics;
+        (section, None)
+    }
 
     /// The settings that differ between two sections whose figures can be compared all the same. The
     /// names are plural.
@@ -81,11 +88,17 @@ pub(crate) trait Kind: Sync {
         &self,
         base: &dyn AnySection,
         head: &dyn AnySection,
-    ) -> Vec<SettingDiffers>;
+    ) -> Vec<SettingDiffers> {
+        let _ = (base, head);
+        Vec::new()
+    }
 
     /// The setting that makes the figures of two sections incomparable; none where they can be
     /// compared. The name is singular.
-    fn incomparable(&self, base: &dyn AnySection, head: &dyn AnySection) -> Option<SettingDiffers>;
+    fn incomparable(&self, base: &dyn AnySection, head: &dyn AnySection) -> Option<SettingDiffers> {
+        let _ = (base, head);
+        None
+    }
 
     /// What the page of a run says of a section.
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a>;
@@ -95,7 +108,10 @@ pub(crate) trait Kind: Sync {
         &self,
         section: &'a dyn AnySection,
         run: RunView<'a>,
-    ) -> Vec<(&'a str, ItemPage<'a>)>;
+    ) -> Vec<(&'a str, ItemPage<'a>)> {
+        let _ = (section, run);
+        Vec::new()
+    }
 
     /// Makes the figures of a section anew from its records.
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings;
@@ -115,8 +131,7 @@ pub(crate) trait Items: Sync {
     /// What is configured, whatever was chosen of it.
     fn fingerprint(&self) -> SectionFingerprint;
 
-    /// Restricts them to those of these ids (to none of them where the list is empty), and to a share
-    /// of these. How many were chosen before they were shared out.
+    /// Restricts them to those of these ids, where the list is not empty, and to a share of these. How many were chosen before they were shared out.
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize;
 
     /// What would be run; nothing is written. The digests of the inputs take about as long as all the
@@ -129,8 +144,8 @@ pub(crate) trait Items: Sync {
 
 /// Inputs that are planned, and not yet run.
 pub(crate) trait Planned: Sync {
-    /// The configuration of the runner: which command, with which limits.
-    fn config(&self) -> &Config;
+    /// What the runner calls.
+    fn program(&self) -> Program<'_>;
 
     /// What the probe takes from the outputs of the pipeline.
     fn reader(&self) -> &dyn Reader;

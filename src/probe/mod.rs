@@ -3,6 +3,7 @@
 
 mod answer;
 mod compared;
+mod configured;
 mod estimate;
 pub(crate) mod evidence;
 mod kind;
@@ -20,7 +21,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use crate::page::display;
+pub(crate) use answer::DecisionField;
 pub(crate) use compared::{ComparedItem, ComparedItems, Part};
+pub(crate) use configured::{configured, configured_by};
 pub(crate) use estimate::{estimate, family};
 pub(crate) use kind::{
     Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe, RunView,
@@ -65,3 +68,6 @@ pub(crate) enum Ending {
     /// The code of the pipeline changed while it ran: which code gave which answer is not known.
     Changed,
 }
+
+#[cfg(test)]
+mod tests;

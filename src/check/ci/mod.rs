@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::exit::{Exit, Misuse};
 use crate::gate::Judgement;
 use crate::github::{Access, Client};
+use crate::probe;
 use crate::publish::deliver::{Surfaces, deliver};
 use crate::publish::event::Variables;
 use crate::publish::mask::Masker;
@@ -164,7 +165,7 @@ impl Job<'_> {
         if let Some(why) = self.context.refusal() {
             return Err(anyhow::Error::from(Misuse::new(why)).into());
         }
-        let config = Config::load(&request.gate.check.overrides)?;
+        let config = probe::configured(&request.gate.check.overrides)?;
         failed::call(request, &mut self.context, &configuration(&config));
         if let Some(script) = &request.setup {
             setup(request, script, &config.root, self.surfaces.on_github)?;

@@ -29,25 +29,25 @@ pub(super) fn checked_out(hint: &Hint, root: &Path, context: &mut Context) -> an
     Ok(())
 }
 
-/// Sees to it that the container has the program of the pipeline, before every call of it fails.
+/// Sees to it that the container has the programs of all commands, before every call of them fails.
 ///
 /// # Errors
 ///
 /// A [`Misuse`] that names the other action.
 pub(super) fn demand_command(config: &Config) -> anyhow::Result<()> {
-    let start = config.run.look_up(&config.root)?;
-    let Some(program) = start.program.filter(|program| !program.contains('/')) else {
-        return Ok(());
-    };
-    if start.found.is_some() {
-        return Ok(());
+    for target in config.targets() {
+        let start = target.look_up(&config.root)?;
+        let program = start.program.filter(|program| !program.contains('/'));
+        if let (Some(program), None) = (program, start.found) {
+            return Err(Misuse::new(format!(
+                "`run`: `{program}` was not found inside the container: a container action cannot \
+                 see what `setup-python` and its kin installed in the job"
+            ))
+            .help("install it with the input `setup`, or use `org/kelvin-action/host@v1`")
+            .into());
+        }
     }
-    Err(Misuse::new(format!(
-        "`run`: `{program}` was not found inside the container: a container action cannot see what \
-         `setup-python` and its kin installed in the job"
-    ))
-    .help("install it with the input `setup`, or use `org/kelvin-action/host@v1`")
-    .into())
+    Ok(())
 }
 
 /// Finds the open pull request of a branch that was started by hand or by the clock.

@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::baseline::{Hint, Login, event};
-use crate::config::{Config, Overrides};
+use crate::config::Overrides;
 use crate::exit::Exit;
 use crate::github::Client;
+use crate::probe;
 use crate::publish::event::Variables;
 
 /// How something stands.
@@ -178,7 +179,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
             event::hint(&context.event, payload)
         });
     let place = (&hint, request.login.as_ref(), around.on_github);
-    match Config::load(&request.overrides) {
+    match probe::configured(&request.overrides) {
         Ok(config) => {
             findings.push(Finding::ok(
                 "config",

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use super::{DoctorRequest, Finding, JOB};
 use crate::config::Config;
 use crate::file;
-use crate::probe::evidence::cases;
+use crate::probe::evidence::{EvidenceSettings, cases};
 use crate::report;
+use crate::target::Address;
 
 /// Below this much free space a run may not end: every variant is written to the disk.
 const LITTLE: u64 = 256 << 20;
@@ -17,7 +18,24 @@ const SECRET: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
 
 /// Looks at all of them.
 pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut Vec<Finding>) {
-    findings.push(match cases::load(config) {
+    if let Some(settings) = config.settings::<EvidenceSettings>() {
+        findings.push(cases(config, settings));
+    }
+    let in_container = request.surroundings.in_container;
+    let targets = config.targets();
+    findings.extend(targets.map(|target| command(config, target, in_container)));
+    if !config.env.is_empty() {
+        findings.push(variables(config));
+    }
+    let out = request.out.clone();
+    let out = out.unwrap_or_else(|| config.root.join("kelvin"));
+    findings.push(repeats(&out));
+    findings.push(folder(&out));
+}
+
+/// Whether there are cases, and enough of them.
+fn cases(config: &Config, settings: &EvidenceSettings) -> Finding {
+    match cases::load(&config.root, settings) {
         Ok((corpus, _)) => {
             let units = corpus
                 .cases
@@ -34,15 +52,7 @@ pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut 
             }
         }
         Err(error) => Finding::missing("cases", format!("{error:#}")),
-    });
-    findings.push(command(config, request.surroundings.in_container));
-    if !config.env.is_empty() {
-        findings.push(variables(config));
     }
-    let out = request.out.clone();
-    let out = out.unwrap_or_else(|| config.root.join("kelvin"));
-    findings.push(repeats(&out));
-    findings.push(folder(&out));
 }
 
 /// Whether the pipeline answered the repeats of its last run from memory: then they tell nothing of
@@ -65,8 +75,8 @@ fn repeats(out: &Path) -> Finding {
     }
 }
 
-fn command(config: &Config, in_container: bool) -> Finding {
-    let start = match config.run.look_up(&config.root) {
+fn command(config: &Config, target: &Address, in_container: bool) -> Finding {
+    let start = match target.look_up(&config.root) {
         Ok(start) => start,
         Err(misuse) => return Finding::missing("command", misuse.to_string()),
     };

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use serde_json::{Map, Value};
 
 use super::look::{self, Look};
-use super::steps::{Steps, brief};
+use super::steps::{Steps, brief, settings};
 use crate::exit::Misuse;
 use crate::judge;
 use crate::page::safe;
@@ -57,7 +57,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
 
 /// One of the fields that were seen.
 fn pick(steps: &Steps<'_>, output: &Map<String, Value>) -> anyhow::Result<String> {
-    let scorer = judge::of(&steps.config()?.scorer);
+    let scorer = judge::of(&settings(&steps.config()?).scorer);
     let (mut usable, mut refused) = (Vec::new(), Vec::new());
     for (key, value) in output {
         match scorer.accepts(value) {

@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use serde_json::{Map, Value};
 
 use super::ask::Stopped;
+use super::steps;
 use crate::config::Config;
 use crate::judge;
 use crate::probe::evidence::DecisionReader;
@@ -34,17 +35,19 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
     let case = corpus.cases.first().context("there is no case")?;
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
     let out = folder.path().join("kelvin");
-    let scorer = judge::of(&config.scorer);
+    let evidence = steps::settings(config);
+    let scorer = judge::of(&evidence.scorer);
+    let program = evidence.program();
     let settings = RunnerSettings {
-        rules: Rules::of(config),
+        rules: Rules::of(config, &program),
         out: &out,
         start: Start::Fresh,
         fingerprint: None,
         watch: None,
-        reader: &DecisionReader::new(config, &*scorer),
+        reader: &DecisionReader::new(evidence, &*scorer),
         observer: &Silent,
     };
-    let runner = Runner::open(&config.run, settings)?;
+    let runner = Runner::open(program.target, settings)?;
     let task = Task {
         case: Arc::clone(&case.name),
         variant: None,

@@ -8,10 +8,12 @@ use super::ask::Ask;
 use super::files::Target;
 use super::template::{self, Answers};
 use super::{Request, decision};
-use crate::config::{Config, unit_type};
+use crate::config::Config;
 use crate::exit::Misuse;
 use crate::page::safe;
-use crate::probe::evidence::cases::{self, Corpus};
+use crate::probe;
+use crate::probe::evidence::EvidenceSettings;
+use crate::probe::evidence::cases::{self, Corpus, unit_type};
 
 /// Finds out what is not yet known, and writes the files.
 pub(super) fn run(
@@ -64,7 +66,7 @@ impl Steps<'_> {
     pub(super) fn try_with(&self, change: impl FnOnce(&mut Answers)) -> anyhow::Result<Config> {
         let mut answers = self.answers.clone();
         change(&mut answers);
-        Config::parse(&template::configuration(&answers), &self.request.file)
+        probe::configured_by(&template::configuration(&answers), &self.request.file)
     }
 
     fn command(&mut self) -> anyhow::Result<()> {
@@ -99,7 +101,10 @@ impl Steps<'_> {
             };
             let can_ask = asked.is_ok();
             self.answers.cases = asked.unwrap_or_else(|given| given);
-            let loaded = self.config().and_then(|config| cases::load(&config));
+            let loaded = self.config().and_then(|config| {
+                let settings = settings(&config);
+                cases::load(&config.root, settings)
+            });
             match loaded {
                 Ok((corpus, notices)) => {
                     let types = types(&corpus).len();
@@ -160,7 +165,8 @@ impl Steps<'_> {
             }
         };
         // Loading once more finds types that no case has, with the words of `check`.
-        cases::load(&self.config()?).map(|_| ())
+        let config = self.config()?;
+        cases::load(&config.root, settings(&config)).map(|_| ())
     }
 
     fn write(&mut self) -> anyhow::Result<()> {
@@ -207,6 +213,12 @@ impl Steps<'_> {
         }
         Ok(())
     }
+}
+
+/// What the answers say of the probe that they are about.
+pub(super) fn settings(config: &Config) -> &EvidenceSettings {
+    let settings = config.settings();
+    settings.expect("the template has all keys of this probe")
 }
 
 /// Whether the workflow is there as it would be written, so that a second `init` goes through.

@@ -4,8 +4,25 @@ mod pick;
 
 use serde_json::Value;
 
-use crate::config::DecisionField;
 use crate::run::{Failure, FailureKind};
+
+/// Where the decision stands in the JSON object that the pipeline writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DecisionField {
+    /// A key at the top level, taken literally.
+    Key(String),
+    /// A JSON pointer (RFC 6901), beginning with `/`.
+    Pointer(String),
+}
+
+impl DecisionField {
+    /// As the user wrote it.
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Key(text) | Self::Pointer(text) => text,
+        }
+    }
+}
 
 /// The value of a field in an output.
 ///

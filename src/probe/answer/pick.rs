@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use crate::config::DecisionField;
+use super::DecisionField;
 use crate::run::{Failure, FailureKind};
 
 /// A message names at most so many fields.

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::config::{Config, DecisionField};
+use super::EvidenceSettings;
 use crate::digest::{Digest, Fields};
 use crate::judge::Judge;
-use crate::probe::answer;
+use crate::probe::{DecisionField, answer};
 use crate::run::{Failure, FailureKind, Reader};
 use crate::target::Reply;
 
@@ -16,10 +16,10 @@ pub(crate) struct DecisionReader<'a> {
 }
 
 impl<'a> DecisionReader<'a> {
-    /// Reads the decision field of a configuration.
-    pub(crate) const fn new(config: &'a Config, judge: &'a dyn Judge) -> Self {
+    /// Reads the decision field of the settings.
+    pub(crate) const fn new(settings: &'a EvidenceSettings, judge: &'a dyn Judge) -> Self {
         Self {
-            field: &config.decision_field,
+            field: &settings.decision_field,
             judge,
         }
     }

@@ -41,7 +41,7 @@ impl<'a> Inputs<'a> {
         Some(Cow::Owned(variant.render(
             self.survey.corpus,
             place,
-            self.survey.config,
+            self.survey.settings,
         )))
     }
 

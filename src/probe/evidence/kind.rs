@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
 
+use super::EvidenceSettings;
 use super::cases::{self, Corpus};
 use super::decision::DecisionReader;
 use super::failures::failure_rate;
@@ -23,7 +24,7 @@ use crate::probe::{
     AnySection, CaseRecord, Findings, Forecast, Item, Items, Kind, ListedVariant, Listing, Metric,
     Part, Planned, Probe, RunView, Section, SectionFingerprint, SettingDiffers, probe_of,
 };
-use crate::run::{Reader, Runner};
+use crate::run::{Program, Reader, Runner};
 
 /// Does the decision move only when the evidence that should govern it moves?
 pub(crate) struct EvidenceKind;
@@ -101,20 +102,20 @@ impl Kind for EvidenceKind {
         None
     }
 
-    fn is_configured(&self, config: &Config) -> bool {
-        config.evidence
-    }
-
     fn how_to_configure(&self) -> &'static str {
         "add `run`, `cases`, `decision_field` and `governing_types`"
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
-        let (corpus, notices) = cases::load(config)?;
+        let settings: &EvidenceSettings = config
+            .settings()
+            .expect("a kind reads the items of a configuration that asks for it");
+        let (corpus, notices) = cases::load(&config.root, settings)?;
         let all: Vec<usize> = (0..corpus.cases.len()).collect();
         Ok(Box::new(Cases {
             config,
-            scorer: judge::of(&config.scorer),
+            settings,
+            scorer: judge::of(&settings.scorer),
             corpus,
             notices,
             begins: true,
@@ -281,6 +282,7 @@ fn findings(mut section: EvidenceSection, scorer: Option<&dyn Judge>) -> Finding
 /// The cases of a configuration.
 struct Cases<'c> {
     config: &'c Config,
+    settings: &'c EvidenceSettings,
     scorer: Arc<dyn Judge>,
     corpus: Corpus,
     notices: Vec<Notice>,
@@ -294,6 +296,7 @@ impl Cases<'_> {
     fn survey(&self) -> Survey<'_> {
         Survey {
             config: self.config,
+            settings: self.settings,
             corpus: &self.corpus,
             places: &self.places,
             begins: self.begins,
@@ -326,7 +329,7 @@ impl Items for Cases<'_> {
         });
         SectionFingerprint {
             items: Some(fields.digest()),
-            command: Some(self.config.command()),
+            command: Some(self.settings.program().digest(self.config)),
         }
     }
 
@@ -361,14 +364,14 @@ impl Items for Cases<'_> {
                 case: Arc::clone(&survey.corpus.cases[place].name),
                 variant: Arc::clone(&variant.id),
                 relation: variant.figure.relation().name(),
-                input: with_digests.then(|| variant.digest(survey.corpus, place, survey.config)),
+                input: with_digests.then(|| variant.digest(survey.corpus, place, survey.settings)),
             };
             let variants: Vec<ListedVariant> = plan.variants.iter().map(listed).collect();
             (variants, counts, plan.notices)
         });
         let repeats = self.config.repeats.get();
         // The replays of the noise floor include the first invocation of the baseline.
-        let replays = self.config.noise_floor.map_or(0, |floor| floor.get());
+        let replays = self.settings.noise_floor.map_or(0, |floor| floor.get());
         let mut listing = Listing::default();
         let baselines = self.places.len() * replays.max(repeats);
         listing.invocations.insert("baseline", baselines);
@@ -386,9 +389,9 @@ impl Items for Cases<'_> {
         let survey = self.survey();
         Box::new(Variants {
             plans: plan(&survey),
-            basis: Basis::of(self.config, &*self.scorer, self.corpus.cases.len()),
+            basis: Basis::of(self.settings, &*self.scorer, self.corpus.cases.len()),
             fingerprint: self.fingerprint(),
-            reader: DecisionReader::new(survey.config, survey.scorer),
+            reader: DecisionReader::new(survey.settings, survey.scorer),
             survey,
         })
     }
@@ -404,8 +407,8 @@ struct Variants<'a> {
 }
 
 impl Planned for Variants<'_> {
-    fn config(&self) -> &Config {
-        self.survey.config
+    fn program(&self) -> Program<'_> {
+        self.survey.settings.program()
     }
 
     fn reader(&self) -> &dyn Reader {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::anyhow;
 
+use super::EvidenceSettings;
 use super::inputs::Inputs;
 use super::records;
 use super::schedule::{self, Outcomes, Rounds};
@@ -17,8 +18,10 @@ use crate::threads;
 
 /// What a measurement is about.
 pub(crate) struct Survey<'a> {
-    /// The checked configuration.
+    /// The general settings.
     pub(crate) config: &'a Config,
+    /// The settings of this probe.
+    pub(crate) settings: &'a EvidenceSettings,
     /// Every case; peers are drawn from all of them.
     pub(crate) corpus: &'a Corpus,
     /// The places of the cases to measure, ascending.
@@ -42,11 +45,13 @@ pub(crate) fn plan_each<T: Send>(
     survey: &Survey<'_>,
     keep: impl Fn(usize, Plan) -> T + Sync,
 ) -> Vec<T> {
-    let Survey { corpus, config, .. } = *survey;
-    let peers = Peers::of(corpus, config);
+    let Survey {
+        corpus, settings, ..
+    } = *survey;
+    let peers = Peers::of(corpus, settings);
     threads::map_with(
         survey.places,
-        || Planner::new(corpus, config, &peers),
+        || Planner::new(corpus, settings, &peers),
         |planner, &at| keep(at, planner.plan(at)),
     )
 }
@@ -74,7 +79,7 @@ impl<'a> Measurement<'a> {
             plans,
             runner,
             inputs: Inputs::of(survey, plans),
-            rounds: Rounds::of(survey.config),
+            rounds: Rounds::of(survey.config, survey.settings),
             outcomes: Outcomes::default(),
             ending: Ending::Interrupted,
         }

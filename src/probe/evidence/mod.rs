@@ -5,6 +5,7 @@
 
 mod aggregate;
 pub(crate) mod cases;
+pub(crate) mod config;
 mod decision;
 mod failures;
 mod figures;
@@ -20,12 +21,14 @@ mod records;
 mod schedule;
 #[cfg(test)]
 pub(crate) mod trial;
+pub(crate) mod words;
 
 use std::collections::BTreeMap;
 
 use crate::notice::Notice;
 use crate::probe::{CaseRecord, Ending, Metric};
 
+pub(crate) use config::{EvidenceSettings, SwapCount};
 pub(crate) use decision::DecisionReader;
 pub(crate) use failures::failure_rate;
 pub(crate) use kind::{EvidenceKind, EvidenceSection};

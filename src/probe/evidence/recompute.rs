@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, figures, following, noise};
-use crate::config::Config;
+use super::{Evidence, EvidenceSettings, figures, following, noise};
 use crate::judge::Judge;
 use crate::notice::{Code, Notice};
 use crate::probe::{CaseRecord, Ending, VariantRecord};
@@ -39,17 +38,17 @@ pub(crate) struct Basis {
 }
 
 impl Basis {
-    /// Of a configuration, the scorer that it asks for and the number of its cases.
-    pub(crate) fn of(config: &Config, scorer: &dyn Judge, cases: usize) -> Self {
+    /// Of the settings, the scorer that they ask for and the number of the cases.
+    pub(crate) fn of(settings: &EvidenceSettings, scorer: &dyn Judge, cases: usize) -> Self {
         Self {
-            decision_field: config.decision_field.as_str().to_owned(),
-            governing_types: config.governing_types.clone(),
+            decision_field: settings.decision_field.as_str().to_owned(),
+            governing_types: settings.governing_types.clone(),
             scorer: scorer.id(),
             cases,
-            enabled: config.perturbations.enable.clone(),
-            levels: config.scorer.levels(),
-            count_drop: config.perturbations.count_drop,
-            noise_floor: config.noise_floor.is_some(),
+            enabled: settings.perturbations.enable.clone(),
+            levels: settings.scorer.levels(),
+            count_drop: settings.perturbations.count_drop,
+            noise_floor: settings.noise_floor.is_some(),
         }
     }
 }

@@ -65,8 +65,8 @@ fn record(
             kind: variant.kind.to_owned(),
             relation: variant.figure.relation(),
             unit_type: variant.unit_type.as_deref().map(str::to_owned),
-            input: variant.digest(survey.corpus, place, survey.config),
-            notes: Arc::new(variant.notes(survey.corpus, place, survey.config)),
+            input: variant.digest(survey.corpus, place, survey.settings),
+            notes: Arc::new(variant.notes(survey.corpus, place, survey.settings)),
             samples: samples(repeats, |repeat| of(Some(&variant.id), repeat)),
             swap: None,
         })

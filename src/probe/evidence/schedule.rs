@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::config::Config;
+use crate::probe::evidence::EvidenceSettings;
 use crate::probe::evidence::cases::Corpus;
 use crate::probe::evidence::perturb::Plan;
 use crate::run::{Outcome, Task};
@@ -21,10 +22,10 @@ pub(super) struct Rounds {
 
 impl Rounds {
     /// What the configuration asks for.
-    pub(super) fn of(config: &Config) -> Self {
+    pub(super) fn of(config: &Config, settings: &EvidenceSettings) -> Self {
         Self {
             repeats: config.repeats.get(),
-            baselines: config.noise_floor.map_or(0, std::num::NonZeroUsize::get),
+            baselines: settings.noise_floor.map_or(0, std::num::NonZeroUsize::get),
             more: BTreeMap::new(),
         }
     }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::config::Config;
 use crate::digest::Digest;
 use crate::judge;
+use crate::probe::evidence::EvidenceSettings;
 use crate::probe::evidence::cases;
 use crate::probe::evidence::page::EvidenceRun;
 use crate::probe::evidence::perturb::{Peers, Planner};
@@ -42,13 +42,13 @@ impl Trial {
 /// baseline.
 pub(crate) fn run(
     texts: &[(String, String)],
-    config: &Config,
+    settings: &EvidenceSettings,
     replays: usize,
     pipeline: &mut Pipeline<'_>,
 ) -> Trial {
     let corpus = cases::fixture::corpus(texts);
-    let peers = Peers::of(&corpus, config);
-    let mut planner = Planner::new(&corpus, config, &peers);
+    let peers = Peers::of(&corpus, settings);
+    let mut planner = Planner::new(&corpus, settings, &peers);
     let mut answer = |text: &str| Sample {
         decision: Some(pipeline(text)),
         ..Sample::default()
@@ -64,8 +64,8 @@ pub(crate) fn run(
             unit_type: variant.unit_type.as_deref().map(str::to_owned),
             // Nothing is paired here, and the digest of the text would cost most of the time.
             input: Digest::of(variant.id.as_bytes()),
-            notes: variant.notes(&corpus, at, config).into(),
-            samples: vec![answer(&variant.render(&corpus, at, config))],
+            notes: variant.notes(&corpus, at, settings).into(),
+            samples: vec![answer(&variant.render(&corpus, at, settings))],
             swap: None,
         });
         let variants: Vec<VariantRecord> = variants.collect();
@@ -93,8 +93,8 @@ pub(crate) fn run(
         };
         records.insert(case.name.to_string(), record);
     }
-    let scorer = judge::of(&config.scorer);
-    let mut basis = Basis::of(config, &*scorer, records.len());
+    let scorer = judge::of(&settings.scorer);
+    let mut basis = Basis::of(settings, &*scorer, records.len());
     basis.noise_floor = replays > 0;
     let evidence = evidence::recompute(
         records,
@@ -106,6 +106,6 @@ pub(crate) fn run(
     );
     Trial {
         evidence,
-        governing_types: config.governing_types.clone(),
+        governing_types: settings.governing_types.clone(),
     }
 }

@@ -13,7 +13,8 @@ use super::measure::{Asking, Questions, notices};
 use super::page::{self, RetrievalRun};
 use super::reader::HitsReader;
 use super::record::{QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved};
-use crate::config::{Config, Retrieval, Shard, golden};
+use super::{RetrievalSettings, golden};
+use crate::config::{Config, Shard};
 use crate::digest::Digest;
 use crate::notice::Notice;
 use crate::page::{Chapter, ItemPage};
@@ -21,7 +22,7 @@ use crate::probe::{
     AnySection, Ending, Findings, Forecast, Item, Items, Kind, Listing, Metric, Part, Planned,
     Probe, RunView, Section, SectionFingerprint, SettingDiffers,
 };
-use crate::run::{Reader, Runner};
+use crate::run::{Program, Reader, Runner};
 
 /// Is found what there is to find?
 pub(crate) struct RetrievalKind;
@@ -93,18 +94,13 @@ impl Kind for RetrievalKind {
         Some("retrieval")
     }
 
-    fn is_configured(&self, config: &Config) -> bool {
-        config.retrieval.is_some()
-    }
-
     fn how_to_configure(&self) -> &'static str {
         "add a section `retrieval`"
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
-        let settings = config
-            .retrieval
-            .as_ref()
+        let settings: &RetrievalSettings = config
+            .settings()
             .expect("a kind reads the items of a configuration that asks for it");
         let corpus = match &settings.corpus {
             Some(corpus) => Some(Documents::load(&config.root.join(corpus))?),
@@ -114,12 +110,8 @@ impl Kind for RetrievalKind {
             .as_ref()
             .map(|corpus| (&corpus.documents, &corpus.chunks));
         let golden = golden::read(&config.root.join(&settings.golden), exist)?;
-        let of_queries = config
-            .of_queries()
-            .expect("the configuration has the probe's section");
         Ok(Box::new(Queries {
             config,
-            of_queries,
             settings,
             questions: Questions {
                 places: (0..golden.len()).collect(),
@@ -152,35 +144,6 @@ impl Kind for RetrievalKind {
             .or_insert_with(rate);
     }
 
-    fn is_of_earlier_rules(&self, _ids: &[&str]) -> bool {
-        false
-    }
-
-    fn renew(
-        &self,
-        section: Box<dyn AnySection>,
-        _metrics: &mut BTreeMap<String, Metric>,
-    ) -> (Box<dyn AnySection>, Option<Notice>) {
-        (section, None)
-    }
-
-    fn differing_settings(
-        &self,
-        _base: &dyn AnySection,
-        _head: &dyn AnySection,
-    ) -> Vec<SettingDiffers> {
-        // The comparison of the queries says by what hits are the same.
-        Vec::new()
-    }
-
-    fn incomparable(
-        &self,
-        _base: &dyn AnySection,
-        _head: &dyn AnySection,
-    ) -> Option<SettingDiffers> {
-        None
-    }
-
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
         let section = section
             .as_any()
@@ -191,15 +154,6 @@ impl Kind for RetrievalKind {
             depth: section.basis.figures.depth(),
             queries: &section.items,
         })
-    }
-
-    fn item_pages<'a>(
-        &self,
-        _section: &'a dyn AnySection,
-        _run: RunView<'a>,
-    ) -> Vec<(&'a str, ItemPage<'a>)> {
-        // The table of the chapter says all there is to say of a query.
-        Vec::new()
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
@@ -258,9 +212,7 @@ pub(crate) fn stored(record: RetrievalRecord, ending: Ending) -> RetrievalSectio
 /// The queries of a golden set.
 struct Queries<'c> {
     config: &'c Config,
-    /// The configuration with the command of the queries.
-    of_queries: Config,
-    settings: &'c Retrieval,
+    settings: &'c RetrievalSettings,
     questions: Questions,
 }
 
@@ -281,7 +233,7 @@ impl Items for Queries<'_> {
     fn fingerprint(&self) -> SectionFingerprint {
         SectionFingerprint {
             items: Some(self.questions.digest()),
-            command: Some(self.of_queries.command()),
+            command: Some(self.settings.program().digest(self.config)),
         }
     }
 
@@ -312,8 +264,8 @@ struct Asked<'a> {
 }
 
 impl Planned for Asked<'_> {
-    fn config(&self) -> &Config {
-        &self.queries.of_queries
+    fn program(&self) -> Program<'_> {
+        self.queries.settings.program()
     }
 
     fn reader(&self) -> &dyn Reader {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::RetrievalSettings;
+use super::golden::GoldenQuery;
 use super::output::{self, Output};
 use super::record::{Citations, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved};
-use crate::config::Retrieval;
-use crate::config::golden::GoldenQuery;
 use crate::digest::{Digest, Fields};
 use crate::notice::{Code, Notice};
 use crate::probe::Ending;
@@ -47,7 +47,7 @@ impl Questions {
 /// A measurement under way.
 pub(crate) struct Asking<'a> {
     questions: &'a Questions,
-    settings: &'a Retrieval,
+    settings: &'a RetrievalSettings,
     runner: &'a Runner<'a>,
     /// Queries that are asked more often than the others, by id.
     more: BTreeMap<String, usize>,
@@ -59,7 +59,7 @@ impl<'a> Asking<'a> {
     /// Nothing has been asked yet.
     pub(crate) fn new(
         questions: &'a Questions,
-        settings: &'a Retrieval,
+        settings: &'a RetrievalSettings,
         runner: &'a Runner<'a>,
     ) -> Self {
         Self {

@@ -4,8 +4,10 @@
 //! Makes the metrics `retrieval.*`; docs/retrieval.md defines them.
 
 pub(crate) mod compare;
+mod config;
 pub(crate) mod documents;
 mod figures;
+pub(crate) mod golden;
 mod kind;
 mod measure;
 mod measures;
@@ -16,6 +18,7 @@ mod reader;
 mod record;
 pub(crate) mod trec;
 
+pub(crate) use config::{RetrievalSettings, SpanRule};
 pub(crate) use figures::{failure_rate, figures};
 pub(crate) use kind::{RetrievalKind, RetrievalSection, StoredBasis, record, stored};
 pub(crate) use measure::notices;

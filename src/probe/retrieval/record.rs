@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Ranking;
-use crate::config::SpanRule;
 use crate::digest::Digest;
+use crate::probe::retrieval::SpanRule;
 use crate::run::Failure;
 
 /// What the retrieval probe saw.

@@ -4,10 +4,9 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::config::SpanRule;
 use crate::digest::Digest;
 use crate::probe::evidence::{self, Basis, Settings, perturb};
-use crate::probe::retrieval::{self, Citations, RetrievalBasis, RetrievalRecord};
+use crate::probe::retrieval::{self, Citations, RetrievalBasis, RetrievalRecord, SpanRule};
 use crate::probe::{Ending, Metric, Range};
 use crate::report::fixture;
 

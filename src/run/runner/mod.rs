@@ -23,7 +23,7 @@ use crate::target::{Address, Ended, Invocation, Reply, Site, Streams, Target};
 use memory::Memory;
 use tally::Tally;
 
-pub(crate) use settings::{Rules, RunnerSettings, Start};
+pub(crate) use settings::{Program, Rules, RunnerSettings, Start};
 
 /// Makes invocations, with the output folder, the cache, the journal and the rate limit behind it.
 pub(crate) struct Runner<'a> {

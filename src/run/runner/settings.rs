@@ -1,13 +1,15 @@
 //! What a runner needs, and what must not lie where it works.
 
+use std::env;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Config, Limits, Retry};
-use crate::digest::Digest;
 use crate::digest::pipeline::Watch;
+use crate::digest::{Digest, Fields};
 use crate::exit::Misuse;
 use crate::run::{Observer, Reader};
+use crate::target::Address;
 
 /// How a runner starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,37 @@ pub(crate) enum Start {
     Fresh,
     /// With what an interrupted run has left there.
     Resume,
+}
+
+/// What a probe calls, and with which files.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Program<'a> {
+    /// How the pipeline is reached.
+    pub(crate) target: &'a Address,
+    /// Where the decision stands in the output; empty for the whole output.
+    pub(crate) decision_field: &'a str,
+    /// The name of the files that the pipeline reads.
+    pub(crate) input_name: &'static str,
+    /// The file or folder that the inputs are made from, relative to the root.
+    pub(crate) inputs: &'a str,
+}
+
+impl Program<'_> {
+    /// The digest of how the pipeline is reached and of the declared environment: what an answer
+    /// depends on beside the input and the code. A variable that is not set differs from an empty
+    /// one.
+    pub(crate) fn digest(&self, config: &Config) -> Digest {
+        let mut fields = Fields::of("kelvin/command/v1")
+            .field("run", &*self.target.text())
+            .field("decision_field", self.decision_field);
+        for name in &config.env {
+            fields = match env::var_os(name) {
+                Some(value) => fields.field(name, value.as_encoded_bytes()),
+                None => fields.field("unset", name),
+            };
+        }
+        fields.digest()
+    }
 }
 
 /// What a configuration says about its calls: what bounds them, and what their answers depend on.
@@ -47,8 +80,8 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Those of a configuration.
-    pub(crate) fn of(config: &Config) -> Self {
+    /// Those of a configuration for what one probe calls.
+    pub(crate) fn of(config: &Config, program: &Program<'_>) -> Self {
         let root = std::path::absolute(&config.root).unwrap_or_else(|_| config.root.clone());
         let cache = config.cache.as_ref();
         Self {
@@ -57,11 +90,11 @@ impl Rules {
             limits: config.limits.clone(),
             retry: config.retry.clone(),
             cache: cache.map(|cache| root.join(&cache.dir)),
-            command: config.command(),
+            command: program.digest(config),
             around: config.around.map(|around| around.digest(&config.env)),
             measured: config.measured(),
-            cases: root.join(&config.cases),
-            input_name: config.input_name(),
+            cases: root.join(program.inputs),
+            input_name: program.input_name,
             root,
         }
     }

@@ -10,7 +10,8 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::config::{Config, DecisionField};
+use crate::probe::evidence::EvidenceSettings;
+use crate::probe::{DecisionField, configured_by};
 
 /// One answer of a person.
 #[derive(Clone, Debug)]
@@ -136,9 +137,10 @@ fn run(request: &Request, script: Option<&Script>) -> (anyhow::Result<Exit>, Str
     (ended, String::from_utf8(out).expect("it is text"))
 }
 
-fn load(folder: &Path) -> Config {
+fn load(folder: &Path) -> EvidenceSettings {
     let text = fs::read_to_string(folder.join("kelvin.yaml")).expect("it was written");
-    Config::parse(&text, &folder.join("kelvin.yaml")).expect("it loads")
+    let config = configured_by(&text, &folder.join("kelvin.yaml")).expect("it loads");
+    steps::settings(&config).clone()
 }
 
 /// Every file below a folder with its bytes.

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
+use crate::cli::init::steps;
 use crate::cli::init::template::{Answers, configuration};
-use crate::config::Config;
+use crate::probe::configured_by;
 
 #[test]
 fn the_commented_lines_say_what_holds_anyway() {
@@ -24,7 +25,7 @@ fn the_commented_lines_say_what_holds_anyway() {
         .collect();
     assert!(options >= 8, "{uncommented}");
     let [one, other] = [&plain, &uncommented]
-        .map(|text| format!("{:?}", Config::parse(text, file).expect("it loads")));
+        .map(|text| format!("{:?}", configured_by(text, file).expect("it loads")));
     assert_eq!(one, other);
 }
 
@@ -48,11 +49,12 @@ proptest! {
             decision_field: field.clone(),
             governing_types: types.clone(),
         };
-        let config = Config::parse(&configuration(&answers), Path::new("kelvin.yaml"));
+        let config = configured_by(&configuration(&answers), Path::new("kelvin.yaml"));
         let config = config.map_err(|error| TestCaseError::fail(format!("{error:#}")))?;
-        prop_assert_eq!(config.run.text(), answers.run.trim());
-        prop_assert_eq!(config.cases, cases);
-        prop_assert_eq!(config.decision_field.as_str(), &*field);
-        prop_assert_eq!(config.governing_types, types);
+        let settings = steps::settings(&config);
+        prop_assert_eq!(settings.run.text(), answers.run.trim());
+        prop_assert_eq!(&settings.cases, &cases);
+        prop_assert_eq!(settings.decision_field.as_str(), &*field);
+        prop_assert_eq!(&settings.governing_types, &types);
     }
 }

@@ -1,13 +1,11 @@
 //! Cases and settings for tests.
 
-use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::time::Duration;
-
 use super::{Case, Corpus};
-use crate::config::words::{Section, Words};
-use crate::config::{Config, Counts, DecisionField, Limits, Perturbations, Retry, SwapCount};
 use crate::judge::Choice;
+use crate::probe::DecisionField;
+use crate::probe::evidence::EvidenceSettings;
+use crate::probe::evidence::config::{Counts, Perturbations};
+use crate::probe::evidence::words::{Section, Words};
 use crate::target::Address;
 
 /// A corpus of texts that parse, sorted by name.
@@ -24,46 +22,19 @@ pub(crate) fn corpus<T: AsRef<str>>(texts: &[(T, T)]) -> Corpus {
 }
 
 /// The default settings, with a short bank of filler.
-pub(crate) fn config(governing: &[&str]) -> Config {
+pub(crate) fn settings(governing: &[&str]) -> EvidenceSettings {
     let section = Section::new;
-    Config {
-        file: PathBuf::from("kelvin.yaml"),
-        root: PathBuf::new(),
-        evidence: true,
-        retrieval: None,
+    EvidenceSettings {
         run: Address::command("true {input} {output}"),
         cases: "cases".to_owned(),
         decision_field: DecisionField::Key("decision".to_owned()),
         governing_types: governing.iter().map(|name| (*name).to_owned()).collect(),
+        written: serde_json::Map::new(),
         seed: 0,
-        repeats: NonZeroUsize::MIN,
-        jobs: NonZeroUsize::MIN,
-        limits: Limits {
-            timeout: Duration::from_secs(150),
-            max_output_bytes: 1 << 24,
-            max_per_minute: None,
-        },
-        retry: Retry {
-            max_attempts: NonZeroUsize::MIN,
-            initial_delay: Duration::from_secs(1),
-            backoff_factor: 2.0,
-            jitter_max: Duration::ZERO,
-            transient_exit_codes: Vec::new(),
-            retry_on_timeout: false,
-        },
-        cache: None,
-        fingerprint: Vec::new(),
-        around: None,
-        env: Vec::new(),
         perturbations: Perturbations {
             enable: Vec::new(),
             count_drop: false,
-            variants: Counts {
-                reorder: 3,
-                pad_length: 3,
-                pad_content: 3,
-                swap: SwapCount::UpTo(3),
-            },
+            variants: Counts::default(),
             pad_include_governing: false,
             words: Words {
                 filler: vec![
@@ -81,9 +52,6 @@ pub(crate) fn config(governing: &[&str]) -> Config {
         },
         noise_floor: None,
         scorer: Choice::default(),
-        name: None,
-        baseline: crate::config::BaselineSettings::default(),
-        gate: crate::config::GateSettings::default(),
     }
 }
 

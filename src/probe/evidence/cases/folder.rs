@@ -12,7 +12,6 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::names::{Extension, Ignored, stem, tell, wrong_with};
 use super::shown;
-use crate::config::Config;
 use crate::exit::Misuse;
 use crate::file::OUTPUT_MARK;
 use crate::notice::{Code, Notice};
@@ -50,11 +49,11 @@ const NESTED_BUDGET: usize = 10_000;
 /// # Errors
 ///
 /// A [`Misuse`] where there is no such folder, the glob is none, or nothing is found.
-pub(super) fn find(config: &Config) -> Result<Found, Misuse> {
-    let written = config.cases.trim_end_matches('/');
-    let folder = config.root.join(written);
+pub(super) fn find(root: &Path, cases: &str) -> Result<Found, Misuse> {
+    let written = cases.trim_end_matches('/');
+    let folder = root.join(written);
     let mut search = Search {
-        root: &config.root,
+        root,
         glob: None,
         cases: Vec::new(),
         ignored: BTreeMap::new(),
@@ -62,9 +61,9 @@ pub(super) fn find(config: &Config) -> Result<Found, Misuse> {
         budget: NESTED_BUDGET,
     };
     if folder.is_dir() {
-        search.list(&folder, &relative(&config.root, written))?;
+        search.list(&folder, &relative(root, written))?;
     } else if is_glob(written) {
-        let pattern = relative(&config.root, written);
+        let pattern = relative(root, written);
         let glob = GlobBuilder::new(&pattern)
             .literal_separator(true)
             .build()
@@ -78,11 +77,11 @@ pub(super) fn find(config: &Config) -> Result<Found, Misuse> {
             })?;
         search.glob = Some(glob.compile_matcher());
         let base = base(written);
-        let start = config.root.join(base);
+        let start = root.join(base);
         if !start.is_dir() {
             return Err(absent(base));
         }
-        search.list(&start, &relative(&config.root, base))?;
+        search.list(&start, &relative(root, base))?;
     } else if folder.exists() {
         return Err(Misuse::new(format!(
             "`cases: {}` is a file, not a folder",

@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::fixture::config;
+use super::fixture::settings;
 use super::*;
 use crate::exit::Exit;
 
@@ -17,10 +17,9 @@ fn load_files(files: &[(&str, &[u8])], cases: &str, governing: &[&str]) -> Loade
 type Loaded = Result<(Corpus, Vec<Notice>), String>;
 
 fn load_from(root: &Path, cases: &str, governing: &[&str]) -> Loaded {
-    let mut config = config(governing);
-    config.root = root.to_path_buf();
-    config.cases = cases.to_owned();
-    load(&config).map_err(|error| {
+    let mut settings = settings(governing);
+    settings.cases = cases.to_owned();
+    load(root, &settings).map_err(|error| {
         assert_eq!(Exit::of(&error), Exit::Misused, "{error:#}");
         let text = format!("{error:#}");
         assert!(

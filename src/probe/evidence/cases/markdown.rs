@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag};
 
-use crate::config;
+use super::types::unit_type;
 
 /// Something in a document that only its author can mend.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ pub(crate) fn type_of(heading: &str) -> String {
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b' ')
     {
-        return config::unit_type(words);
+        return unit_type(words);
     }
     // Tabs may stand round the closing hashes, where the parser looks for spaces.
     let heading = heading.replace('\t', " ");
@@ -136,7 +136,7 @@ pub(crate) fn type_of(heading: &str) -> String {
             _ => {}
         }
     }
-    config::unit_type(&text)
+    unit_type(&text)
 }
 
 /// How most lines of a text end; `\n` where it has only one.

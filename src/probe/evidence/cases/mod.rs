@@ -16,14 +16,16 @@ mod prose_tests;
 mod types;
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::config::Config;
+use super::EvidenceSettings;
 use crate::digest::Digest;
 use crate::exit::Misuse;
 use crate::notice::{Code, Notice};
 use crate::threads;
 pub(crate) use markdown::{type_of, with_newline};
+pub(crate) use types::unit_type;
 
 /// All the cases of a run, sorted by name, with the unit types they hold.
 #[derive(Debug)]
@@ -175,14 +177,17 @@ impl Case {
     }
 }
 
-/// Loads every case of the configuration. Notices tell of ignored files, cases without units and
+/// Loads every case that the settings name; their paths are relative to the root. Notices tell of ignored files, cases without units and
 /// unit types that look alike.
 ///
 /// # Errors
 ///
 /// A [`Misuse`] that lists every case that cannot be used, with file, line and what to do.
-pub(crate) fn load(config: &Config) -> anyhow::Result<(Corpus, Vec<Notice>)> {
-    let found = folder::find(config)?;
+pub(crate) fn load(
+    root: &Path,
+    settings: &EvidenceSettings,
+) -> anyhow::Result<(Corpus, Vec<Notice>)> {
+    let found = folder::find(root, &settings.cases)?;
     let mut notices = found.notices;
     let mut problems = found.problems;
     let mut cases = Vec::with_capacity(found.files.len());
@@ -202,7 +207,7 @@ pub(crate) fn load(config: &Config) -> anyhow::Result<(Corpus, Vec<Notice>)> {
         );
         notices.push(Notice::new(Code::NoUnits, text).case(&*case.name));
     }
-    types::all_occur(&config.governing_types, &types)?;
+    types::all_occur(&settings.governing_types, &types)?;
     notices.extend(types::look_alikes(&types, &cases));
     Ok((Corpus { cases }, notices))
 }

@@ -109,9 +109,9 @@ fn tried(
     for seed in 0..SUITES {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let texts = loans(&mut random, 20);
-        let mut config = fixture::config(governing);
-        config.seed = seed;
-        let trial = trial::run(&texts, &config, replays, &mut |text| {
+        let mut settings = fixture::settings(governing);
+        settings.seed = seed;
+        let trial = trial::run(&texts, &settings, replays, &mut |text| {
             pipeline(&mut random, text)
         });
         let statements = diagnosis::of(&trial.run());
@@ -325,9 +325,9 @@ fn a_pipeline_that_moves_on_every_exchange_does_not_pass_for_a_right_one() {
             let file = text.lines().next().unwrap_or_default().to_owned();
             known.insert(file, amount(text, "Credit Score"));
         }
-        let mut config = fixture::config(ONE);
-        config.seed = seed;
-        let trial = trial::run(&texts, &config, 0, &mut |text| {
+        let mut settings = fixture::settings(ONE);
+        settings.seed = seed;
+        let trial = trial::run(&texts, &settings, 0, &mut |text| {
             let file = text.lines().next().unwrap_or_default();
             let score = amount(text, "Credit Score");
             match known.get(file) == Some(&score) {

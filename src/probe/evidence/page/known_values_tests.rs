@@ -24,9 +24,9 @@ fn rules(cases: usize) -> Vec<(String, String)> {
 #[test]
 fn an_alarm_about_values_needs_whole_swaps_that_move_the_decision() {
     let said = |governing: &[&str], pipeline: &mut trial::Pipeline<'_>| {
-        let mut config = fixture::config(governing);
-        config.perturbations.enable = vec!["numeric_magnitude".to_owned()];
-        let trial = trial::run(&rules(20), &config, 0, pipeline);
+        let mut settings = fixture::settings(governing);
+        settings.perturbations.enable = vec!["numeric_magnitude".to_owned()];
+        let trial = trial::run(&rules(20), &settings, 0, pipeline);
         let statements = diagnosis::of(&trial.run());
         let told = statements.iter();
         let texts = told.map(|one| one.text.show(|_, name| format!("`{name}`")));
@@ -60,10 +60,10 @@ fn an_alarm_about_values_needs_whole_swaps_that_move_the_decision() {
 
 #[test]
 fn the_content_effect_compares_the_same_units() {
-    let mut config = fixture::config(&["release_rule", "delivery_record"]);
-    config.perturbations.enable = vec!["swap_condition".to_owned()];
+    let mut settings = fixture::settings(&["release_rule", "delivery_record"]);
+    settings.perturbations.enable = vec!["swap_condition".to_owned()];
     let effect = |pipeline: &mut trial::Pipeline<'_>| {
-        let trial = trial::run(&rules(20), &config, 0, pipeline);
+        let trial = trial::run(&rules(20), &settings, 0, pipeline);
         let said = diagnosis::of(&trial.run()).iter().any(|one| {
             one.text
                 .show(|_, _| String::new())

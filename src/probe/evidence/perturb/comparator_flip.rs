@@ -23,7 +23,7 @@ impl Perturbation for ComparatorFlip {
 
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
         let flipper = subject.peers.derived(self.name(), || {
-            Flipper::of_comparators(&subject.config.perturbations.words)
+            Flipper::of_comparators(&subject.settings.perturbations.words)
         });
         governing_units(subject, 1, "no comparator", |_, body| {
             flipped(body, &flipper)

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::sentence::{sentences, words};
-use crate::config::words::Words;
 use crate::probe::evidence::cases::outline::markers;
 use crate::probe::evidence::cases::prose::{Block, Place, Prose, prose};
+use crate::probe::evidence::words::Words;
 
 /// The conditions of a rule, as a part of its unit.
 #[derive(Clone, Debug, PartialEq, Eq)]

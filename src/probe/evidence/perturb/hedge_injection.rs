@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::sentence::words;
 use super::sites::{Site, Text, is_affirmative, one_of, one_site_each};
 use super::{Figure, Perturbation, Proposal, Subject};
-use crate::config::words::Words;
+use crate::probe::evidence::words::Words;
 
 /// Puts "perhaps" or the like into "the tone is pleasant" or "we prefer the old one". Whatever is
 /// told as a fact, asked, ordered or counted stays: a hedge would make something else of it.
@@ -33,7 +33,7 @@ impl Perturbation for HedgeInjection {
     }
 
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
-        let list = &subject.config.perturbations.words;
+        let list = &subject.settings.perturbations.words;
         one_site_each(
             subject,
             self.name(),

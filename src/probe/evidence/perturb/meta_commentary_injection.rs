@@ -23,7 +23,7 @@ impl Perturbation for MetaCommentaryInjection {
     }
 
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
-        let comments = &subject.config.perturbations.words.meta_comments;
+        let comments = &subject.settings.perturbations.words.meta_comments;
         one_site_each(
             subject,
             self.name(),

@@ -41,10 +41,10 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::Config;
 use crate::digest::{Digest, Fields};
 use crate::draw::Draw;
 use crate::notice::Notice;
+use crate::probe::evidence::EvidenceSettings;
 use crate::probe::evidence::cases::{Case, Corpus};
 pub(crate) use peers::Peers;
 pub(crate) use plan::Planner;
@@ -76,8 +76,8 @@ pub(crate) fn find(name: &str) -> Option<&'static dyn Perturbation> {
 }
 
 /// Whether variants of a kind are made.
-pub(crate) fn is_enabled(kind: &dyn Perturbation, config: &Config) -> bool {
-    is_among(kind, &config.perturbations.enable)
+pub(crate) fn is_enabled(kind: &dyn Perturbation, settings: &EvidenceSettings) -> bool {
+    is_among(kind, &settings.perturbations.enable)
 }
 
 /// Whether a kind is made where these opt-in kinds are enabled.
@@ -161,7 +161,7 @@ pub(crate) struct Subject<'a> {
     /// The place of the case in the corpus.
     at: usize,
     /// The checked configuration.
-    config: &'a Config,
+    settings: &'a EvidenceSettings,
     /// The units of the corpus, arranged for drawing.
     peers: &'a Peers,
     /// The beginning of every key of the case.
@@ -170,14 +170,19 @@ pub(crate) struct Subject<'a> {
 
 impl<'a> Subject<'a> {
     /// The case at a place of a corpus.
-    fn new(corpus: &'a Corpus, at: usize, config: &'a Config, peers: &'a Peers) -> Self {
+    fn new(
+        corpus: &'a Corpus,
+        at: usize,
+        settings: &'a EvidenceSettings,
+        peers: &'a Peers,
+    ) -> Self {
         Self {
             corpus,
             at,
-            config,
+            settings,
             peers,
             key: Fields::of("kelvin/variant/v1")
-                .field("seed", config.seed.to_be_bytes())
+                .field("seed", settings.seed.to_be_bytes())
                 .field("case", &*corpus.cases[at].name),
         }
     }
@@ -189,7 +194,7 @@ impl<'a> Subject<'a> {
 
     /// Whether a unit type governs the decision.
     pub(crate) fn governs(&self, unit_type: &str) -> bool {
-        self.config
+        self.settings
             .governing_types
             .iter()
             .any(|name| name == unit_type)
@@ -198,7 +203,7 @@ impl<'a> Subject<'a> {
     /// The text of some pieces, in place of whatever is there.
     fn render(&self, text: &mut String, pieces: &[Piece]) {
         text.clear();
-        render::render(text, self.corpus, self.at, self.config, pieces);
+        render::render(text, self.corpus, self.at, self.settings, pieces);
     }
 
     /// The choices of one variant: they depend on the seed, the case, the kind and the number only.
@@ -329,21 +334,21 @@ pub(crate) struct Plan {
 
 impl Variant {
     /// The text of the variant of the case at this place of the corpus.
-    pub(crate) fn render(&self, corpus: &Corpus, at: usize, config: &Config) -> String {
+    pub(crate) fn render(&self, corpus: &Corpus, at: usize, settings: &EvidenceSettings) -> String {
         let mut text = String::new();
-        render::render(&mut text, corpus, at, config, &self.pieces);
+        render::render(&mut text, corpus, at, settings, &self.pieces);
         text
     }
 
     /// The digest of that text. It costs as much as making the variant, so that only a record has
     /// it.
-    pub(crate) fn digest(&self, corpus: &Corpus, at: usize, config: &Config) -> Digest {
-        Digest::of(self.render(corpus, at, config).as_bytes())
+    pub(crate) fn digest(&self, corpus: &Corpus, at: usize, settings: &EvidenceSettings) -> Digest {
+        Digest::of(self.render(corpus, at, settings).as_bytes())
     }
 
     /// What was done to the case at this place of the corpus.
-    pub(crate) fn notes(&self, corpus: &Corpus, at: usize, config: &Config) -> Notes {
-        Notes::of(corpus, at, config, &self.pieces, &self.detail)
+    pub(crate) fn notes(&self, corpus: &Corpus, at: usize, settings: &EvidenceSettings) -> Notes {
+        Notes::of(corpus, at, settings, &self.pieces, &self.detail)
     }
 }
 

@@ -3,8 +3,8 @@
 use super::sentence::words;
 use super::sites::{Site, Text, one_site_each};
 use super::{Figure, Perturbation, Proposal, Subject};
-use crate::config::words::Words;
 use crate::probe::evidence::cases::prose::MASK;
+use crate::probe::evidence::words::Words;
 
 /// Repeats a sentence right after itself.
 pub(super) struct NonGoverningDuplication;
@@ -28,7 +28,7 @@ impl Perturbation for NonGoverningDuplication {
     }
 
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
-        let list = &subject.config.perturbations.words;
+        let list = &subject.settings.perturbations.words;
         one_site_each(
             subject,
             self.name(),

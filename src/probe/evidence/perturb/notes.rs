@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Added, Notes, Piece};
-use crate::config::Config;
+use crate::probe::evidence::EvidenceSettings;
 use crate::probe::evidence::cases::{self, Corpus};
 
 impl Notes {
@@ -11,7 +11,7 @@ impl Notes {
     pub(super) fn of(
         corpus: &Corpus,
         at: usize,
-        config: &Config,
+        settings: &EvidenceSettings,
         pieces: &[Piece],
         detail: &[(&'static str, String)],
     ) -> Self {
@@ -34,7 +34,7 @@ impl Notes {
                     (unit_type, Some(Arc::clone(&from.name)))
                 }
                 Piece::Filler(section) => {
-                    let heading = &config.perturbations.words.filler[*section].heading;
+                    let heading = &settings.perturbations.words.filler[*section].heading;
                     (cases::type_of(&format!("## {heading}")).into(), None)
                 }
             };

@@ -65,7 +65,7 @@ impl Perturbation for NumericMagnitude {
     }
 
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
-        let labels = &subject.config.perturbations.words.number_labels;
+        let labels = &subject.settings.perturbations.words.number_labels;
         governing_units(subject, WANTED, "no amount", |unit, body| {
             rewrites(body, labels, &mut subject.draw(self.name(), unit))
         })

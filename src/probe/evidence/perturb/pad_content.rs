@@ -29,7 +29,7 @@ impl Perturbation for PadContent {
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
         let mut proposal = Proposal::default();
         let case = subject.case();
-        let wanted = subject.config.perturbations.variants.pad_content;
+        let wanted = subject.settings.perturbations.variants.pad_content;
         let ring = &subject.peers.padding;
         if wanted == 0 {
             return proposal;

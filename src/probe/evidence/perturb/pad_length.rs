@@ -27,8 +27,8 @@ impl Perturbation for PadLength {
 
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
         let mut proposal = Proposal::default();
-        let wanted = subject.config.perturbations.variants.pad_length;
-        let bank = subject.config.perturbations.words.filler.len();
+        let wanted = subject.settings.perturbations.variants.pad_length;
+        let bank = subject.settings.perturbations.words.filler.len();
         let usable = &subject.peers.filler;
         if wanted == 0 {
             return proposal;

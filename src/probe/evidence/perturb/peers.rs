@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::Piece;
 use super::render;
 use super::ring::Ring;
-use crate::config::Config;
 use crate::digest::Digest;
+use crate::probe::evidence::EvidenceSettings;
 use crate::probe::evidence::cases::{Case, Corpus, Unit};
 use crate::threads;
 
@@ -58,8 +58,12 @@ pub(crate) struct Peers {
 
 impl Peers {
     /// Arranges a corpus. O(n log n) in the number of units.
-    pub(crate) fn of(corpus: &Corpus, config: &Config) -> Self {
-        let governing: BTreeSet<&str> = config.governing_types.iter().map(String::as_str).collect();
+    pub(crate) fn of(corpus: &Corpus, settings: &EvidenceSettings) -> Self {
+        let governing: BTreeSet<&str> = settings
+            .governing_types
+            .iter()
+            .map(String::as_str)
+            .collect();
         let governs = |unit: &Unit| governing.contains(&*unit.unit_type);
         let senses = threads::map(&corpus.cases, |case| {
             let units = case.units.iter().enumerate();
@@ -76,7 +80,7 @@ impl Peers {
             for (unit, cut) in document.units.iter().enumerate() {
                 let place = Place { case, unit };
                 let sense = governing.next_if(|(at, _)| *at == unit);
-                if config.perturbations.pad_include_governing || sense.is_none() {
+                if settings.perturbations.pad_include_governing || sense.is_none() {
                     pads.push((cut.content, place));
                 }
                 if let Some(&(_, sense)) = sense {
@@ -85,12 +89,12 @@ impl Peers {
                 }
             }
         }
-        let padding = Ring::of("pad_content", config.seed, pads);
+        let padding = Ring::of("pad_content", settings.seed, pads);
         let rules = rules
             .into_iter()
-            .map(|(unit_type, rules)| (unit_type, Ring::of("swap", config.seed, rules)))
+            .map(|(unit_type, rules)| (unit_type, Ring::of("swap", settings.seed, rules)))
             .collect();
-        let filler = config.perturbations.words.filler.iter().enumerate();
+        let filler = settings.perturbations.words.filler.iter().enumerate();
         let filler = filler
             .filter(|(_, section)| {
                 render::type_of_section(section).is_some_and(|name| !governing.contains(&*name))

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::texts::Texts;
 use super::{ALL, Peers, Perturbation, Plan, Subject, Variant, is_enabled};
-use crate::config::Config;
 use crate::file;
 use crate::notice::{Code, Notice};
+use crate::probe::evidence::EvidenceSettings;
 use crate::probe::evidence::cases::Corpus;
 
 /// About so many variants has a case.
@@ -16,7 +16,7 @@ const USUAL: usize = 16;
 /// Plans case after case.
 pub(crate) struct Planner<'a> {
     corpus: &'a Corpus,
-    config: &'a Config,
+    settings: &'a EvidenceSettings,
     peers: &'a Peers,
     texts: Texts,
     names: Names,
@@ -24,10 +24,14 @@ pub(crate) struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     /// A planner for the cases of a corpus.
-    pub(crate) fn new(corpus: &'a Corpus, config: &'a Config, peers: &'a Peers) -> Self {
+    pub(crate) fn new(
+        corpus: &'a Corpus,
+        settings: &'a EvidenceSettings,
+        peers: &'a Peers,
+    ) -> Self {
         Self {
             corpus,
-            config,
+            settings,
             peers,
             texts: Texts::new(),
             names: Names::default(),
@@ -37,7 +41,7 @@ impl<'a> Planner<'a> {
     /// Plans every enabled kind for the case at a place of the corpus. A case without units has
     /// nothing to perturb, as its loading has told.
     pub(crate) fn plan(&mut self, at: usize) -> Plan {
-        let subject = Subject::new(self.corpus, at, self.config, self.peers);
+        let subject = Subject::new(self.corpus, at, self.settings, self.peers);
         let mut plan = Plan {
             variants: Vec::with_capacity(USUAL),
             notices: Vec::new(),
@@ -46,7 +50,7 @@ impl<'a> Planner<'a> {
             return plan;
         }
         self.texts.begin(&subject);
-        for kind in ALL.iter().filter(|kind| is_enabled(**kind, self.config)) {
+        for kind in ALL.iter().filter(|kind| is_enabled(**kind, self.settings)) {
             self.plan_kind(*kind, &subject, &mut plan);
         }
         plan
@@ -142,10 +146,10 @@ mod tests {
         let units = "## A\none\n\n## B\ntwo\n\n## C\nsix\n";
         let peers = "## A\nten\n\n## B\nnil\n\n## C\nall\n";
         let corpus = fixture::corpus(&[("a", units), ("b", peers)]);
-        let config = fixture::config(&["a"]);
-        let peers = Peers::of(&corpus, &config);
+        let settings = fixture::settings(&["a"]);
+        let peers = Peers::of(&corpus, &settings);
         let planned = |texts| {
-            let mut planner = Planner::new(&corpus, &config, &peers);
+            let mut planner = Planner::new(&corpus, &settings, &peers);
             planner.texts = texts;
             let plan = planner.plan(0);
             let ids = plan.variants.iter().map(|variant| variant.id.to_string());

@@ -27,7 +27,7 @@ impl Perturbation for PolarityFlip {
 
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
         let flipper = subject.peers.derived(self.name(), || {
-            Flipper::of_antonyms(&subject.config.perturbations.words)
+            Flipper::of_antonyms(&subject.settings.perturbations.words)
         });
         let missing = "no outcome or state that has an opposite";
         governing_units(subject, WANTED, missing, |unit, body| {

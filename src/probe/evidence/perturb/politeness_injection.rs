@@ -3,7 +3,7 @@
 use super::sentence::words;
 use super::sites::{Site, Text, is_affirmative, lowered, one_of, one_site_each};
 use super::{Figure, Perturbation, Proposal, Subject};
-use crate::config::words::Words;
+use crate::probe::evidence::words::Words;
 
 /// Turns "Verify the form" into "Please verify the form".
 pub(super) struct PolitenessInjection;
@@ -24,7 +24,7 @@ impl Perturbation for PolitenessInjection {
     }
 
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
-        let list = &subject.config.perturbations.words;
+        let list = &subject.settings.perturbations.words;
         one_site_each(
             subject,
             self.name(),

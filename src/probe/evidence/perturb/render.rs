@@ -2,16 +2,16 @@
 //! joined so that no unit can take in the heading of the next.
 
 use super::Piece;
-use crate::config::Config;
-use crate::config::words::Section;
+use crate::probe::evidence::EvidenceSettings;
 use crate::probe::evidence::cases::{self, Case, Corpus};
+use crate::probe::evidence::words::Section;
 
 /// Adds the text of a variant: the preamble, then the pieces.
 pub(super) fn render(
     text: &mut String,
     corpus: &Corpus,
     at: usize,
-    config: &Config,
+    settings: &EvidenceSettings,
     pieces: &[Piece],
 ) {
     let case = &corpus.cases[at];
@@ -22,7 +22,7 @@ pub(super) fn render(
         if let Some(before) = before {
             push_gap(text, case, before, piece);
         }
-        push(text, corpus, case, config, piece);
+        push(text, corpus, case, settings, piece);
         before = Some(piece);
     }
     if let (Some(piece), Some(last)) = (before, case.units.last()) {
@@ -45,7 +45,13 @@ pub(super) fn type_of_section(section: &Section) -> Option<String> {
 }
 
 /// Adds the text of a piece.
-fn push(text: &mut String, corpus: &Corpus, case: &Case, config: &Config, piece: &Piece) {
+fn push(
+    text: &mut String,
+    corpus: &Corpus,
+    case: &Case,
+    settings: &EvidenceSettings,
+    piece: &Piece,
+) {
     match piece {
         Piece::Own(unit) => text.push_str(case.body(&case.units[*unit])),
         Piece::Edited { text: edited, .. } => text.push_str(edited),
@@ -59,7 +65,7 @@ fn push(text: &mut String, corpus: &Corpus, case: &Case, config: &Config, piece:
             }
         }
         Piece::Filler(section) => {
-            let section = &config.perturbations.words.filler[*section];
+            let section = &settings.perturbations.words.filler[*section];
             text.push_str(&cases::with_newline(&section.markdown, case.newline));
         }
     }
@@ -101,7 +107,7 @@ mod tests {
     fn rendered(text: &str, pieces: &[Piece]) -> String {
         let corpus = fixture::corpus(&[("a", text), ("b", "## Peer\rp1\r\np2\n")]);
         let mut rendered = String::new();
-        render(&mut rendered, &corpus, 0, &fixture::config(&[]), pieces);
+        render(&mut rendered, &corpus, 0, &fixture::settings(&[]), pieces);
         rendered
     }
 

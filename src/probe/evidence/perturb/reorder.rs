@@ -32,7 +32,7 @@ impl Perturbation for Reorder {
 
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
         let mut proposal = Proposal::default();
-        let wanted = subject.config.perturbations.variants.reorder;
+        let wanted = subject.settings.perturbations.variants.reorder;
         if wanted == 0 {
             return proposal;
         }

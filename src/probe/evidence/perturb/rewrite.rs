@@ -30,7 +30,7 @@ pub(super) fn governing_units(
 ) -> Proposal {
     let mut proposal = Proposal::default();
     let case = subject.case();
-    for unit_type in &subject.config.governing_types {
+    for unit_type in &subject.settings.governing_types {
         let units: Vec<usize> = of_type(subject, unit_type);
         if units.is_empty() {
             let text = format!("the case has no unit of type `{unit_type}`");

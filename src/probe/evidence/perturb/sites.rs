@@ -7,10 +7,10 @@ use super::edit::Edits;
 use super::rewrite::{Detail, checked, with_edited};
 use super::sentence::{sentences, words};
 use super::{Draft, Proposal, Subject};
-use crate::config::words::Words;
 use crate::draw::Draw;
 use crate::notice::{Code, Notice};
 use crate::probe::evidence::cases::prose::{Prose, prose};
+use crate::probe::evidence::words::Words;
 
 /// A unit that does not govern, with its prose.
 pub(super) struct Text<'a> {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::peers::Rule;
 use super::ring::Ring;
 use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
-use crate::config::SwapCount;
 use crate::digest::Digest;
 use crate::notice::{Code, Notice};
+use crate::probe::evidence::SwapCount;
 
 /// Replaces one governing unit.
 pub(super) struct Swap;
@@ -32,11 +32,11 @@ impl Perturbation for Swap {
 
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
         let mut proposal = Proposal::default();
-        let count = subject.config.perturbations.variants.swap;
+        let count = subject.settings.perturbations.variants.swap;
         if count == SwapCount::UpTo(0) {
             return proposal;
         }
-        for unit_type in &subject.config.governing_types {
+        for unit_type in &subject.settings.governing_types {
             propose_type(subject, unit_type, count, &mut proposal);
         }
         proposal
@@ -52,7 +52,7 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, count: SwapCount, propos
         let notice = Notice::new(Code::Skip, reason);
         proposal.notices.push(match count {
             SwapCount::UpTo(wanted) => notice.counts(wanted, 0),
-            SwapCount::All => notice,
+            SwapCount::Every(_) => notice,
         });
     };
     let Some(first) = units.first() else {
@@ -65,7 +65,7 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, count: SwapCount, propos
     let own = subject.peers.senses(subject.at, &units);
     let enough = match count {
         SwapCount::UpTo(wanted) => wanted.saturating_add(1),
-        SwapCount::All => 1,
+        SwapCount::Every(_) => 1,
     };
     let pool = ring.besides(own.iter(), enough);
     if pool == 0 {
@@ -77,7 +77,7 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, count: SwapCount, propos
     }
 
     let pairs = match count {
-        SwapCount::All => all(&units, &own, ring),
+        SwapCount::Every(_) => all(&units, &own, ring),
         SwapCount::UpTo(wanted) => {
             let most = units.len().saturating_mul(pool);
             if most < wanted {

@@ -9,9 +9,9 @@ use super::rewrite::{of_type, with_edited};
 use super::ring::Ring;
 use super::swap::{all, some};
 use super::{Draft, Figure, Perturbation, Proposal, Subject};
-use crate::config::Config;
 use crate::digest::Digest;
 use crate::notice::{Code, Notice};
+use crate::probe::evidence::EvidenceSettings;
 use crate::probe::evidence::cases::outline::outline;
 use crate::probe::evidence::cases::{self, Corpus};
 
@@ -38,9 +38,9 @@ impl Perturbation for SwapCondition {
     fn propose(&self, subject: &Subject<'_>) -> Proposal {
         let index = subject
             .peers
-            .derived(self.name(), || Index::of(subject.corpus, subject.config));
+            .derived(self.name(), || Index::of(subject.corpus, subject.settings));
         let mut proposal = Proposal::default();
-        for unit_type in &subject.config.governing_types {
+        for unit_type in &subject.settings.governing_types {
             propose_type(subject, unit_type, &index, &mut proposal);
         }
         proposal
@@ -67,13 +67,13 @@ struct TypeCount {
 }
 
 impl Index {
-    fn of(corpus: &Corpus, config: &Config) -> Self {
+    fn of(corpus: &Corpus, settings: &EvidenceSettings) -> Self {
         let mut read = BTreeMap::new();
         let mut rules: BTreeMap<(Arc<str>, Form), Vec<Rule>> = BTreeMap::new();
         let mut types: BTreeMap<Arc<str>, TypeCount> = BTreeMap::new();
         for (at, case) in corpus.cases.iter().enumerate() {
             for (unit_at, unit) in case.units.iter().enumerate() {
-                if !config
+                if !settings
                     .governing_types
                     .iter()
                     .any(|name| **name == *unit.unit_type)
@@ -89,7 +89,7 @@ impl Index {
                     });
                 count.units += 1;
                 let body = case.body(unit);
-                let Some(found) = conditions(body, &config.perturbations.words) else {
+                let Some(found) = conditions(body, &settings.perturbations.words) else {
                     continue;
                 };
                 count.read += 1;
@@ -107,7 +107,7 @@ impl Index {
         }
         let ring = |rules: Vec<Rule>| {
             let rules = rules.into_iter().map(|rule| (rule.sense, rule));
-            Ring::of("swap_condition", config.seed, rules)
+            Ring::of("swap_condition", settings.seed, rules)
         };
         Self {
             read,
@@ -241,7 +241,7 @@ fn draft(subject: &Subject<'_>, index: &Index, unit: usize, rule: Rule) -> Optio
     let theirs = cases::with_newline(theirs, case.newline);
     let mut text = body.to_owned();
     text.replace_range(own.range.clone(), &theirs);
-    let found = conditions(&text, &subject.config.perturbations.words)?;
+    let found = conditions(&text, &subject.settings.perturbations.words)?;
     if text[found.range.clone()] != theirs || !outline(&text).is_closed() {
         return None;
     }

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use super::targets::{self, Target};
 use super::{ChunkerVersionMatch, OversizedHit};
-use crate::config::SpanRule;
 use crate::digest::{Digest, Fields};
 use crate::probe::ComparedSide;
-use crate::probe::retrieval::{Hit, QueryRecord, Ranking, RetrievalRecord};
+use crate::probe::retrieval::{Hit, QueryRecord, Ranking, RetrievalRecord, SpanRule};
 
 /// The share of the head's hits of expected documents from which on its chunks look like those of
 /// the base.

@@ -11,8 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::figures::{figures, figures_by_document};
-use super::{QueryRecord, RetrievalRecord};
-use crate::config::SpanRule;
+use super::{QueryRecord, RetrievalRecord, SpanRule};
 use crate::probe::{ComparedSide, Metric};
 use align::Alignment;
 

@@ -1,6 +1,6 @@
 //! How much of an expected passage hits have, whatever the chunks are.
 
-use crate::config::SpanRule;
+use crate::probe::retrieval::SpanRule;
 use crate::probe::retrieval::{Hit, Span};
 
 /// A hit contributes to a passage from this share of the passage on: half of the half that is

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::spans::{Passage, Place};
-use crate::config::SpanRule;
+use crate::probe::retrieval::SpanRule;
 use crate::probe::retrieval::{Hit, QueryRecord};
 
 /// Something that should be found, whatever the chunks are.

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::Ranking;
 use super::record::{AnswerRecord, Hit, Labels, Retrieved, Span};
-use crate::config::golden::GoldenQuery;
 use crate::probe::retrieval::documents::Documents;
+use crate::probe::retrieval::golden::GoldenQuery;
 
 /// An output; what else it has is left alone.
 #[derive(Debug, Deserialize)]

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::*;
-use crate::config::SpanRule;
 use crate::probe::Metric;
+use crate::probe::retrieval::SpanRule;
 use crate::probe::retrieval::{
     Citations, QueryRecord, RetrievalBasis, RetrievalRecord, figures, notices,
 };

@@ -27,7 +27,7 @@ fn exits_signals_and_programs_that_are_not_there_are_told_apart() {
         ),
         ("./plain {input} {output}", "is it executable?"),
     ] {
-        bench.config.run = Address::command(run);
+        bench.target = Address::command(run);
         let failure = bench.failure();
         assert_eq!(failure.kind, FailureKind::NotStarted);
         assert!(failure.message.contains(words), "{}", failure.message);

@@ -56,6 +56,7 @@ struct Bench {
     reader: Decisions,
     folder: TempDir,
     config: Config,
+    target: Address,
     fingerprint: Option<Digest>,
     interrupt: Arc<Interrupt>,
 }
@@ -73,28 +74,31 @@ impl Bench {
         fs::create_dir(root.join("cases")).expect("made");
         fs::write(root.join("cases/a.md"), "## Rule\n\nx\n").expect("written");
         fs::write(root.join("pipeline.sh"), script).expect("written");
-        fs::write(
-            root.join("kelvin.yaml"),
-            format!(
-                "run: sh pipeline.sh {{input}} {{output}}\ncases: cases\ndecision_field: decision\n\
-                 governing_types: [rule]\njobs: 2\n{more}"
-            ),
-        )
-        .expect("written");
-        let config = Config::load(&Overrides {
+        fs::write(root.join("kelvin.yaml"), format!("jobs: 2\n{more}")).expect("written");
+        let overrides = Overrides {
             file: Some(root.join("kelvin.yaml")),
             ..Overrides::default()
-        })
-        .expect("a good configuration");
+        };
+        let config = Config::load(&overrides, &[]).expect("a good configuration");
         Self {
             reader: Decisions {
                 version: 1,
                 keeps_streams: false,
             },
             config,
+            target: Address::command("sh pipeline.sh {input} {output}"),
             folder,
             fingerprint: Some(Digest::of(b"code")),
             interrupt: Interrupt::apart(),
+        }
+    }
+
+    fn program(&self) -> Program<'_> {
+        Program {
+            target: &self.target,
+            decision_field: "decision",
+            input_name: "input.md",
+            inputs: "cases",
         }
     }
 
@@ -126,7 +130,7 @@ impl Bench {
         observer: &'a dyn Observer,
     ) -> anyhow::Result<Runner<'a>> {
         let settings = RunnerSettings {
-            rules: Rules::of(&self.config),
+            rules: Rules::of(&self.config, &self.program()),
             out,
             start,
             fingerprint: self.fingerprint,
@@ -134,12 +138,12 @@ impl Bench {
             reader: &self.reader,
             observer,
         };
-        Runner::stopped_by(Arc::clone(&self.interrupt), &self.config.run, settings)
+        Runner::stopped_by(Arc::clone(&self.interrupt), &self.target, settings)
     }
 
     /// Changes the command line.
     fn again(&mut self) {
-        self.config.run = Address::command(&format!("{} again", self.config.run.text()));
+        self.target = Address::command(&format!("{} again", self.target.text()));
     }
 
     /// Runs tasks afresh; the input of each is its name.

@@ -340,7 +340,7 @@ fn kel_39_p12_paths_with_odd_names_reach_a_command_directly_and_through_a_shell(
         ),
     ] {
         let mut bench = Bench::new(ECHO);
-        bench.config.run = Address::command(template);
+        bench.target = Address::command(template);
         let out = bench.path(folder);
         let runner = bench.open(&out, Start::Fresh, &Silent);
         let task = Task {

@@ -3,7 +3,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Serialize};
+
 use super::*;
+use crate::config::{self, Configure, Owner, Part, ProbeSettings};
+use crate::digest::Fields;
 use crate::target::{Launch, Streams, TargetKind, tests_only};
 
 /// Answers with the length of the input, times a factor.
@@ -63,9 +68,55 @@ impl TargetKind for LengthKind {
     }
 }
 
-fn parse(run: &str) -> anyhow::Result<Config> {
-    let text = format!("run: {run}\ncases: cases\ndecision_field: d\ngoverning_types: [a]\n");
-    Config::parse(&text, std::path::Path::new("kelvin.yaml"))
+/// Owns the key `run` and no other.
+struct RunOwner;
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+struct RunKeys {
+    run: Address,
+}
+
+impl Configure for RunOwner {
+    fn required(&self) -> &'static [&'static str] {
+        &["run"]
+    }
+
+    fn keys(&self) -> Schema {
+        config::schema_of::<RunKeys>()
+    }
+
+    fn settle(
+        &self,
+        part: &Part<'_>,
+        _: &Config,
+    ) -> anyhow::Result<Option<Arc<dyn ProbeSettings>>> {
+        Ok(Some(Arc::new(part.read::<RunKeys>()?)))
+    }
+}
+
+impl ProbeSettings for RunKeys {
+    fn measured(&self, fields: Fields) -> Fields {
+        fields
+    }
+
+    fn as_data(&self) -> serde_json::Map<String, serde_json::Value> {
+        serde_json::Map::new()
+    }
+
+    fn target(&self) -> Option<&Address> {
+        Some(&self.run)
+    }
+}
+
+fn parse(run: &str) -> anyhow::Result<Address> {
+    let owner = Owner {
+        name: "runs",
+        kind: &RunOwner,
+    };
+    let file = std::path::Path::new("kelvin.yaml");
+    let config = Config::parse(&format!("run: {run}\n"), file, &[owner])?;
+    let target = config.targets().next().expect("the key is required");
+    Ok(target.clone())
 }
 
 #[test]
@@ -85,13 +136,9 @@ fn a_new_target_goes_through_configuration_and_run() {
     assert!(refused.contains("unknown key `width`"), "{refused}");
 
     let mut bench = Bench::with("", "cache: true\n");
-    bench.config.run = parse("{length: {factor: 2}}").expect("it is valid").run;
+    bench.target = parse("{length: {factor: 2}}").expect("it is valid");
     assert_eq!(
-        bench
-            .config
-            .run
-            .look_up(bench.folder.path())
-            .expect("known"),
+        bench.target.look_up(bench.folder.path()).expect("known"),
         Launch::default()
     );
     let (outcomes, cost) = bench.run(&tasks(3));
@@ -119,12 +166,10 @@ fn a_new_target_goes_through_configuration_and_run() {
         [Some(json!(36)), None, Some(json!(36))]
     );
     // Other settings are another pipeline.
-    bench.config.run = parse("{length: {factor: 3}}").expect("it is valid").run;
+    bench.target = parse("{length: {factor: 3}}").expect("it is valid");
     assert_eq!(decisions(&bench.run(&tasks(1)).0), [Some(json!(54))]);
 
-    bench.config.run = parse("{length: {factor: 13}}")
-        .expect("the schema allows it")
-        .run;
+    bench.target = parse("{length: {factor: 13}}").expect("the schema allows it");
     let out = bench.out();
     let refused = bench.try_open(&out, Start::Fresh, &Silent).err();
     let refused = refused.expect("the target refuses it").to_string();

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 static LABELS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let words = crate::config::words::Words::load(std::path::Path::new(""), &[], None);
+    let words = crate::probe::evidence::words::Words::load(std::path::Path::new(""), &[], None);
     words.expect("the shipped lists load").number_labels
 });
 

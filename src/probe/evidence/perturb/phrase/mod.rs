@@ -10,8 +10,8 @@ use std::ops::Range;
 
 use super::edit::{Edits, apply};
 use super::sentence::words;
-use crate::config::words::Words;
 use crate::probe::evidence::cases::prose::MASK;
+use crate::probe::evidence::words::Words;
 
 /// Pairs of opposites, ready to be looked up.
 pub(super) struct Flipper {

@@ -29,11 +29,11 @@ struct NotedPlan {
     notices: Vec<Notice>,
 }
 
-fn plan_at(corpus: &Corpus, config: &Config, peers: &Peers, at: usize) -> NotedPlan {
-    let Plan { variants, notices } = Planner::new(corpus, config, peers).plan(at);
+fn plan_at(corpus: &Corpus, settings: &EvidenceSettings, peers: &Peers, at: usize) -> NotedPlan {
+    let Plan { variants, notices } = Planner::new(corpus, settings, peers).plan(at);
     let noted = |variant: Variant| Noted {
-        notes: variant.notes(corpus, at, config),
-        input: variant.digest(corpus, at, config),
+        notes: variant.notes(corpus, at, settings),
+        input: variant.digest(corpus, at, settings),
         variant,
     };
     NotedPlan {
@@ -43,18 +43,18 @@ fn plan_at(corpus: &Corpus, config: &Config, peers: &Peers, at: usize) -> NotedP
 }
 
 /// The plans of all cases.
-fn plans(corpus: &Corpus, config: &Config) -> Vec<NotedPlan> {
-    let peers = Peers::of(corpus, config);
+fn plans(corpus: &Corpus, settings: &EvidenceSettings) -> Vec<NotedPlan> {
+    let peers = Peers::of(corpus, settings);
     let cases = 0..corpus.cases.len();
     cases
-        .map(|at| plan_at(corpus, config, &peers, at))
+        .map(|at| plan_at(corpus, settings, &peers, at))
         .collect()
 }
 
 /// The plan of the first case.
-fn plan_of<T: AsRef<str>>(texts: &[(T, T)], config: &Config) -> (Corpus, NotedPlan) {
+fn plan_of<T: AsRef<str>>(texts: &[(T, T)], settings: &EvidenceSettings) -> (Corpus, NotedPlan) {
     let corpus = fixture::corpus(texts);
-    let plan = plans(&corpus, config).remove(0);
+    let plan = plans(&corpus, settings).remove(0);
     (corpus, plan)
 }
 
@@ -96,7 +96,7 @@ const GOVERNING: [&str; 2] = ["gate_rule", "limit"];
 
 #[test]
 fn what_a_kind_derives_is_made_once() {
-    let peers = Peers::of(&fixture::corpus(&many(2)), &fixture::config(&[]));
+    let peers = Peers::of(&fixture::corpus(&many(2)), &fixture::settings(&[]));
     let first = peers.derived("test", || vec![1]);
     let again = peers.derived("test", || vec![2]);
     assert!(Arc::ptr_eq(&first, &again));

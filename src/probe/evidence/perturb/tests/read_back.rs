@@ -14,7 +14,12 @@ fn kinds(case: &Case) -> Vec<Kind> {
         .collect()
 }
 
-fn expected(corpus: &Corpus, at: usize, config: &Config, variant: &Variant) -> Vec<Kind> {
+fn expected(
+    corpus: &Corpus,
+    at: usize,
+    settings: &EvidenceSettings,
+    variant: &Variant,
+) -> Vec<Kind> {
     let kind = |case: usize, unit: usize| kinds(&corpus.cases[case]).swap_remove(unit);
     variant
         .pieces
@@ -24,7 +29,7 @@ fn expected(corpus: &Corpus, at: usize, config: &Config, variant: &Variant) -> V
             Piece::Peer { case, unit } => kind(*case, *unit),
             Piece::Edited { .. } => unreachable!("no default kind rewrites a unit"),
             Piece::Filler(section) => {
-                let section = &config.perturbations.words.filler[*section];
+                let section = &settings.perturbations.words.filler[*section];
                 let text = section.markdown.clone();
                 kinds(&Case::parse("f", "f", text).expect("parses")).swap_remove(0)
             }
@@ -56,21 +61,21 @@ proptest! {
         include in any::<bool>(),
     ) {
         let governing = corpus.cases[0].units[0].unit_type.to_string();
-        let mut config = fixture::config(&[&governing]);
-        config.seed = seed;
-        config.perturbations.pad_include_governing = include;
-        for (at, plan) in plans(&corpus, &config).iter().enumerate() {
+        let mut settings = fixture::settings(&[&governing]);
+        settings.seed = seed;
+        settings.perturbations.pad_include_governing = include;
+        for (at, plan) in plans(&corpus, &settings).iter().enumerate() {
             let case = &corpus.cases[at];
             let mut inputs = BTreeSet::from([case.digest()]);
             for variant in &plan.variants {
-                let text = variant.render(&corpus, at, &config);
+                let text = variant.render(&corpus, at, &settings);
                 prop_assert_eq!(variant.input, Digest::of(text.as_bytes()));
                 prop_assert!(inputs.insert(variant.input), "{} is vacuous", variant.id);
                 let again = Case::parse("v", "v", text.as_str());
                 prop_assert!(again.is_ok(), "{:?} of {:?}", again, text);
                 let again = again.expect("checked");
                 prop_assert_eq!(again.preamble(), case.preamble(), "{:?}", &text);
-                prop_assert_eq!(kinds(&again), expected(&corpus, at, &config, variant), "{:?}", &text);
+                prop_assert_eq!(kinds(&again), expected(&corpus, at, &settings, variant), "{:?}", &text);
 
                 let own: Vec<usize> = variant.pieces.iter().filter_map(Piece::own).collect();
                 match variant.kind {

@@ -3,11 +3,11 @@ use proptest::prelude::*;
 use super::*;
 
 /// Everything about the variants of a corpus, as text.
-fn bytes(corpus: &Corpus, config: &Config) -> Vec<String> {
+fn bytes(corpus: &Corpus, settings: &EvidenceSettings) -> Vec<String> {
     let mut all = Vec::new();
-    for (at, plan) in plans(corpus, config).iter().enumerate() {
+    for (at, plan) in plans(corpus, settings).iter().enumerate() {
         for variant in &plan.variants {
-            let text = variant.render(corpus, at, config);
+            let text = variant.render(corpus, at, settings);
             all.push(format!("{} {} {:?}\n{text}", at, variant.id, variant.notes));
         }
     }
@@ -16,12 +16,12 @@ fn bytes(corpus: &Corpus, config: &Config) -> Vec<String> {
 
 #[test]
 fn kel_19_the_same_seed_gives_the_same_bytes_and_another_one_does_not() {
-    let mut config = fixture::config(&GOVERNING);
+    let mut settings = fixture::settings(&GOVERNING);
     let corpus = fixture::corpus(&many(10));
-    let first = bytes(&corpus, &config);
-    assert_eq!(first, bytes(&fixture::corpus(&many(10)), &config));
-    config.seed = 1;
-    let second = bytes(&corpus, &config);
+    let first = bytes(&corpus, &settings);
+    assert_eq!(first, bytes(&fixture::corpus(&many(10)), &settings));
+    settings.seed = 1;
+    let second = bytes(&corpus, &settings);
     let same = first.iter().filter(|text| second.contains(text)).count();
     assert!(same < first.len() / 5, "{same} of {}", first.len());
 }
@@ -30,7 +30,7 @@ fn kel_19_the_same_seed_gives_the_same_bytes_and_another_one_does_not() {
 #[test]
 fn kel_19_the_variants_are_pinned() {
     let corpus = fixture::corpus(&many(8));
-    let plan = plans(&corpus, &fixture::config(&GOVERNING)).remove(2);
+    let plan = plans(&corpus, &fixture::settings(&GOVERNING)).remove(2);
     let told: Vec<String> = plan
         .variants
         .iter()
@@ -65,8 +65,12 @@ fn kel_19_the_variants_are_pinned() {
 }
 
 /// Which variants of the cases in both corpora differ, as (kind, differs).
-fn changes(before: &Corpus, after: &Corpus, config: &Config) -> Vec<(&'static str, bool)> {
-    let (was, is) = (plans(before, config), plans(after, config));
+fn changes(
+    before: &Corpus,
+    after: &Corpus,
+    settings: &EvidenceSettings,
+) -> Vec<(&'static str, bool)> {
+    let (was, is) = (plans(before, settings), plans(after, settings));
     let mut changes = Vec::new();
     for (at, case) in after.cases.iter().enumerate() {
         let Some(old) = before
@@ -86,9 +90,9 @@ fn changes(before: &Corpus, after: &Corpus, config: &Config) -> Vec<(&'static st
 }
 
 fn assert_stable(before: &[(String, String)], after: &[(String, String)], seed: u64) {
-    let mut config = fixture::config(&GOVERNING);
-    config.seed = seed;
-    let changes = changes(&fixture::corpus(before), &fixture::corpus(after), &config);
+    let mut settings = fixture::settings(&GOVERNING);
+    settings.seed = seed;
+    let changes = changes(&fixture::corpus(before), &fixture::corpus(after), &settings);
     let mut drawing = (0, 0);
     for kind in ALL.iter().map(|kind| kind.name()) {
         let of_kind = changes.iter().filter(|(of, _)| *of == kind);
@@ -130,7 +134,7 @@ proptest! {
 
 #[test]
 fn planning_takes_a_bounded_number_of_steps_a_case_whatever_the_corpus() {
-    let config = fixture::config(&GOVERNING);
+    let settings = fixture::settings(&GOVERNING);
     let same: Vec<(String, String)> = (0..2_000)
         .map(|number| (format!("case-{number:04}"), case_text(1)))
         .collect();
@@ -140,10 +144,10 @@ fn planning_takes_a_bounded_number_of_steps_a_case_whatever_the_corpus() {
     }
     for texts in [many(2_000), same, half] {
         let corpus = fixture::corpus(&texts);
-        let peers = Peers::of(&corpus, &config);
+        let peers = Peers::of(&corpus, &settings);
         ring::steps::take();
         for at in (0..2_000).step_by(10) {
-            plan_at(&corpus, &config, &peers, at);
+            plan_at(&corpus, &settings, &peers, at);
         }
         let steps = ring::steps::take();
         // 200 cases, at most 12 pads and 6 swaps each; a few points are passed over.

@@ -236,12 +236,12 @@ const UNITS: &[Row] = &[
 
 /// What the variants of a kind change in a unit, over many seeds.
 fn changed(kind: &str, key: &str, unit: &str) -> BTreeSet<String> {
-    let mut config = enabled(&[kind]);
+    let mut settings = enabled(&[kind]);
     let mut all = BTreeSet::new();
     for seed in 0..12 {
-        config.seed = seed;
+        settings.seed = seed;
         let text = format!("## Gate Rule\n\n{unit}\n");
-        let (_, plan) = plan_of(&[("a", &*text)], &config);
+        let (_, plan) = plan_of(&[("a", &*text)], &settings);
         for variant in of_kind(&plan, kind) {
             all.insert(variant.notes.detail[key].clone());
         }

@@ -8,8 +8,8 @@ mod structure;
 use std::sync::LazyLock;
 
 use super::*;
-use crate::config::words::Words;
 use crate::probe::evidence::cases::Case;
+use crate::probe::evidence::words::Words;
 
 /// A case as people write them: prose, a list, a table, code, names, quotes.
 const LOAN: &str = r#"# Loan 114
@@ -60,26 +60,26 @@ static SHIPPED: LazyLock<Words> = LazyLock::new(|| {
     Words::load(std::path::Path::new(""), &[], None).expect("the shipped lists load")
 });
 
-fn enabled(kinds: &[&str]) -> Config {
-    let mut config = fixture::config(&["gate_rule"]);
-    config.perturbations.enable = kinds.iter().map(|kind| (*kind).to_owned()).collect();
-    config.perturbations.words = SHIPPED.clone();
-    config
+fn enabled(kinds: &[&str]) -> EvidenceSettings {
+    let mut settings = fixture::settings(&["gate_rule"]);
+    settings.perturbations.enable = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+    settings.perturbations.words = SHIPPED.clone();
+    settings
 }
 
 /// The variants of a kind for the first of some cases: their ids, and the units that are edited.
 fn made(kind: &str, texts: &[&str]) -> (Vec<(String, String)>, Vec<Notice>) {
-    let config = enabled(&[kind]);
+    let settings = enabled(&[kind]);
     let named: Vec<(String, String)> = texts
         .iter()
         .enumerate()
         .map(|(at, text)| (format!("case-{at}"), (*text).to_owned()))
         .collect();
-    let (corpus, plan) = plan_of(&named, &config);
+    let (corpus, plan) = plan_of(&named, &settings);
     let variants = of_kind(&plan, kind)
         .into_iter()
         .map(|variant| {
-            let text = variant.render(&corpus, 0, &config);
+            let text = variant.render(&corpus, 0, &settings);
             let case = Case::parse("a", "a", text).expect("a variant parses");
             assert_eq!(
                 case.units.len(),

@@ -57,9 +57,9 @@ fn m11_m9_conditions_stay_when_a_case_comes_in() {
     let texts: Vec<(String, String)> = (0..51)
         .map(|number| (format!("case-{number:02}"), rule(number)))
         .collect();
-    let config = enabled(&["swap_condition"]);
+    let settings = enabled(&["swap_condition"]);
     let inputs = |texts: &[(String, String)]| -> Vec<Vec<Digest>> {
-        let plans = plans(&fixture::corpus(texts), &config);
+        let plans = plans(&fixture::corpus(texts), &settings);
         let of = |plan: &NotedPlan| {
             of_kind(plan, "swap_condition")
                 .iter()
@@ -82,10 +82,10 @@ fn m11_m9_conditions_stay_when_a_case_comes_in() {
 
 /// The details of the variants of a kind for a case with this text in a governing unit.
 fn details(kind: &str, unit: &str, seed: u64) -> Vec<Vec<(String, String)>> {
-    let mut config = enabled(&[kind]);
-    config.seed = seed;
+    let mut settings = enabled(&[kind]);
+    settings.seed = seed;
     let text = format!("## Gate Rule\n\n{unit}\n");
-    let (_, plan) = plan_of(&[("a", &*text)], &config);
+    let (_, plan) = plan_of(&[("a", &*text)], &settings);
     let notes = of_kind(&plan, kind)
         .into_iter()
         .map(|variant| &variant.notes.detail);

@@ -44,15 +44,15 @@ fn hard_case() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn no_document_makes_a_kind_panic(text in fixture::document(), other in fixture::document()) {
-        let mut config = enabled(&[]);
-        config.governing_types = vec!["gate_rule".to_owned(), "code".to_owned()];
-        config.perturbations.enable = ALL.iter().map(|kind| kind.name().to_owned()).collect();
+        let mut settings = enabled(&[]);
+        settings.governing_types = vec!["gate_rule".to_owned(), "code".to_owned()];
+        settings.perturbations.enable = ALL.iter().map(|kind| kind.name().to_owned()).collect();
         if [&text, &other].iter().any(|text| Case::parse("a", "a", (*text).clone()).is_err()) {
             return Ok(());
         }
-        let (corpus, plan) = plan_of(&[("a", &*text), ("b", &*other)], &config);
+        let (corpus, plan) = plan_of(&[("a", &*text), ("b", &*other)], &settings);
         for variant in &plan.variants {
-            let rendered = variant.render(&corpus, 0, &config);
+            let rendered = variant.render(&corpus, 0, &settings);
             prop_assert!(Case::parse("a", "a", rendered.clone()).is_ok(), "{}: {rendered:?}", variant.id);
         }
     }
@@ -62,17 +62,17 @@ proptest! {
         text in hard_case(),
         seed in 0_u64..1_000,
     ) {
-        let mut config = enabled(&[]);
-        config.perturbations.enable = ALL.iter().map(|kind| kind.name().to_owned()).collect();
-        config.seed = seed;
+        let mut settings = enabled(&[]);
+        settings.perturbations.enable = ALL.iter().map(|kind| kind.name().to_owned()).collect();
+        settings.seed = seed;
         let Ok(case) = Case::parse("a", "a", text.clone()) else { return Ok(()) };
-        let (corpus, plan) = plan_of(&[("a", &*text), ("b", LEASE)], &config);
+        let (corpus, plan) = plan_of(&[("a", &*text), ("b", LEASE)], &settings);
         for variant in &plan.variants {
             let kind = find(variant.kind).expect("registered");
             if kind.is_default() {
                 continue;
             }
-            let rendered = variant.render(&corpus, 0, &config);
+            let rendered = variant.render(&corpus, 0, &settings);
             let parsed = Case::parse("a", "a", rendered.clone());
             let Ok(parsed) = parsed else { panic!("{}: {rendered:?}", variant.id) };
             prop_assert_eq!(parsed.units.len() + variant.notes.removed.len(), case.units.len());

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::diagnostic::{self, Problem, tame};
 use crate::config::hints::nearest;
-use crate::config::yaml::{self, Kind, Node};
+use crate::config::yaml::{self, Content, Node};
 use crate::exit::Misuse;
 use crate::file;
 
@@ -89,7 +89,7 @@ impl Lists {
         let file = Path::new(name);
         let tree = yaml::parse(&source)
             .map_err(|problem| diagnostic::misuse(file, &source, vec![problem]))?;
-        if matches!(tree.kind, Kind::List(_)) {
+        if matches!(tree.content, Content::List(_)) {
             let mut problems = Vec::new();
             self.clear("filler");
             self.add("filler", &tree, file, &source, &mut problems);
@@ -116,7 +116,7 @@ impl Lists {
 
     fn fill(&mut self, file: &Path, source: &str, tree: &Node) -> Vec<Problem> {
         let mut problems = Vec::new();
-        let Kind::Map(entries) = &tree.kind else {
+        let Content::Map(entries) = &tree.content else {
             let problem = Problem::new(0..0, "a file of a pack is a mapping from lists to values");
             return vec![problem.help(format!("its keys are: {}", NAMES.join(", ")))];
         };
@@ -134,12 +134,12 @@ impl Lists {
                 );
                 continue;
             }
-            match &node.kind {
-                Kind::List(_) => {
+            match &node.content {
+                Content::List(_) => {
                     self.clear(name);
                     lists.push((*name, node));
                 }
-                Kind::Map(inner) if inner.len() == 1 && inner[0].0.text == "extend" => {
+                Content::Map(inner) if inner.len() == 1 && inner[0].0.text == "extend" => {
                     lists.push((*name, &inner[0].1));
                 }
                 _ => problems.push(
@@ -175,7 +175,7 @@ impl Lists {
         source: &str,
         problems: &mut Vec<Problem>,
     ) {
-        let Kind::List(items) = &node.kind else {
+        let Content::List(items) = &node.content else {
             problems.push(Problem::new(node.at.clone(), "`extend` is not a list"));
             return;
         };

@@ -1,7 +1,7 @@
 //! Single entries of the lists, taken out of the YAML tree, each in the form that its list wants.
 
 use crate::config::diagnostic::{Problem, tame};
-use crate::config::yaml::{Kind, Node};
+use crate::config::yaml::{Content, Node};
 
 use super::Section;
 
@@ -13,8 +13,8 @@ pub(super) enum Entry {
 }
 
 fn text(node: &Node) -> Result<&str, Problem> {
-    match &node.kind {
-        Kind::Text(text) => Ok(text),
+    match &node.content {
+        Content::Text(text) => Ok(text),
         _ => Err(Problem::new(node.at.clone(), "this is not text")
             .help("put words that look like numbers or mappings in quotes")),
     }
@@ -33,7 +33,7 @@ fn phrase(node: &Node) -> Result<&str, Problem> {
 
 /// A pair of opposites.
 pub(super) fn pair(node: &Node) -> Result<Entry, Problem> {
-    let Kind::List(items) = &node.kind else {
+    let Content::List(items) = &node.content else {
         return Err(Problem::new(node.at.clone(), "this is not a pair")
             .help("write two opposites as `[one, other]`"));
     };
@@ -87,7 +87,7 @@ pub(super) fn word(list: &str, node: &Node) -> Result<Entry, Problem> {
 /// A section of the filler bank.
 pub(super) fn section(node: &Node) -> Result<Entry, Problem> {
     let wrong = |what: String| Problem::new(node.at.clone(), what);
-    let Kind::Map(entries) = &node.kind else {
+    let Content::Map(entries) = &node.content else {
         return Err(wrong("this is not a section".to_owned())
             .help("a section has a `heading` and a `text`"));
     };

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::diagnostic::{self, Problem};
-use super::yaml::{self, Kind, Node};
-use super::{load, shape};
+use crate::config::diagnostic::{self, Problem};
+use crate::config::yaml::{self, Content, Node};
+use crate::config::{self, load, shape};
 use crate::digest::{Digest, Fields};
 
 /// One query of the golden set.
@@ -118,12 +117,12 @@ pub(crate) fn read(file: &Path, exist: Option<Exist<'_>>) -> anyhow::Result<Vec<
 
 fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>, Vec<Problem>> {
     let tree = yaml::parse(source).map_err(|problem| vec![problem])?;
-    if matches!(tree.kind, Kind::Null) {
+    if matches!(tree.content, Content::Null) {
         let empty = Problem::new(0..0, "the file has no queries");
         return Err(vec![empty.help("add an entry with `id` and `query`")]);
     }
     let mut found = Vec::new();
-    if let Kind::List(entries) = &tree.kind {
+    if let Content::List(entries) = &tree.content {
         if entries.is_empty() {
             found.push(Problem::new(tree.at.clone(), "the list has no queries"));
         }
@@ -136,7 +135,7 @@ fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>
     // The messages name a place by its keys, and a list at the top has none.
     let named = Node {
         at: tree.at.clone(),
-        kind: Kind::Map(vec![(
+        content: Content::Map(vec![(
             yaml::Key {
                 at: 0..0,
                 text: "queries".to_owned(),
@@ -144,7 +143,7 @@ fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>
             tree.clone(),
         )]),
     };
-    found.extend(shape::problems(&named, &schema(), source));
+    found.extend(shape::problems(&named, &schema(), source, &|_| None));
     if !found.is_empty() {
         return Err(found);
     }
@@ -153,10 +152,7 @@ fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>
 }
 
 fn schema() -> Value {
-    let list = SchemaSettings::draft2020_12()
-        .with(|settings| settings.inline_subschemas = true)
-        .into_generator()
-        .into_root_schema_for::<Vec<GoldenQuery>>();
+    let list = config::schema_of::<Vec<GoldenQuery>>();
     json!({ "type": "object", "properties": { "queries": list } })
 }
 
@@ -189,10 +185,11 @@ fn duplicates(entries: &[Node], found: &mut Vec<Problem>) {
 fn contradictions(entry: &Node, found: &mut Vec<Problem>) {
     let refuses = entry
         .get(&["should_refuse"])
-        .filter(|node| matches!(node.kind, Kind::Bool(true)));
+        .filter(|node| matches!(node.content, Content::Bool(true)));
     if let Some(node) = refuses {
         for key in ["expected_doc_ids", "expected_chunk_ids", "expected_spans"] {
-            let full = |node: &Node| matches!(&node.kind, Kind::List(list) if !list.is_empty());
+            let full =
+                |node: &Node| matches!(&node.content, Content::List(list) if !list.is_empty());
             if entry.get(&[key]).is_some_and(full) {
                 let message = format!("a query that should be refused has `{key}`");
                 let problem = Problem::new(node.at.clone(), message);
@@ -200,7 +197,8 @@ fn contradictions(entry: &Node, found: &mut Vec<Problem>) {
             }
         }
     }
-    let Some(Kind::List(spans)) = entry.get(&["expected_spans"]).map(|node| &node.kind) else {
+    let Some(Content::List(spans)) = entry.get(&["expected_spans"]).map(|node| &node.content)
+    else {
         return;
     };
     for span in spans {

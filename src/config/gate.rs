@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 /// Where the report that a change is compared with comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct RawBaseline {
+pub(crate) struct BaselineSettings {
     /// The source; `auto` tries `tree`, `branch`, `artifact` in a workflow, and `compute` where it is
     /// allowed.
-    pub(crate) from: RawSource,
+    pub(crate) from: BaselineSource,
     /// A report to compare with, whatever `from` says; for a laptop, not for pull requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
@@ -38,13 +38,13 @@ pub(crate) struct RawBaseline {
     pub(crate) require: bool,
     /// What it does that a source of baselines could not be asked, or has a report that cannot be
     /// read, and no other source has one.
-    pub(crate) unreachable: RawFailOrWarn,
+    pub(crate) unreachable: FailOrWarn,
 }
 
-impl Default for RawBaseline {
+impl Default for BaselineSettings {
     fn default() -> Self {
         Self {
-            from: RawSource::Auto,
+            from: BaselineSource::Auto,
             file: None,
             path: ".kelvin/baseline.json".to_owned(),
             branch: "kelvin-reports".to_owned(),
@@ -53,7 +53,7 @@ impl Default for RawBaseline {
             max_age_days: 90,
             compute: false,
             require: false,
-            unreachable: RawFailOrWarn::Fail,
+            unreachable: FailOrWarn::Fail,
         }
     }
 }
@@ -62,7 +62,7 @@ impl Default for RawBaseline {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub(crate) enum RawSource {
+pub(crate) enum BaselineSource {
     Auto,
     Tree,
     Branch,
@@ -74,45 +74,45 @@ pub(crate) enum RawSource {
 /// When a change does not pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct RawGate {
+pub(crate) struct GateSettings {
     /// How far a metric may drop; a drop of exactly this much passes.
     #[schemars(range(min = 0, max = 2))]
     pub(crate) max_drop: f64,
     /// Rules for single metrics, by their id, e.g. `evidence.sensitivity`.
-    pub(crate) metrics: BTreeMap<String, RawMetricRule>,
+    pub(crate) metrics: BTreeMap<String, MetricRule>,
     /// `auto` weighs a drop against the noise; `threshold` looks at the drop alone.
-    pub(crate) rule: RawRule,
+    pub(crate) rule: GateRule,
     /// A drop that the noise may explain: `auto` fails where no case was run again.
-    pub(crate) on_suspected: RawOnSuspected,
+    pub(crate) on_suspected: OnSuspected,
     /// A case that broke completely while the mean hides it.
-    pub(crate) on_broken_case: RawFailOrWarn,
+    pub(crate) on_broken_case: FailOrWarn,
     /// A gated metric that could not be measured.
-    pub(crate) on_unmeasured: RawFailOrWarn,
+    pub(crate) on_unmeasured: FailOrWarn,
     /// The share of a metric's cells, in all and of each governing type, that may be lost.
     #[schemars(range(min = 0, max = 1))]
     pub(crate) max_missing: f64,
     /// Cases that were edited so that less than half of a metric, or fewer than 5 cases, can be
     /// paired with the base.
-    pub(crate) on_edited: RawFailOrWarn,
+    pub(crate) on_edited: FailOrWarn,
     /// Whether the pipeline always gives the same answer to the same input, so that one run tells.
     pub(crate) deterministic: bool,
     /// What the gate may spend on running doubtful cases again.
-    pub(crate) budget: RawBudget,
+    pub(crate) budget: Budget,
 }
 
-impl Default for RawGate {
+impl Default for GateSettings {
     fn default() -> Self {
         Self {
             max_drop: 0.05,
             metrics: BTreeMap::new(),
-            rule: RawRule::Auto,
-            on_suspected: RawOnSuspected::Auto,
-            on_broken_case: RawFailOrWarn::Fail,
-            on_unmeasured: RawFailOrWarn::Fail,
+            rule: GateRule::Auto,
+            on_suspected: OnSuspected::Auto,
+            on_broken_case: FailOrWarn::Fail,
+            on_unmeasured: FailOrWarn::Fail,
             max_missing: 0.1,
-            on_edited: RawFailOrWarn::Warn,
+            on_edited: FailOrWarn::Warn,
             deterministic: false,
-            budget: RawBudget::default(),
+            budget: Budget::default(),
         }
     }
 }
@@ -120,14 +120,14 @@ impl Default for RawGate {
 /// The rule for one metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct RawMetricRule {
+pub(crate) struct MetricRule {
     /// How far this metric may drop.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2))]
     pub(crate) max_drop: Option<f64>,
     /// Whether a drop fails the job, warns, or is only shown.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) policy: Option<RawPolicy>,
+    pub(crate) policy: Option<MetricPolicy>,
     /// The value that this metric must reach, whatever the baseline is; for a metric whose lower
     /// values are better, the value that it must not exceed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,7 +139,7 @@ pub(crate) struct RawMetricRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub(crate) enum RawPolicy {
+pub(crate) enum MetricPolicy {
     Gate,
     Warn,
     Info,
@@ -149,7 +149,7 @@ pub(crate) enum RawPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub(crate) enum RawRule {
+pub(crate) enum GateRule {
     Auto,
     Threshold,
 }
@@ -158,7 +158,7 @@ pub(crate) enum RawRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub(crate) enum RawOnSuspected {
+pub(crate) enum OnSuspected {
     Auto,
     Fail,
     Warn,
@@ -168,7 +168,7 @@ pub(crate) enum RawOnSuspected {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub(crate) enum RawFailOrWarn {
+pub(crate) enum FailOrWarn {
     Fail,
     Warn,
 }
@@ -176,7 +176,7 @@ pub(crate) enum RawFailOrWarn {
 /// What the gate may spend on running doubtful cases again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct RawBudget {
+pub(crate) struct Budget {
     /// How often a case may be run in all.
     #[schemars(range(max = 20))]
     pub(crate) head_repeats: NonZeroUsize,
@@ -189,7 +189,7 @@ pub(crate) struct RawBudget {
     pub(crate) minutes: Option<f64>,
 }
 
-impl Default for RawBudget {
+impl Default for Budget {
     fn default() -> Self {
         Self {
             head_repeats: NonZeroUsize::new(5).unwrap_or(NonZeroUsize::MIN),

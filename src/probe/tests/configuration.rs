@@ -1,21 +1,19 @@
 //! A file that is all right, and a table of files that are not.
 
-mod bad;
-mod bad_values;
-
-use bad::{Bad, LEAST};
-
 use proptest::prelude::*;
 
-use super::*;
-use crate::config::{DecisionField, SwapCount};
+use super::bad::{self, Bad, LEAST};
+use super::bad_values;
+use crate::config::{Config, Overrides};
 use crate::exit::Exit;
+use crate::probe::evidence::config::{AllPairs, EvidenceSettings, SwapCount};
+use crate::probe::{DecisionField, configured};
 
 fn load_text(text: impl AsRef<[u8]>) -> anyhow::Result<Config> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("kelvin.yaml");
     std::fs::write(&path, text).expect("written");
-    load(&Overrides {
+    configured(&Overrides {
         file: Some(path),
         ..Overrides::default()
     })
@@ -25,6 +23,11 @@ fn refusal(text: impl AsRef<[u8]>) -> String {
     let error = load_text(text).expect_err("the file is refused");
     assert_eq!(Exit::of(&error), Exit::Misused, "{error:#}");
     format!("error: {error:#}")
+}
+
+/// The settings of the evidence probe.
+fn evidence(config: &Config) -> &EvidenceSettings {
+    config.settings().expect("the probe is configured")
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn a_file_that_is_not_there_or_a_folder_is_refused_with_what_to_do() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let load_file = |name: &str| {
         let file = Some(folder.path().join(name));
-        let error = load(&Overrides {
+        let error = configured(&Overrides {
             file,
             ..Overrides::default()
         })
@@ -126,20 +129,21 @@ fn a_file_that_is_not_there_or_a_folder_is_refused_with_what_to_do() {
 #[test]
 fn the_least_configuration_gets_the_documented_defaults() {
     let config = load_text(LEAST).expect("loaded");
-    assert_eq!(config.run.text(), "pipeline {input} {output}");
+    let settings = evidence(&config);
+    assert_eq!(settings.run.text(), "pipeline {input} {output}");
     assert_eq!(
-        config.decision_field,
+        settings.decision_field,
         DecisionField::Key("decision".to_owned())
     );
-    assert_eq!(config.governing_types, ["gate_rule"]);
+    assert_eq!(settings.governing_types, ["gate_rule"]);
     assert_eq!((config.seed, config.repeats.get()), (0, 1));
     assert_eq!(config.limits.timeout.as_secs(), 150);
     assert_eq!(config.limits.max_output_bytes, 16 << 20);
     assert_eq!(config.retry.max_attempts.get(), 1);
-    assert_eq!(config.perturbations.variants.swap, SwapCount::UpTo(3));
-    assert_eq!(config.scorer.to_string(), "exact");
-    assert!(config.cache.is_none() && config.noise_floor.is_none());
-    assert!(config.limits.max_per_minute.is_none() && config.perturbations.enable.is_empty());
+    assert_eq!(settings.perturbations.variants.swap, SwapCount::UpTo(3));
+    assert_eq!(settings.scorer.to_string(), "exact");
+    assert!(config.cache.is_none() && settings.noise_floor.is_none());
+    assert!(config.limits.max_per_minute.is_none() && settings.perturbations.enable.is_empty());
     assert!(config.root.is_absolute() && config.root.is_dir() == config.root.exists());
 }
 
@@ -158,12 +162,13 @@ fn every_key_reaches_the_checked_form() {
          scorer: {ordinal: [low, high]}\n",
     )
     .expect("loaded");
-    assert_eq!(config.run.text(), "sh -c 'run {input} > {output}'");
+    let settings = evidence(&config);
+    assert_eq!(settings.run.text(), "sh -c 'run {input} > {output}'");
     assert_eq!(
-        config.decision_field,
+        settings.decision_field,
         DecisionField::Pointer("/a/b~1c".to_owned())
     );
-    assert_eq!(config.governing_types, ["gate_rule", "prüfregel"]);
+    assert_eq!(settings.governing_types, ["gate_rule", "prüfregel"]);
     assert_eq!(
         (config.seed, config.repeats.get(), config.jobs.get()),
         (7, 2, 3)
@@ -177,21 +182,23 @@ fn every_key_reaches_the_checked_form() {
     assert_eq!(config.retry.max_attempts.get(), 3);
     assert_eq!(config.retry.transient_exit_codes, [75]);
     assert!(config.retry.retry_on_timeout && config.retry.initial_delay.is_zero());
-    assert_eq!(config.cache.expect("on").dir, config.root.join("../shared"));
+    let dir = config.root.join("../shared");
+    assert_eq!(config.cache.as_ref().expect("on").dir, dir);
     assert_eq!(
-        (config.env, config.fingerprint),
-        (vec!["MODEL".to_owned()], vec!["src/**".to_owned()])
+        (&*config.env, &*config.fingerprint),
+        (&["MODEL".to_owned()][..], &["src/**".to_owned()][..])
     );
-    let kinds = config.perturbations;
+    let kinds = &settings.perturbations;
     assert_eq!(kinds.enable, ["swap_condition", "drop"]);
     assert!(kinds.count_drop && kinds.pad_include_governing);
     assert_eq!((kinds.variants.reorder, kinds.variants.pad_length), (0, 1));
     assert_eq!(
         (kinds.variants.pad_content, kinds.variants.swap),
-        (2, SwapCount::All)
+        (2, SwapCount::Every(AllPairs::All))
     );
-    assert_eq!(config.noise_floor.map(|times| times.get()), Some(5));
-    assert_eq!(config.scorer.to_string(), "ordinal [\"low\", \"high\"]");
+    assert_eq!(settings.noise_floor.map(|times| times.get()), Some(5));
+    let levels = settings.scorer.to_string();
+    assert_eq!(levels, "ordinal [\"low\", \"high\"]");
 }
 
 #[test]
@@ -200,7 +207,7 @@ fn kel_05_the_command_line_overrides_the_file() {
     let path = folder.path().join("other.yaml");
     std::fs::write(&path, format!("{LEAST}seed: 4\njobs: 2\ncache: true\n")).expect("written");
     let load_with = |overrides: Overrides| {
-        load(&Overrides {
+        configured(&Overrides {
             file: Some(path.clone()),
             ..overrides
         })
@@ -226,7 +233,7 @@ fn kel_05_the_command_line_overrides_the_file() {
 fn braces_that_are_no_placeholder_are_left_to_the_command() {
     let run = "awk '{print $1}' {input} | jq '{decision: .}' > {output}; echo ${HOME}";
     let config = load_text(LEAST.replace("pipeline {input} {output}", &format!("\"{run}\"")));
-    assert_eq!(config.expect("loaded").run.text(), run);
+    assert_eq!(evidence(&config.expect("loaded")).run.text(), run);
 }
 
 #[test]

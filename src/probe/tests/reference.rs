@@ -1,14 +1,18 @@
+//! The schema and the reference in the documentation are those of the types.
+
 //! The schema, the file that holds it, and the documentation agree. `KELVIN_UPDATE=1 cargo test`
 //! writes the files anew.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::*;
+use crate::config::configure;
 use crate::config::shape::{branches, properties, wanted};
-use crate::config::{Config, Overrides};
+use crate::probe::configured::{configured_by, owners};
+use crate::probe::evidence::config::OptIn;
 
 const SCHEMA: &str = "schema/kelvin.schema.json";
 const DOCUMENT: &str = "docs/configuration.md";
@@ -20,7 +24,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 fn schema_value() -> Value {
-    schema().to_value()
+    configure::schema(&owners())
 }
 
 /// The file has this text, or gets it where an update was asked for.
@@ -160,7 +164,6 @@ fn every_yaml_block_of_the_reference_loads() {
         .map(|(block, _)| block)
         .collect();
     assert!(blocks.len() > 5);
-    let folder = tempfile::tempdir().expect("a temporary folder");
     for block in blocks {
         let mut text = String::new();
         for line in [
@@ -174,12 +177,25 @@ fn every_yaml_block_of_the_reference_loads() {
                 text += &format!("{line}\n");
             }
         }
-        let file = folder.path().join("kelvin.yaml");
-        fs::write(&file, text + block).expect("written");
-        let overrides = Overrides {
-            file: Some(file),
-            ..Overrides::default()
-        };
-        Config::load(&overrides).unwrap_or_else(|error| panic!("{error:#}\nin\n{block}"));
+        configured_by(&(text + block), Path::new("kelvin.yaml"))
+            .unwrap_or_else(|error| panic!("{error:#}\nin\n{block}"));
+    }
+}
+
+#[test]
+fn every_key_has_one_owner_and_a_kind_has_the_keys_that_it_needs() {
+    let general = configure::schema(&[]);
+    let mut seen: BTreeSet<String> = properties(&general).map(|(key, _)| key.into()).collect();
+    for owner in owners() {
+        let schema = owner.kind.keys().to_value();
+        for (key, _) in properties(&schema) {
+            assert!(seen.insert(key.to_owned()), "`{key}` has another owner");
+        }
+        let required = owner.kind.required();
+        let has = |key: &&str| properties(&schema).any(|(own, _)| own == *key);
+        assert!(
+            !required.is_empty() && required.iter().all(has),
+            "{required:?}"
+        );
     }
 }

@@ -40,7 +40,7 @@ fn every_list_ships_with_entries() {
 
 #[test]
 fn every_data_file_of_the_folder_is_part_of_the_program() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/config/words");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/probe/evidence/words");
     let listed: BTreeSet<String> = shipped::PACKS
         .iter()
         .flat_map(|(_, files)| *files)

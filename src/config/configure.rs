@@ -1,0 +1,186 @@
+//! How a kind of probe takes part in `kelvin.yaml`.
+//!
+//! A kind owns some of the keys at the top level, and only the kind knows what they mean. This stage
+//! reads the file as a whole: it finds every problem of every part at once, and keeps the settings
+//! of each kind in their checked form without knowing what they are.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::path::Path;
+use std::sync::Arc;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::diagnostic::{self, Problem};
+use super::shape::properties;
+use super::yaml::{Content, Node};
+use super::{Config, raw};
+use crate::digest::Fields;
+use crate::exit::Misuse;
+use crate::target::Address;
+
+/// The keys of one kind of probe.
+pub(crate) trait Configure: Sync {
+    /// The top-level keys without which the probe cannot be run. A file that has one of them
+    /// configures the probe, and needs all of them.
+    fn required(&self) -> &'static [&'static str];
+
+    /// The schema of a mapping with all the top-level keys of this kind. A kind that has a section of
+    /// its own has one key.
+    fn keys(&self) -> Schema;
+
+    /// What is wrong with the values beyond what the schema tells. A value of a wrong type is passed
+    /// over, since the schema tells that.
+    fn problems(&self, part: &Part<'_>) -> Vec<Problem> {
+        let _ = part;
+        Vec::new()
+    }
+
+    /// What to do about a slip, where this kind knows better than its schema does.
+    fn hint(&self, slip: &Slip<'_>) -> Option<String> {
+        let _ = slip;
+        None
+    }
+
+    /// The settings of this kind in their checked form, from a file without problems; the general
+    /// settings are in `config`. None where the file does not configure the kind, unless its default
+    /// settings are a part of the digest of every configuration.
+    ///
+    /// # Errors
+    ///
+    /// Where a file that the settings name cannot be used.
+    fn settle(
+        &self,
+        part: &Part<'_>,
+        config: &Config,
+    ) -> anyhow::Result<Option<Arc<dyn ProbeSettings>>>;
+}
+
+/// The settings of one kind of probe in their checked form, whichever kind it is.
+pub(crate) trait ProbeSettings: Any + Debug + Send + Sync {
+    /// Adds everything that changes what is measured: two runs whose digests differ are not
+    /// compared. The command, the jobs, the limits and where files go are no part of it.
+    fn measured(&self, fields: Fields) -> Fields;
+
+    /// Everything that changes what is measured, as data under the keys of the file, with the defaults of
+    /// what is not written there: a change that edits it is told so.
+    fn as_data(&self) -> Map<String, Value>;
+
+    /// The files that say what is measured, apart from those of single items: what each is called, and
+    /// where it is, relative to the folder of the configuration.
+    fn files(&self) -> Vec<(&'static str, &Path)> {
+        Vec::new()
+    }
+
+    /// How the pipeline of the probe is reached; none where the probe runs nothing of its own.
+    fn target(&self) -> Option<&Address>;
+}
+
+/// A kind of probe by its name, with the keys that it owns.
+#[derive(Clone, Copy)]
+pub(crate) struct Owner {
+    /// The name of the kind, which is unique.
+    pub(crate) name: &'static str,
+    /// Its keys.
+    pub(crate) kind: &'static dyn Configure,
+}
+
+/// What a file says under the keys of one kind of probe, with the place of everything.
+#[derive(Clone, Debug)]
+pub(crate) struct Part<'a> {
+    /// A mapping of these keys alone.
+    pub(crate) node: Node,
+    /// The text of the file.
+    pub(crate) source: &'a str,
+    /// The file as it was named, for messages.
+    file: &'a Path,
+}
+
+impl Part<'_> {
+    /// The values, without places. The type is the one that the schema was made from, and the file
+    /// is without problems.
+    ///
+    /// # Errors
+    ///
+    /// Where the schema allows what the type does not: a bug, which the user is told of rather than
+    /// let down.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
+        serde_json::from_value(self.node.to_json())
+            .map_err(|error| self.misuse(Problem::new(0..0, error.to_string())).into())
+    }
+
+    /// A problem that shows only when the settings are made, as an error.
+    pub(crate) fn misuse(&self, problem: Problem) -> Misuse {
+        diagnostic::misuse(self.file, self.source, vec![problem])
+    }
+}
+
+/// A slip for which a kind of probe may know the cure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slip<'a> {
+    /// A key that is not known where it stands.
+    UnknownKey(&'a str),
+    /// A key that must be there and is not.
+    MissingKey(&'a str),
+    /// A word that is none of those that are allowed.
+    UnknownWord(&'a str, &'a [&'a str]),
+}
+
+/// The schema of a type, without references.
+pub(crate) fn schema_of<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12()
+        .with(|settings| settings.inline_subschemas = true)
+        .into_generator()
+        .into_root_schema_for::<T>()
+}
+
+/// The schema of the whole file: the general keys and those of every kind of probe.
+pub(crate) fn schema(owners: &[Owner]) -> Value {
+    let mut schema = schema_of::<raw::RawConfig>().to_value();
+    let mut dependent = Map::new();
+    for owner in owners {
+        let part = owner.kind.keys().to_value();
+        for (key, value) in properties(&part) {
+            schema["properties"][key] = value.clone();
+        }
+        let required = owner.kind.required();
+        for key in required.iter().filter(|_| required.len() > 1) {
+            let others: Vec<&&str> = required.iter().filter(|other| *other != key).collect();
+            dependent.insert((*key).to_owned(), json!(others));
+        }
+    }
+    if !dependent.is_empty() {
+        schema["dependentRequired"] = Value::Object(dependent);
+    }
+    schema
+}
+
+impl Owner {
+    /// What the file says under the keys of this kind.
+    pub(super) fn part<'a>(&self, tree: &Node, source: &'a str, file: &'a Path) -> Part<'a> {
+        let schema = self.kind.keys();
+        let entries = match &tree.content {
+            Content::Map(entries) => &entries[..],
+            _ => &[],
+        };
+        let is_own = |key: &str| properties(schema.as_value()).any(|(own, _)| own == key);
+        let own = entries.iter().filter(|(key, _)| is_own(&key.text));
+        Part {
+            node: Node {
+                at: tree.at.clone(),
+                content: Content::Map(own.cloned().collect()),
+            },
+            source,
+            file,
+        }
+    }
+
+    /// Whether the file configures this kind.
+    pub(super) fn is_configured(&self, tree: &Node) -> bool {
+        let mut required = self.kind.required().iter();
+        required.any(|key| tree.get(&[*key]).is_some())
+    }
+}

@@ -1,0 +1,184 @@
+//! The settings of this probe in their checked form, made from the keys that it owns in
+//! `kelvin.yaml`.
+
+mod check;
+mod keys;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use schemars::Schema;
+use serde_json::{Map, Value, json};
+
+use super::EvidenceKind;
+use super::cases::unit_type;
+use super::words::Words;
+use crate::config::{self, Config, Configure, Part, ProbeSettings, Problem, Slip};
+use crate::digest::Fields;
+use crate::judge::Choice;
+use crate::probe::DecisionField;
+use crate::run::Program;
+use crate::target::Address;
+use keys::EvidenceKeys;
+
+#[cfg(test)]
+pub(crate) use keys::OptIn;
+pub(crate) use keys::{AllPairs, Counts, SwapCount};
+
+/// Everything that this probe needs to know, checked up front.
+#[derive(Clone, Debug)]
+pub(crate) struct EvidenceSettings {
+    /// How the pipeline is reached.
+    pub(crate) run: Address,
+    /// A folder, or a glob such as `cases/**/*.md`; relative to the root.
+    pub(crate) cases: String,
+    /// Where the decision stands in the output.
+    pub(crate) decision_field: DecisionField,
+    /// The unit types that should govern the decision; normalised, distinct, in the order given.
+    pub(crate) governing_types: Vec<String>,
+    /// What the file says of what is measured, with defaults, under its keys.
+    pub(crate) written: Map<String, Value>,
+    /// Seeds the choice of perturbations, never the pipeline.
+    pub(crate) seed: u64,
+    /// Which perturbations are made, and how many.
+    pub(crate) perturbations: Perturbations,
+    /// Replays of each baseline, the first invocation included; none when the floor is off.
+    pub(crate) noise_floor: Option<NonZeroUsize>,
+    /// How two decisions are compared.
+    pub(crate) scorer: Choice,
+}
+
+/// Which perturbations are made, and how many.
+#[derive(Clone, Debug)]
+pub(crate) struct Perturbations {
+    /// Names of the opt-in kinds that were enabled, in the order of the registry.
+    pub(crate) enable: Vec<String>,
+    /// Whether `drop` counts into invariance.
+    pub(crate) count_drop: bool,
+    /// How many variants per case of the default kinds.
+    pub(crate) variants: Counts,
+    /// Whether `pad_content` may insert units of a governing type.
+    pub(crate) pad_include_governing: bool,
+    /// The filler sections and word lists, packs and replacements applied.
+    pub(crate) words: Words,
+}
+
+impl EvidenceSettings {
+    /// What a runner calls for the cases.
+    pub(crate) fn program(&self) -> Program<'_> {
+        Program {
+            target: &self.run,
+            decision_field: self.decision_field.as_str(),
+            input_name: "input.md",
+            inputs: &self.cases,
+        }
+    }
+}
+
+impl Configure for EvidenceKind {
+    fn required(&self) -> &'static [&'static str] {
+        &keys::REQUIRED
+    }
+
+    fn keys(&self) -> Schema {
+        config::schema_of::<EvidenceKeys>()
+    }
+
+    fn problems(&self, part: &Part<'_>) -> Vec<Problem> {
+        check::problems(part)
+    }
+
+    fn hint(&self, slip: &Slip<'_>) -> Option<String> {
+        check::hint(slip)
+    }
+
+    /// Always some: the settings of this probe are a part of every digest, since reports of
+    /// configurations without it have had its default settings in their digests from the beginning.
+    fn settle(
+        &self,
+        part: &Part<'_>,
+        config: &Config,
+    ) -> anyhow::Result<Option<Arc<dyn ProbeSettings>>> {
+        if let Some(scorer) = part.node.get(&["scorer"])
+            && let Err(what) = Choice::read(&scorer.to_json())
+        {
+            return Err(part.misuse(Problem::new(scorer.at.clone(), what)).into());
+        }
+        let keys: EvidenceKeys = part.read()?;
+        let governing_types: Vec<String> = keys
+            .governing_types
+            .iter()
+            .map(|name| unit_type(name))
+            .collect();
+        let mut written = serde_json::to_value(&keys)?;
+        written["governing_types"] = json!(governing_types);
+        let mut written = written.as_object().cloned().unwrap_or_default();
+        written.remove("run");
+        let words = Words::load(&config.root, &keys.packs, keys.filler.as_deref())?;
+        let mut enable = keys.perturbations.enable;
+        enable.sort_unstable();
+        let noise_floor = keys.noise_floor;
+        let replications = noise_floor.enabled.then_some(noise_floor.replications);
+        Ok(Some(Arc::new(EvidenceSettings {
+            run: keys.run.trimmed(),
+            cases: keys.cases,
+            decision_field: match keys.decision_field {
+                pointer if pointer.starts_with('/') => DecisionField::Pointer(pointer),
+                key => DecisionField::Key(key),
+            },
+            governing_types,
+            written,
+            seed: config.seed,
+            perturbations: Perturbations {
+                enable: enable
+                    .into_iter()
+                    .map(|kind| kind.name().to_owned())
+                    .collect(),
+                count_drop: keys.perturbations.count_drop,
+                variants: keys.variants,
+                pad_include_governing: keys.pad_include_governing,
+                words,
+            },
+            noise_floor: replications.and_then(NonZeroUsize::new),
+            scorer: keys.scorer,
+        })))
+    }
+}
+
+impl ProbeSettings for EvidenceSettings {
+    /// Which variants are made and how decisions are compared.
+    fn measured(&self, fields: Fields) -> Fields {
+        let kinds = &self.perturbations;
+        let counts = kinds.variants;
+        let swap = match counts.swap {
+            SwapCount::UpTo(most) => most.to_string(),
+            SwapCount::Every(AllPairs::All) => "all".to_owned(),
+        };
+        let fields = fields
+            .field("decision_field", self.decision_field.as_str())
+            .field("scorer", self.scorer.to_string())
+            .field("seed", self.seed.to_be_bytes())
+            .field("reorder", counts.reorder.to_string())
+            .field("pad_length", counts.pad_length.to_string())
+            .field("pad_content", counts.pad_content.to_string())
+            .field("swap", swap)
+            .field(
+                "pad_include_governing",
+                kinds.pad_include_governing.to_string(),
+            )
+            .field("count_drop", kinds.count_drop.to_string())
+            .field("words", format!("{:?}", kinds.words));
+        let types = self.governing_types.iter();
+        let fields = types.fold(fields, |fields, name| fields.field("governing_type", name));
+        let enabled = kinds.enable.iter();
+        enabled.fold(fields, |fields, name| fields.field("enable", name))
+    }
+
+    fn as_data(&self) -> Map<String, Value> {
+        self.written.clone()
+    }
+
+    fn target(&self) -> Option<&Address> {
+        Some(&self.run)
+    }
+}

@@ -1,0 +1,8 @@
+//! The configuration as a whole, with the keys of every kind of probe.
+
+mod bad;
+mod bad_values;
+mod configuration;
+mod pins;
+mod reference;
+mod toy;
