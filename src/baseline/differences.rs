@@ -67,6 +67,11 @@ pub(crate) enum Difference {
     },
     /// The base should have been run again beside the head, and the budget did not allow it.
     BaseNotRunAgain,
+    /// The base ran probes that were not asked for here; nothing is said of them.
+    LeftOut {
+        /// Their names.
+        probes: Vec<String>,
+    },
     /// The repeats of some cases count as one run, because the pipeline keeps its answers.
     CountedOnce {
         /// The side.
@@ -118,6 +123,11 @@ impl fmt::Display for Difference {
                  does on another day counts as a change",
             ),
             Self::Unknown => f.write_str("a later version of kelvin tells of one more difference"),
+            Self::LeftOut { probes } => write!(
+                f,
+                "the base has also run {}, which was not asked for here and is not judged",
+                listed(probes)
+            ),
             Self::CountedOnce { side, cases } => write!(
                 f,
                 "the repeats of {cases} cases of the {side} count as one run: not one varies, and \

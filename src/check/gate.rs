@@ -211,8 +211,15 @@ fn settle(
         none => return Ok(absent::judged(&config.baseline, none)),
     };
 
+    let left_out = match request.check.probe {
+        Some(probe) => base.keep_probe(probe),
+        None => Vec::new(),
+    };
     let mut head = side.report();
     let mut told = differences(&base, &head);
+    if !left_out.is_empty() {
+        told.told.push(Difference::LeftOut { probes: left_out });
+    }
     if provenance.source == Source::File {
         let unread = provenance.why.clone();
         let unread = unread.map(|what| Difference::NotInReport { what });

@@ -98,7 +98,9 @@ impl Config {
     /// itself. Relative to the folder of the configuration.
     pub(crate) fn measured_files(&self) -> Vec<(&'static str, &Path)> {
         let configured = self.probes.iter().filter(|probe| probe.is_configured);
-        configured.flat_map(|probe| probe.settings.files()).collect()
+        configured
+            .flat_map(|probe| probe.settings.files())
+            .collect()
     }
 }
 

@@ -115,6 +115,7 @@ pub(crate) trait AnySection: fmt::Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
 
     /// The same, to change it.
+    #[cfg(test)]
     fn as_any_mut(&mut self) -> &mut dyn Any;
 
     /// The same by value.
@@ -227,6 +228,7 @@ where
         self
     }
 
+    #[cfg(test)]
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }

@@ -61,9 +61,12 @@ impl Sections {
         self.0.remove(name)
     }
 
-    /// Keeps the section of one probe.
-    pub(crate) fn keep(&mut self, name: &str) {
+    /// Keeps the section of one probe; the names of the others.
+    pub(crate) fn keep(&mut self, name: &str) -> Vec<String> {
+        let others = self.0.keys().filter(|of| *of != name);
+        let others = others.cloned().collect();
         self.0.retain(|of, _| of == name);
+        others
     }
 
     /// Whether the pipeline answered any item.
@@ -73,11 +76,6 @@ impl Sections {
             let mut ids = section.ids().into_iter();
             ids.any(|id| section.item(id).is_some_and(|item| item.has_answer))
         })
-    }
-
-    /// Whether there is none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 
@@ -241,6 +239,7 @@ impl AnySection for Unknown {
         self
     }
 
+    #[cfg(test)]
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }

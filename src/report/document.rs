@@ -1,7 +1,6 @@
 //! `kelvin/report.json`: what a run measured, in a form that later versions still read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,9 +9,9 @@ use super::versions::AnyVersion;
 use crate::config::Shard;
 use crate::digest::Digest;
 use crate::notice::{Code, Notice};
-use crate::probe::evidence::{Basis, EvidenceSection};
+use crate::probe::evidence::EvidenceSection;
 use crate::probe::retrieval::{self, RetrievalRecord, RetrievalSection};
-use crate::probe::{CaseRecord, Ending, Metric, Sections};
+use crate::probe::{CaseRecord, Ending, Metric, Sections, probe_of};
 use crate::run::Cost;
 
 /// Grows when an old reader would misread a new report.
@@ -72,6 +71,12 @@ impl Report {
             .collect()
     }
 
+    /// Keeps what one probe found, with its figures; the names of the others.
+    pub(crate) fn keep_probe(&mut self, probe: &str) -> Vec<String> {
+        self.metrics.retain(|id, _| probe_of(id) == probe);
+        self.probes.keep(probe)
+    }
+
     /// What was measured and how, without the code that was measured.
     pub(crate) fn suite(&self) -> Suite {
         let probes = self.probes.iter();
@@ -95,10 +100,12 @@ impl Report {
     }
 
     /// What its figures depend on.
-    pub(crate) fn basis(&self) -> &Basis {
-        static NONE: OnceLock<Basis> = OnceLock::new();
+    #[cfg(test)]
+    pub(crate) fn basis(&self) -> &crate::probe::evidence::Basis {
+        static NONE: std::sync::OnceLock<crate::probe::evidence::Basis> =
+            std::sync::OnceLock::new();
         self.evidence().map_or_else(
-            || NONE.get_or_init(Basis::default),
+            || NONE.get_or_init(Default::default),
             |section| &section.basis,
         )
     }

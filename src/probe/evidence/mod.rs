@@ -26,11 +26,10 @@ pub(crate) mod words;
 use std::collections::BTreeMap;
 
 use crate::notice::Notice;
-use crate::probe::{CaseRecord, Ending, Metric};
+use crate::probe::{CaseRecord, Metric};
 
 pub(crate) use config::{EvidenceSettings, SwapCount};
 pub(crate) use decision::DecisionReader;
-pub(crate) use failures::failure_rate;
 pub(crate) use kind::{EvidenceKind, EvidenceSection};
 pub(crate) use measure::unusable_decision;
 pub(crate) use recompute::{Basis, Settings, recompute};
@@ -44,6 +43,4 @@ pub(crate) struct Evidence {
     pub(crate) cases: BTreeMap<String, CaseRecord>,
     /// What is not about one case.
     pub(crate) notices: Vec<Notice>,
-    /// How it ended.
-    pub(crate) ending: Ending,
 }

@@ -85,7 +85,6 @@ pub(crate) fn recompute(
         metrics: figures::metrics(settings, &cases),
         notices: notices(&cases, settings.ending),
         cases,
-        ending: settings.ending,
     }
 }
 

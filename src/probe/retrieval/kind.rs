@@ -17,10 +17,10 @@ use super::{RetrievalSettings, golden};
 use crate::config::{Config, Shard};
 use crate::digest::Digest;
 use crate::notice::Notice;
-use crate::page::{Chapter, ItemPage};
+use crate::page::Chapter;
 use crate::probe::{
     AnySection, Ending, Findings, Forecast, Item, Items, Kind, Listing, Metric, Part, Planned,
-    Probe, RunView, Section, SectionFingerprint, SettingDiffers,
+    Probe, RunView, Section, SectionFingerprint,
 };
 use crate::run::{Program, Reader, Runner};
 

@@ -19,8 +19,10 @@ mod record;
 pub(crate) mod trec;
 
 pub(crate) use config::{RetrievalSettings, SpanRule};
-pub(crate) use figures::{failure_rate, figures};
+#[cfg(test)]
+pub(crate) use figures::figures;
 pub(crate) use kind::{RetrievalKind, RetrievalSection, StoredBasis, record, stored};
+#[cfg(test)]
 pub(crate) use measure::notices;
 pub(crate) use ranking::Ranking;
 pub(crate) use record::{

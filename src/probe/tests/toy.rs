@@ -69,7 +69,11 @@ impl Kind for ToyKind {
         unreachable!("{NEVER_RUN}")
     }
 
-    fn chapter<'a>(&self, _: &'a dyn AnySection, _: crate::probe::RunView<'a>) -> crate::page::Chapter<'a> {
+    fn chapter<'a>(
+        &self,
+        _: &'a dyn AnySection,
+        _: crate::probe::RunView<'a>,
+    ) -> crate::page::Chapter<'a> {
         unreachable!("{NEVER_RUN}")
     }
 
