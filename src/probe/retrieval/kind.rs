@@ -16,7 +16,7 @@ use super::record::{QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved};
 use crate::config::{Config, Retrieval, Shard, golden};
 use crate::digest::Digest;
 use crate::notice::Notice;
-use crate::page::{Chapter, ItemPage};
+use crate::page::{Chapter, ItemPage, PartView};
 use crate::probe::{
     AnySection, Ending, Findings, Forecast, Item, Items, Kind, Listing, Metric, Part, Planned,
     Probe, RunView, Section, SectionFingerprint, SettingDiffers,
@@ -197,9 +197,14 @@ impl Kind for RetrievalKind {
         &self,
         _section: &'a dyn AnySection,
         _run: RunView<'a>,
-    ) -> Vec<(&'a str, ItemPage<'a>)> {
+    ) -> Box<dyn Iterator<Item = (&'a str, ItemPage<'a>)> + 'a> {
         // The table of the chapter says all there is to say of a query.
-        Vec::new()
+        Box::new(std::iter::empty())
+    }
+
+    fn part(&self, _section: &dyn AnySection, _item: &str, _part: &str) -> Option<PartView> {
+        // A query has no variants.
+        None
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {

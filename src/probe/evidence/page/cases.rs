@@ -117,7 +117,7 @@ impl<'a> RankedCase<'a> {
         cases
     }
 
-    /// How much of what could be expected of this case did not come true.
+    /// How far the case is from what was expected of it: 0 where everything was as expected.
     fn lack(&self) -> f64 {
         let drift = 1.0 - self.case.invariance.unwrap_or(1.0);
         drift + self.against as f64 / self.case.variants.len().max(1) as f64
@@ -137,7 +137,7 @@ pub(super) fn done(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
         parts.push(Phrase::text("new order: ").names(order));
     }
     let (mut removed, mut added) = (notes.removed.as_slice(), notes.added.as_slice());
-    // One out and one in at its place is an exchange.
+    // Where one unit went out and one of another case came in, the two were exchanged.
     if let ([out], [came]) = (removed, added)
         && let Some(from) = &came.from
     {
