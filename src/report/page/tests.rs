@@ -157,7 +157,7 @@ fn the_worst_case_comes_first_and_equals_by_name() {
 #[test]
 fn what_was_done_is_told_in_words() {
     let report = fixture::good();
-    let (_, page) = items(&report).into_iter().next().expect("there are cases");
+    let (_, page) = items(&report).next().expect("there are cases");
     let told = |id: &str| {
         let row = page
             .lines()
