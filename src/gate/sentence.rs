@@ -110,7 +110,7 @@ impl Subject<'_> {
             _ if self.rule == Rule::Threshold => "by the threshold rule".to_owned(),
             Some((look, _)) => match (look.basis, look.lower) {
                 (Basis::Declared, _) => "and the pipeline is declared deterministic".to_owned(),
-                (Basis::Still, _) => "and no repeat varied".to_owned(),
+                (Basis::Still, _) => "and all repeats agreed".to_owned(),
                 (_, Some(lower)) => format!(
                     "at least {} with {} confidence",
                     display(lower),
@@ -128,7 +128,12 @@ impl Subject<'_> {
             return self.movement();
         };
         let bound = match look.basis {
-            Basis::Identical => return format!("{} is the same, value by value", name(self.id)),
+            Basis::Identical => {
+                return format!(
+                    "{} did not change: every value is the same on both sides",
+                    name(self.id)
+                );
+            }
             Basis::Declared | Basis::Still => String::new(),
             Basis::Repeats | Basis::Cases => match look.upper {
                 Some(upper) if upper > 0.0 => format!(
@@ -228,7 +233,7 @@ impl Subject<'_> {
             return format!("{id} {verb} {values}{over}");
         }
         format!(
-            "{id} {verb} {values}{over}, by {} where {} is allowed",
+            "{id} {verb} {values}{over}, by {} (the limit is {})",
             display(drop),
             display(verdict.max_drop)
         )

@@ -247,3 +247,14 @@ pub(crate) struct ItemPage<'a> {
     /// What it says.
     pub(crate) blocks: Vec<Block<'a>>,
 }
+
+/// One part of an item next to the item as it is, for a comment that shows what made the difference.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PartView {
+    /// The file with the input of the item, relative to the report.
+    pub(crate) before: String,
+    /// The file with the input of the part.
+    pub(crate) after: String,
+    /// What came of both, in a sentence.
+    pub(crate) answers: Phrase,
+}

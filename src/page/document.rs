@@ -222,6 +222,9 @@ pub(crate) struct Breakdown<'a> {
     pub(crate) rows: Vec<(&'a str, Estimate<'a>)>,
 }
 
+/// The place of an item, by its name.
+pub(crate) type PlaceOf<'a> = dyn Fn(&str) -> Option<usize> + 'a;
+
 /// The items of a probe, each of which opens on the page in HTML. They are made one by one, so that
 /// thousands of them are never held at once.
 pub(crate) struct ItemList<'a> {
@@ -239,7 +242,7 @@ pub(crate) struct ItemList<'a> {
     pub(crate) failing: usize,
     /// The place of an item in the order of the names; a link to an item is the same whatever the
     /// order on the page.
-    pub(crate) place: Box<dyn Fn(&str) -> Option<usize> + 'a>,
+    pub(crate) place: Box<PlaceOf<'a>>,
     /// The items in the order in which they are shown.
     pub(crate) each: Box<dyn Iterator<Item = ItemView<'a>> + 'a>,
 }

@@ -18,7 +18,7 @@ pub(crate) mod fixture;
 
 pub(crate) use block::{
     Block, Chip, Column, Detail, HeatCell, HeatGrid, HeatRow, ItemPage, ItemSignal, ItemView,
-    Plane, Status, Table, TableCell, TableRow,
+    PartView, Plane, Status, Table, TableCell, TableRow,
 };
 pub(crate) use document::{
     Breakdown, Chapter, DISCLAIMER, FigureTable, Group, Headword, ItemList, RunPage, Signal,

@@ -13,7 +13,7 @@ use super::{Ending, Metric};
 use crate::config::{Config, Configure, Shard};
 use crate::digest::Digest;
 use crate::notice::Notice;
-use crate::page::{Chapter, ItemPage};
+use crate::page::{Chapter, ItemPage, PartView};
 use crate::run::{Program, Reader, Runner};
 
 /// A kind of probe: a way to run the system under test, and what is made of its answers.
@@ -103,14 +103,21 @@ pub(crate) trait Kind: Configure {
     /// What the page of a run says of a section.
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a>;
 
-    /// The pages of the items that have one, each with the folder that it belongs in.
+    /// The pages of the items that have one, each with the folder that it belongs in. They are made
+    /// one by one, since there may be thousands.
     fn item_pages<'a>(
         &self,
         section: &'a dyn AnySection,
         run: RunView<'a>,
-    ) -> Vec<(&'a str, ItemPage<'a>)> {
+    ) -> Box<dyn Iterator<Item = (&'a str, ItemPage<'a>)> + 'a> {
         let _ = (section, run);
-        Vec::new()
+        Box::new(std::iter::empty())
+    }
+
+    /// One part of an item next to the item as it is; none where the item has no such part.
+    fn part(&self, section: &dyn AnySection, item: &str, part: &str) -> Option<PartView> {
+        let _ = (section, item, part);
+        None
     }
 
     /// Makes the figures of a section anew from its records.

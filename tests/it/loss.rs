@@ -277,7 +277,7 @@ fn a_pipeline_that_gives_no_answer_any_more_fails_in_each_way_it_may() {
 #[test]
 fn what_a_change_withdraws_is_unmeasured_with_its_name() {
     let (_remote, project) = suite(SUITE, FEW);
-    // The type that is no longer heeded is taken off the list.
+    // The type that the pipeline now ignores is taken off the list.
     let all: Vec<usize> = (1..=SUITE).collect();
     decides(
         &project,

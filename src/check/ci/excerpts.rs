@@ -6,6 +6,7 @@ use crate::check::Checked;
 use crate::gate::Judgement;
 use crate::gate::changes::VariantChange;
 use crate::publish::{Excerpt, comment};
+use crate::report::page;
 
 /// The texts of the worst cases' variants: of those that got worse the one that is closest to its
 /// case, since there is least to read.
@@ -20,26 +21,18 @@ pub(super) fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt>
         .filter(|case| case.is_worse())
         .take(CASES)
         .filter_map(|change| {
-            let case = report.cases().get(&change.case)?;
-            let folder = out.join(&case.folder);
-            let before = read(folder.join("baseline/input.md"))?;
             let of = |flipped: &VariantChange| {
                 let variant = flipped.variant.as_ref()?;
-                let known = case.variants.iter().find(|known| known.id == *variant)?;
-                let after = read(
-                    folder
-                        .join("perturbations")
-                        .join(&known.id)
-                        .join("input.md"),
-                )?;
-                Some((known.id.clone(), after))
+                let part = page::part(report, &change.case, variant)?;
+                let (before, after) = (read(out.join(part.before))?, read(out.join(part.after))?);
+                Some((variant.clone(), before, after))
             };
-            let (variant, after) = change
+            let (variant, before, after) = change
                 .variants
                 .iter()
                 .take(VARIANTS)
                 .filter_map(of)
-                .min_by_key(|(_, after)| comment::changed_lines(&before, after))?;
+                .min_by_key(|(_, before, after)| comment::changed_lines(before, after))?;
             Some(Excerpt {
                 case: change.case.clone(),
                 variant,

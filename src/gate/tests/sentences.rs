@@ -13,17 +13,17 @@ fn text(verdict: &Verdict) -> String {
 #[test]
 fn a_regression_says_from_what_to_what_how_sure_and_where() {
     let verdict = stored(&Policy::default(), &suite(20, 0, 0, 1), &suite(20, 9, 3, 1));
-    insta::assert_snapshot!(text(&verdict), @"`m` fell from 1.0000 to 0.8500 over 20 cases, by 0.1500 where 0.0500 is allowed, at least 0.0842 with 95 % confidence; spread over many cases, most in `case-00`, `case-01`, `case-02`");
+    insta::assert_snapshot!(text(&verdict), @"`m` fell from 1.0000 to 0.8500 over 20 cases, by 0.1500 (the limit is 0.0500), at least 0.0842 with 95 % confidence; spread over many cases, most in `case-00`, `case-01`, `case-02`");
     let verdict = stored(&exact(), &suite(20, 0, 0, 1), &suite(20, 4, 3, 1));
-    insta::assert_snapshot!(text(&verdict), @"`m` fell from 1.0000 to 0.9333 over 20 cases, by 0.0667 where 0.0500 is allowed, and the pipeline is declared deterministic; most of it in `case-00`, `case-01`, `case-02`");
+    insta::assert_snapshot!(text(&verdict), @"`m` fell from 1.0000 to 0.9333 over 20 cases, by 0.0667 (the limit is 0.0500), and the pipeline is declared deterministic; most of it in `case-00`, `case-01`, `case-02`");
 }
 
 #[test]
 fn a_pass_says_what_is_ruled_out_and_what_could_have_been_seen() {
     let base = suite(20, 0, 0, 1);
-    insta::assert_snapshot!(text(&stored(&Policy::default(), &base, &base)), @"`m` is the same, value by value");
+    insta::assert_snapshot!(text(&stored(&Policy::default(), &base, &base)), @"`m` did not change: every value is the same on both sides");
     let verdict = stored(&Policy::default(), &base, &suite(20, 2, 1, 1));
-    insta::assert_snapshot!(text(&verdict), @"`m` fell from 1.0000 to 0.9889 over 20 cases, by 0.0111 where 0.0500 is allowed, at most 0.0213 with 90 % confidence; this suite would show a drop of 0.0566");
+    insta::assert_snapshot!(text(&verdict), @"`m` fell from 1.0000 to 0.9889 over 20 cases, by 0.0111 (the limit is 0.0500), at most 0.0213 with 90 % confidence; this suite would show a drop of 0.0566");
     let verdict = stored(&Policy::default(), &suite(20, 2, 1, 1), &base);
     insta::assert_snapshot!(text(&verdict), @"`m` rose from 0.9889 to 1.0000 over 20 cases, no worse with 90 % confidence; this suite would show a drop of 0.0566");
 }
@@ -32,11 +32,11 @@ fn a_pass_says_what_is_ruled_out_and_what_could_have_been_seen() {
 fn an_open_verdict_says_what_would_decide_it() {
     let verdict = stored(&Policy::default(), &suite(20, 0, 0, 1), &suite(20, 3, 9, 1));
     insta::assert_snapshot!(text(&verdict), @"
-    `m` fell from 1.0000 to 0.8500 over 20 cases, by 0.1500 where 0.0500 is allowed, which noise may explain: it is at most 0.2588; no case was run again; without re-runs the limit alone decides (`on_suspected: auto`); `--rerun`, `repeats: 5`, or `deterministic: true` where nothing varies would tell more; most of it in `case-00`, `case-01`, `case-02`
+    `m` fell from 1.0000 to 0.8500 over 20 cases, by 0.1500 (the limit is 0.0500), which noise may explain: it is at most 0.2588; no case was run again; without re-runs the limit alone decides (`on_suspected: auto`); `--rerun`, `repeats: 5`, or `deterministic: true` where nothing varies would tell more; most of it in `case-00`, `case-01`, `case-02`
     cases `case-00`, `case-01`, `case-02` may have broken: their runs are worse than on the base by half or more in `m`, and their usual noise is not known well enough
     ");
     let verdict = stored(&Policy::default(), &suite(4, 0, 0, 1), &suite(4, 1, 1, 1));
-    insta::assert_snapshot!(text(&verdict), @"`m` fell from 1.0000 to 0.9722 over 4 cases, by 0.0278 where 0.0500 is allowed; a drop of more than 0.0500 is not ruled out: it is at most 0.0733; no case was run again");
+    insta::assert_snapshot!(text(&verdict), @"`m` fell from 1.0000 to 0.9722 over 4 cases, by 0.0278 (the limit is 0.0500); a drop of more than 0.0500 is not ruled out: it is at most 0.0733; no case was run again");
 }
 
 #[test]
@@ -66,17 +66,17 @@ fn a_loss_and_a_broken_case_are_named() {
     let verdict = stored(&Policy::default(), &base, &base.clone().without("case-03"));
     insta::assert_snapshot!(text(&verdict), @"
     `m` was judged without 9 of the 180 cells that the base has, in 1 case: `case-03`
-    `m` is the same, value by value
+    `m` did not change: every value is the same on both sides
     ");
     let verdict = stored(&Policy::default(), &suite(50, 0, 0, 3), &suite(50, 1, 9, 5));
     insta::assert_snapshot!(text(&verdict), @"
     case `case-00` broke: 2 of its 2 runs are worse than on the base by half or more in `m`
-    `m` fell from 1.0000 to 0.9800 over 50 cases, by 0.0200 where 0.0500 is allowed; this suite would show a drop of 0.0500
+    `m` fell from 1.0000 to 0.9800 over 50 cases, by 0.0200 (the limit is 0.0500); this suite would show a drop of 0.0500
     ");
     let lower = suite(20, 0, 0, 3).lower("m");
     let verdict = stored(&exact(), &suite(20, 9, 9, 3).lower("m"), &lower);
     insta::assert_snapshot!(text(&verdict), @"
-    `m` rose from 0.5500 to 1.0000 over 20 cases, by 0.4500 where 0.0500 is allowed, and the pipeline is declared deterministic; spread over many cases, most in `case-00`, `case-01`, `case-02`
+    `m` rose from 0.5500 to 1.0000 over 20 cases, by 0.4500 (the limit is 0.0500), and the pipeline is declared deterministic; spread over many cases, most in `case-00`, `case-01`, `case-02`
     cases `case-00`, `case-01`, `case-02` and 6 more broke: their runs are worse than on the base by half or more in `m`
     ");
 }

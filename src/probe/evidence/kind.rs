@@ -19,7 +19,7 @@ use crate::config::{Config, Shard};
 use crate::digest::{Digest, Fields};
 use crate::judge::{self, Judge};
 use crate::notice::{Code, Notice};
-use crate::page::{Chapter, ItemPage};
+use crate::page::{Chapter, ItemPage, PartView};
 use crate::probe::{
     AnySection, CaseRecord, Findings, Forecast, Item, Items, Kind, ListedVariant, Listing, Metric,
     Part, Planned, Probe, RunView, Section, SectionFingerprint, SettingDiffers, probe_of,
@@ -214,13 +214,17 @@ impl Kind for EvidenceKind {
         &self,
         section: &'a dyn AnySection,
         run: RunView<'a>,
-    ) -> Vec<(&'a str, ItemPage<'a>)> {
+    ) -> Box<dyn Iterator<Item = (&'a str, ItemPage<'a>)> + 'a> {
         let run = view(section, run);
         let expected = Expectations::of(&run);
-        let cases = run.cases.iter();
-        cases
-            .map(|(name, case)| (case.folder.as_str(), page::case(name, case, &expected)))
-            .collect()
+        let page = move |(name, case): (&'a String, &'a CaseRecord)| {
+            (case.folder.as_str(), page::case(name, case, &expected))
+        };
+        Box::new(run.cases.iter().map(page))
+    }
+
+    fn part(&self, section: &dyn AnySection, item: &str, part: &str) -> Option<PartView> {
+        page::part(own(section).items.get(item)?, part)
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
@@ -233,12 +237,16 @@ impl Kind for EvidenceKind {
     }
 }
 
+fn own(section: &dyn AnySection) -> &EvidenceSection {
+    section
+        .as_any()
+        .downcast_ref()
+        .expect("a kind is given sections of its own")
+}
+
 /// What a page of the probe is made from.
 fn view<'a>(section: &'a dyn AnySection, run: RunView<'a>) -> EvidenceRun<'a> {
-    let section = section
-        .as_any()
-        .downcast_ref::<EvidenceSection>()
-        .expect("a kind is given sections of its own");
+    let section = own(section);
     EvidenceRun {
         metrics: run.metrics,
         cases: &section.items,

@@ -6,26 +6,18 @@ use similar::TextDiff;
 
 use crate::page::safe;
 use crate::publish::{Excerpt, Publication};
+use crate::report::page;
 
 /// Characters of one difference between two texts.
 const DIFF: usize = 4_000;
 
 /// What was changed in the input, and what the pipeline made of both.
 pub(super) fn difference(publication: &Publication<'_>, excerpt: &Excerpt) -> String {
-    let case = publication.report.cases().get(&excerpt.case);
-    let decision = |sample: Option<&crate::probe::Sample>| {
-        sample
-            .and_then(|sample| sample.decision.as_ref())
-            .map_or_else(
-                || "no answer".to_owned(),
-                |value| safe::code(&value.to_string(), 80),
-            )
-    };
-    let before = decision(case.and_then(|case| case.baseline.first()));
-    let after = decision(case.and_then(|case| {
-        let of = |variant: &&crate::probe::VariantRecord| variant.id == excerpt.variant;
-        case.variants.iter().find(of)?.samples.first()
-    }));
+    let part = page::part(publication.report, &excerpt.case, &excerpt.variant);
+    let answers = part.map_or_else(String::new, |part| {
+        let answers = part.answers.show(|_, text| safe::code(text, 80));
+        format!("{answers}\n\n")
+    });
     let diff = TextDiff::from_lines(excerpt.before.as_str(), excerpt.after.as_str());
     let mut text = String::new();
     for hunk in diff.unified_diff().context_radius(1).iter_hunks() {
@@ -37,7 +29,7 @@ pub(super) fn difference(publication: &Publication<'_>, excerpt: &Excerpt) -> St
     }
     format!(
         "<details><summary>Case {}, variant {}: what changed in the input</summary>\n\n\
-         The pipeline decided {before} on the case and {after} on the variant.\n\n{}\n</details>\n",
+         {answers}{}\n</details>\n",
         html(&excerpt.case),
         html(&excerpt.variant),
         safe::fenced(&text, DIFF + 10)

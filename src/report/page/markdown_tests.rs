@@ -4,7 +4,7 @@ use crate::report::{Report, fixture};
 
 /// The page of one case.
 fn case(report: &Report, folder: &str) -> String {
-    let mut items = items(report).into_iter();
+    let mut items = items(report);
     items
         .find(|(one, _)| *one == folder)
         .expect("it is there")

@@ -9,7 +9,8 @@ use super::{Report, SCHEMA_VERSION};
 use crate::page::html::Texts;
 use crate::page::terminal::Style;
 use crate::page::{
-    Chapter, FigureTable, NoticeCount, Phrase, RunPage, counted, duration, html, markdown, terminal,
+    Chapter, FigureTable, NoticeCount, PartView, Phrase, RunPage, counted, duration, html,
+    markdown, terminal,
 };
 use crate::probe::{Ending, RunView, estimate, probe_of, registry};
 
@@ -54,12 +55,17 @@ pub(crate) fn to_html(to: &mut dyn Write, report: &Report, texts: &Texts<'_>) ->
 }
 
 /// The page of every item that has one, as Markdown, with the folder that it belongs in.
-pub(crate) fn items(report: &Report) -> Vec<(&str, String)> {
+pub(crate) fn items(report: &Report) -> impl Iterator<Item = (&str, String)> {
     let sections = report.probes.known().into_iter();
     let pages = sections.flat_map(|(kind, section)| kind.item_pages(section, view(report)));
-    pages
-        .map(|(folder, page)| (folder, markdown::render_item(&page)))
-        .collect()
+    pages.map(|(folder, page)| (folder, markdown::render_item(&page)))
+}
+
+/// One part of an item, as a comment shows it; none where no probe of the report has such a part.
+pub(crate) fn part(report: &Report, item: &str, part: &str) -> Option<PartView> {
+    let sections = report.probes.known().into_iter();
+    let mut parts = sections.filter_map(|(kind, section)| kind.part(section, item, part));
+    parts.next()
 }
 
 /// What each probe says, in the order of the registry.

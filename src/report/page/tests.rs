@@ -157,7 +157,7 @@ fn the_worst_case_comes_first_and_equals_by_name() {
 #[test]
 fn what_was_done_is_told_in_words() {
     let report = fixture::good();
-    let (_, page) = items(&report).into_iter().next().expect("there are cases");
+    let (_, page) = items(&report).next().expect("there are cases");
     let told = |id: &str| {
         let row = page
             .lines()
@@ -197,4 +197,25 @@ fn notices_are_counted_by_code_and_kind_with_warnings_first() {
         ]
     );
     assert_eq!(notices[2].kinds.get("pad_content"), Some(&6));
+}
+
+#[test]
+fn a_hedge_that_moves_the_decision_is_not_against_expectation() {
+    let mut report = fixture::bad();
+    let count = |report: &Report, text: &str| -> usize {
+        items(report)
+            .map(|(_, page)| page.matches(text).count())
+            .sum()
+    };
+    let before = count(&report, "**against**");
+    let variants = fixture::cases(&mut report)
+        .values_mut()
+        .flat_map(|case| &mut case.variants);
+    let moved = variants
+        .filter(|variant| variant.kind == "reorder")
+        .find(|variant| variant.samples.iter().any(|one| one.distance > Some(0.0)))
+        .expect("one moves");
+    "hedge_injection".clone_into(&mut moved.kind);
+    assert_eq!(count(&report, "**against**"), before - 1);
+    assert_eq!(count(&report, "moved, counted apart"), 1);
 }

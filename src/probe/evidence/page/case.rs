@@ -2,8 +2,8 @@
 
 use super::cases::{Expectations, signal};
 use super::item::{columns, decisions, row};
-use crate::page::{Block, ItemPage, Phrase, Table, counted, safe};
-use crate::probe::CaseRecord;
+use crate::page::{Block, ItemPage, PartView, Phrase, Table, counted, safe};
+use crate::probe::{CaseRecord, Sample};
 
 /// The page of one case.
 pub(crate) fn of<'a>(
@@ -47,6 +47,28 @@ pub(crate) fn of<'a>(
         blocks.push(Block::Notices(case.notices.iter().collect()));
     }
     ItemPage { name, blocks }
+}
+
+/// One variant next to its case; none where the case has no such variant.
+pub(crate) fn part(case: &CaseRecord, variant: &str) -> Option<PartView> {
+    let known = case.variants.iter().find(|known| known.id == variant)?;
+    let decision = |sample: Option<&Sample>| {
+        let decision = sample.and_then(|sample| sample.decision.as_ref());
+        decision.map_or_else(
+            || Phrase::text("no answer"),
+            |value| Phrase::of_name(value.to_string()),
+        )
+    };
+    let answers = Phrase::text("The pipeline decided ")
+        .then(decision(case.baseline.first()))
+        .and(" on the case and ")
+        .then(decision(known.samples.first()))
+        .and(" on the variant.");
+    Some(PartView {
+        before: format!("{}/baseline/input.md", case.folder),
+        after: format!("{}/perturbations/{}/input.md", case.folder, known.id),
+        answers,
+    })
 }
 
 fn variants(case: &CaseRecord, expected: &Expectations<'_>) -> Table {

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use crate::page::{Chapter, FailedInvocation, Headword, Phrase, counted};
 use crate::probe::{CaseRecord, Ending, Metric, Sample};
 
-pub(crate) use case::of as case;
+pub(crate) use case::{of as case, part};
 pub(crate) use cases::Expectations;
 use signals::Signals;
 #[cfg(test)]

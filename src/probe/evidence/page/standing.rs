@@ -14,13 +14,13 @@ use crate::probe::{CaseRecord, VariantRecord, family};
 /// type; with several types a band for following would mean nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// Both are high.
+    /// Invariance and following are both high.
     Grounded,
     /// Only invariance is high.
     Flat,
     /// Following is high, or no governing type is ignored, and invariance is low.
     Brittle,
-    /// Neither is high.
+    /// Neither invariance nor following is high.
     Unstable,
     /// Several types: it holds where it should, and none of them is ignored.
     Responsive,
@@ -35,7 +35,7 @@ pub(crate) enum Standing {
 }
 
 impl Standing {
-    /// Every one, for the document that explains them.
+    /// All of them, for the test of the document that explains them.
     #[cfg(test)]
     pub(crate) const ALL: [Self; 9] = [
         Self::Grounded,
@@ -61,7 +61,8 @@ impl Standing {
             && kinds.all(|value| without_noise(value, most_noise(run)) >= EVERY_KIND);
         let swaps = SwapCounts::of(run, |_| true);
         let answers = AnswerCounts::of(run).filter(AnswerCounts::are_constant);
-        // Where swaps move much more than presentation does, there is something that it reacts to.
+        // Where swaps move the decision much more often than presentation does, the pipeline reacts
+        // to something, even if it gives one answer most of the time.
         let reacts = swaps.moved_share() > 1.0 - invariance + REACTS;
         if answers.is_some() && !reacts {
             return Some(Self::Constant);
@@ -143,16 +144,17 @@ impl Standing {
     }
 }
 
-/// The most that noise may explain; 0 where it was not measured. The worst of several kinds is
-/// partly the unluckiest, so it is held against the upper end of the noise floor's interval.
+/// How far apart two answers to the same input may be on average, at most; 0 where that was not
+/// measured. The worst of several kinds is worst partly by chance, so it is compared with the upper
+/// end of the interval of the noise floor.
 pub(super) fn most_noise(run: &EvidenceRun<'_>) -> f64 {
     let floor = run.metrics.get("evidence.noise_floor");
     let most = floor.and_then(|floor| floor.interval.map(|ends| ends.high).or(floor.value));
     most.unwrap_or(0.0)
 }
 
-/// Invariance without the part of the drift that noise of this size explains: what noise moves is
-/// no presentation.
+/// Invariance after the effect of noise of this size is taken out: a decision that noise moves was
+/// not moved by the presentation.
 pub(super) fn without_noise(invariance: f64, eta: f64) -> f64 {
     if eta >= 1.0 {
         return invariance;
@@ -160,7 +162,7 @@ pub(super) fn without_noise(invariance: f64, eta: f64) -> f64 {
     1.0 - ((1.0 - invariance - eta) / (1.0 - eta)).max(0.0)
 }
 
-/// It holds where it should only if the invariance of each kind alone is at least this.
+/// A pipeline holds where it should only if the invariance of each kind alone is at least this.
 const EVERY_KIND: f64 = 0.75;
 
 /// How much more often swaps have to move the decision than other variants do.
@@ -218,12 +220,14 @@ impl<'a> AnswerCounts<'a> {
         })
     }
 
-    /// Whether the pipeline answers the same whatever the case, but for noise. Two cases at least,
-    /// since a single one has one right answer.
+    /// Whether the pipeline gives the same answer in every case, apart from noise. That takes two
+    /// cases at least, since a single case has one right answer.
     pub(super) fn are_constant(&self) -> bool {
-        /// In so many cases most own answers must be the same one. Noise may turn a case or two.
+        /// The share of the cases whose own answers are mostly the most frequent one. It is less than
+        /// 1 because noise may change a case or two.
         const NEARLY_ALL: f64 = 0.9;
-        /// A case in which no more of them are the same one is answered differently, and no noise.
+        /// A case whose share of the most frequent answer is no larger than this is answered
+        /// differently, which noise alone does not explain.
         const DIFFERENT: f64 = 0.25;
         let prevails = self.own_shares.iter().filter(|share| **share > 0.5).count();
         let different = self.own_shares.iter().any(|share| *share <= DIFFERENT);

@@ -6,19 +6,20 @@ use super::EvidenceRun;
 use crate::page::counted;
 use crate::probe::{SwapRecord, VariantRecord};
 
-/// So many swaps whose donor is answered differently are needed before anything is said.
+/// How many swaps whose donor is answered differently it takes before the swaps show anything.
 pub(crate) const ENOUGH_SWAPS: usize = 5;
-/// They have to be in so many cases.
+/// In how many cases these swaps have to be.
 pub(crate) const ENOUGH_CASES: usize = 3;
 /// The mean contrast must be at least this share of the noise. Below it two answers of the same
-/// case are nearly as far apart as the answers of two cases, and nothing can be followed.
+/// case are nearly as far apart as the answers of two cases, so swaps show nothing.
 const CLEAR: f64 = 0.25;
 
-/// Below this a type of several is ignored, if its interval ends below [`IGNORED_UP_TO`]. Several
-/// types can each be right and still move little: with three that must agree, most exchanges of one
-/// rightly change nothing.
+/// With several governing types, a type counts as ignored if its following is below this and the
+/// interval ends below [`IGNORED_UP_TO`]. The limits are low because each of several types can move
+/// little and still be read: where three types must agree, most exchanges of one of them rightly
+/// change nothing.
 const IGNORED: f64 = 0.10;
-/// See [`IGNORED`].
+/// The upper limit of the interval; see [`IGNORED`].
 const IGNORED_UP_TO: f64 = 0.35;
 
 /// The swaps of a run, or those of one governing type.
@@ -102,7 +103,7 @@ impl SwapCounts {
             && self.contrast >= CLEAR * self.noise
     }
 
-    /// Whether only noise keeps them from saying something.
+    /// Whether there are enough of them, and only noise keeps them from showing something.
     pub(crate) fn are_drowned(&self) -> bool {
         self.variants >= ENOUGH_SWAPS && self.cases >= ENOUGH_CASES && !self.are_enough()
     }
@@ -127,15 +128,15 @@ impl SwapCounts {
     }
 }
 
-/// Whether the decision goes along with a type of several at all, as far as the swaps can tell.
+/// Whether the swaps show that the decision follows this one of several governing types at all.
 pub(super) fn is_followed(run: &EvidenceRun<'_>, governing: &str) -> bool {
     let metric = run.metrics.get(&format!("evidence.following.{governing}"));
     let value = metric.and_then(|metric| metric.value);
     value.is_some_and(|value| value >= IGNORED) && SwapCounts::of_type(run, governing).are_enough()
 }
 
-/// The governing types that the pipeline ignores, as far as the swaps can tell. One type alone is
-/// judged by its bands instead.
+/// The governing types that the pipeline ignores, as far as the swaps show. A single governing type
+/// is judged by the bands of its following instead.
 pub(crate) fn ignored_types<'a>(run: &EvidenceRun<'a>) -> BTreeSet<&'a str> {
     let types = run.governing_types;
     let is_ignored = |name: &&String| {

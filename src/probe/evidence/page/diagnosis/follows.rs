@@ -9,7 +9,8 @@ use crate::probe::evidence::page::swaps::{
 };
 use crate::probe::evidence::page::words::QUADRANT;
 
-/// Below this the only governing type is hardly followed, rather than in part.
+/// Where following is below this, the only governing type is hardly followed; above, it is followed
+/// in part.
 const HARDLY: f64 = 0.5;
 
 /// The pipeline answers the same everywhere, or the suite is too small to say what it follows.
@@ -21,7 +22,8 @@ pub(super) fn not_told(run: &EvidenceRun<'_>, standing: Standing) -> Option<Weig
     }
 }
 
-/// Neither good nor bad by itself: a right pipeline does so in a suite where nothing else is right.
+/// This is neither good nor bad: a right pipeline gives one answer in a suite where no other answer
+/// is right.
 fn constant(answers: &AnswerCounts<'_>) -> Weighted {
     let how = match answers.times == answers.all {
         true => format!(" in all {}", counted(answers.all, "invocation")),
@@ -86,7 +88,7 @@ fn unclear(run: &EvidenceRun<'_>) -> Weighted {
     Weighted::new(Tone::Caution, 0.3, text)
 }
 
-/// The only governing type, where the decision goes along with it too little.
+/// The only governing type, where the decision follows it too little.
 pub(super) fn hardly_followed(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let [name] = run.governing_types else {
         return None;
@@ -116,7 +118,7 @@ pub(super) fn moves_without_cause(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let swaps = SwapCounts::of_type(run, name);
     let (same, moved) = (swaps.samples - swaps.could, swaps.moved - swaps.followed);
     let share = moved as f64 / same.max(1) as f64;
-    // What the same case is moved by anyway is told elsewhere.
+    // Presentation and noise move the decision too; the diagnosis about invariance tells of that.
     let invariance = run.metrics.get("evidence.invariance")?.value?;
     let excess = share - (1.0 - invariance);
     if !swaps.are_enough() || same < ENOUGH_SWAPS || excess < MOVES {

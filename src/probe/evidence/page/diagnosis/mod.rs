@@ -15,7 +15,7 @@ use crate::probe::{CaseRecord, Ending, Metric, VariantRecord, estimate, family};
 const FAILING: f64 = 0.2;
 /// Whole swaps of a type move the decision where their sensitivity is at least this.
 const MOVES: f64 = 0.20;
-/// Below this a kind is worth a word.
+/// A kind whose invariance is below this is worth a diagnosis.
 const DRIFTING: f64 = 0.9;
 /// Above this two answers to the same input differ often enough to matter.
 const NOISY: f64 = 0.05;
@@ -97,7 +97,7 @@ fn found(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     found.extend(unmeasured(run));
     found.extend(wide(run));
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-    // Few samples are worth a note, but hide nothing that was seen.
+    // A note about few samples does not mean that something is wrong.
     let stands_out = found.iter().any(|one| one.weight > FEW);
     let calm = match standing {
         Some(Standing::Grounded) => {
@@ -167,8 +167,8 @@ fn reactive(run: &EvidenceRun<'_>) -> Option<Weighted> {
         None => text,
         Some(setting) => text.and("; ").name(setting).and(" would tell which"),
     };
-    // What the swaps say rests on steady own answers: where presentation moves every fourth of
-    // them, that comes first.
+    // What the swaps show rests on steady answers to the same evidence. Where presentation moves a
+    // quarter of them, that is the first thing to know.
     Some(Weighted::new(tone, 4.0 * drift, text))
 }
 
@@ -223,7 +223,7 @@ fn uneven(run: &EvidenceRun<'_>) -> Option<Weighted> {
         return None;
     }
     let least = values.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
-    // The first of equals, as with the least.
+    // The first of equals is taken here too, so that the same run names the same case.
     let most = values.iter().rev().max_by(|a, b| a.0.total_cmp(&b.0))?;
     let text = Phrase::text(format!(
         "the cases differ: invariance is {:.2} in ",

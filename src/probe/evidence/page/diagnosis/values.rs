@@ -9,9 +9,10 @@ use crate::probe::evidence::page::swaps::{ENOUGH_CASES, ENOUGH_SWAPS, SwapCounts
 use crate::probe::evidence::perturb;
 use crate::probe::{Metric, VariantRecord};
 
-/// Below this a change within a rule moves nothing, if its interval ends below [`STILL_UP_TO`].
+/// A change within a rule moves nothing if its sensitivity is below this and the interval ends below
+/// [`STILL_UP_TO`].
 const STILL: f64 = 0.10;
-/// See [`STILL`].
+/// The upper limit of the interval; see [`STILL`].
 const STILL_UP_TO: f64 = 0.35;
 
 /// Whole swaps of a unit move the decision, and other conditions in the same unit don't: it may
@@ -33,7 +34,7 @@ pub(super) fn conditions(run: &EvidenceRun<'_>) -> Option<Weighted> {
 }
 
 /// Other numbers, comparators and opposites leave the decision alone, although whole swaps of the
-/// same type move it. Where those move nothing either, the type is what to tell of.
+/// same type move it. Where whole swaps move nothing either, another diagnosis tells of the type.
 pub(super) fn mechanical(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let types = run.governing_types.iter().map(String::as_str);
     let moving: BTreeSet<&str> = types
