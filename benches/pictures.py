@@ -5,8 +5,8 @@ usage: pictures.py [--kelvin PATH] [--chromium PATH] [--out docs/images]
 The grounded example on the shipped cases is the base, saved in a repository with a remote; the
 position-biased one, the constant one and the same code said otherwise are the changes. `kelvin ci` makes
 the comment and the job summary of each, and `kelvin gate` on a terminal of 80 columns the text of
-`terminal.svg`. The pages are shown by headless chromium, with the part of Markdown that they use. Look
-at the results before they are committed.
+`terminal.svg`. The pages are shown by headless chromium, with the part of Markdown that they use; the
+machine needs a font with emoji. Look at the results before they are committed.
 """
 
 import argparse
