@@ -12,7 +12,10 @@ mod init;
 mod merge;
 mod post;
 mod progress;
+#[cfg(test)]
+mod toy_tests;
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -80,7 +83,15 @@ impl Command {
 
 /// Runs the program. Returning, rather than exiting, lets every destructor run.
 pub fn main() -> ExitCode {
-    let line = ci::with_inputs(std::env::args_os().collect(), &ci::variable);
+    run(ci::with_inputs(
+        std::env::args_os().collect(),
+        &ci::variable,
+    ))
+    .into()
+}
+
+/// Runs one command line, whose first word is the name of the program.
+fn run(line: Vec<OsString>) -> Exit {
     let args = match Args::try_parse_from(&line) {
         Ok(args) => args,
         Err(error) => {
@@ -99,7 +110,7 @@ pub fn main() -> ExitCode {
             if exit == Exit::Misused && line.get(1).is_some_and(|word| word == "ci") {
                 ci::wrong_input(&line, &error);
             }
-            return exit.into();
+            return exit;
         }
     };
     let measures = args.command.measures();
@@ -117,15 +128,13 @@ pub fn main() -> ExitCode {
         Command::Recompute(args) => history::recompute(&args),
         Command::Baseline(args) => baseline::main(&args),
     };
-    ended
-        .unwrap_or_else(|error| {
-            complain(&error);
-            match measures {
-                true => Exit::of(&error),
-                false => Exit::Misused,
-            }
-        })
-        .into()
+    ended.unwrap_or_else(|error| {
+        complain(&error);
+        match measures {
+            true => Exit::of(&error),
+            false => Exit::Misused,
+        }
+    })
 }
 
 /// Prints an answer. A reader that went away (`| head`) is no failure.

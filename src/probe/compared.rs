@@ -23,12 +23,12 @@ pub(crate) struct ComparedItem<'a> {
     /// Whether its repeats count as one run, because the pipeline answered them from memory.
     pub(crate) counts_once: bool,
     /// What every variant of it is of, by name; empty where that is not known, or it has none.
-    pub(crate) variants: BTreeMap<&'a str, Part<'a>>,
+    pub(crate) variants: BTreeMap<&'a str, VariantPart<'a>>,
 }
 
 /// What a variant is of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Part<'a> {
+pub(crate) struct VariantPart<'a> {
     /// The kind of perturbation.
     pub(crate) kind: Option<&'a str>,
     /// Whether this version can make variants of that kind.

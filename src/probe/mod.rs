@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use crate::page::display;
 pub(crate) use answer::DecisionField;
-pub(crate) use compared::{ComparedItem, ComparedItems, Part};
+pub(crate) use compared::{ComparedItem, ComparedItems, VariantPart};
 pub(crate) use configured::{configured, configured_by};
 pub(crate) use estimate::{estimate, family};
 pub(crate) use kind::{

@@ -8,7 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ComparedItem, Ending, Part};
+use super::{ComparedItem, Ending, VariantPart};
 use crate::digest::Digest;
 
 /// What the items of a probe and its command were; two sections are comparable as far as these agree.
@@ -58,7 +58,7 @@ pub(crate) trait Item:
     fn is_kept(&self) -> bool;
 
     /// What each of its variants is of, by name; empty for items that are run as they are.
-    fn parts(&self) -> BTreeMap<&str, Part<'_>>;
+    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>>;
 
     /// The names of the folders that hold its files, each below the one before it; empty where it has
     /// none.

@@ -96,8 +96,11 @@ fn the_schema_refuses_what_no_report_has() {
         ("/metrics", json!([])),
         ("/metrics/evidence.invariance/n", json!(-3)),
         ("/metrics/evidence.invariance/value", json!("0.9")),
-        ("/cases/case_000/variants/0/relation", json!("neither")),
-        ("/cases/case_000/input", json!("abc")),
+        (
+            "/probes/evidence/items/case_000/variants/0/relation",
+            json!("neither"),
+        ),
+        ("/probes/evidence/items/case_000/input", json!("abc")),
     ] {
         let mut bad = good.clone();
         *bad.pointer_mut(pointer).expect("it is there") = value;

@@ -77,7 +77,13 @@ fn kel_41_only_runs_one_case_and_draws_peers_from_all() {
     project.kelvin(&["check", "--only", "cedar"]).expect(0);
     let report = project.json("kelvin/report.json");
     assert_eq!(report["run"]["only"], json!(["cedar"]));
-    assert_eq!(report["cases"].as_object().expect("an object").len(), 1);
+    assert_eq!(
+        report["probes"]["evidence"]["items"]
+            .as_object()
+            .expect("an object")
+            .len(),
+        1
+    );
     // 4e: sensitivity is measured, since the peers are there.
     assert_eq!(report["metrics"]["evidence.sensitivity"]["n"], json!(3));
     let said = project.kelvin(&["check", "--only", "ceder"]).expect(1);

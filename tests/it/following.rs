@@ -209,11 +209,11 @@ fn levels_are_compared_when_shards_are_joined() {
         let part = &report["metrics"]["evidence.following"];
         assert_eq!(part["value"], json!(null), "{part}");
     }
-    let cases = whole.json("kelvin/report.json")["cases"].clone();
+    let cases = whole.json("kelvin/report.json")["probes"]["evidence"]["items"].clone();
     whole.kelvin(&["merge", "shards"]).expect(0);
     let joined = whole.json("kelvin/report.json");
     assert_eq!(joined["metrics"]["evidence.following"], wanted);
-    assert_eq!(joined["cases"], cases);
+    assert_eq!(joined["probes"]["evidence"]["items"], cases);
 }
 
 fn project_shard(project: &Project, share: &str, out: &str) {

@@ -276,7 +276,7 @@ fn what_is_no_report_is_refused_quickly_whatever_it_is() {
         "newer.json",
         &project
             .read(good)
-            .replacen("\"schema_version\": 1", "\"schema_version\": 99", 1),
+            .replacen("\"schema_version\": 2", "\"schema_version\": 99", 1),
     );
     for (file, words) in [
         ("large.json", "209715200 bytes, over the limit"),

@@ -64,7 +64,8 @@ fn m14_a_declared_scale_says_how_far_apart_two_decisions_are() {
 fn p16_a_failed_baseline_keeps_both_tails_of_what_it_printed() {
     let project = Project::new("echo on stdout; echo on stderr >&2; exit 7");
     let said = project.kelvin(&["check"]).expect(2);
-    let failure = &project.json("kelvin/report.json")["cases"]["alder"]["baseline"][0]["failure"];
+    let failure = &project.json("kelvin/report.json")["probes"]["evidence"]["items"]["alder"]["baseline"]
+        [0]["failure"];
     assert_eq!(failure["stdout"], json!("on stdout"));
     assert_eq!(failure["stderr"], json!("on stderr"));
     assert!(said.stdout.contains("on stderr"), "{}", said.stdout);

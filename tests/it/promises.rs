@@ -55,9 +55,13 @@ fn act_13_a_report_names_what_it_is_of_and_fits_its_schema() {
     assert!(report["schema_version"].is_u64());
     assert_eq!(report["tool"]["version"], json!(env!("CARGO_PKG_VERSION")));
     assert_eq!(report["run"]["seed"], json!(0));
-    for of in ["cases", "config"] {
-        let digest = report["run"]["fingerprints"][of].as_str();
-        assert!(digest.is_some_and(|digest| digest.len() >= 64), "{of}");
+    let evidence = &report["probes"]["evidence"]["fingerprint"];
+    for digest in [&report["run"]["fingerprints"]["config"], &evidence["items"]] {
+        let digest = digest.as_str();
+        assert!(
+            digest.is_some_and(|digest| digest.len() >= 64),
+            "{digest:?}"
+        );
     }
 }
 

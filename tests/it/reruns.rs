@@ -170,7 +170,9 @@ fn repeats_that_a_pipeline_answers_from_memory_count_as_one_run() {
         git(project.root(), &["push", "--quiet", "origin", "main"]);
         project.kelvin(&["check", "--jobs", "4"]).expect(0);
         project.kelvin(&["baseline", "save"]).expect(0);
-        let notices = project.json("kelvin/report.json")["cases"]["alder"]["notices"].to_string();
+        let notices =
+            project.json("kelvin/report.json")["probes"]["evidence"]["items"]["alder"]["notices"]
+                .to_string();
         assert_eq!(
             notices.contains("answers_kept"),
             key.is_empty(),

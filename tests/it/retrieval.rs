@@ -161,8 +161,8 @@ fn both_probes_share_one_report_and_each_can_be_run_alone() {
     assert_eq!(both["metrics"]["evidence.invariance"]["value"], json!(1.0));
     assert_eq!(metric(&both, "recall_doc@1"), json!(1.0));
     // A case and a query of the same name are two things.
-    assert!(both["cases"]["alder"].is_object());
-    assert!(both["retrieval"]["queries"]["alder"].is_object());
+    assert!(both["probes"]["evidence"]["items"]["alder"].is_object());
+    assert!(both["probes"]["retrieval"]["items"]["alder"].is_object());
     project.write("base.json", &project.read("kelvin/report.json"));
     project.write("ask.sh", "printf '{\"hits\":[]}' > \"$2\"\n");
     project.config(
@@ -200,7 +200,7 @@ fn a_failed_query_counts_zero_is_listed_and_the_others_go_on() {
     let report = project.report();
     assert_eq!(metric(&report, "failed_queries"), json!(1.0));
     assert_eq!(metric(&report, "success@1"), json!(22.0 / 23.0));
-    let run = &report["retrieval"]["queries"]["join"]["runs"][0];
+    let run = &report["probes"]["retrieval"]["items"]["join"]["runs"][0];
     assert_eq!(run["failure"]["kind"], json!({ "exit": 7 }));
     assert!(
         said.stdout.contains("1 of 26 queries failed"),
@@ -235,9 +235,12 @@ fn ret_33_a_trec_run_has_the_figures_that_trec_eval_gives() {
     assert_eq!(metric(&report, "success@1"), json!(0.0));
     assert_eq!(metric(&report, "recall_doc@3"), json!(0.5));
     assert_eq!(metric(&report, "map"), json!((0.5 + 2.0 / 3.0) / 2.0 / 2.0));
-    assert_eq!(report["retrieval"]["unknown"], json!(["q3"]));
     assert_eq!(
-        report["retrieval"]["queries"]["q2"]["runs"][0]["missing"],
+        report["probes"]["retrieval"]["basis"]["unknown"],
+        json!(["q3"])
+    );
+    assert_eq!(
+        report["probes"]["retrieval"]["items"]["q2"]["runs"][0]["missing"],
         json!(true)
     );
 }

@@ -148,7 +148,10 @@ fn m5_failures_are_a_figure_of_their_own_and_never_stability() {
     );
     let rate = project.figure("failure_rate").as_f64().expect("measured");
     assert!((rate - 44.0 / 52.0).abs() < 1e-12, "{rate}");
-    assert_eq!(report["cases"]["alder"]["insufficient"], json!(true));
+    assert_eq!(
+        report["probes"]["evidence"]["items"]["alder"]["insufficient"],
+        json!(true)
+    );
     assert_eq!(project.figure("sensitivity"), json!(null));
     assert!(said.stdout.contains("failed"), "{}", said.stdout);
 }

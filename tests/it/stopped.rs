@@ -64,7 +64,7 @@ fn kel_28_one_failing_baseline_leaves_its_case_out_and_nothing_else() {
     let said = project.check();
     let report = project.json("kelvin/report.json");
     assert_eq!(report["metrics"]["evidence.invariance"]["n"], json!(27));
-    let failure = &report["cases"]["cedar"]["baseline"][0]["failure"];
+    let failure = &report["probes"]["evidence"]["items"]["cedar"]["baseline"][0]["failure"];
     assert_eq!(failure["kind"], json!({ "exit": 9 }));
     // P16: a failed baseline keeps what it printed.
     assert_eq!(failure["stderr"], json!("cannot read cedar"));
@@ -102,7 +102,7 @@ fn kel_29_a_failed_variant_has_no_distance_and_is_counted() {
     ));
     let said = project.check();
     let report = project.json("kelvin/report.json");
-    let variant = &report["cases"]["alder"]["variants"][1];
+    let variant = &report["probes"]["evidence"]["items"]["alder"]["variants"][1];
     assert_eq!(variant["id"], json!("reorder-02"));
     assert_eq!(variant["samples"][0]["distance"], json!(null));
     assert_eq!(report["metrics"]["evidence.invariance"]["n"], json!(32));
@@ -161,7 +161,7 @@ fn p5_an_interrupt_stops_at_once_kills_what_runs_and_reports_what_had_finished()
     let report = project.json("kelvin/report.json");
     assert_eq!(report["run"]["ending"], json!("interrupted"));
     assert_eq!(
-        report["cases"]["alder"]["baseline"][0]["decision"],
+        report["probes"]["evidence"]["items"]["alder"]["baseline"][0]["decision"],
         json!("go")
     );
 }
@@ -226,7 +226,8 @@ fn kel_37_p2_a_timeout_kills_the_whole_group_and_names_itself() {
     project.config("timeout_s: 3\n");
     let said = project.check();
     let report = project.json("kelvin/report.json");
-    let failure = &report["cases"]["alder"]["variants"][0]["samples"][0]["failure"];
+    let failure =
+        &report["probes"]["evidence"]["items"]["alder"]["variants"][0]["samples"][0]["failure"];
     assert_eq!(failure["kind"], json!("timeout"));
     for pid in project.read("pids").lines() {
         until("the death of the group", || !lives(pid));

@@ -109,7 +109,7 @@ fn a_baseline_of_version_1_on_the_branch_of_reports_judges_a_change() {
         "printf '{\"decision\": \"approve\"}' > \"$2\"\n",
     );
     commit(&project, "worse");
-    let judgement = verdict(&project, &project.kelvin(&["gate", "--no-rerun"]));
+    let judgement = verdict(&project, &project.kelvin(&["gate"]));
     assert_eq!(
         judgement["metrics"]["evidence.sensitivity"]["verdict"],
         "regression"

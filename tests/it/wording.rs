@@ -23,7 +23,10 @@ fn of_units(script: &str, kinds: &str, rule: &str, remarks: &str) -> Project {
 /// The edits of a kind, as its variants tell them.
 fn details(project: &Project, kind: &str) -> Vec<Value> {
     let report = project.report();
-    let cases = report["cases"].as_object().expect("an object").values();
+    let cases = report["probes"]["evidence"]["items"]
+        .as_object()
+        .expect("an object")
+        .values();
     cases
         .flat_map(|case| case["variants"].as_array().expect("a list"))
         .filter(|variant| variant["kind"] == kind)
@@ -103,7 +106,11 @@ fn hedges_are_shown_apart_and_in_no_gated_figure() {
         report["metrics"]["evidence.hedge_invariance"]["gated"],
         false
     );
-    for case in report["cases"].as_object().expect("an object").values() {
+    for case in report["probes"]["evidence"]["items"]
+        .as_object()
+        .expect("an object")
+        .values()
+    {
         assert_eq!(case["invariance"], 1.0);
     }
     // Facts, questions and counts take no hedge, and the skip says so.
@@ -111,7 +118,7 @@ fn hedges_are_shown_apart_and_in_no_gated_figure() {
     let project = of_units(UNSURE, "hedge_injection", "Go on.", facts);
     project.check();
     assert_eq!(project.figure("hedge_invariance"), Value::Null);
-    let notices = project.report()["cases"]["ash"]["notices"].to_string();
+    let notices = project.report()["probes"]["evidence"]["items"]["ash"]["notices"].to_string();
     assert!(
         notices.contains("no opinion or judgement that takes a hedge"),
         "{notices}"
@@ -133,7 +140,7 @@ fn with_hedges_in_invariance(report: &Value) -> Value {
     metrics.insert("evidence.invariance.hedge_injection".to_owned(), hedges);
     metrics["evidence.invariance"]["value"] = json!(0.8);
     metrics["evidence.invariance"]["display"] = json!("0.8000");
-    for case in report["cases"]
+    for case in report["probes"]["evidence"]["items"]
         .as_object_mut()
         .expect("an object")
         .values_mut()

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Measured, mean};
 use crate::digest::Digest;
-use crate::probe::{CaseValue, ComparedItems, Metric, Part, probe_of};
+use crate::probe::{CaseValue, ComparedItems, Metric, VariantPart, probe_of};
 
 /// How much of a metric both sides measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Extent {
 
 /// One cell of a side.
 struct Planned<'a> {
-    part: Part<'a>,
+    part: VariantPart<'a>,
     /// The digest of its input; none where the case itself is the cell.
     input: Option<Digest>,
     measured: bool,
@@ -97,16 +97,16 @@ impl<'a> Sides<'_, 'a> {
     /// What became of the cells of these cases.
     pub(super) fn coverage(&self, names: &BTreeSet<&'a str>) -> Coverage<'a> {
         let mut found = Coverage::default();
-        let of_head: BTreeSet<Part<'_>> = self.parts(names, self.metrics.1, self.sides.1);
-        let of_base: BTreeSet<Part<'_>> = self.parts(names, self.metrics.0, self.sides.0);
-        let types = |parts: &BTreeSet<Part<'a>>| -> BTreeSet<&'a str> {
+        let of_head: BTreeSet<VariantPart<'_>> = self.parts(names, self.metrics.1, self.sides.1);
+        let of_base: BTreeSet<VariantPart<'_>> = self.parts(names, self.metrics.0, self.sides.0);
+        let types = |parts: &BTreeSet<VariantPart<'a>>| -> BTreeSet<&'a str> {
             parts.iter().filter_map(|part| part.unit_type).collect()
         };
         found.withdrawn_types = types(&of_base)
             .difference(&types(&of_head))
             .copied()
             .collect();
-        let kinds = |parts: &BTreeSet<Part<'a>>| -> BTreeSet<&'a str> {
+        let kinds = |parts: &BTreeSet<VariantPart<'a>>| -> BTreeSet<&'a str> {
             parts.iter().filter_map(|part| part.kind).collect()
         };
         let withdrawn = kinds(&of_base);
@@ -138,7 +138,7 @@ impl<'a> Sides<'_, 'a> {
         names: &BTreeSet<&'a str>,
         metric: Option<&'a Metric>,
         side: &Measured<'a>,
-    ) -> BTreeSet<Part<'a>> {
+    ) -> BTreeSet<VariantPart<'a>> {
         names
             .iter()
             .filter_map(|name| Some((*name, metric?.per_case.get(*name)?)))
@@ -177,7 +177,7 @@ impl<'a> Sides<'_, 'a> {
     fn cells(&self, name: &str, value: &'a CaseValue, side: &Measured<'a>) -> Vec<Planned<'a>> {
         if value.cells.is_empty() {
             return vec![Planned {
-                part: Part::default(),
+                part: VariantPart::default(),
                 input: None,
                 measured: value.value.is_some_and(f64::is_finite),
             }];
@@ -194,9 +194,9 @@ impl<'a> Sides<'_, 'a> {
     }
 
     /// What a variant is of. How often inputs fail is not a matter of types.
-    pub(super) fn part(&self, name: &str, variant: &str, side: &Measured<'a>) -> Part<'a> {
+    pub(super) fn part(&self, name: &str, variant: &str, side: &Measured<'a>) -> VariantPart<'a> {
         if self.is_failure_rate() {
-            return Part::default();
+            return VariantPart::default();
         }
         let part = side
             .item(self.id, name)
@@ -223,7 +223,7 @@ impl<'a> Sides<'_, 'a> {
             true => BTreeMap::new(),
             false => head.iter().map(|cell| (cell.input, cell)).collect(),
         };
-        let mut tally: BTreeMap<Part<'a>, Tally> = BTreeMap::new();
+        let mut tally: BTreeMap<VariantPart<'a>, Tally> = BTreeMap::new();
         let mut seen: BTreeMap<Option<Digest>, bool> = BTreeMap::new();
         for cell in &base {
             let other = by_input
@@ -335,7 +335,7 @@ fn joined(cells: Vec<Planned<'_>>) -> Vec<Planned<'_>> {
         return cells;
     }
     vec![Planned {
-        part: Part::default(),
+        part: VariantPart::default(),
         input: None,
         measured: cells.iter().any(|cell| cell.measured),
     }]

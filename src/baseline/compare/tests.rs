@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::digest::Digest;
-use crate::probe::{CaseValue, Cell, ComparedItem, Part};
+use crate::probe::{CaseValue, Cell, ComparedItem, VariantPart};
 
 fn digest(text: &str) -> Digest {
     Digest::of(text.as_bytes())
@@ -265,10 +265,10 @@ fn of_parts<'a>(
     settings: &str,
     parts: &[(&'a str, &'a str, Option<&'a str>)],
 ) -> Measured<'a> {
-    let of_case: BTreeMap<&str, Part<'_>> = parts
+    let of_case: BTreeMap<&str, VariantPart<'_>> = parts
         .iter()
         .map(|(variant, kind, unit_type)| {
-            let part = Part {
+            let part = VariantPart {
                 kind: Some(kind),
                 is_known: true,
                 unit_type: *unit_type,

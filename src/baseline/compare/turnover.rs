@@ -10,7 +10,7 @@ use super::coverage::Sides;
 use super::pair::repeats;
 use super::{Measured, mean};
 use crate::digest::Digest;
-use crate::probe::{CaseValue, Cell, ComparedItems, Part};
+use crate::probe::{CaseValue, Cell, ComparedItems, VariantPart};
 
 /// What became of the items of a probe, such as cases or queries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -81,7 +81,7 @@ pub(crate) struct Unpaired {
 pub(super) struct Whole<'s, 'a> {
     both: &'s Sides<'s, 'a>,
     /// The kinds and types that both sides count into the metric.
-    common: BTreeSet<Part<'a>>,
+    common: BTreeSet<VariantPart<'a>>,
 }
 
 impl<'s, 'a> Whole<'s, 'a> {

@@ -30,7 +30,10 @@ pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
         }
     }
     let run = Run {
-        ending: stage::joined(findings.iter().map(|(_, found)| found.section.ending())),
+        ending: stage::joined(
+            // Code that changed is of the run as a whole, and not of one of its probes.
+            stopped(found).chain(findings.iter().map(|(_, found)| found.section.ending())),
+        ),
         shard: None,
         session: session(found),
         ..first.report.run.clone()
@@ -46,6 +49,12 @@ pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
         }
     }
     Ok(report)
+}
+
+/// How runs of shards ended that did not come to their end.
+fn stopped(found: &[Found]) -> impl Iterator<Item = Ending> {
+    let endings = found.iter().map(|found| found.report.run.ending);
+    endings.filter(|ending| !matches!(ending, Ending::Complete | Ending::Failed))
 }
 
 /// The sections of all shards of one probe in one. A share of which nothing could be measured is no

@@ -22,7 +22,7 @@ use crate::notice::{Code, Notice};
 use crate::page::{Chapter, ItemPage, PartView};
 use crate::probe::{
     AnySection, CaseRecord, Findings, Forecast, Item, Items, Kind, ListedVariant, Listing, Metric,
-    Part, Planned, Probe, RunView, Section, SectionFingerprint, SettingDiffers, probe_of,
+    Planned, Probe, RunView, Section, SectionFingerprint, SettingDiffers, VariantPart, probe_of,
 };
 use crate::run::{Program, Reader, Runner};
 
@@ -58,12 +58,12 @@ impl Item for CaseRecord {
         notices.any(|notice| notice.code == Code::AnswersKept)
     }
 
-    fn parts(&self) -> BTreeMap<&str, Part<'_>> {
+    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
         let variants = self.variants.iter();
         variants
             .map(|variant| {
                 let moves = variant.relation == Relation::Sensitivity;
-                let part = Part {
+                let part = VariantPart {
                     kind: Some(&variant.kind),
                     is_known: perturb::find(&variant.kind).is_some(),
                     unit_type: variant.unit_type.as_deref().filter(|_| moves),

@@ -19,8 +19,8 @@ use crate::digest::Digest;
 use crate::notice::Notice;
 use crate::page::Chapter;
 use crate::probe::{
-    AnySection, Ending, Findings, Forecast, Item, Items, Kind, Listing, Metric, Part, Planned,
-    Probe, RunView, Section, SectionFingerprint,
+    AnySection, Ending, Findings, Forecast, Item, Items, Kind, Listing, Metric, Planned, Probe,
+    RunView, Section, SectionFingerprint, VariantPart,
 };
 use crate::run::{Program, Reader, Runner};
 
@@ -63,7 +63,7 @@ impl Item for QueryRecord {
         false
     }
 
-    fn parts(&self) -> BTreeMap<&str, Part<'_>> {
+    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
         BTreeMap::new()
     }
 

@@ -5,4 +5,3 @@ mod bad_values;
 mod configuration;
 mod pins;
 mod reference;
-mod toy;

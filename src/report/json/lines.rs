@@ -18,11 +18,11 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Breaks so many levels.
-    pub(super) const fn new(most: usize) -> Self {
+    /// Breaks so many levels, for a value that stands so deep in its document.
+    pub(super) const fn within(depth: usize, most: usize) -> Self {
         Self {
             most,
-            depth: 0,
+            depth,
             is_empty: true,
         }
     }

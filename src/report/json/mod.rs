@@ -20,8 +20,13 @@ use crate::page::safe;
 use lines::Lines;
 pub(crate) use older::{ITEMS, are_of_earlier_rules, describe, is_headline};
 
-/// How deep lines are broken: the report, its cases, a case, its variants.
+/// How deep lines are broken: the report, its metrics, a metric, its cases.
 const DEPTH: usize = 4;
+/// The same of what the probes have stored: the report, the probes, a section, its items, an item, its
+/// parts.
+const DEPTH_OF_PROBES: usize = 6;
+/// The same of the report of one item: the item, its parts.
+const DEPTH_OF_ITEM: usize = 4;
 
 /// Writes the run report: keys in their order, a line end at the end.
 ///
@@ -29,7 +34,30 @@ const DEPTH: usize = 4;
 ///
 /// Those of the writer.
 pub(crate) fn write(to: &mut dyn Write, report: &Report) -> io::Result<()> {
-    laid_out(to, report)
+    let Report {
+        schema_version,
+        tool,
+        run,
+        probes,
+        metrics,
+        notices,
+    } = report;
+    to.write_all(b"{")?;
+    let mut start: &[u8] = b"";
+    let mut field = |name: &str, value: &dyn erased_serde::Serialize, most: usize| {
+        to.write_all(start)?;
+        start = b",";
+        write!(to, "\n  \"{name}\": ")?;
+        let mut serializer = Serializer::with_formatter(&mut *to, Lines::within(1, most));
+        Ok::<(), io::Error>(value.serialize(&mut serializer)?)
+    };
+    field("schema_version", schema_version, DEPTH)?;
+    field("tool", tool, DEPTH)?;
+    field("run", run, DEPTH)?;
+    field("probes", probes, DEPTH_OF_PROBES)?;
+    field("metrics", metrics, DEPTH)?;
+    field("notices", notices, DEPTH)?;
+    to.write_all(b"\n}\n")
 }
 
 /// Writes the report of one item, such as a case.
@@ -54,12 +82,8 @@ pub(crate) fn write_item(
         case: id,
         record,
     };
-    laid_out(to, &report)
-}
-
-fn laid_out(to: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
-    let mut serializer = Serializer::with_formatter(&mut *to, Lines::new(DEPTH));
-    value.serialize(&mut serializer)?;
+    let mut serializer = Serializer::with_formatter(&mut *to, Lines::within(0, DEPTH_OF_ITEM));
+    report.serialize(&mut serializer)?;
     writeln!(to)
 }
 

@@ -152,7 +152,7 @@ fn thousands_of_cases_stay_small() {
 fn lines_are_broken_to_their_depth_and_empty_ones_are_not() {
     let value = json!({ "a": [], "b": {}, "c": [1, { "d": [[2, 3], {}] }], "e": "x" });
     let mut text = Vec::new();
-    let mut serializer = Serializer::with_formatter(&mut text, Lines::new(2));
+    let mut serializer = Serializer::with_formatter(&mut text, Lines::within(0, 2));
     value.serialize(&mut serializer).expect("memory takes it");
     let text = String::from_utf8(text).expect("JSON is text");
     assert_eq!(
@@ -290,6 +290,10 @@ fn a_report_of_a_newer_version_is_read_where_it_only_says_more() {
     let mut metrics = value["metrics"].take();
     let mut cases = value["probes"]["evidence"]["items"].take();
     with_more(&mut value);
+    value["probes"]
+        .as_object_mut()
+        .expect("a map")
+        .remove("from_the_future");
     for map in [&mut metrics, &mut cases] {
         for item in map.as_object_mut().expect("a map").values_mut() {
             item.as_object_mut()

@@ -44,6 +44,9 @@ fn a_joined_report_is_judged_like_a_run_of_its_own_and_nothing_is_run() {
                 .contains("no case was run again"),
             "{sentence}"
         );
+        let codes = joined["difference_codes"].as_array_mut().expect("a list");
+        let code = codes.pop().expect("it is told as a value");
+        assert_eq!(code["code"], "finished_before");
         assert_eq!(joined, whole);
     }
 }

@@ -176,6 +176,7 @@ fn an_interrupted_shard_leaves_an_interrupted_run() {
     run_shards(&project, 2, &[]);
     let mut report = project.json("shards/2/report.json");
     report["run"]["ending"] = "interrupted".into();
+    report["probes"]["evidence"]["ending"] = "interrupted".into();
     project.write("shards/2/report.json", &report.to_string());
     project.kelvin(&["merge", "shards"]).expect(130);
     let report = project.report();
@@ -200,7 +201,12 @@ fn an_empty_shard_is_a_report_that_measured_nothing() {
     let report = project.report();
     assert_eq!(report["run"]["ending"], "complete");
     assert_eq!(report["run"]["shard"]["cases"], 4);
-    assert!(report["cases"].as_object().expect("cases").is_empty());
+    assert!(
+        report["probes"]["evidence"]["items"]
+            .as_object()
+            .expect("cases")
+            .is_empty()
+    );
     let invariance = &report["metrics"]["evidence.invariance"];
     assert_eq!(invariance["value"], Value::Null);
     assert_eq!(invariance["reason"], "this shard has no cases");
@@ -214,16 +220,20 @@ fn a_shard_measures_its_own_cases_and_draws_from_all() {
     let whole = project.report();
     project.kelvin(&["check", "--shard", "3/8"]).expect(0);
     let shard = project.report();
-    let names: Vec<&String> = shard["cases"].as_object().expect("cases").keys().collect();
+    let names: Vec<&String> = shard["probes"]["evidence"]["items"]
+        .as_object()
+        .expect("cases")
+        .keys()
+        .collect();
     assert_eq!(names, ["birch"]);
     // Where its swaps lead is known when the shards with their donors are joined.
-    let mut wanted = whole["cases"]["birch"].clone();
+    let mut wanted = whole["probes"]["evidence"]["items"]["birch"].clone();
     let variants = wanted["variants"].as_array_mut().expect("variants");
     for variant in variants.iter_mut().filter_map(Value::as_object_mut) {
         let is_swap = variant["kind"] == "swap";
         assert_eq!(variant.remove("swap").is_some(), is_swap);
     }
-    assert_eq!(shard["cases"]["birch"], wanted);
+    assert_eq!(shard["probes"]["evidence"]["items"]["birch"], wanted);
     assert_eq!(
         shard["run"]["fingerprints"], whole["run"]["fingerprints"],
         "those of the whole corpus"

@@ -136,7 +136,9 @@ fn reports_that_are_not_what_a_shard_writes_are_refused() {
     );
     edited(
         |report| {
-            let cases = report["cases"].as_object_mut().expect("cases");
+            let cases = report["probes"]["evidence"]["items"]
+                .as_object_mut()
+                .expect("cases");
             let (_, case) = cases.iter().next().expect("one");
             let case = case.clone();
             // The other shard has one of these two.
@@ -147,13 +149,15 @@ fn reports_that_are_not_what_a_shard_writes_are_refused() {
     );
     edited(
         |report| {
-            report["cases"] = serde_json::json!({});
+            report["probes"]["evidence"]["items"] = serde_json::json!({});
         },
         "and should hold 4",
     );
     edited(
         |report| {
-            let cases = report["cases"].as_object_mut().expect("cases");
+            let cases = report["probes"]["evidence"]["items"]
+                .as_object_mut()
+                .expect("cases");
             let (_, case) = cases.iter_mut().next().expect("one");
             case["folder"] = "../../elsewhere".into();
         },

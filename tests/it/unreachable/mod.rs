@@ -292,7 +292,7 @@ fn a_kept_report_that_is_damaged_or_of_a_newer_version_is_not_none() {
     let good = fs::read_to_string(&file).expect("it is kept");
     for (text, told) in [
         (
-            good.replacen("\"schema_version\":1", "\"schema_version\":99", 1),
+            good.replacen("\"schema_version\":2", "\"schema_version\":99", 1),
             "newer kelvin",
         ),
         (good[..good.len() / 2].to_owned(), "report"),

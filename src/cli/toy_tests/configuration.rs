@@ -1,0 +1,99 @@
+//! The section of the toy in `kelvin.yaml`.
+
+use std::path::Path;
+
+use super::kind::{self, ToySettings};
+use crate::config::Config;
+use crate::digest::Digest;
+use crate::probe::configured_by;
+
+fn load(text: &str) -> anyhow::Result<Config> {
+    kind::register();
+    configured_by(text, Path::new("kelvin.yaml"))
+}
+
+fn refusal(text: &str) -> String {
+    format!("{:#}", load(text).expect_err("refused"))
+}
+
+fn measured(text: &str) -> Digest {
+    load(text).expect("it is valid").measured()
+}
+
+#[test]
+fn the_section_of_a_registered_kind_reaches_its_typed_settings() {
+    let config = load("toy: {run: 'say {input} {output}', words: moo, volume: 2}\nseed: 4\n")
+        .expect("it is valid");
+    let toy: &ToySettings = config.settings().expect("it is configured");
+    assert_eq!((&*toy.words, toy.volume, config.seed), ("moo", 2, 4));
+    assert!(config.configures("toy") && !config.configures("evidence"));
+    let without = load("gate: {max_drop: 0.1}\n").expect("it is valid");
+    assert!(without.settings::<ToySettings>().is_none() && !without.configures("toy"));
+}
+
+#[test]
+fn a_misspelt_key_of_a_registered_kind_is_an_error_with_its_line_and_a_hint() {
+    let shown = refusal("seed: 4\ntoy:\n  wrods: moo\n  run: say {input} {output}\n");
+    for part in [
+        "the key `words` is missing in `toy`",
+        "add `words: moo`",
+        "unknown key `wrods` in `toy`",
+        "kelvin.yaml:3:3",
+        "^^^^^",
+        "did you mean `words`?",
+    ] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    let top = refusal("tyo: {words: moo}\ncolour: red\n");
+    assert!(top.contains("did you mean `toy`?"), "{top}");
+    assert!(top.contains("timeout_s, toy, variants"), "{top}");
+    let elsewhere =
+        refusal("toy: {run: 'say {input} {output}', words: moo}\nretry: {words: moo}\n");
+    assert!(
+        elsewhere.contains("`words` belongs under `toy`"),
+        "{elsewhere}"
+    );
+}
+
+#[test]
+fn problems_of_several_parts_are_told_at_once_in_the_order_of_the_file() {
+    let shown = refusal(
+        "retrieval: {run: 'q {input}', golden: g.yaml}\njobs: 0\ntoy: {run: 'say {input} {output}', words: silence, volume: 10}\n\
+         governing_types: [a, A]\n",
+    );
+    let order = [
+        "the key `run` is missing",
+        "`run` has no placeholder `{output}`",
+        "`jobs` must be",
+        "a toy cannot say silence",
+        "`toy.volume` must be a whole number from 0 to 9",
+        "`a` and `A` are the same governing type",
+    ];
+    let places = order.map(|part| {
+        shown
+            .find(part)
+            .unwrap_or_else(|| panic!("{part}\n{shown}"))
+    });
+    assert!(places.is_sorted(), "{shown}");
+    assert!(shown.contains("name a sound"), "{shown}");
+}
+
+#[test]
+fn what_a_kind_measures_enters_the_fingerprint_and_a_kind_that_is_absent_leaves_no_trace() {
+    const RETRIEVAL: &str = "retrieval: {run: 'q {input} {output}', golden: golden.yaml}\n";
+    let with = |toy: &str| measured(&format!("{RETRIEVAL}{toy}"));
+    assert_ne!(
+        with("toy: {run: 'say {input} {output}', words: moo}\n"),
+        with("toy: {run: 'say {input} {output}', words: oink}\n")
+    );
+    assert_eq!(
+        with("toy: {run: 'say {input} {output}', words: moo}\n"),
+        with("toy: {run: 'say {input} {output}', words: moo, volume: 3}\n")
+    );
+    assert_ne!(
+        with("toy: {run: 'say {input} {output}', words: moo}\n"),
+        with("")
+    );
+    let plain = configured_by(RETRIEVAL, Path::new("kelvin.yaml")).expect("it is valid");
+    assert_eq!(with(""), plain.measured());
+}

@@ -1,0 +1,413 @@
+//! A kind of probe that only tests know: it asks the pipeline how loud each of some words is.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::config::{self, Config, Configure, Part, ProbeSettings, Shard, Slip};
+use crate::digest::{Digest, Fields};
+use crate::notice::Notice;
+use crate::page::{Chapter, FigureTable, Headword, Phrase};
+use crate::probe::{
+    AnySection, CaseValue, Ending, Findings, Forecast, Item, Items, Kind, Listing, Metric, Planned,
+    Probe, RunView, Section, SectionFingerprint, VariantPart, estimate, family, registry,
+};
+use crate::run::{Failure, FailureKind, Program, Reader, Runner, Task};
+use crate::stats;
+use crate::target::{Address, Reply};
+
+/// Adds the kind for this thread.
+pub(super) fn register() {
+    if registry::kind("toy").is_none() {
+        registry::tests_only::add(&ToyKind);
+    }
+}
+
+/// How loud is each word?
+pub(super) struct ToyKind;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct ToyKeys {
+    /// What the toy asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    toy: Option<ToySettings>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToySettings {
+    /// The command that says how loud a word is, from 0 to 1.
+    pub(super) run: Address,
+    /// The words, with commas between them.
+    #[schemars(length(min = 1))]
+    pub(super) words: String,
+    /// How loud it may be.
+    #[serde(default)]
+    #[schemars(range(max = 9))]
+    pub(super) volume: usize,
+}
+
+impl Configure for ToyKind {
+    fn required(&self) -> &'static [&'static str] {
+        &["toy"]
+    }
+
+    fn keys(&self) -> Schema {
+        config::schema_of::<ToyKeys>()
+    }
+
+    fn problems(&self, part: &Part<'_>) -> Vec<config::Problem> {
+        let words = part.node.text(&["toy", "words"]);
+        let silent = words.filter(|(words, _)| *words == "silence");
+        let tell = |at| config::Problem::new(at, "a toy cannot say silence").help("name a sound");
+        silent.map(|(_, at)| tell(at.clone())).into_iter().collect()
+    }
+
+    fn hint(&self, slip: &Slip<'_>) -> Option<String> {
+        (*slip == Slip::MissingKey("words")).then(|| "add `words: moo`".to_owned())
+    }
+
+    fn settle(
+        &self,
+        part: &Part<'_>,
+        _: &Config,
+    ) -> anyhow::Result<Option<Arc<dyn ProbeSettings>>> {
+        let ToyKeys { toy } = part.read()?;
+        Ok(toy.map(|toy| Arc::new(toy) as Arc<dyn ProbeSettings>))
+    }
+}
+
+impl ProbeSettings for ToySettings {
+    fn measured(&self, fields: Fields) -> Fields {
+        fields.field("words", &self.words)
+    }
+
+    fn as_data(&self) -> Map<String, Value> {
+        let data = serde_json::json!({ "toy": { "words": self.words } });
+        data.as_object().cloned().unwrap_or_default()
+    }
+
+    fn target(&self) -> Option<&Address> {
+        Some(&self.run)
+    }
+}
+
+/// What a report stores of the toy.
+type ToySection = Section<(), Word>;
+
+/// What the pipeline said of a word, once a repeat; none where it failed.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+struct Word {
+    input: Digest,
+    loudness: Vec<Option<f64>>,
+}
+
+impl Item for Word {
+    fn digest(&self) -> Digest {
+        self.input
+    }
+
+    fn inputs(&self) -> usize {
+        1
+    }
+
+    fn repeats(&self) -> usize {
+        self.loudness.len()
+    }
+
+    fn has_answer(&self) -> bool {
+        self.loudness.iter().any(Option::is_some)
+    }
+
+    fn is_kept(&self) -> bool {
+        false
+    }
+
+    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
+        BTreeMap::new()
+    }
+
+    fn folders(&self) -> Vec<&str> {
+        Vec::new()
+    }
+}
+
+impl Kind for ToyKind {
+    fn name(&self) -> &'static str {
+        "toy"
+    }
+
+    fn question(&self) -> &'static str {
+        "How loud is each word?"
+    }
+
+    fn nouns(&self) -> (&'static str, &'static str) {
+        ("word", "words")
+    }
+
+    fn folder(&self) -> Option<&'static str> {
+        Some("toy")
+    }
+
+    fn how_to_configure(&self) -> &'static str {
+        "add a section `toy`"
+    }
+
+    fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
+        let settings = config
+            .settings::<ToySettings>()
+            .expect("a kind reads the items of a configuration that asks for it");
+        let words: Vec<&str> = settings.words.split(',').map(str::trim).collect();
+        Ok(Box::new(Words {
+            config,
+            settings,
+            chosen: words.clone(),
+            words,
+        }))
+    }
+
+    fn stored(
+        &self,
+        text: &mut dyn erased_serde::Deserializer<'_>,
+    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
+        let section: ToySection = erased_serde::deserialize(text)?;
+        Ok(Box::new(section))
+    }
+
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<ToySection>()
+    }
+
+    fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
+        let mut chapter = Chapter::new(Headword {
+            word: "toy",
+            title: "Toy",
+            meaning: "how loud the words are",
+            is_judgement: false,
+        });
+        chapter.scope = vec![format!("{} words", section.ids().len())];
+        let rows = family(run.metrics, "toy").into_iter();
+        chapter.measures = Some(FigureTable {
+            title: "Toy",
+            note: "",
+            rows: rows
+                .map(|(name, metric)| (Phrase::text(name), estimate(Some(metric))))
+                .collect(),
+        });
+        chapter
+    }
+
+    fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
+        let section = section
+            .into_any()
+            .downcast::<ToySection>()
+            .expect("a kind is given sections of its own");
+        findings(*section)
+    }
+}
+
+/// The mean loudness, gated.
+fn findings(section: ToySection) -> Findings {
+    let mut per_case = BTreeMap::new();
+    let mut all = Vec::new();
+    let mut failed = 0;
+    for (word, record) in &section.items {
+        let here: Vec<f64> = record.loudness.iter().copied().flatten().collect();
+        failed += record.loudness.len() - here.len();
+        let value = CaseValue {
+            value: stats::mean(&here),
+            n: here.len(),
+            repeats: record.loudness.clone(),
+            cells: BTreeMap::new(),
+        };
+        per_case.insert(word.clone(), value);
+        all.extend(here);
+    }
+    let mean = stats::mean(&all).ok_or_else(|| "no word was said".to_owned());
+    let mut metric = Metric::new(mean, all.len(), failed).of_family("toy");
+    metric.gated = true;
+    metric.per_case = per_case;
+    Findings {
+        metrics: BTreeMap::from([("toy.loudness".to_owned(), metric)]),
+        section: Box::new(section),
+        notices: Vec::new(),
+        of_the_run: Vec::new(),
+        compared: true,
+    }
+}
+
+/// The words of a configuration.
+struct Words<'c> {
+    config: &'c Config,
+    settings: &'c ToySettings,
+    words: Vec<&'c str>,
+    chosen: Vec<&'c str>,
+}
+
+impl Items for Words<'_> {
+    fn ids(&self) -> Vec<&str> {
+        self.words.clone()
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        Vec::new()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    fn fingerprint(&self) -> SectionFingerprint {
+        SectionFingerprint {
+            items: Some(Digest::of(self.settings.words.as_bytes())),
+            command: Some(Digest::of(self.settings.run.text().as_bytes())),
+        }
+    }
+
+    fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
+        let is_chosen = |word: &&str| only.is_empty() || only.iter().any(|one| one == word);
+        let chosen: Vec<&str> = self.words.iter().copied().filter(is_chosen).collect();
+        let count = chosen.len();
+        let is_ours = |word: &&str| shard.is_none_or(|shard| shard.takes(word));
+        self.chosen = chosen.into_iter().filter(is_ours).collect();
+        count
+    }
+
+    fn list(&self, _: bool) -> Listing {
+        let calls = self.chosen.len() * self.config.repeats.get();
+        Listing {
+            invocations: BTreeMap::from([("word", calls)]),
+            ..Listing::default()
+        }
+    }
+
+    fn plan(&self) -> Box<dyn Planned + '_> {
+        Box::new(Said { words: self })
+    }
+}
+
+struct Said<'a> {
+    words: &'a Words<'a>,
+}
+
+impl Planned for Said<'_> {
+    fn program(&self) -> Program<'_> {
+        Program {
+            target: &self.words.settings.run,
+            decision_field: "",
+            input_name: "input.txt",
+            inputs: "words",
+        }
+    }
+
+    fn reader(&self) -> &dyn Reader {
+        &NumberReader
+    }
+
+    fn begin<'r>(&'r self, runner: &'r Runner<'r>) -> Box<dyn Probe + 'r> {
+        Box::new(AtWork {
+            words: self.words,
+            runner,
+            records: BTreeMap::new(),
+            ending: Ending::Interrupted,
+        })
+    }
+}
+
+/// Takes a number from an output.
+struct NumberReader;
+
+impl Reader for NumberReader {
+    fn digest(&self) -> Digest {
+        Digest::of(b"toy/number/v1")
+    }
+
+    fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
+        serde_json::from_slice(output)
+            .ok()
+            .filter(Value::is_number)
+            .ok_or_else(|| Failure::new(FailureKind::OutputNotJson, "its output is no number"))
+    }
+
+    fn smallest(&self, value: &Value) -> Vec<u8> {
+        value.to_string().into_bytes()
+    }
+}
+
+struct AtWork<'a> {
+    words: &'a Words<'a>,
+    runner: &'a Runner<'a>,
+    records: BTreeMap<String, Word>,
+    ending: Ending,
+}
+
+impl AtWork<'_> {
+    fn ask(&mut self, wanted: impl Fn(&str) -> usize) -> anyhow::Result<()> {
+        let mut tasks = Vec::new();
+        for word in &self.words.chosen {
+            let so_far = self.records.get(*word).map_or(0, Item::repeats);
+            tasks.extend((so_far + 1..=wanted(word)).map(|repeat| Task {
+                case: (*word).into(),
+                variant: None,
+                repeat,
+            }));
+        }
+        let text = |task: &Task| Cow::Owned(task.case.to_string());
+        let done = self.runner.run_all("words", &tasks, &text)?;
+        for (task, outcome) in tasks.iter().zip(done) {
+            let Some(outcome) = outcome else { continue };
+            let word = self.records.entry(task.case.to_string());
+            let word = word.or_insert_with(|| Word {
+                input: Digest::of(task.case.as_bytes()),
+                loudness: Vec::new(),
+            });
+            let said = outcome.result.ok();
+            word.loudness.push(said.and_then(|said| said.as_f64()));
+        }
+        Ok(())
+    }
+}
+
+impl Probe for AtWork<'_> {
+    fn run(&mut self, _: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+        let repeats = self.words.config.repeats.get();
+        self.ask(|_| repeats)?;
+        self.ending = Ending::Complete;
+        Ok(())
+    }
+
+    fn rehearse(&mut self) -> anyhow::Result<()> {
+        let tasks = self.words.chosen.iter().map(|word| Task {
+            case: (*word).into(),
+            variant: None,
+            repeat: 1,
+        });
+        let tasks: Vec<Task> = tasks.collect();
+        let text = |task: &Task| Cow::Owned(task.case.to_string());
+        self.runner.write_inputs(&tasks, &text)?;
+        self.ending = Ending::DryRun;
+        Ok(())
+    }
+
+    fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
+        self.ask(|word| wanted.get(word).copied().unwrap_or(0))
+    }
+
+    fn findings(&self) -> Findings {
+        findings(ToySection {
+            ending: self.ending,
+            fingerprint: self.words.fingerprint(),
+            basis: (),
+            items: self.records.clone(),
+        })
+    }
+
+    fn text(&self, _: &str, _: Option<&str>) -> Option<Cow<'_, str>> {
+        None
+    }
+}
