@@ -180,6 +180,118 @@ fn no_kind_of_probe_is_named_in_the_configuration() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Every kind is registered: a folder beside the registry whose kind is not in it would never be run.
+#[test]
+fn every_kind_of_probe_is_in_the_registry() {
+    let kinds = kinds(&sources());
+    let registry = fs::read_to_string(root().join("src/probe/registry.rs")).expect("it is there");
+    for kind in &kinds {
+        let import = format!("use super::{kind}::");
+        assert!(
+            registry.contains(&import),
+            "`probe/{kind}` is not registered"
+        );
+    }
+    let folders = fs::read_dir(root().join("src/probe")).expect("the folder is there");
+    for folder in folders.map(|entry| entry.expect("it can be listed").path()) {
+        let name = folder
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        let is_known = NO_KIND.contains(&name) || kinds.contains(name);
+        assert!(
+            !folder.is_dir() || is_known,
+            "`probe/{name}` holds no kind of probe"
+        );
+    }
+}
+
+/// Folders of `probe` that all kinds share.
+const NO_KIND: &[&str] = &["answer", "tests"];
+
+/// Files to the right of the probes that know one of them by its name, each with what is left to do.
+/// This list may only become shorter.
+const KNOWS_A_PROBE: &[(&str, &str)] = &[
+    (
+        "report/document.rs",
+        "accessors for the tests, and the section that two probes align",
+    ),
+    (
+        "report/json/older.rs",
+        "what earlier versions left to the ids of metrics",
+    ),
+    (
+        "baseline/align.rs",
+        "the alignment of retrieval runs is no method of a kind yet",
+    ),
+    (
+        "baseline/peer/mod.rs",
+        "reads the reports of another evaluator, which has one probe",
+    ),
+    (
+        "gate/broken/mod.rs",
+        "evidence as statistics means it: no name of a probe",
+    ),
+    (
+        "check/gate.rs",
+        "hands the comparison of the queries to the judgement",
+    ),
+    (
+        "gate/judgement.rs",
+        "`gate.json` has a field for the queries",
+    ),
+    (
+        "gate/queries.rs",
+        "what is told of the queries is no part of a chapter yet",
+    ),
+    ("publish/comment/mod.rs", "shows the queries"),
+    ("check/eval.rs", "`kelvin eval` is a command of one probe"),
+    ("check/doctor/project.rs", "looks at cases"),
+    ("cli/compare.rs", "a strict comparison looks at the queries"),
+    ("cli/eval.rs", "`kelvin eval` is a command of one probe"),
+    (
+        "cli/init/decision.rs",
+        "`kelvin init` writes the keys of one probe",
+    ),
+    (
+        "cli/init/look.rs",
+        "`kelvin init` writes the keys of one probe",
+    ),
+    (
+        "cli/init/steps.rs",
+        "`kelvin init` writes the keys of one probe",
+    ),
+    (
+        "cli/progress.rs",
+        "the last event of a log has figures of one probe",
+    ),
+];
+
+#[test]
+fn what_is_right_of_the_probes_names_none_but_where_it_is_listed() {
+    let sources = sources();
+    let kinds = kinds(&sources);
+    let right_of_probe = place("probe").expect("it is in the flow") + 1;
+    let mut knowing = BTreeSet::new();
+    for (file, module, text) in &sources {
+        if place(module).is_none_or(|place| place < right_of_probe) {
+            continue;
+        }
+        let code = without_tests(file, text);
+        if kinds.iter().any(|kind| names(code, kind)) {
+            knowing.insert(file.as_str());
+        }
+    }
+    let listed: BTreeSet<&str> = KNOWS_A_PROBE.iter().map(|(file, _)| *file).collect();
+    let new: Vec<_> = knowing.difference(&listed).collect();
+    assert!(new.is_empty(), "these files name a probe: {new:?}");
+    let gone: Vec<_> = listed.difference(&knowing).collect();
+    assert!(
+        gone.is_empty(),
+        "these name none any more, take them off the list: {gone:?}"
+    );
+}
+
 #[test]
 fn the_name_of_a_probe_would_be_found() {
     let found = |line| probe_words(line).collect::<Vec<_>>();

@@ -3,5 +3,6 @@
 mod bad;
 mod bad_values;
 mod configuration;
+mod edits;
 mod pins;
 mod reference;
