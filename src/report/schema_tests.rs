@@ -145,7 +145,7 @@ fn the_documented_keys_are_those_of_the_types() {
     let mut text = String::new();
     keys(&schema, "", &schema, &mut text);
     for (name, title) in [
-        ("CaseRecord", "A case, in `cases`"),
+        ("CaseRecord", "A case, in `probes.evidence.items`"),
         ("VariantRecord", "A variant, in `variants` of a case"),
         ("Sample", "A sample, in `baseline`, `replays` and `samples`"),
         ("Failure", "A failure, in `failure` of a sample"),
