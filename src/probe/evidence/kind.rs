@@ -1,30 +1,23 @@
 //! The evidence probe as the rest of the program knows it.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use schemars::{Schema, SchemaGenerator};
 
-use super::EvidenceSettings;
-use super::cases::{self, Corpus};
-use super::decision::DecisionReader;
+use super::course::CasesToRun;
 use super::failures::failure_rate;
-use super::measure::{Measurement, Survey, plan, plan_each};
 use super::page::{self, EvidenceRun, Expectations};
-use super::perturb::{self, Plan, Relation, Variant};
+use super::perturb::{self, Relation};
 use super::recompute::{Basis, Settings, recompute};
-use crate::config::{Config, Shard};
-use crate::digest::{Digest, Fields};
+use crate::config::Config;
+use crate::digest::Digest;
 use crate::judge::{self, Judge};
 use crate::notice::{Code, Notice};
 use crate::page::{Chapter, ItemPage, PartView};
 use crate::probe::{
-    AnySection, CaseRecord, Findings, Forecast, Item, Items, Kind, ListedVariant, Listing, Metric,
-    Planned, Probe, RunView, Section, SectionFingerprint, SettingDiffers, VariantPart, probe_of,
+    AnySection, CaseRecord, Findings, Item, Items, Kind, Metric, RunView, Section, SettingDiffers,
+    VariantPart, probe_of,
 };
-use crate::run::{Program, Reader, Runner};
 
 /// Does the decision move only when the evidence that should govern it moves?
 pub(crate) struct EvidenceKind;
@@ -107,20 +100,7 @@ impl Kind for EvidenceKind {
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
-        let settings: &EvidenceSettings = config
-            .settings()
-            .expect("a kind reads the items of a configuration that asks for it");
-        let (corpus, notices) = cases::load(&config.root, settings)?;
-        let all: Vec<usize> = (0..corpus.cases.len()).collect();
-        Ok(Box::new(Cases {
-            config,
-            settings,
-            scorer: judge::of(&settings.scorer),
-            corpus,
-            notices,
-            begins: true,
-            places: all,
-        }))
+        Ok(Box::new(CasesToRun::read(config)?))
     }
 
     fn stored(
@@ -268,7 +248,7 @@ fn both<'a>(base: &'a dyn AnySection, head: &'a dyn AnySection) -> Option<(&'a B
 }
 
 /// The figures of a section; without a scorer the distances in its records stay.
-fn findings(mut section: EvidenceSection, scorer: Option<&dyn Judge>) -> Findings {
+pub(super) fn findings(mut section: EvidenceSection, scorer: Option<&dyn Judge>) -> Findings {
     let evidence = recompute(
         std::mem::take(&mut section.items),
         &Settings {
@@ -284,191 +264,5 @@ fn findings(mut section: EvidenceSection, scorer: Option<&dyn Judge>) -> Finding
         notices: evidence.notices,
         of_the_run: Vec::new(),
         compared: scorer.is_some(),
-    }
-}
-
-/// The cases of a configuration.
-struct Cases<'c> {
-    config: &'c Config,
-    settings: &'c EvidenceSettings,
-    scorer: Arc<dyn Judge>,
-    corpus: Corpus,
-    notices: Vec<Notice>,
-    /// Whether the first case that was chosen is measured here; another shard may have it.
-    begins: bool,
-    /// The places of the cases to measure, ascending.
-    places: Vec<usize>,
-}
-
-impl Cases<'_> {
-    fn survey(&self) -> Survey<'_> {
-        Survey {
-            config: self.config,
-            settings: self.settings,
-            corpus: &self.corpus,
-            places: &self.places,
-            begins: self.begins,
-            scorer: &*self.scorer,
-        }
-    }
-}
-
-impl Items for Cases<'_> {
-    fn ids(&self) -> Vec<&str> {
-        self.corpus.cases.iter().map(|case| &*case.name).collect()
-    }
-
-    fn notices(&self) -> Vec<Notice> {
-        self.notices.clone()
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        // One by one, since their folder may be that of the pipeline.
-        let files = self.corpus.cases.iter().map(|case| &*case.file);
-        files.map(|file| self.config.root.join(file)).collect()
-    }
-
-    fn fingerprint(&self) -> SectionFingerprint {
-        let cases = self.corpus.cases.iter();
-        let fields = cases.fold(Fields::of("kelvin/cases/v1"), |fields, case| {
-            fields
-                .field("name", &*case.name)
-                .field("content", case.digest().bytes())
-        });
-        SectionFingerprint {
-            items: Some(fields.digest()),
-            command: Some(self.settings.program().digest(self.config)),
-        }
-    }
-
-    fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
-        let mut chosen: Vec<usize> = match only {
-            [] => (0..self.corpus.cases.len()).collect(),
-            only => only
-                .iter()
-                .filter_map(|name| self.corpus.place(name))
-                .collect(),
-        };
-        chosen.sort_unstable();
-        chosen.dedup();
-        let is_ours = |place: &usize| {
-            let name = &self.corpus.cases[*place].name;
-            shard.is_none_or(|shard| shard.takes(name))
-        };
-        self.places = chosen.iter().copied().filter(is_ours).collect();
-        self.begins = chosen.first() == self.places.first();
-        chosen.len()
-    }
-
-    fn list(&self, with_digests: bool) -> Listing {
-        let survey = self.survey();
-        let of_each = plan_each(&survey, |place, plan| {
-            let counts: Vec<(&'static str, usize)> = plan
-                .variants
-                .chunk_by(|one, two| one.kind == two.kind)
-                .map(|of_kind| (of_kind[0].kind, of_kind.len()))
-                .collect();
-            let listed = |variant: &Variant| ListedVariant {
-                case: Arc::clone(&survey.corpus.cases[place].name),
-                variant: Arc::clone(&variant.id),
-                relation: variant.figure.relation().name(),
-                input: with_digests.then(|| variant.digest(survey.corpus, place, survey.settings)),
-            };
-            let variants: Vec<ListedVariant> = plan.variants.iter().map(listed).collect();
-            (variants, counts, plan.notices)
-        });
-        let repeats = self.config.repeats.get();
-        // The replays of the noise floor include the first invocation of the baseline.
-        let replays = self.settings.noise_floor.map_or(0, |floor| floor.get());
-        let mut listing = Listing::default();
-        let baselines = self.places.len() * replays.max(repeats);
-        listing.invocations.insert("baseline", baselines);
-        for (variants, counts, notices) in of_each {
-            listing.variants.extend(variants);
-            listing.notices.extend(notices);
-            for (kind, count) in counts {
-                *listing.invocations.entry(kind).or_default() += count * repeats;
-            }
-        }
-        listing
-    }
-
-    fn plan(&self) -> Box<dyn Planned + '_> {
-        let survey = self.survey();
-        Box::new(Variants {
-            plans: plan(&survey),
-            basis: Basis::of(self.settings, &*self.scorer, self.corpus.cases.len()),
-            fingerprint: self.fingerprint(),
-            reader: DecisionReader::new(survey.settings, survey.scorer),
-            survey,
-        })
-    }
-}
-
-/// The variants of the cases, planned.
-struct Variants<'a> {
-    survey: Survey<'a>,
-    reader: DecisionReader<'a>,
-    plans: BTreeMap<usize, Plan>,
-    basis: Basis,
-    fingerprint: SectionFingerprint,
-}
-
-impl Planned for Variants<'_> {
-    fn program(&self) -> Program<'_> {
-        self.survey.settings.program()
-    }
-
-    fn reader(&self) -> &dyn Reader {
-        &self.reader
-    }
-
-    fn begin<'r>(&'r self, runner: &'r Runner<'r>) -> Box<dyn Probe + 'r> {
-        Box::new(AtWork {
-            measurement: Measurement::new(&self.survey, &self.plans, runner),
-            planned: self,
-        })
-    }
-}
-
-/// The probe while it runs.
-struct AtWork<'a> {
-    measurement: Measurement<'a>,
-    planned: &'a Variants<'a>,
-}
-
-impl Probe for AtWork<'_> {
-    fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
-        self.measurement.run(proceed)
-    }
-
-    fn rehearse(&mut self) -> anyhow::Result<()> {
-        self.measurement.rehearse()
-    }
-
-    fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
-        let corpus = self.planned.survey.corpus;
-        for repeats in wanted.values().copied().collect::<BTreeSet<_>>() {
-            let names = wanted.iter().filter(|(_, wanted)| **wanted == repeats);
-            let places: Vec<usize> = names.filter_map(|(name, _)| corpus.place(name)).collect();
-            if !places.is_empty() {
-                self.measurement.repeat(&places, repeats)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn findings(&self) -> Findings {
-        let section = EvidenceSection {
-            ending: self.measurement.ending(),
-            fingerprint: self.planned.fingerprint,
-            basis: self.planned.basis.clone(),
-            items: self.measurement.records(),
-        };
-        findings(section, Some(self.planned.survey.scorer))
-    }
-
-    fn text(&self, item: &str, variant: Option<&str>) -> Option<Cow<'_, str>> {
-        self.measurement.inputs().find(item, variant)
     }
 }

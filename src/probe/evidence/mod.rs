@@ -6,6 +6,7 @@
 mod aggregate;
 pub(crate) mod cases;
 pub(crate) mod config;
+mod course;
 mod decision;
 mod failures;
 mod figures;
