@@ -31,6 +31,11 @@ fn on_a_branch(url: &str) -> Project {
         let text = fs::read_to_string(fixture().join(name)).expect("it is there");
         project.write(name, &text);
     }
+    // Few cases and queries are gated where the configuration says so; what is measured stays the same.
+    let config = project.read("kelvin.yaml");
+    let gate = "gate:\n  deterministic: true\n  metrics:\n    evidence.sensitivity: {policy: gate}\n    \
+                retrieval.mrr: {policy: gate}\n";
+    project.write("kelvin.yaml", &format!("{config}{gate}"));
     project.write(".gitignore", "/kelvin/\n");
     let root = project.root();
     git(root, &["init", "--quiet", "--initial-branch=main"]);
@@ -103,14 +108,14 @@ fn a_baseline_of_version_1_on_the_branch_of_reports_judges_a_change() {
     }
     assert_eq!(project.json("kelvin/report.json")["schema_version"], 2);
 
-    // The same baseline shows what got worse.
+    // The same baseline finds what got worse.
     project.write(
         "pipeline.sh",
         "printf '{\"decision\": \"approve\"}' > \"$2\"\n",
     );
     commit(&project, "worse");
     let judgement = verdict(&project, &project.kelvin(&["gate", "--no-rerun"]));
-    assert_ne!(judgement["verdict"], "pass");
+    assert_eq!(judgement["verdict"], "regression");
     let sensitivity = &judgement["metrics"]["evidence.sensitivity"];
     assert_eq!(sensitivity["head"], 0.0, "{sensitivity}");
     assert!(sensitivity["base"].as_f64().is_some_and(|base| base > 0.0));
@@ -156,4 +161,36 @@ fn shards_of_two_versions_are_not_joined() {
         "{}",
         said.stderr
     );
+}
+
+#[test]
+fn one_probe_is_judged_against_a_baseline_that_has_others_too() {
+    let (_remote, url) = bare();
+    let project = on_a_branch(&url);
+    // What the other probe would find is not asked for.
+    project.write(
+        "pipeline.sh",
+        "printf '{\"decision\": \"approve\"}' > \"$2\"\n",
+    );
+    commit(&project, "worse for the other probe");
+    let judgement = verdict(&project, &project.kelvin(&["gate", "--probe", "retrieval"]));
+    let ids = judgement["metrics"].as_object().expect("an object").keys();
+    assert!(ids.clone().count() > 0);
+    assert!(
+        ids.clone().all(|id| id.starts_with("retrieval.")),
+        "{ids:?}"
+    );
+    let left_out = judgement["difference_codes"].as_array().expect("a list");
+    let left_out = left_out.iter().find(|told| told["code"] == "left_out");
+    assert_eq!(
+        left_out.expect("it is told")["probes"],
+        serde_json::json!(["evidence"])
+    );
+    let reasons = judgement["reasons"].to_string();
+    assert!(!reasons.contains("evidence."), "{reasons}");
+    // The search fails, and that is a regression of the probe that was asked for.
+    project.write("search.sh", "printf '{\"hits\": []}' > \"$2\"\n");
+    commit(&project, "nothing is found");
+    let said = project.kelvin(&["gate", "--probe", "retrieval"]).expect(3);
+    assert!(said.stdout.contains("retrieval."), "{}", said.stdout);
 }
