@@ -175,6 +175,7 @@ def main():
     parser.add_argument("--chromium", default="chromium")
     parser.add_argument("--out", default=ROOT / "docs/images", type=Path)
     options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         project = Project(folder, options.kelvin.resolve())
