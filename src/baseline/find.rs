@@ -79,7 +79,7 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
         BaselineSource::Compute => vec![Source::Compute],
     };
     let absent = |error: &anyhow::Error| Ok(Baseline::absent(vec![Tried::of(wanted[0], error)]));
-    let repo = match open(search.root) {
+    let repo = match super::open(search.root) {
         Ok(repo) => repo,
         // A workflow was started for a commit of a repository, so there has to be one.
         Err(error) if search.hint.in_workflow => {
@@ -117,50 +117,6 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
         }
     }
     Ok(Baseline::absent(tried))
-}
-
-/// Opens the repository around a folder.
-///
-/// # Errors
-///
-/// What to do, where there is none or it belongs to another user.
-pub(crate) fn open(root: &Path) -> anyhow::Result<Repository> {
-    match Repository::discover(root) {
-        Ok(repo) => Ok(repo),
-        Err(error) if error.code() == git2::ErrorCode::Owner => {
-            let workspace = std::env::var_os("GITHUB_WORKSPACE").map(PathBuf::from);
-            owned_by_another(root, workspace.as_deref())
-                .map_err(|error| Unknown::Unreachable.mark(error))
-        }
-        Err(error) => bail!("there is no git repository here: {}", error.message()),
-    }
-}
-
-/// A repository of another user, where it is in the workspace that GitHub gave the job. A container
-/// finds its checkout like that, and the pipeline in it, which the job runs anyway, could do all that
-/// the check of the owner keeps a foreign repository from doing.
-fn owned_by_another(root: &Path, workspace: Option<&Path>) -> anyhow::Result<Repository> {
-    let top = root
-        .canonicalize()
-        .ok()
-        .and_then(|root| {
-            let top = root.ancestors().find(|top| top.join(".git").exists());
-            top.map(Path::to_path_buf)
-        })
-        .unwrap_or_else(|| root.to_path_buf());
-    let given = workspace.and_then(|workspace| workspace.canonicalize().ok());
-    if !given.is_some_and(|workspace| top.starts_with(workspace)) {
-        bail!(
-            "the repository belongs to another user; if you trust it, run `git config --global \
-             --add safe.directory '{}'`",
-            top.display()
-        );
-    }
-    // What libgit2 opens as bare, it opens whoever owns it.
-    Repository::discover_path(&top, &[] as &[&std::ffi::OsStr])
-        .and_then(Repository::open_bare)
-        .and_then(|repo| repo.set_workdir(&top, false).map(|()| repo))
-        .with_context(|| format!("failed to open the repository `{}`", top.display()))
 }
 
 fn file(root: &Path, path: &Path) -> anyhow::Result<Baseline> {

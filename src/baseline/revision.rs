@@ -19,7 +19,7 @@ type Read<'a> = dyn Fn() -> anyhow::Result<(Vec<u8>, String)> + 'a;
 ///
 /// Where there is no repository, or no such revision in it.
 pub(crate) fn resolve(root: &Path, revision: &str) -> anyhow::Result<Oid> {
-    let repo = find::open(root)?;
+    let repo = super::open(root)?;
     let found = repo.revparse_single(revision);
     let found = found.and_then(|object| object.peel_to_commit());
     match found {
@@ -30,7 +30,7 @@ pub(crate) fn resolve(root: &Path, revision: &str) -> anyhow::Result<Oid> {
 
 /// The address of the remote; none without a repository or a remote.
 pub(crate) fn address(root: &Path) -> Option<String> {
-    let repo = find::open(root).ok()?;
+    let repo = super::open(root).ok()?;
     let remote = Remote::of(&repo);
     remote.url()?;
     remote.address()
@@ -38,7 +38,7 @@ pub(crate) fn address(root: &Path) -> Option<String> {
 
 /// The branch that is checked out; none on a detached HEAD, or without a repository.
 pub(crate) fn branch(root: &Path) -> Option<String> {
-    let repo = find::open(root).ok()?;
+    let repo = super::open(root).ok()?;
     let head = repo.head().ok()?;
     if !head.is_branch() {
         return None;
@@ -57,7 +57,7 @@ pub(crate) fn of_commit(
     configuration: &str,
     commit: Oid,
 ) -> anyhow::Result<(Report, Provenance)> {
-    let repo = find::open(root)?;
+    let repo = super::open(root)?;
     let remote = Remote::of(&repo);
     let from_tree = || -> anyhow::Result<(Vec<u8>, String)> {
         let path = find::in_repository(&repo, root, Path::new(&settings.path))?;
@@ -132,7 +132,7 @@ pub(crate) fn base_files(
     (login, hint): (Option<&Login>, &Hint),
     names: &[&Path],
 ) -> anyhow::Result<(Oid, Vec<BaseFile>)> {
-    let repo = find::open(root)?;
+    let repo = super::open(root)?;
     let remote = Remote::of(&repo).with(login, hint);
     let base = commit::base(&repo, &remote, hint)?;
     let files = names.iter().map(|name| {

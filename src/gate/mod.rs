@@ -11,6 +11,7 @@ pub(crate) mod looks;
 mod losses;
 pub(crate) mod policy;
 pub(crate) mod queries;
+mod reason;
 pub(crate) mod reproduce;
 mod sentence;
 mod unpaired;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::look::GUARD;
 use super::losses;
 use super::policy::{Attention, Effect};
+pub(crate) use super::reason::{Reason, ReasonCode};
 use crate::baseline::compare::Turnover;
 use crate::exit::Exit;
 
@@ -57,55 +58,6 @@ pub(crate) enum Word {
     BaselineUnreachable,
     /// Worse, and not by noise.
     Regression,
-}
-
-/// One sentence of a verdict.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Reason {
-    /// What it is about.
-    #[serde(default)]
-    pub(crate) code: ReasonCode,
-    /// What it does; null where it does nothing.
-    pub(crate) effect: Option<Effect>,
-    /// The metric, where it is about one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) metric: Option<String>,
-    /// The sentence; names in it are tamed for a terminal, not for Markdown or HTML.
-    pub(crate) text: String,
-}
-
-/// What a reason is about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ReasonCode {
-    /// How a metric came out; its `cause` says why.
-    Metric,
-    /// A metric was judged without inputs that were lost.
-    LostInputs,
-    /// A metric has other inputs than on the base.
-    OtherInputs,
-    /// Cases broke completely.
-    BrokenCases,
-    /// Cases may have broken; that is not certain.
-    DoubtfulCases,
-    /// No metric is gated.
-    NothingGated,
-    /// There is nothing to compare with.
-    NoBaseline,
-    /// Whether there is something to compare with is not known.
-    BaselineUnreachable,
-    /// Nothing is known of the change.
-    NotMeasured,
-    /// The records of two runs could not be aligned in every item, or in a coarse way only.
-    Alignment,
-    /// The change edits the rules that it is judged by, or may do so.
-    EditsRules,
-    /// The change edits what is measured.
-    EditsMeasure,
-    /// Something that this version does not know.
-    #[default]
-    #[serde(other)]
-    Other,
 }
 
 /// How one metric came out.

@@ -36,7 +36,7 @@ pub(crate) trait Kind: Configure {
     /// at its top.
     fn folder(&self) -> Option<&'static str>;
 
-    /// What to add to a configuration that does not, for a message.
+    /// What has to be added to a configuration that does not ask for it, for a message.
     fn how_to_configure(&self) -> &'static str;
 
     /// Reads the items that a configuration names.
@@ -72,7 +72,8 @@ pub(crate) trait Kind: Configure {
     }
 
     /// Brings the section and the figures of an older version to the rules of this one: otherwise two
-    /// figures of one name would be compared that mean something else. What a reader must know of it.
+    /// figures of one name would be compared that mean something else. Returns also what a reader must
+    /// know of it.
     fn renew(
         &self,
         section: Box<dyn AnySection>,
@@ -138,7 +139,8 @@ pub(crate) trait Items: Sync {
     /// What is configured, whatever was chosen of it.
     fn fingerprint(&self) -> SectionFingerprint;
 
-    /// Restricts them to those of these ids, where the list is not empty, and to a share of these. How many were chosen before they were shared out.
+    /// Restricts them to those of these ids, where the list is not empty, and to a share of these.
+    /// Returns how many were chosen before they were shared out.
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize;
 
     /// What would be run; nothing is written. The digests of the inputs take about as long as all the

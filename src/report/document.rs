@@ -123,11 +123,12 @@ impl Report {
     }
 
     /// Whether `kelvin eval` made it, which calls nothing: a check that came to its end has asked the
-    /// pipeline, or an earlier one had.
+    /// pipeline, or an earlier one had. The report of another tool does not say what was called.
     pub(crate) fn is_evaluation(&self) -> bool {
         let cost = &self.run.session.cost;
         let asked = cost.invocations + cost.cache_hits + cost.resumed > 0;
-        self.run.ending == Ending::Complete && !asked && self.probes.has_answers()
+        let is_ours = self.tool.name == "kelvin";
+        is_ours && self.run.ending == Ending::Complete && !asked && self.probes.has_answers()
     }
 }
 

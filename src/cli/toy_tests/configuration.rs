@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::kind::{self, ToySettings};
+use super::kind;
+use super::settings::ToySettings;
 use crate::config::Config;
 use crate::digest::Digest;
 use crate::probe::configured_by;

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::config::{self, Config, Configure, Part, ProbeSettings, Shard, Slip};
-use crate::digest::{Digest, Fields};
+use super::settings::ToySettings;
+use crate::config::{Config, Shard};
+use crate::digest::Digest;
 use crate::notice::Notice;
 use crate::page::{Chapter, FigureTable, Headword, Phrase};
 use crate::probe::{
@@ -19,7 +19,7 @@ use crate::probe::{
 };
 use crate::run::{Failure, FailureKind, Program, Reader, Runner, Task};
 use crate::stats;
-use crate::target::{Address, Reply};
+use crate::target::Reply;
 
 /// Adds the kind for this thread.
 pub(super) fn register() {
@@ -30,72 +30,6 @@ pub(super) fn register() {
 
 /// How loud is each word?
 pub(super) struct ToyKind;
-
-#[derive(Deserialize, Serialize, JsonSchema)]
-struct ToyKeys {
-    /// What the toy asks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    toy: Option<ToySettings>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ToySettings {
-    /// The command that says how loud a word is, from 0 to 1.
-    pub(super) run: Address,
-    /// The words, with commas between them.
-    #[schemars(length(min = 1))]
-    pub(super) words: String,
-    /// How loud it may be.
-    #[serde(default)]
-    #[schemars(range(max = 9))]
-    pub(super) volume: usize,
-}
-
-impl Configure for ToyKind {
-    fn required(&self) -> &'static [&'static str] {
-        &["toy"]
-    }
-
-    fn keys(&self) -> Schema {
-        config::schema_of::<ToyKeys>()
-    }
-
-    fn problems(&self, part: &Part<'_>) -> Vec<config::Problem> {
-        let words = part.node.text(&["toy", "words"]);
-        let silent = words.filter(|(words, _)| *words == "silence");
-        let tell = |at| config::Problem::new(at, "a toy cannot say silence").help("name a sound");
-        silent.map(|(_, at)| tell(at.clone())).into_iter().collect()
-    }
-
-    fn hint(&self, slip: &Slip<'_>) -> Option<String> {
-        (*slip == Slip::MissingKey("words")).then(|| "add `words: moo`".to_owned())
-    }
-
-    fn settle(
-        &self,
-        part: &Part<'_>,
-        _: &Config,
-    ) -> anyhow::Result<Option<Arc<dyn ProbeSettings>>> {
-        let ToyKeys { toy } = part.read()?;
-        Ok(toy.map(|toy| Arc::new(toy) as Arc<dyn ProbeSettings>))
-    }
-}
-
-impl ProbeSettings for ToySettings {
-    fn measured(&self, fields: Fields) -> Fields {
-        fields.field("words", &self.words)
-    }
-
-    fn as_data(&self) -> Map<String, Value> {
-        let data = serde_json::json!({ "toy": { "words": self.words } });
-        data.as_object().cloned().unwrap_or_default()
-    }
-
-    fn target(&self) -> Option<&Address> {
-        Some(&self.run)
-    }
-}
 
 /// What a report stores of the toy.
 type ToySection = Section<(), Word>;

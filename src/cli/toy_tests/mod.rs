@@ -4,3 +4,4 @@
 mod configuration;
 mod course;
 mod kind;
+mod settings;
