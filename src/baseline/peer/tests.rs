@@ -31,6 +31,8 @@ fn refused(folder: &Path) -> String {
 #[test]
 fn its_figures_are_those_of_its_own_report() {
     let read = file::read(&fixture()).expect("it is read");
+    // It called a pipeline, of which its report says nothing.
+    assert!(!read.report.is_evaluation());
     let text = std::fs::read(fixture()).expect("read");
     let stored: Value = serde_json::from_slice(&text).expect("JSON");
     for (id, key) in [
