@@ -2,11 +2,13 @@
 //! begin alike.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use super::Request;
 use crate::config::Config;
 use crate::exit::Misuse;
 use crate::probe::{Items, Kind, registry};
+use crate::run::Step;
 
 /// A probe that is run, with the items it is run on.
 pub(super) struct Side<'c> {
@@ -72,6 +74,30 @@ fn keep_folders_apart(sides: &[Side<'_>]) -> Result<(), Misuse> {
         }
     }
     Ok(())
+}
+
+/// The folders of the steps of a probe, relative to the output folder.
+///
+/// # Errors
+///
+/// A [`Misuse`] where an item has the name of such a folder, which is beside its own.
+pub(super) fn folders(side: &Side<'_>, steps: &[Step<'_>]) -> Result<Vec<PathBuf>, Misuse> {
+    let ids = side.items.ids();
+    let of_probe = PathBuf::from(side.kind.folder().unwrap_or_default());
+    let of_step = |step: &Step<'_>| {
+        let Some(folder) = &step.folder else {
+            return Ok(of_probe.clone());
+        };
+        if ids.contains(&folder.as_str()) {
+            let (probe, noun) = (side.kind.name(), side.kind.nouns().0);
+            return Err(Misuse::new(format!("a {noun} is called `{folder}`")).help(format!(
+                "the {probe} probe keeps files of its own in a folder of that name; give the {noun} \
+                 another name"
+            )));
+        }
+        Ok(of_probe.join(folder))
+    };
+    steps.iter().map(of_step).collect()
 }
 
 /// Refuses names that no item has, and lists those there are.

@@ -83,6 +83,10 @@ impl Head for Finished {
         false
     }
 
+    fn against(&mut self, _: &Report) -> anyhow::Result<()> {
+        Ok(())
+    }
+
     fn run_again(&mut self, _: &Rerun) -> anyhow::Result<()> {
         Err(anyhow::anyhow!("a finished report cannot be run again"))
     }

@@ -112,6 +112,9 @@ pub(super) trait Head {
     /// Whether its cases, and those of the base beside it, can be run again.
     fn can_be_run(&self) -> bool;
 
+    /// Measures next to what the base has stored, where a probe needs both.
+    fn against(&mut self, base: &Report) -> anyhow::Result<()>;
+
     /// Runs cases again.
     fn run_again(&mut self, rerun: &Rerun) -> anyhow::Result<()>;
 }
@@ -127,6 +130,10 @@ impl Head for Stage<'_> {
 
     fn can_be_run(&self) -> bool {
         true
+    }
+
+    fn against(&mut self, base: &Report) -> anyhow::Result<()> {
+        Stage::against(self, base)
     }
 
     fn run_again(&mut self, rerun: &Rerun) -> anyhow::Result<()> {
@@ -215,7 +222,11 @@ fn settle(
         Some(probe) => base.keep_probe(probe),
         None => Vec::new(),
     };
+    side.against(&base)?;
     let mut head = side.report();
+    if let Some(judgement) = unknown(&head) {
+        return Ok(judgement);
+    }
     let mut told = differences(&base, &head);
     if !left_out.is_empty() {
         told.told.push(Difference::LeftOut { probes: left_out });

@@ -23,8 +23,8 @@ pub(super) struct Stage<'a> {
     pub(super) out: &'a Path,
     /// The probes, in the order of the registry.
     probes: Vec<Box<dyn Probe + 'a>>,
-    /// The runner of each.
-    runners: &'a [Runner<'a>],
+    /// The runners of each, one for every step.
+    runners: &'a [Vec<Runner<'a>>],
     /// The name of each.
     names: Vec<&'static str>,
     /// How many items were asked for, before they were shared out.
@@ -66,26 +66,31 @@ pub(super) fn with<T>(
         false => Some(run::claim(&out)?),
     };
     let planned: Vec<Box<dyn Planned + '_>> = sides.iter().map(|side| side.items.plan()).collect();
-    let outs: Vec<PathBuf> = sides
-        .iter()
-        .map(|side| match side.kind.folder() {
-            Some(folder) => out.join(folder),
-            None => out.clone(),
-        })
-        .collect();
-    let mut runners = Vec::new();
-    for (planned, out) in planned.iter().zip(&outs) {
-        let program = planned.program();
-        let settings = RunnerSettings {
-            rules: Rules::of(&config, &program),
-            out,
-            start,
-            fingerprint: code.digest,
-            watch: watch.as_ref(),
-            reader: planned.reader(),
-            observer,
+    let mut outs = Vec::new();
+    for (side, planned) in sides.iter().zip(&planned) {
+        let folders = asked::folders(side, &planned.steps())?;
+        let of_step = |folder: PathBuf| match folder.as_os_str().is_empty() {
+            true => out.clone(),
+            false => out.join(folder),
         };
-        runners.push(Runner::open(program.target, settings)?);
+        outs.push(folders.into_iter().map(of_step).collect::<Vec<_>>());
+    }
+    let mut runners: Vec<Vec<Runner<'_>>> = Vec::new();
+    for (planned, outs) in planned.iter().zip(&outs) {
+        let mut of_probe = Vec::new();
+        for (at, (step, out)) in planned.steps().into_iter().zip(outs).enumerate() {
+            let settings = RunnerSettings {
+                rules: Rules::of(&config, &step.program),
+                out,
+                start,
+                fingerprint: code.digest,
+                watch: watch.as_ref(),
+                reader: step.reader,
+                observer,
+            };
+            of_probe.push(Runner::open(|site| planned.open(at, site), settings)?);
+        }
+        runners.push(of_probe);
     }
     let probes = planned.iter().zip(&runners);
     then(&mut Stage {
@@ -93,7 +98,7 @@ pub(super) fn with<T>(
         config: &config,
         out: &out,
         probes: probes
-            .map(|(planned, runner)| planned.begin(runner))
+            .map(|(planned, runners)| planned.begin(runners))
             .collect(),
         runners: &runners,
         names: sides.iter().map(|side| side.kind.name()).collect(),
@@ -136,7 +141,7 @@ impl Stage<'_> {
         if let Some(watch) = self.watch {
             watch.look_at_the_end();
         }
-        self.runners.iter().try_for_each(Runner::conclude)
+        self.runners().try_for_each(Runner::conclude)
     }
 
     /// What was changed in the code of the pipeline while it ran, in words.
@@ -150,8 +155,12 @@ impl Stage<'_> {
         self.cost().invocations
     }
 
+    fn runners(&self) -> impl Iterator<Item = &Runner<'_>> {
+        self.runners.iter().flatten()
+    }
+
     fn cost(&self) -> Cost {
-        let costs = self.runners.iter().map(Runner::cost);
+        let costs = self.runners().map(Runner::cost);
         costs.fold(Cost::default(), Cost::plus)
     }
 
@@ -171,10 +180,20 @@ impl Stage<'_> {
         self.confirm()
     }
 
+    /// Measures next to what the base has stored.
+    pub(super) fn against(&mut self, base: &Report) -> anyhow::Result<()> {
+        for (name, probe) in self.names.iter().zip(&mut self.probes) {
+            if let Some(section) = base.probes.of(name) {
+                probe.against(section)?;
+            }
+        }
+        self.confirm()
+    }
+
     /// What has been measured so far.
     pub(super) fn report(&self) -> Report {
         let mut notices = self.notices.clone();
-        notices.extend(self.runners.iter().flat_map(Runner::notices));
+        notices.extend(self.runners().flat_map(Runner::notices));
         let found = self.probes.iter().map(|probe| probe.findings());
         let mut findings: Vec<(&str, Findings)> = self.names.iter().copied().zip(found).collect();
         let changes = self.changes();

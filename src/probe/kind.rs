@@ -12,9 +12,11 @@ use super::section::{AnySection, SectionFingerprint};
 use super::{Ending, Metric};
 use crate::config::{Config, Configure, Shard};
 use crate::digest::Digest;
+use crate::exit::Misuse;
 use crate::notice::Notice;
 use crate::page::{Chapter, ItemPage, PartView};
-use crate::run::{Program, Reader, Runner};
+use crate::run::{Runner, Step};
+use crate::target::{Site, Target};
 
 /// A kind of probe: a way to run the system under test, and what is made of its answers.
 pub(crate) trait Kind: Configure {
@@ -43,7 +45,7 @@ pub(crate) trait Kind: Configure {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`](crate::exit::Misuse) with everything that is wrong with them.
+    /// A [`Misuse`] with everything that is wrong with them.
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>>;
 
     /// Reads a section that a report has stored.
@@ -153,14 +155,22 @@ pub(crate) trait Items: Sync {
 
 /// Inputs that are planned, and not yet run.
 pub(crate) trait Planned: Sync {
-    /// What the runner calls.
-    fn program(&self) -> Program<'_>;
+    /// What is called: the pipeline first, and then whatever else the probe needs, e.g. a judge. Each
+    /// step gets a runner.
+    fn steps(&self) -> Vec<Step<'_>>;
 
-    /// What the probe takes from the outputs of the pipeline.
-    fn reader(&self) -> &dyn Reader;
+    /// Opens what a step calls. A kind that does something around each call of the pipeline opens a
+    /// target of its own, which calls that of the step.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where the settings of the target cannot be used.
+    fn open(&self, step: usize, site: &Site) -> Result<Box<dyn Target + '_>, Misuse> {
+        self.steps()[step].program.target.open(site)
+    }
 
-    /// Begins with a runner; nothing has been run yet.
-    fn begin<'r>(&'r self, runner: &'r Runner<'r>) -> Box<dyn Probe + 'r>;
+    /// Begins with the runners, which are in the order of the steps; nothing has been run yet.
+    fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r>;
 }
 
 /// A probe at work.
@@ -187,6 +197,17 @@ pub(crate) trait Probe {
     ///
     /// Where the run cannot go on.
     fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()>;
+
+    /// Measures next to what the base of a comparison has stored, where the figures need both. It is
+    /// asked once, after [`run`](Self::run) and before the figures are compared.
+    ///
+    /// # Errors
+    ///
+    /// Where the run cannot go on.
+    fn against(&mut self, base: &dyn AnySection) -> anyhow::Result<()> {
+        let _ = base;
+        Ok(())
+    }
 
     /// What has been measured so far.
     fn findings(&self) -> Findings;

@@ -26,7 +26,7 @@ use crate::target::{Reply, Streams};
 
 pub(crate) use crate::target::{Failure, FailureKind};
 pub(crate) use clock::Clock;
-pub(crate) use runner::{Program, Rules, Runner, RunnerSettings, Start};
+pub(crate) use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
 
 /// What a probe takes from the answers of the pipeline. A run keeps in memory, in the journal and,
 /// of a large output, in the cache only what the reader has taken.

@@ -47,7 +47,7 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
         reader: &DecisionReader::new(evidence, &*scorer),
         observer: &Silent,
     };
-    let runner = Runner::open(program.target, settings)?;
+    let runner = Runner::open(|site| program.target.open(site), settings)?;
     let task = Task {
         case: Arc::clone(&case.name),
         variant: None,

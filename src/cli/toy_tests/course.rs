@@ -226,6 +226,44 @@ fn it_is_gated_with_reruns_and_told_in_the_comment() {
 }
 
 #[test]
+fn a_second_step_has_files_of_its_own_and_is_asked_next_to_the_base() {
+    let project = Project::new(GOOD);
+    let config = fs::read_to_string(project.path("kelvin.yaml")).expect("it is there");
+    let heard = "toy: {listener: 'sh hear.sh {input} {output}', ";
+    project.write("kelvin.yaml", &config.replace("toy: {", heard));
+    project.write(
+        "hear.sh",
+        "grep -q 'Some.*Some' \"$1\" && echo 0.75 > \"$2\"\n",
+    );
+    project.kelvin("check --config @kelvin.yaml --no-history --out @base");
+    let alone = project.json("base/report.json");
+    assert!(
+        alone["metrics"]["toy.louder"].is_null(),
+        "there is no base yet"
+    );
+
+    let (exit, judgement) = gated(&project, "");
+    assert_eq!(exit, Exit::Passed, "{}", judgement["reasons"]);
+    let beside = project.json("kelvin/report.json");
+    assert_eq!(beside["metrics"]["toy.louder"]["value"], 0.75);
+    assert_eq!(beside["run"]["session"]["cost"]["invocations"], 24);
+    assert!(
+        project
+            .path("kelvin/toy/listener/moo/baseline/input.txt")
+            .is_file()
+    );
+    assert!(project.path("kelvin/toy/moo/baseline/input.txt").is_file());
+
+    // An item cannot have the name of the folder of a step.
+    project.write(
+        "kelvin.yaml",
+        &config.replace("toy: {", heard).replace("moo", "listener"),
+    );
+    let line = "check --config @kelvin.yaml --no-history --out @other";
+    assert_eq!(project.kelvin(line), Exit::Misused);
+}
+
+#[test]
 fn the_schema_of_a_report_has_its_section() {
     kind::register();
     let generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();

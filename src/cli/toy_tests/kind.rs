@@ -17,7 +17,7 @@ use crate::probe::{
     AnySection, CaseValue, Ending, Findings, Forecast, Item, Items, Kind, Listing, Metric, Planned,
     Probe, RunView, Section, SectionFingerprint, VariantPart, estimate, family, registry,
 };
-use crate::run::{Failure, FailureKind, Program, Reader, Runner, Task};
+use crate::run::{Failure, FailureKind, Program, Reader, Runner, Step, Task};
 use crate::stats;
 use crate::target::Reply;
 
@@ -39,6 +39,9 @@ type ToySection = Section<(), Word>;
 struct Word {
     input: Digest,
     loudness: Vec<Option<f64>>,
+    /// What the listener said of it next to the base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    louder: Option<f64>,
 }
 
 impl Item for Word {
@@ -166,8 +169,18 @@ fn findings(section: ToySection) -> Findings {
     let mut metric = Metric::new(mean, all.len(), failed).of_family("toy");
     metric.gated = true;
     metric.per_case = per_case;
+    let mut metrics = BTreeMap::from([("toy.loudness".to_owned(), metric)]);
+    let louder: Vec<f64> = section
+        .items
+        .values()
+        .filter_map(|word| word.louder)
+        .collect();
+    if let Some(mean) = stats::mean(&louder) {
+        let metric = Metric::new(Ok(mean), louder.len(), 0).of_family("toy");
+        metrics.insert("toy.louder".to_owned(), metric);
+    }
     Findings {
-        metrics: BTreeMap::from([("toy.loudness".to_owned(), metric)]),
+        metrics,
         section: Box::new(section),
         notices: Vec::new(),
         of_the_run: Vec::new(),
@@ -230,23 +243,31 @@ struct Said<'a> {
 }
 
 impl Planned for Said<'_> {
-    fn program(&self) -> Program<'_> {
-        Program {
+    fn steps(&self) -> Vec<Step<'_>> {
+        let program = Program {
             target: &self.words.settings.run,
             decision_field: "",
             input_name: "input.txt",
             inputs: "words",
-        }
+        };
+        let pipeline = Step {
+            folder: None,
+            program,
+            reader: &NumberReader,
+        };
+        let listener = self.words.settings.listener.as_ref().map(|target| Step {
+            folder: Some("listener".to_owned()),
+            program: Program { target, ..program },
+            reader: &NumberReader,
+        });
+        std::iter::once(pipeline).chain(listener).collect()
     }
 
-    fn reader(&self) -> &dyn Reader {
-        &NumberReader
-    }
-
-    fn begin<'r>(&'r self, runner: &'r Runner<'r>) -> Box<dyn Probe + 'r> {
+    fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r> {
         Box::new(AtWork {
             words: self.words,
-            runner,
+            runner: &runners[0],
+            listener: runners.get(1),
             records: BTreeMap::new(),
             ending: Ending::Interrupted,
         })
@@ -273,9 +294,19 @@ impl Reader for NumberReader {
     }
 }
 
+/// The first call for a word.
+fn task(word: &str) -> Task {
+    Task {
+        case: word.into(),
+        variant: None,
+        repeat: 1,
+    }
+}
+
 struct AtWork<'a> {
     words: &'a Words<'a>,
     runner: &'a Runner<'a>,
+    listener: Option<&'a Runner<'a>>,
     records: BTreeMap<String, Word>,
     ending: Ending,
 }
@@ -299,6 +330,7 @@ impl AtWork<'_> {
             let word = word.or_insert_with(|| Word {
                 input: Digest::of(task.case.as_bytes()),
                 loudness: Vec::new(),
+                louder: None,
             });
             let said = outcome.result.ok();
             word.loudness.push(said.and_then(|said| said.as_f64()));
@@ -316,12 +348,7 @@ impl Probe for AtWork<'_> {
     }
 
     fn rehearse(&mut self) -> anyhow::Result<()> {
-        let tasks = self.words.chosen.iter().map(|word| Task {
-            case: (*word).into(),
-            variant: None,
-            repeat: 1,
-        });
-        let tasks: Vec<Task> = tasks.collect();
+        let tasks: Vec<Task> = self.words.chosen.iter().map(|word| task(word)).collect();
         let text = |task: &Task| Cow::Owned(task.case.to_string());
         self.runner.write_inputs(&tasks, &text)?;
         self.ending = Ending::DryRun;
@@ -330,6 +357,26 @@ impl Probe for AtWork<'_> {
 
     fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
         self.ask(|word| wanted.get(word).copied().unwrap_or(0))
+    }
+
+    fn against(&mut self, base: &dyn AnySection) -> anyhow::Result<()> {
+        let base = base.as_any().downcast_ref::<ToySection>();
+        let (Some(listener), Some(base)) = (self.listener, base) else {
+            return Ok(());
+        };
+        let tasks: Vec<Task> = self.records.keys().map(|word| task(word)).collect();
+        let text = |task: &Task| {
+            let both = (base.items.get(&*task.case), self.records.get(&*task.case));
+            Cow::Owned(format!("{both:?}"))
+        };
+        let done = listener.run_all("listener", &tasks, &text)?;
+        for (task, outcome) in tasks.iter().zip(done) {
+            let said = outcome.and_then(|outcome| outcome.result.ok());
+            if let Some(word) = self.records.get_mut(&*task.case) {
+                word.louder = said.and_then(|said| said.as_f64());
+            }
+        }
+        Ok(())
     }
 
     fn findings(&self) -> Findings {

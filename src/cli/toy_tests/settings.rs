@@ -23,6 +23,9 @@ struct ToyKeys {
 pub(super) struct ToySettings {
     /// The command that says how loud a word is, from 0 to 1.
     pub(super) run: Address,
+    /// The command that says how much louder a word is than it was on the base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) listener: Option<Address>,
     /// The words, with commas between them.
     #[schemars(length(min = 1))]
     pub(super) words: String,

@@ -19,7 +19,7 @@ use crate::notice::Notice;
 use crate::probe::{
     Findings, Forecast, Items, ListedVariant, Listing, Planned, Probe, SectionFingerprint,
 };
-use crate::run::{Program, Reader, Runner};
+use crate::run::{Runner, Step};
 
 /// The cases of a configuration.
 pub(super) struct CasesToRun<'c> {
@@ -171,17 +171,20 @@ struct Variants<'a> {
 }
 
 impl Planned for Variants<'_> {
-    fn program(&self) -> Program<'_> {
-        self.survey.settings.program()
+    fn steps(&self) -> Vec<Step<'_>> {
+        vec![Step {
+            folder: None,
+            program: self.survey.settings.program(),
+            reader: &self.reader,
+        }]
     }
 
-    fn reader(&self) -> &dyn Reader {
-        &self.reader
-    }
-
-    fn begin<'r>(&'r self, runner: &'r Runner<'r>) -> Box<dyn Probe + 'r> {
+    fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r> {
+        let [pipeline] = runners else {
+            unreachable!("there is a runner for each step")
+        };
         Box::new(AtWork {
-            measurement: Measurement::new(&self.survey, &self.plans, runner),
+            measurement: Measurement::new(&self.survey, &self.plans, pipeline),
             planned: self,
         })
     }

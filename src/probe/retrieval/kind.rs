@@ -22,7 +22,7 @@ use crate::probe::{
     AnySection, Ending, Findings, Forecast, Item, Items, Kind, Listing, Metric, Planned, Probe,
     RunView, Section, SectionFingerprint, VariantPart,
 };
-use crate::run::{Program, Reader, Runner};
+use crate::run::{Runner, Step};
 
 /// Is found what there is to find?
 pub(crate) struct RetrievalKind;
@@ -264,17 +264,20 @@ struct Asked<'a> {
 }
 
 impl Planned for Asked<'_> {
-    fn program(&self) -> Program<'_> {
-        self.queries.settings.program()
+    fn steps(&self) -> Vec<Step<'_>> {
+        vec![Step {
+            folder: None,
+            program: self.queries.settings.program(),
+            reader: &HitsReader,
+        }]
     }
 
-    fn reader(&self) -> &dyn Reader {
-        &HitsReader
-    }
-
-    fn begin<'r>(&'r self, runner: &'r Runner<'r>) -> Box<dyn Probe + 'r> {
+    fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r> {
+        let [pipeline] = runners else {
+            unreachable!("there is a runner for each step")
+        };
         Box::new(AtWork {
-            asking: Asking::new(&self.queries.questions, self.queries.settings, runner),
+            asking: Asking::new(&self.queries.questions, self.queries.settings, pipeline),
             fingerprint: self.queries.fingerprint(),
         })
     }

@@ -19,16 +19,16 @@ use crate::digest::{Digest, Fields};
 use crate::exit::Misuse;
 use crate::notice::Notice;
 use crate::signal::Interrupt;
-use crate::target::{Address, Ended, Invocation, Reply, Site, Streams, Target};
+use crate::target::{Ended, Invocation, Reply, Site, Streams, Target};
 use memory::Memory;
 use tally::Tally;
 
-pub(crate) use settings::{Program, Rules, RunnerSettings, Start};
+pub(crate) use settings::{Program, Rules, RunnerSettings, Start, Step};
 
 /// Makes invocations, with the output folder, the cache, the journal and the rate limit behind it.
 pub(crate) struct Runner<'a> {
     settings: RunnerSettings<'a>,
-    target: Box<dyn Target>,
+    target: Box<dyn Target + 'a>,
     interrupt: Arc<Interrupt>,
     tree: Tree,
     memory: Memory<'a>,
@@ -45,24 +45,27 @@ thread_local! {
 }
 
 impl<'a> Runner<'a> {
-    /// Opens the target, then locks and prepares the output folder.
+    /// Opens the target by `open`, then locks and prepares the output folder.
     ///
     /// # Errors
     ///
     /// A [`Misuse`] where the folder is not ours or another run holds it, and where the target
     /// cannot be used.
-    pub(crate) fn open(target: &Address, settings: RunnerSettings<'a>) -> anyhow::Result<Self> {
-        Self::stopped_by(Interrupt::of_process()?, target, settings)
+    pub(crate) fn open(
+        open: impl FnOnce(&Site) -> Result<Box<dyn Target + 'a>, Misuse>,
+        settings: RunnerSettings<'a>,
+    ) -> anyhow::Result<Self> {
+        Self::stopped_by(Interrupt::of_process()?, open, settings)
     }
 
     /// The same, with the interrupt that is to stop the run.
     fn stopped_by(
         interrupt: Arc<Interrupt>,
-        target: &Address,
+        open: impl FnOnce(&Site) -> Result<Box<dyn Target + 'a>, Misuse>,
         settings: RunnerSettings<'a>,
     ) -> anyhow::Result<Self> {
         let rules = &settings.rules;
-        let target = target.open(&Site {
+        let target = open(&Site {
             root: rules.root.clone(),
             jobs: rules.jobs,
             timeout: rules.limits.timeout,

@@ -33,6 +33,19 @@ pub(crate) struct Program<'a> {
     pub(crate) inputs: &'a str,
 }
 
+/// One of the things that a probe calls, with what is read of its answers. Each step has a runner,
+/// and with it an output folder, a journal, a cache and retries of its own.
+#[derive(Clone)]
+pub(crate) struct Step<'a> {
+    /// The folder of its files within that of the probe; none for the first step, whose files are in
+    /// the folder of the probe itself.
+    pub(crate) folder: Option<String>,
+    /// What is called.
+    pub(crate) program: Program<'a>,
+    /// Takes from the answers what the probe needs.
+    pub(crate) reader: &'a dyn Reader,
+}
+
 impl Program<'_> {
     /// The digest of how the pipeline is reached and of the declared environment: what an answer
     /// depends on beside the input and the code. A variable that is not set differs from an empty

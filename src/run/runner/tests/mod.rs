@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::config::{Config, Overrides};
 use crate::run::{FailureKind, Observer, Reader, Silent};
+use crate::target::Address;
 
 mod endings;
 mod memory;
@@ -138,7 +139,11 @@ impl Bench {
             reader: &self.reader,
             observer,
         };
-        Runner::stopped_by(Arc::clone(&self.interrupt), &self.target, settings)
+        Runner::stopped_by(
+            Arc::clone(&self.interrupt),
+            |site| self.target.open(site),
+            settings,
+        )
     }
 
     /// Changes the command line.
