@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[path = "layering/circles.rs"]
+mod circles;
+
 /// Modules that any other may import; among themselves they may too.
 const LEAVES: &[&str] = &[
     "exit", "digest", "draw", "file", "notice", "signal", "stats", "threads",
@@ -233,7 +236,7 @@ const KNOWS_A_PROBE: &[(&str, &str)] = &[
         "evidence as statistics means it: no name of a probe",
     ),
     (
-        "check/gate.rs",
+        "check/settle.rs",
         "hands the comparison of the queries to the judgement",
     ),
     (

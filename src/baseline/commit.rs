@@ -5,46 +5,9 @@ use std::collections::{BTreeSet, VecDeque};
 use anyhow::Context as _;
 use git2::{Oid, Repository};
 
+use super::ancestry::{head, parents, short};
+use super::hint::Hint;
 use super::remote::Remote;
-use super::tip::Tip;
-
-/// What the event that started a run says about where the change begins.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Hint {
-    /// A revision that somebody asked for; nothing else counts then.
-    pub(crate) asked: Option<String>,
-    /// `merge_group.base_sha` of a merge queue.
-    pub(crate) merge_group_base: Option<String>,
-    /// The pull request.
-    pub(crate) pull_request: Option<PullRequest>,
-    /// `before` of a push; none where the branch is new.
-    pub(crate) before: Option<String>,
-    /// The default branch, where the event names it.
-    pub(crate) default_branch: Option<String>,
-    /// The commit that has to be checked out, where the event is about one.
-    pub(crate) tip: Option<Tip>,
-    /// Whether an event of a server started this run: the server then has what the change is compared
-    /// with, and what a program of the change left in this clone does not count.
-    pub(crate) in_workflow: bool,
-    /// Where the remote was before anything of the change ran, in a workflow.
-    pub(crate) remote: Option<String>,
-}
-
-impl Hint {
-    /// Whether nothing but the push says where the change begins.
-    const fn is_push(&self) -> bool {
-        self.asked.is_none() && self.merge_group_base.is_none() && self.pull_request.is_none()
-    }
-}
-
-/// A pull request, as far as the history is concerned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PullRequest {
-    /// The tip of the branch that is to be merged.
-    pub(crate) head: String,
-    /// The branch it is to be merged into, without `refs/heads/`.
-    pub(crate) base_ref: String,
-}
 
 /// The commit a change is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,35 +148,6 @@ fn walk(repo: &Repository, start: Oid, most: usize) -> anyhow::Result<(Distances
         }
     }
     Ok((found, cut))
-}
-
-/// The parents as the commit object itself names them. In a shallow clone libgit2 hides the parents
-/// of a boundary commit; the object does not.
-pub(super) fn parents(repo: &Repository, commit: Oid) -> anyhow::Result<Vec<Oid>> {
-    let odb = repo.odb().context("failed to open the object database")?;
-    let object = odb
-        .read(commit)
-        .with_context(|| format!("commit {} is not in this clone", short(commit)))?;
-    let text = String::from_utf8_lossy(object.data());
-    Ok(text
-        .lines()
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| Oid::from_str(line.strip_prefix("parent ")?).ok())
-        .collect())
-}
-
-/// The first seven digits.
-pub(crate) fn short(commit: Oid) -> String {
-    let mut text = commit.to_string();
-    text.truncate(7);
-    text
-}
-
-pub(super) fn head(repo: &Repository) -> anyhow::Result<Oid> {
-    repo.head()
-        .and_then(|head| head.peel(git2::ObjectType::Commit))
-        .map(|commit| commit.id())
-        .context("failed to read HEAD: the repository has no commit yet")
 }
 
 /// The parent of a merge commit that is not the tip of the pull request.

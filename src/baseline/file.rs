@@ -1,30 +1,17 @@
 //! A report in a file, of this program or of the peer that its users may come from: read within
 //! limits.
 
-use std::io::Read as _;
 use std::path::Path;
 
-use anyhow::Context as _;
-
+use super::bytes::{Read, bytes};
 use super::peer;
-use super::tree::MAX_BYTES;
-use crate::exit::Misuse;
-use crate::report::{self, Report};
-
-/// A report, and what could not be read of it.
-#[derive(Debug)]
-pub(crate) struct Read {
-    /// The report.
-    pub(crate) report: Report,
-    /// What a reader must know of it.
-    pub(crate) notices: Vec<String>,
-}
+use crate::report;
 
 /// Reads a report of this program, or one of `kelvin-eval` with those of its cases beside it.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where there is no such file; any other error where it is no usable report.
+/// A [`Misuse`](crate::exit::Misuse) where there is no such file; any other error where it is no usable report.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Read> {
     let bytes = bytes(path)?;
     if peer::is_one(&bytes) {
@@ -34,42 +21,4 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Read> {
         report: report::json::read(&bytes)?,
         notices: Vec::new(),
     })
-}
-
-/// The bytes of a file that may hold a report: a file, and not too large.
-///
-/// # Errors
-///
-/// A [`Misuse`] where it is not there, or nothing that can be read to its end.
-pub(crate) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let shown = path.display();
-    let data = std::fs::metadata(path)
-        .map_err(|error| Misuse::new(format!("failed to read `{shown}`: {error}")))?;
-    if data.is_dir() {
-        return Err(Misuse::new(format!("`{shown}` is a folder"))
-            .help(format!("name the report in it: `{shown}/report.json`"))
-            .into());
-    }
-    // Opening a pipe would wait for somebody to write.
-    if !data.is_file() {
-        return Err(Misuse::new(format!("`{shown}` is no regular file")).into());
-    }
-    if data.len() > MAX_BYTES as u64 {
-        return Err(too_large(data.len()));
-    }
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
-        .with_context(|| format!("failed to read `{shown}`"))?;
-    if bytes.len() > MAX_BYTES {
-        return Err(too_large(bytes.len() as u64));
-    }
-    Ok(bytes)
-}
-
-fn too_large(bytes: u64) -> anyhow::Error {
-    Misuse::new(format!(
-        "the report has {bytes} bytes, over the limit of {MAX_BYTES}"
-    ))
-    .into()
 }

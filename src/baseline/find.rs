@@ -5,41 +5,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use git2::{Oid, Repository};
 
+use super::ancestry::short;
 use super::branch::Kept;
-use super::commit::{self, Base, Distances, Hint};
+use super::commit::{self, Distances};
 use super::remote::Remote;
+use super::search::{Place, Search};
 use super::unknown::{Unknown, beside};
-use super::{
-    Artifacts, Baseline, Branch, Login, Provenance, Source, Tried, artifact, rename, tree,
-};
-use crate::config::{BaselineSettings, BaselineSource};
+use super::{Baseline, Branch, Provenance, Source, Tried, artifact, rename, tree};
+use crate::config::BaselineSource;
 use crate::exit::Misuse;
 use crate::github;
-use crate::report::{self, Report, Suite};
-
-/// Measures a commit.
-pub(crate) type Compute<'a> = dyn Fn(&Repository, Oid) -> anyhow::Result<Report> + 'a;
-
-/// What a search needs to know.
-pub(crate) struct Search<'a> {
-    /// Where to look, and how far back.
-    pub(crate) settings: &'a BaselineSettings,
-    /// The folder of the configuration.
-    pub(crate) root: &'a Path,
-    /// The name of the configuration on the branch of reports.
-    pub(crate) configuration: &'a str,
-    /// What the event says about the base.
-    pub(crate) hint: &'a Hint,
-    /// The artifacts of workflow runs; none where there is no GitHub to ask.
-    pub(crate) artifacts: Option<&'a Artifacts>,
-    /// What the change was measured with, where its configuration may have had another name on the
-    /// base; none where it was given its name by hand.
-    pub(crate) head: Option<Suite>,
-    /// The token of the action, which git may need.
-    pub(crate) login: Option<&'a Login>,
-    /// Measures the base commit; none where that was not asked for.
-    pub(crate) compute: Option<&'a Compute<'a>>,
-}
+use crate::report::{self, Report};
 
 /// Finds the baseline.
 ///
@@ -138,14 +114,6 @@ fn file(root: &Path, path: &Path) -> anyhow::Result<Baseline> {
     Ok(Baseline::Found(Box::new(report), provenance))
 }
 
-/// Where a search stands: one base, one repository.
-pub(super) struct Place<'a> {
-    pub(super) search: &'a Search<'a>,
-    pub(super) repo: &'a Repository,
-    pub(super) remote: &'a Remote<'a>,
-    base: &'a Base,
-}
-
 impl Place<'_> {
     fn tree(&self) -> anyhow::Result<(Report, Provenance)> {
         let path = in_repository(
@@ -155,15 +123,11 @@ impl Place<'_> {
         )?;
         let commit = self.base.commit;
         let Some(bytes) = tree::read(self.repo, self.remote, commit, &path)? else {
-            bail!(
-                "commit {} has no `{}`",
-                commit::short(commit),
-                path.display()
-            );
+            bail!("commit {} has no `{}`", short(commit), path.display());
         };
         let report = report::json::read(&bytes)
             .map_err(|error| Unknown::Unreadable.mark(error))
-            .with_context(|| format!("`{}` in {}", path.display(), commit::short(commit)))?;
+            .with_context(|| format!("`{}` in {}", path.display(), short(commit)))?;
         Ok((
             report,
             self.provenance(Source::Tree, path.display().to_string(), commit, 0),
@@ -222,10 +186,7 @@ impl Place<'_> {
                 .days
                 .is_some_and(|days| days > settings.max_age_days)
             {
-                unusable.push(format!(
-                    "{} is too old ({provenance})",
-                    commit::short(commit)
-                ));
+                unusable.push(format!("{} is too old ({provenance})", short(commit)));
                 continue;
             }
             let read = tree::blob(self.repo, self.remote, found.blob).and_then(|bytes| {
@@ -234,7 +195,7 @@ impl Place<'_> {
             match read {
                 Ok(report) => return Ok((report, provenance)),
                 Err(error) => {
-                    unusable.push(format!("{}: {error:#}", commit::short(commit)));
+                    unusable.push(format!("{}: {error:#}", short(commit)));
                     damaged = damaged.or(Some(error));
                 }
             }
@@ -245,7 +206,7 @@ impl Place<'_> {
         };
         let none = anyhow::anyhow!(
             "neither {} nor the {} commits before it have a usable report on `{}`{reasons}",
-            commit::short(self.base.commit),
+            short(self.base.commit),
             settings.max_age_commits,
             settings.branch
         );

@@ -4,8 +4,10 @@
 //! tree of the base commit, never from the work tree.
 
 mod align;
+mod ancestry;
 mod artifact;
 mod branch;
+mod bytes;
 mod checkout;
 mod commit;
 pub(crate) mod compare;
@@ -15,6 +17,7 @@ mod failed;
 pub(crate) mod file;
 mod find;
 pub(crate) mod fingerprints;
+mod hint;
 mod login;
 mod older;
 mod open;
@@ -22,23 +25,27 @@ mod peer;
 mod remote;
 mod rename;
 mod revision;
+mod search;
 mod tip;
 mod tree;
 mod unknown;
 mod view;
 
 pub(crate) use align::align;
+pub(crate) use ancestry::short;
 pub(crate) use artifact::Artifacts;
 pub(crate) use branch::{Branch, Entry, Taken, Writer};
 pub(crate) use checkout::checkout;
-pub(crate) use commit::{Hint, PullRequest, base, short};
-pub(crate) use find::{Search, find};
+pub(crate) use commit::base;
+pub(crate) use find::find;
 pub(crate) use git2::{Oid, Repository};
+pub(crate) use hint::{Hint, PullRequest};
 pub(crate) use login::Login;
 pub(crate) use older::completed;
 pub(crate) use open::open;
 pub(crate) use remote::Remote;
 pub(crate) use revision::{address, base_files, branch, of_commit, resolve};
+pub(crate) use search::Search;
 pub(crate) use tip::{CheckedOut, Tip};
 pub(crate) use unknown::Unknown;
 

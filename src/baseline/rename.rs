@@ -8,7 +8,7 @@ use anyhow::bail;
 
 use super::branch::Kept;
 use super::commit::Distances;
-use super::find::Place;
+use super::search::Place;
 use super::tree;
 use crate::file;
 use crate::report;

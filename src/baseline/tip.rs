@@ -5,7 +5,7 @@ use std::path::Path;
 
 use git2::{Oid, Repository};
 
-use super::commit::parents;
+use super::ancestry::{head, parents};
 use super::{open, short};
 use crate::exit::Misuse;
 
@@ -37,7 +37,7 @@ impl CheckedOut {
     /// Where there is no repository, or no commit in it.
     pub(crate) fn of(root: &Path) -> anyhow::Result<Self> {
         let repo = open(root)?;
-        let commit = super::commit::head(&repo)?;
+        let commit = head(&repo)?;
         Self::read(&repo, commit)
     }
 

@@ -1,6 +1,6 @@
 //! What a reader needs to run a gate again elsewhere.
 
-use super::gate::GateRequest;
+use super::GateRequest;
 use crate::baseline::{self, KeptArtifact, Provenance, Source};
 use crate::config::Config;
 use crate::gate::reproduce::{Reproduction, quoted};

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::Checked;
-use super::gate::{GateRequest, Head, Judged, judge, written};
+use super::settle::{Head, judge, written};
+use super::{GateRequest, Judged};
 use crate::baseline::{self, differences::Difference};
 use crate::config::Config;
 use crate::exit::Misuse;
@@ -56,17 +57,6 @@ pub(super) fn gate(
     written(Checked { report, out }, judgement)
 }
 
-/// What a reader of the verdict must know of a report that was not measured for it.
-pub(super) fn told(config: &Config, head: &Report) -> Vec<Difference> {
-    let mut told = vec![Difference::FinishedBefore];
-    if head.run.fingerprints.config != config.measured() {
-        told.push(Difference::MeasuredOtherwise {
-            file: config.file.display().to_string(),
-        });
-    }
-    told
-}
-
 /// A report that nothing can be added to.
 struct Finished(Report);
 
@@ -81,6 +71,16 @@ impl Head for Finished {
 
     fn can_be_run(&self) -> bool {
         false
+    }
+
+    fn told(&self, config: &Config) -> Vec<Difference> {
+        let mut told = vec![Difference::FinishedBefore];
+        if self.0.run.fingerprints.config != config.measured() {
+            told.push(Difference::MeasuredOtherwise {
+                file: config.file.display().to_string(),
+            });
+        }
+        told
     }
 
     fn against(&mut self, _: &Report) -> anyhow::Result<()> {

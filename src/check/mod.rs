@@ -19,6 +19,7 @@ mod list;
 mod merge;
 mod record;
 mod save;
+mod settle;
 mod side;
 mod stage;
 mod write;
@@ -29,18 +30,21 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::baseline::{Artifacts, Hint, Login};
 use crate::config::{Overrides, Shard};
 use crate::exit::Exit;
+use crate::gate::Judgement;
 use crate::probe::{Ending, Forecast};
 use crate::publish::mask::Masker;
 use crate::report::Report;
 use crate::run::Observer;
 pub(crate) use eval::{EvalRequest, eval};
-pub(crate) use gate::{GateRequest, configuration, gate};
+pub(crate) use gate::gate;
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use record::{Recomputed, recompute, record, record_eval};
 pub(crate) use save::{SaveRequest, finished, save, writer};
+pub(crate) use settle::configuration;
 pub(crate) use side::{folder, recorded, run, side};
 pub(crate) use write::report as write_report;
 
@@ -101,6 +105,44 @@ impl Checked {
             Ending::Complete | Ending::DryRun => Exit::Passed,
             Ending::Interrupted => Exit::Interrupted,
             Ending::Failed | Ending::Changed => Exit::Unmeasurable,
+        }
+    }
+}
+
+/// What a person asks of the gate.
+#[derive(Debug, Default)]
+pub(crate) struct GateRequest {
+    /// The check of the head.
+    pub(crate) check: Request,
+    /// What is known of where the change begins.
+    pub(crate) hint: Hint,
+    /// The artifacts of earlier workflow runs, where there is a GitHub to ask.
+    pub(crate) artifacts: Option<Artifacts>,
+    /// The token of the action, for git; none where there is no workflow.
+    pub(crate) login: Option<Login>,
+    /// Whether doubtful cases are run again, as far as the budget goes.
+    pub(crate) rerun: bool,
+    /// Whether the job passes whatever the verdict is.
+    pub(crate) advisory: bool,
+    /// A finished report that is judged as it is; nothing is run then.
+    pub(crate) report: Option<PathBuf>,
+}
+
+/// A finished check with its verdict.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    /// The check of the head.
+    pub(crate) checked: Checked,
+    /// What the gate says; written as `gate.json`.
+    pub(crate) judgement: Judgement,
+}
+
+impl Judged {
+    /// How the process ends: a measurement that failed outranks a gate that did not pass.
+    pub(crate) const fn exit(&self) -> Exit {
+        match self.checked.exit() {
+            Exit::Passed => self.judgement.verdict.exit(),
+            other => other,
         }
     }
 }

@@ -144,6 +144,16 @@ pub(crate) struct CaseValue {
     pub(crate) cells: BTreeMap<String, Cell>,
 }
 
+impl CaseValue {
+    /// The value of each repeat, or the value of the case as the only one.
+    pub(crate) fn samples(&self) -> &[Option<f64>] {
+        match self.repeats.is_empty() {
+            true => std::slice::from_ref(&self.value),
+            false => &self.repeats,
+        }
+    }
+}
+
 /// One variant's part in a metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Cell {

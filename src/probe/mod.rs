@@ -8,7 +8,6 @@ mod estimate;
 pub(crate) mod evidence;
 mod kind;
 mod metric;
-mod record;
 pub(crate) mod registry;
 pub(crate) mod retrieval;
 mod section;
@@ -25,12 +24,12 @@ pub(crate) use answer::DecisionField;
 pub(crate) use compared::{ComparedItem, ComparedItems, VariantPart};
 pub(crate) use configured::{configured, configured_by};
 pub(crate) use estimate::{estimate, family};
+pub(crate) use evidence::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
 pub(crate) use kind::{
     Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe, RunView,
     SettingDiffers,
 };
 pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, Range, Unit, probe_of};
-pub(crate) use record::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
 pub(crate) use section::{AnySection, Item, Section, SectionFingerprint};
 pub(crate) use sections::Sections;
 

@@ -11,7 +11,8 @@ use anyhow::{Context as _, ensure};
 use git2::Oid;
 
 use super::KeptArtifact;
-use super::commit::{self, Distances};
+use super::ancestry::short;
+use super::commit::Distances;
 use super::tree::MAX_BYTES;
 use super::unknown::{Unknown, beside};
 use crate::github::{self, Archive, Artifact, Client, REPORT_FILE};
@@ -93,7 +94,7 @@ pub(super) fn find(
             }
             Err(error) => {
                 *reasons
-                    .entry(format!("{}: {error:#}", commit::short(commit)))
+                    .entry(format!("{}: {error:#}", short(commit)))
                     .or_default() += 1;
                 if Unknown::is_in(&error) {
                     unknown = unknown.or(Some(error));

@@ -202,8 +202,8 @@ fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, us
     if base.cells.is_empty() || head.cells.is_empty() {
         let itself = CellPair {
             variant: None,
-            base: repeats(base),
-            head: repeats(head),
+            base: base.samples(),
+            head: head.samples(),
         };
         return (vec![itself], 0);
     }
@@ -237,19 +237,10 @@ fn alone(base: &CaseValue) -> Vec<CellPair<'_>> {
         head: &[],
     };
     if base.cells.is_empty() {
-        return vec![cell(None, repeats(base))];
+        return vec![cell(None, base.samples())];
     }
     base.cells
         .iter()
         .map(|(variant, values)| cell(Some(variant.as_str()), &values.values))
         .collect()
-}
-
-/// The repeats of a case, or its value as the only one.
-pub(super) fn repeats(case: &CaseValue) -> &[Option<f64>] {
-    if case.repeats.is_empty() {
-        std::slice::from_ref(&case.value)
-    } else {
-        &case.repeats
-    }
 }

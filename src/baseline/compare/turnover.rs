@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::coverage::Sides;
-use super::pair::repeats;
 use super::{Measured, mean};
 use crate::digest::Digest;
 use crate::probe::{CaseValue, Cell, ComparedItems, VariantPart};
@@ -104,7 +103,7 @@ impl<'s, 'a> Whole<'s, 'a> {
         let (base, head) = (values.0?, values.1?);
         let measured = |side: &[Option<f64>]| mean(side).is_some();
         if base.cells.is_empty() || head.cells.is_empty() {
-            let (before, after) = (repeats(base), repeats(head));
+            let (before, after) = (base.samples(), head.samples());
             return (measured(before) && measured(after)).then(|| Unpaired {
                 base: before.to_vec(),
                 head: after.to_vec(),

@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::file::{Read, bytes};
+use super::bytes::{Read, bytes};
 use crate::digest::Digest;
 use crate::probe::evidence::perturb::{self, Relation};
 use crate::probe::evidence::{self, Basis, EvidenceKind, EvidenceSection, Settings};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::gate::Judged;
+use super::Judged;
 use super::{Checked, GateRequest, MergeRequest, check, configuration, gate, merge};
 use crate::baseline::{self, Artifacts, Hint, Login, event};
 use crate::config::Config;

@@ -13,7 +13,8 @@ use crate::exit::Misuse;
 use crate::page::safe;
 use crate::probe;
 use crate::probe::evidence::EvidenceSettings;
-use crate::probe::evidence::cases::{self, Corpus, unit_type};
+use crate::probe::evidence::cases::{self, Corpus};
+use crate::probe::evidence::config::unit_type;
 
 /// Finds out what is not yet known, and writes the files.
 pub(super) fn run(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::recompute::Settings;
+use super::basis::Settings;
 use crate::digest::{Digest, Fields};
 use crate::probe::{
     CaseRecord, CaseValue, Cell, Ending, Interval, Metric, Range, Unit, VariantRecord,

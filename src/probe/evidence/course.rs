@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::EvidenceSettings;
+use super::basis::Basis;
 use super::cases::{self, Corpus};
 use super::decision::DecisionReader;
-use super::kind::{EvidenceSection, findings};
-use super::measure::{Measurement, Survey, plan, plan_each};
+use super::measure::Measurement;
 use super::perturb::{Plan, Variant};
-use super::recompute::Basis;
+use super::section::{EvidenceSection, findings};
+use super::survey::{Survey, plan, plan_each};
 use crate::config::{Config, Shard};
 use crate::digest::Fields;
 use crate::judge::{self, Judge};

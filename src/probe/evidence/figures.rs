@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::aggregate::{Detail, Figures, Turn, ends};
+use super::basis::{Basis, Settings};
 use super::failures::failure_rate;
 use super::noise::corrected;
-use super::recompute::{Basis, Settings};
 use crate::probe::evidence::perturb::{self, Figure};
 use crate::probe::{CaseRecord, Metric, VariantRecord};
 use crate::stats;

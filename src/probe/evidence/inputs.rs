@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use super::measure::Survey;
+use super::survey::Survey;
 use crate::probe::evidence::perturb::Plan;
 use crate::run::Task;
 

@@ -4,75 +4,22 @@ use std::collections::BTreeMap;
 
 use schemars::{Schema, SchemaGenerator};
 
+use super::EvidenceKind;
+use super::basis::Basis;
 use super::course::CasesToRun;
 use super::failures::failure_rate;
 use super::page::{self, EvidenceRun, Expectations};
-use super::perturb::{self, Relation};
-use super::recompute::{Basis, Settings, recompute};
+use super::section::{EvidenceSection, findings};
 use crate::config::Config;
-use crate::digest::Digest;
-use crate::judge::{self, Judge};
+use crate::judge;
 use crate::notice::{Code, Notice};
 use crate::page::{Chapter, ItemPage, PartView};
 use crate::probe::{
-    AnySection, CaseRecord, Findings, Item, Items, Kind, Metric, RunView, Section, SettingDiffers,
-    VariantPart, probe_of,
+    AnySection, CaseRecord, Findings, Items, Kind, Metric, RunView, SettingDiffers, probe_of,
 };
-
-/// Does the decision move only when the evidence that should govern it moves?
-pub(crate) struct EvidenceKind;
 
 /// A figure that only a report has in which hedges counted into invariance.
 const HEDGES_IN_INVARIANCE: &str = "evidence.invariance.hedge_injection";
-
-/// What a report stores of this probe.
-pub(crate) type EvidenceSection = Section<Basis, CaseRecord>;
-
-impl Item for CaseRecord {
-    fn digest(&self) -> Digest {
-        self.input
-    }
-
-    fn inputs(&self) -> usize {
-        1 + self.variants.len()
-    }
-
-    fn repeats(&self) -> usize {
-        self.baseline.len()
-    }
-
-    fn has_answer(&self) -> bool {
-        let first = self.baseline.first();
-        first.is_some_and(|sample| sample.decision.is_some())
-    }
-
-    fn is_kept(&self) -> bool {
-        let mut notices = self.notices.iter();
-        notices.any(|notice| notice.code == Code::AnswersKept)
-    }
-
-    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
-        let variants = self.variants.iter();
-        variants
-            .map(|variant| {
-                let moves = variant.relation == Relation::Sensitivity;
-                let part = VariantPart {
-                    kind: Some(&variant.kind),
-                    is_known: perturb::find(&variant.kind).is_some(),
-                    unit_type: variant.unit_type.as_deref().filter(|_| moves),
-                };
-                (variant.id.as_str(), part)
-            })
-            .collect()
-    }
-
-    fn folders(&self) -> Vec<&str> {
-        let variants = self.variants.iter().map(|variant| variant.id.as_str());
-        std::iter::once(self.folder.as_str())
-            .chain(variants)
-            .collect()
-    }
-}
 
 impl Kind for EvidenceKind {
     fn name(&self) -> &'static str {
@@ -245,24 +192,4 @@ fn both<'a>(base: &'a dyn AnySection, head: &'a dyn AnySection) -> Option<(&'a B
         Some(&section.basis)
     };
     of(base).zip(of(head))
-}
-
-/// The figures of a section; without a scorer the distances in its records stay.
-pub(super) fn findings(mut section: EvidenceSection, scorer: Option<&dyn Judge>) -> Findings {
-    let evidence = recompute(
-        std::mem::take(&mut section.items),
-        &Settings {
-            basis: &section.basis,
-            ending: section.ending,
-            scorer,
-        },
-    );
-    section.items = evidence.cases;
-    Findings {
-        section: Box::new(section),
-        metrics: evidence.metrics,
-        notices: evidence.notices,
-        of_the_run: Vec::new(),
-        compared: scorer.is_some(),
-    }
 }

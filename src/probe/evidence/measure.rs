@@ -4,57 +4,14 @@ use std::collections::BTreeMap;
 
 use anyhow::anyhow;
 
-use super::EvidenceSettings;
 use super::inputs::Inputs;
 use super::records;
 use super::schedule::{self, Outcomes, Rounds};
+use super::survey::Survey;
 use crate::config::Config;
-use crate::judge::Judge;
-use crate::probe::evidence::cases::Corpus;
-use crate::probe::evidence::perturb::{Peers, Plan, Planner};
+use crate::probe::evidence::perturb::Plan;
 use crate::probe::{CaseRecord, Ending, Forecast};
 use crate::run::{Failure, FailureKind, Runner, Task};
-use crate::threads;
-
-/// What a measurement is about.
-pub(crate) struct Survey<'a> {
-    /// The general settings.
-    pub(crate) config: &'a Config,
-    /// The settings of this probe.
-    pub(crate) settings: &'a EvidenceSettings,
-    /// Every case; peers are drawn from all of them.
-    pub(crate) corpus: &'a Corpus,
-    /// The places of the cases to measure, ascending.
-    pub(crate) places: &'a [usize],
-    /// Whether the first of them is the first of all that were asked for; another shard may have
-    /// that one.
-    pub(crate) begins: bool,
-    /// Compares decisions.
-    pub(crate) scorer: &'a dyn Judge,
-}
-
-/// Plans the variants of every case of the survey, by its place.
-pub(crate) fn plan(survey: &Survey<'_>) -> BTreeMap<usize, Plan> {
-    let plans = plan_each(survey, |at, plan| (at, plan));
-    plans.into_iter().collect()
-}
-
-/// Plans the variants of every case of the survey, in order, and keeps of each plan what `keep`
-/// makes of it.
-pub(crate) fn plan_each<T: Send>(
-    survey: &Survey<'_>,
-    keep: impl Fn(usize, Plan) -> T + Sync,
-) -> Vec<T> {
-    let Survey {
-        corpus, settings, ..
-    } = *survey;
-    let peers = Peers::of(corpus, settings);
-    threads::map_with(
-        survey.places,
-        || Planner::new(corpus, settings, &peers),
-        |planner, &at| keep(at, planner.plan(at)),
-    )
-}
 
 /// A measurement under way: what was planned, and what has been run of it.
 pub(crate) struct Measurement<'a> {

@@ -4,6 +4,7 @@
 //! metrics `evidence.*`.
 
 mod aggregate;
+mod basis;
 pub(crate) mod cases;
 pub(crate) mod config;
 mod course;
@@ -18,8 +19,11 @@ mod noise;
 pub(crate) mod page;
 pub(crate) mod perturb;
 mod recompute;
+mod record;
 mod records;
 mod schedule;
+mod section;
+mod survey;
 #[cfg(test)]
 pub(crate) mod trial;
 pub(crate) mod words;
@@ -27,13 +31,18 @@ pub(crate) mod words;
 use std::collections::BTreeMap;
 
 use crate::notice::Notice;
-use crate::probe::{CaseRecord, Metric};
+use crate::probe::Metric;
 
+pub(crate) use basis::{Basis, Settings};
 pub(crate) use config::{EvidenceSettings, SwapCount};
 pub(crate) use decision::DecisionReader;
-pub(crate) use kind::{EvidenceKind, EvidenceSection};
 pub(crate) use measure::unusable_decision;
-pub(crate) use recompute::{Basis, Settings, recompute};
+pub(crate) use recompute::recompute;
+pub(crate) use record::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
+pub(crate) use section::EvidenceSection;
+
+/// Does the decision move only when the evidence that should govern it moves?
+pub(crate) struct EvidenceKind;
 
 /// What the evidence probe hands on.
 #[derive(Debug)]

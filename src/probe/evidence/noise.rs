@@ -1,7 +1,7 @@
 //! The noise floor: how far two runs of the same input are apart, and figures without that part.
 
 use super::aggregate::{Figures, Turn, ends, part_missing};
-use super::recompute::Basis;
+use super::basis::Basis;
 use crate::judge::Judge;
 use crate::probe::{CaseRecord, Interval, Metric};
 use crate::stats;

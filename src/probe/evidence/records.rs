@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::measure::Survey;
 use super::schedule::{Outcomes, Rounds};
+use super::survey::Survey;
 use crate::notice::{Code, Notice};
 use crate::probe::evidence::cases::Case;
 use crate::probe::evidence::perturb::Plan;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
+use super::RetrievalKind;
 use super::documents::Documents;
 use super::figures::{failure_rate, figures};
 use super::measure::{Asking, Questions, notices};
@@ -23,9 +24,6 @@ use crate::probe::{
     RunView, Section, SectionFingerprint, VariantPart,
 };
 use crate::run::{Runner, Step};
-
-/// Is found what there is to find?
-pub(crate) struct RetrievalKind;
 
 /// What a report stores of this probe.
 pub(crate) type RetrievalSection = Section<StoredBasis, QueryRecord>;

@@ -21,10 +21,13 @@ pub(crate) mod trec;
 pub(crate) use config::{RetrievalSettings, SpanRule};
 #[cfg(test)]
 pub(crate) use figures::figures;
-pub(crate) use kind::{RetrievalKind, RetrievalSection, StoredBasis, record, stored};
+pub(crate) use kind::{RetrievalSection, StoredBasis, record, stored};
 #[cfg(test)]
 pub(crate) use measure::notices;
 pub(crate) use ranking::Ranking;
 pub(crate) use record::{
     Citations, Hit, Labels, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved, Span,
 };
+
+/// Is found what there is to find?
+pub(crate) struct RetrievalKind;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag};
 
-use super::types::unit_type;
+use crate::probe::evidence::config::unit_type;
 
 /// Something in a document that only its author can mend.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -25,7 +25,6 @@ use crate::exit::Misuse;
 use crate::notice::{Code, Notice};
 use crate::threads;
 pub(crate) use markdown::{type_of, with_newline};
-pub(crate) use types::unit_type;
 
 /// All the cases of a run, sorted by name, with the unit types they hold.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 
 mod check;
 mod keys;
+mod unit_type;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -11,7 +12,6 @@ use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::EvidenceKind;
-use super::cases::unit_type;
 use super::words::Words;
 use crate::config::{self, Config, Configure, Part, ProbeSettings, Problem, Slip};
 use crate::digest::Fields;
@@ -20,6 +20,7 @@ use crate::probe::DecisionField;
 use crate::run::Program;
 use crate::target::Address;
 use keys::EvidenceKeys;
+pub(crate) use unit_type::unit_type;
 
 #[cfg(test)]
 pub(crate) use keys::OptIn;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::around::{counts, is_unit};
+use super::units::{counts, is_unit};
 use super::{MASK, is_currency, is_dash, value};
 use crate::probe::evidence::perturb::sentence::words;
 

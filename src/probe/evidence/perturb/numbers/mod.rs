@@ -7,6 +7,7 @@ mod around;
 mod label;
 mod limits;
 mod style;
+mod units;
 
 use std::ops::Range;
 

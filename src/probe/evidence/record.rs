@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::perturb::{Notes, Relation};
 use crate::digest::Digest;
 use crate::notice::Notice;
-use crate::probe::evidence::perturb::{Notes, Relation};
 use crate::run::Failure;
 
 /// One case: its baseline, its variants, its scores.

@@ -1,0 +1,33 @@
+//! Where a repository stands: its HEAD, and the parents of a commit.
+
+use anyhow::Context as _;
+use git2::{Oid, Repository};
+
+/// The parents as the commit object itself names them. In a shallow clone libgit2 hides the parents
+/// of a boundary commit; the object does not.
+pub(super) fn parents(repo: &Repository, commit: Oid) -> anyhow::Result<Vec<Oid>> {
+    let odb = repo.odb().context("failed to open the object database")?;
+    let object = odb
+        .read(commit)
+        .with_context(|| format!("commit {} is not in this clone", short(commit)))?;
+    let text = String::from_utf8_lossy(object.data());
+    Ok(text
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| Oid::from_str(line.strip_prefix("parent ")?).ok())
+        .collect())
+}
+
+/// The first seven digits.
+pub(crate) fn short(commit: Oid) -> String {
+    let mut text = commit.to_string();
+    text.truncate(7);
+    text
+}
+
+pub(super) fn head(repo: &Repository) -> anyhow::Result<Oid> {
+    repo.head()
+        .and_then(|head| head.peel(git2::ObjectType::Commit))
+        .map(|commit| commit.id())
+        .context("failed to read HEAD: the repository has no commit yet")
+}

@@ -1,0 +1,272 @@
+//! Finds the baseline of a measurement, compares, runs doubtful cases again, and judges.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use super::budget::Allowance;
+use super::{Checked, GateRequest, Judged, absent, again, changed, compute, edits};
+use crate::baseline::compare::{Measured, compare};
+use crate::baseline::differences::Difference;
+use crate::baseline::fingerprints::differences;
+use crate::baseline::{self, Baseline, Search, Source};
+use crate::config::Config;
+use crate::file;
+use crate::gate::looks::{Rerun, Side};
+use crate::gate::policy::Policy;
+use crate::gate::queries;
+use crate::gate::verdict::{Verdict, Word};
+use crate::gate::{Gate, Judgement, Next, changes};
+use crate::probe::{ComparedSide, registry};
+use crate::publish::comment;
+use crate::report::Report;
+use crate::run::Observer;
+
+/// Writes the verdict beside the report.
+pub(super) fn written(checked: Checked, judgement: Judgement) -> anyhow::Result<Judged> {
+    let text = serde_json::to_vec_pretty(&judgement)?;
+    file::write(&checked.out.join("gate.json"), &text)?;
+    file::write(
+        &checked.out.join("gate.md"),
+        comment::alone(&checked.report, &judgement, &checked.out).as_bytes(),
+    )?;
+    Ok(Judged { checked, judgement })
+}
+
+/// What is judged: a measurement under way, or a finished report.
+pub(super) trait Head {
+    /// What has been measured so far.
+    fn report(&self) -> Report;
+
+    /// How many calls of the pipeline were made so far.
+    fn invocations(&self) -> usize;
+
+    /// Whether its cases, and those of the base beside it, can be run again.
+    fn can_be_run(&self) -> bool;
+
+    /// Measures next to what the base has stored, where a probe needs both.
+    fn against(&mut self, base: &Report) -> anyhow::Result<()>;
+
+    /// What a reader of the verdict must know of the measurement, where it was not made for it.
+    fn told(&self, config: &Config) -> Vec<Difference> {
+        let _ = config;
+        Vec::new()
+    }
+
+    /// Runs cases again.
+    fn run_again(&mut self, rerun: &Rerun) -> anyhow::Result<()>;
+}
+
+/// Judges, and tells before anything else where the change edits the rules it is judged by; only a
+/// baseline that could not be asked for comes before that.
+pub(super) fn judge(
+    request: &GateRequest,
+    config: &Config,
+    side: &mut dyn Head,
+    observer: &dyn Observer,
+) -> anyhow::Result<Judgement> {
+    let mut judgement = settle(request, config, side, observer)?;
+    judgement.reproduce = Some(again::of(
+        request,
+        config,
+        &side.report(),
+        judgement.base.as_ref(),
+        request.rerun && side.can_be_run(),
+    ));
+    let edits = edits::told(config, (request.login.as_ref(), &request.hint));
+    let verdict = &mut judgement.verdict;
+    let at = usize::from(verdict.verdict == Word::BaselineUnreachable);
+    verdict.reasons.splice(at..at, edits);
+    Ok(judgement)
+}
+
+/// Finds the baseline, and asks the gate until there is a verdict.
+fn settle(
+    request: &GateRequest,
+    config: &Config,
+    side: &mut dyn Head,
+    observer: &dyn Observer,
+) -> anyhow::Result<Judgement> {
+    let unknown = |head: &Report| {
+        let why = changed::told(head)?;
+        Some(Judgement::without_base(
+            Verdict::unmeasured(why),
+            Vec::new(),
+        ))
+    };
+    if let Some(judgement) = unknown(&side.report()) {
+        return Ok(judgement);
+    }
+    let mut policy = Policy::of(&config.gate, config.baseline.require);
+    if !request.check.only.is_empty() {
+        // Whoever asks for some cases wants these judged, however few they are.
+        policy.fewest_cases = 0;
+    }
+    let login = request.login.as_ref();
+    let base_of = |repo: &_, commit, only: &[String], repeats| {
+        let (with, which) = ((login, &request.hint), (only, request.check.shard));
+        compute::commit(config, (repo, commit), with, which, repeats, observer)
+    };
+    let can_be_run = side.can_be_run();
+    let compute = |repo: &_, commit| {
+        anyhow::ensure!(can_be_run, "nothing is run to judge a finished report");
+        base_of(repo, commit, &[], config.repeats)
+    };
+    let name = configuration(config);
+    let found = baseline::find(&Search {
+        artifacts: request.artifacts.as_ref(),
+        login,
+        // A name that was given by hand is that of one job among several.
+        head: request
+            .check
+            .overrides
+            .name
+            .is_none()
+            .then(|| side.report().suite()),
+        settings: &config.baseline,
+        root: &config.root,
+        configuration: &name,
+        hint: &request.hint,
+        compute: config.baseline.compute.then_some(&compute),
+    })?;
+    let (mut base, provenance) = match found {
+        Baseline::Found(report, provenance) => (baseline::completed(*report), provenance),
+        none => return Ok(absent::judged(&config.baseline, none)),
+    };
+
+    let left_out = match request.check.probe {
+        Some(probe) => base.keep_probe(probe),
+        None => Vec::new(),
+    };
+    side.against(&base)?;
+    let mut head = side.report();
+    if let Some(judgement) = unknown(&head) {
+        return Ok(judgement);
+    }
+    let mut told = differences(&base, &head);
+    if !left_out.is_empty() {
+        told.told.push(Difference::LeftOut { probes: left_out });
+    }
+    if provenance.source == Source::File {
+        let unread = provenance.why.clone();
+        let unread = unread.map(|what| Difference::NotInReport { what });
+        told.told.splice(0..0, unread);
+    }
+    told.told.extend(side.told(config));
+    // A base that was measured at another time may differ by the day alone; one that was just
+    // measured may not.
+    let base_again = can_be_run
+        && config.baseline.compute
+        && provenance.source != Source::Compute
+        && provenance.commit.is_some();
+    let mut gate = Gate::new(
+        &policy,
+        request.rerun && can_be_run,
+        base_again,
+        told.incomparable.as_ref().map(ToString::to_string),
+    );
+    let before = side.invocations();
+    let mut allowance = Allowance::of(config, &head);
+    let mut verdict = loop {
+        let aligned = baseline::align(&base, &head);
+        let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
+        let comparison = compare(&old, &new);
+        let probes = head.probes.iter();
+        let kept: BTreeSet<&str> = probes.flat_map(|(name, _)| head.kept(name)).collect();
+        gate.answers_are_kept(!kept.is_empty());
+        let mut asked = match gate.next(&comparison) {
+            Next::Verdict(verdict) => break *verdict,
+            Next::Rerun(rerun) => rerun,
+        };
+        if asked.side == Side::Head {
+            // The pipeline would give the same answers again, and they would count as one run.
+            asked.cases.retain(|name, _| !kept.contains(name.as_str()));
+        }
+        let Some(rerun) = allowance.pay(&asked, &head) else {
+            if asked.side == Side::Base {
+                told.told.push(Difference::BaseNotRunAgain);
+            }
+            break gate.give_up(&comparison);
+        };
+        match rerun.side {
+            Side::Head => {
+                side.run_again(&rerun)?;
+                head = side.report();
+                if let Some(judgement) = unknown(&head) {
+                    return Ok(judgement);
+                }
+            }
+            Side::Base => {
+                let repo = baseline::open(&config.root)?;
+                let commit = provenance.commit.as_deref().unwrap_or_default();
+                let commit = baseline::Oid::from_str(commit)?;
+                let names: Vec<String> = rerun.cases.keys().cloned().collect();
+                let most = rerun
+                    .cases
+                    .values()
+                    .copied()
+                    .max()
+                    .and_then(NonZeroUsize::new);
+                let again = base_of(&repo, commit, &names, most.unwrap_or(config.repeats))?;
+                replace(&mut base, again);
+            }
+        }
+    };
+    let aligned = baseline::align(&base, &head);
+    if let Some(change) = &aligned.retrieval {
+        queries::tell(change, &mut verdict);
+    }
+    told.told.extend(counted_once(ComparedSide::Base, &base));
+    told.told.extend(counted_once(ComparedSide::Head, &head));
+    let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
+    Ok(Judgement {
+        cases: changes::of(&compare(&old, &new), &verdict),
+        reruns: side.invocations() - before,
+        base_invocations: Some(base.run.session.cost.invocations),
+        retrieval: aligned.retrieval,
+        ..Judgement::with_base(verdict, provenance)
+    }
+    .differing(told.told))
+}
+
+/// Tells of the cases of a side whose repeats count as one run.
+fn counted_once(side: ComparedSide, report: &Report) -> Option<Difference> {
+    let cases = report.kept_count();
+    (cases > 0).then_some(Difference::CountedOnce { side, cases })
+}
+
+/// The name of a configuration among several of one repository.
+pub(crate) fn configuration(config: &Config) -> String {
+    named(config.name.clone(), &config.root, &config.file)
+}
+
+/// The same of a configuration that may not be readable: the name it gives itself, and its place.
+pub(super) fn named(name: Option<String>, root: &Path, file: &Path) -> String {
+    let path = || -> Option<PathBuf> {
+        let repo = baseline::open(root).ok()?;
+        let top = repo.workdir()?.canonicalize().ok()?;
+        let root = root.canonicalize().ok()?;
+        Some(root.strip_prefix(top).ok()?.join(file.file_stem()?))
+    };
+    let name = name
+        .or_else(|| Some(path()?.display().to_string()))
+        .unwrap_or_else(|| "kelvin".to_owned());
+    file::slug(&name)
+}
+
+/// Puts cases that were measured again in the place of the stored ones.
+fn replace(base: &mut Report, again: Report) {
+    for (id, metric) in again.metrics {
+        if let Some(old) = base.metrics.get_mut(&id) {
+            old.per_case.extend(metric.per_case);
+        }
+    }
+    let mut again = again.probes;
+    for kind in registry::kinds() {
+        let name = kind.name();
+        if let (Some(mut section), Some(again)) = (base.probes.take(name), again.take(name)) {
+            section.take_in(again);
+            base.probes.put(name, section);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What the figures depend on beside the records.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::EvidenceSettings;
+use crate::judge::Judge;
+use crate::probe::Ending;
+
+/// What the figures depend on beside the records; a part of every report.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Basis {
+    /// Where the decision stands in the output.
+    pub(crate) decision_field: String,
+    /// The unit types that should govern it.
+    pub(crate) governing_types: Vec<String>,
+    /// How decisions were compared.
+    pub(crate) scorer: String,
+    /// How many cases there are in all: those that were not measured lend their units.
+    pub(crate) cases: usize,
+    /// The opt-in kinds of perturbation that were enabled, in the order of the registry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) enabled: Vec<String>,
+    /// The levels of an ordinal scorer, lowest first: shards are joined without the configuration,
+    /// and decisions of different shards have to be compared then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) levels: Vec<String>,
+    /// Whether `drop` counts into invariance.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) count_drop: bool,
+    /// Whether the noise floor was measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) noise_floor: bool,
+}
+
+impl Basis {
+    /// Of the settings, the scorer that they ask for and the number of the cases.
+    pub(crate) fn of(settings: &EvidenceSettings, scorer: &dyn Judge, cases: usize) -> Self {
+        Self {
+            decision_field: settings.decision_field.as_str().to_owned(),
+            governing_types: settings.governing_types.clone(),
+            scorer: scorer.id(),
+            cases,
+            enabled: settings.perturbations.enable.clone(),
+            levels: settings.scorer.levels(),
+            count_drop: settings.perturbations.count_drop,
+            noise_floor: settings.noise_floor.is_some(),
+        }
+    }
+}
+
+/// Everything that turns records into figures.
+#[derive(Clone, Copy)]
+pub(crate) struct Settings<'a> {
+    /// What the figures depend on beside the records.
+    pub(crate) basis: &'a Basis,
+    /// How the run ended.
+    pub(crate) ending: Ending,
+    /// Compares decisions anew; without one the distances in the records stay.
+    pub(crate) scorer: Option<&'a dyn Judge>,
+}

@@ -1,0 +1,80 @@
+//! What a report stores of this probe, and the figures that are made of it.
+
+use std::collections::BTreeMap;
+
+use super::basis::{Basis, Settings};
+use super::perturb::{self, Relation};
+use super::recompute::recompute;
+use crate::digest::Digest;
+use crate::judge::Judge;
+use crate::notice::Code;
+use crate::probe::{CaseRecord, Findings, Item, Section, VariantPart};
+
+/// What a report stores of this probe.
+pub(crate) type EvidenceSection = Section<Basis, CaseRecord>;
+
+impl Item for CaseRecord {
+    fn digest(&self) -> Digest {
+        self.input
+    }
+
+    fn inputs(&self) -> usize {
+        1 + self.variants.len()
+    }
+
+    fn repeats(&self) -> usize {
+        self.baseline.len()
+    }
+
+    fn has_answer(&self) -> bool {
+        let first = self.baseline.first();
+        first.is_some_and(|sample| sample.decision.is_some())
+    }
+
+    fn is_kept(&self) -> bool {
+        let mut notices = self.notices.iter();
+        notices.any(|notice| notice.code == Code::AnswersKept)
+    }
+
+    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
+        let variants = self.variants.iter();
+        variants
+            .map(|variant| {
+                let moves = variant.relation == Relation::Sensitivity;
+                let part = VariantPart {
+                    kind: Some(&variant.kind),
+                    is_known: perturb::find(&variant.kind).is_some(),
+                    unit_type: variant.unit_type.as_deref().filter(|_| moves),
+                };
+                (variant.id.as_str(), part)
+            })
+            .collect()
+    }
+
+    fn folders(&self) -> Vec<&str> {
+        let variants = self.variants.iter().map(|variant| variant.id.as_str());
+        std::iter::once(self.folder.as_str())
+            .chain(variants)
+            .collect()
+    }
+}
+
+/// The figures of a section; without a scorer the distances in its records stay.
+pub(super) fn findings(mut section: EvidenceSection, scorer: Option<&dyn Judge>) -> Findings {
+    let evidence = recompute(
+        std::mem::take(&mut section.items),
+        &Settings {
+            basis: &section.basis,
+            ending: section.ending,
+            scorer,
+        },
+    );
+    section.items = evidence.cases;
+    Findings {
+        section: Box::new(section),
+        metrics: evidence.metrics,
+        notices: evidence.notices,
+        of_the_run: Vec::new(),
+        compared: scorer.is_some(),
+    }
+}

@@ -1,0 +1,50 @@
+//! What is to be measured: the settings, the cases, and the variants that are planned of them.
+
+use std::collections::BTreeMap;
+
+use super::EvidenceSettings;
+use super::cases::Corpus;
+use super::perturb::{Peers, Plan, Planner};
+use crate::config::Config;
+use crate::judge::Judge;
+use crate::threads;
+
+/// What a measurement is about.
+pub(crate) struct Survey<'a> {
+    /// The general settings.
+    pub(crate) config: &'a Config,
+    /// The settings of this probe.
+    pub(crate) settings: &'a EvidenceSettings,
+    /// Every case; peers are drawn from all of them.
+    pub(crate) corpus: &'a Corpus,
+    /// The places of the cases to measure, ascending.
+    pub(crate) places: &'a [usize],
+    /// Whether the first of them is the first of all that were asked for; another shard may have
+    /// that one.
+    pub(crate) begins: bool,
+    /// Compares decisions.
+    pub(crate) scorer: &'a dyn Judge,
+}
+
+/// Plans the variants of every case of the survey, by its place.
+pub(crate) fn plan(survey: &Survey<'_>) -> BTreeMap<usize, Plan> {
+    let plans = plan_each(survey, |at, plan| (at, plan));
+    plans.into_iter().collect()
+}
+
+/// Plans the variants of every case of the survey, in order, and keeps of each plan what `keep`
+/// makes of it.
+pub(crate) fn plan_each<T: Send>(
+    survey: &Survey<'_>,
+    keep: impl Fn(usize, Plan) -> T + Sync,
+) -> Vec<T> {
+    let Survey {
+        corpus, settings, ..
+    } = *survey;
+    let peers = Peers::of(corpus, settings);
+    threads::map_with(
+        survey.places,
+        || Planner::new(corpus, settings, &peers),
+        |planner, &at| keep(at, planner.plan(at)),
+    )
+}
