@@ -27,7 +27,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("git2", &["digest", "baseline"]),
     ("octocrab", &["github"]),
     ("tokio", &["github"]),
-    ("http", &["github"]),
+    ("http", &["github", "target/model"]),
     ("http_body_util", &["github"]),
     ("zip", &["github"]),
     ("rusqlite", &["history"]),
