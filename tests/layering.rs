@@ -11,7 +11,7 @@ const LEAVES: &[&str] = &[
 
 /// The flow, left to right. A module may import the leaves and what stands before it.
 const FLOW: &[&str] = &[
-    "judge", "target", "config", "run", "page", "probe", "report", "github", "baseline", "gate",
+    "target", "config", "judge", "run", "page", "probe", "report", "github", "baseline", "gate",
     "history", "publish", "check", "cli",
 ];
 

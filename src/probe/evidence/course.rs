@@ -14,7 +14,7 @@ use super::perturb::{Plan, Variant};
 use super::recompute::Basis;
 use crate::config::{Config, Shard};
 use crate::digest::Fields;
-use crate::judge::{self, Judge};
+use crate::judge::{self, Scorer};
 use crate::notice::Notice;
 use crate::probe::{
     Findings, Forecast, Items, ListedVariant, Listing, Planned, Probe, SectionFingerprint,
@@ -25,7 +25,7 @@ use crate::run::{Runner, Step};
 pub(super) struct CasesToRun<'c> {
     config: &'c Config,
     settings: &'c EvidenceSettings,
-    scorer: Arc<dyn Judge>,
+    scorer: Arc<dyn Scorer>,
     corpus: Corpus,
     notices: Vec<Notice>,
     /// Whether the first case that was chosen is measured here; another shard may have it.

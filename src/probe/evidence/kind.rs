@@ -11,7 +11,7 @@ use super::perturb::{self, Relation};
 use super::recompute::{Basis, Settings, recompute};
 use crate::config::Config;
 use crate::digest::Digest;
-use crate::judge::{self, Judge};
+use crate::judge::{self, Scorer};
 use crate::notice::{Code, Notice};
 use crate::page::{Chapter, ItemPage, PartView};
 use crate::probe::{
@@ -248,7 +248,7 @@ fn both<'a>(base: &'a dyn AnySection, head: &'a dyn AnySection) -> Option<(&'a B
 }
 
 /// The figures of a section; without a scorer the distances in its records stay.
-pub(super) fn findings(mut section: EvidenceSection, scorer: Option<&dyn Judge>) -> Findings {
+pub(super) fn findings(mut section: EvidenceSection, scorer: Option<&dyn Scorer>) -> Findings {
     let evidence = recompute(
         std::mem::take(&mut section.items),
         &Settings {

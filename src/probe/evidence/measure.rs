@@ -9,7 +9,7 @@ use super::inputs::Inputs;
 use super::records;
 use super::schedule::{self, Outcomes, Rounds};
 use crate::config::Config;
-use crate::judge::Judge;
+use crate::judge::Scorer;
 use crate::probe::evidence::cases::Corpus;
 use crate::probe::evidence::perturb::{Peers, Plan, Planner};
 use crate::probe::{CaseRecord, Ending, Forecast};
@@ -30,7 +30,7 @@ pub(crate) struct Survey<'a> {
     /// that one.
     pub(crate) begins: bool,
     /// Compares decisions.
-    pub(crate) scorer: &'a dyn Judge,
+    pub(crate) scorer: &'a dyn Scorer,
 }
 
 /// Plans the variants of every case of the survey, by its place.

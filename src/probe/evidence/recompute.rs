@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Evidence, EvidenceSettings, figures, following, noise};
-use crate::judge::Judge;
+use crate::judge::Scorer;
 use crate::notice::{Code, Notice};
 use crate::probe::{CaseRecord, Ending, VariantRecord};
 
@@ -39,7 +39,7 @@ pub(crate) struct Basis {
 
 impl Basis {
     /// Of the settings, the scorer that they ask for and the number of the cases.
-    pub(crate) fn of(settings: &EvidenceSettings, scorer: &dyn Judge, cases: usize) -> Self {
+    pub(crate) fn of(settings: &EvidenceSettings, scorer: &dyn Scorer, cases: usize) -> Self {
         Self {
             decision_field: settings.decision_field.as_str().to_owned(),
             governing_types: settings.governing_types.clone(),
@@ -61,7 +61,7 @@ pub(crate) struct Settings<'a> {
     /// How the run ended.
     pub(crate) ending: Ending,
     /// Compares decisions anew; without one the distances in the records stay.
-    pub(crate) scorer: Option<&'a dyn Judge>,
+    pub(crate) scorer: Option<&'a dyn Scorer>,
 }
 
 /// Computes every figure, the scores of every case, and the notices about the run as a whole. The
@@ -89,7 +89,7 @@ pub(crate) fn recompute(
 }
 
 /// Fills in the distances of every variant to the baseline of the same repeat.
-fn compare(case: &mut CaseRecord, scorer: &dyn Judge) {
+fn compare(case: &mut CaseRecord, scorer: &dyn Scorer) {
     for variant in &mut case.variants {
         for (sample, before) in variant.samples.iter_mut().zip(&case.baseline) {
             sample.distance = before
@@ -183,7 +183,7 @@ mod tests {
         BTreeMap::from([("one".to_owned(), case)])
     }
 
-    fn settings<'a>(basis: &'a Basis, scorer: Option<&'a dyn Judge>) -> Settings<'a> {
+    fn settings<'a>(basis: &'a Basis, scorer: Option<&'a dyn Scorer>) -> Settings<'a> {
         Settings {
             basis,
             ending: Ending::Complete,
