@@ -130,13 +130,7 @@ mod tests {
                 seconds: 1.0,
                 commit: None,
                 dirty: false,
-                cost: Cost {
-                    invocations: 0,
-                    cache_hits: 0,
-                    resumed: 0,
-                    retries: 0,
-                    pipeline_seconds: 0.0,
-                },
+                cost: Cost::default(),
             },
         };
         let basis = Basis {

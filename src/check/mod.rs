@@ -13,12 +13,12 @@ mod edits;
 mod eval;
 mod finished;
 mod gate;
-#[cfg(test)]
-mod judge_tests;
 mod list;
 mod merge;
 mod record;
 mod save;
+#[cfg(test)]
+mod scorer_tests;
 mod settle;
 mod side;
 mod stage;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::diagnostic::Problem;
 use super::raw::{RawCache, RawConfig, cache_dir};
 use super::yaml::Node;
-use super::{CacheSettings, Config, Limits, Overrides, Retry};
+use super::{CacheSettings, Config, Limits, Overrides, Retry, models};
 
 /// Everything that is wrong with the values of the general keys, whatever their types; types that
 /// are wrong are passed over.
@@ -18,6 +18,7 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
     let mut found = Vec::new();
     env(file, &mut found);
     fingerprint(file, &mut found);
+    found.extend(models::problems(file));
     found
 }
 
@@ -112,6 +113,7 @@ pub(super) fn settle(raw: RawConfig, file: &Path, root: &Path, overrides: &Overr
             jitter_max: Duration::from_secs_f64(raw.retry.jitter_max_s),
             transient_exit_codes: raw.retry.transient_exit_codes,
             retry_on_timeout: raw.retry.retry_on_timeout,
+            model_attempts: raw.retry.model_attempts,
         },
         cache: dir
             .filter(|_| !overrides.no_cache)
@@ -124,6 +126,7 @@ pub(super) fn settle(raw: RawConfig, file: &Path, root: &Path, overrides: &Overr
         fingerprint: raw.fingerprint,
         around: overrides.around,
         env: raw.env,
+        models: models::settle(raw.models, root),
         name: overrides.name.clone().or(raw.name),
         baseline,
         gate,

@@ -11,6 +11,7 @@ mod gate;
 pub(crate) mod hints;
 mod identity;
 pub(crate) mod load;
+mod models;
 pub(crate) mod placeholder;
 mod quote;
 mod raw;
@@ -19,12 +20,13 @@ mod shard;
 pub(crate) mod yaml;
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::target::Address;
+use crate::target::{Address, ModelSettings};
 pub(crate) use around::Around;
 pub(crate) use configure::{Configure, Owner, Part, ProbeSettings, Slip, schema_of};
 pub(crate) use diagnostic::Problem;
@@ -61,6 +63,8 @@ pub(crate) struct Config {
     pub(crate) around: Option<Around>,
     /// Environment variables that change the answers; part of the cache key.
     pub(crate) env: Vec<String>,
+    /// The models that are declared, by name.
+    models: BTreeMap<String, ModelSettings>,
     /// The name of this configuration among several in a repository.
     pub(crate) name: Option<String>,
     /// Where the report that a change is compared with comes from.
@@ -106,6 +110,8 @@ pub(crate) struct Retry {
     pub(crate) transient_exit_codes: Vec<i32>,
     /// Whether a timeout is.
     pub(crate) retry_on_timeout: bool,
+    /// Attempts in all where the server of a model is busy or in trouble, or the connection breaks.
+    pub(crate) model_attempts: NonZeroUsize,
 }
 
 /// Where answers are kept.

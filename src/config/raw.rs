@@ -1,12 +1,14 @@
 //! `kelvin.yaml` as written. The JSON schema made from these types is what the file is checked
 //! against, what editors use, and what the reference in the documentation is compared with.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::gate::{BaselineSettings, GateSettings};
+use crate::target::Endpoint;
 
 /// Settings of a Kelvin check.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +45,9 @@ pub(crate) struct RawConfig {
     /// Whether answers are kept and used again: `true`, `false`, or the folder to keep them in.
     #[serde(default)]
     pub(crate) cache: RawCache,
+    /// Language models by a name of your own, which `run: {model: NAME}` and judges call.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) models: BTreeMap<String, Endpoint>,
     /// Names of environment variables that change the answers; they become part of the cache key.
     #[serde(default)]
     pub(crate) env: Vec<String>,
@@ -83,6 +88,9 @@ pub(crate) struct RawRetry {
     pub(crate) transient_exit_codes: Vec<i32>,
     /// Whether a timeout is worth another attempt.
     pub(crate) retry_on_timeout: bool,
+    /// Attempts in all where the server of a model is busy or in trouble, or the connection breaks.
+    #[schemars(range(max = 100))]
+    pub(crate) model_attempts: NonZeroUsize,
 }
 
 impl Default for RawRetry {
@@ -94,6 +102,7 @@ impl Default for RawRetry {
             jitter_max_s: 0.3,
             transient_exit_codes: Vec::new(),
             retry_on_timeout: false,
+            model_attempts: NonZeroUsize::new(4).unwrap_or(NonZeroUsize::MIN),
         }
     }
 }

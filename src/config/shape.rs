@@ -3,19 +3,25 @@
 //! It knows the part of JSON Schema that the types of `kelvin.yaml` and of the files beside it
 //! produce.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::configure::Slip;
 use super::diagnostic::Problem;
 use super::hints;
 use super::yaml::{Content, Node};
+use crate::target::ModelName;
 
 /// What to do about a slip, where somebody knows better than the schema does.
 pub(crate) type Hint<'a> = dyn Fn(&Slip<'_>) -> Option<String> + 'a;
 
 /// Every way in which a node differs from a schema.
 pub(crate) fn problems(node: &Node, schema: &Value, source: &str, hint: &Hint<'_>) -> Vec<Problem> {
+    let models = match node.get(&["models"]).map(|models| &models.content) {
+        Some(Content::Map(models)) => models.iter().map(|(name, _)| &*name.text).collect(),
+        _ => Vec::new(),
+    };
     let mut walk = Walk {
+        models,
         source,
         root: schema,
         hint,
@@ -45,6 +51,8 @@ pub(crate) fn branches(schema: &Value) -> Vec<&Value> {
 }
 
 struct Walk<'a> {
+    /// The names of the models that the file declares.
+    models: Vec<&'a str>,
     source: &'a str,
     root: &'a Value,
     hint: &'a Hint<'a>,
@@ -63,6 +71,9 @@ impl Walk<'_> {
         };
         match &node.content {
             Content::Map(entries) => {
+                if let Some(tag) = tag(&fitting) {
+                    return self.tagged(node, tag, &fitting);
+                }
                 // Of several mappings the one is meant that knows one of the keys.
                 let is_known = |branch: &&Value| {
                     let has = |name: &str| entries.iter().any(|(key, _)| key.text == name);
@@ -79,6 +90,28 @@ impl Walk<'_> {
         }
     }
 
+    /// One of several mappings that a key tells apart, e.g. `kind: openai`.
+    fn tagged(&mut self, node: &Node, tag: &str, branches: &[&Value]) {
+        let Some(written) = node.get(&[tag]) else {
+            return self.missing(node, tag);
+        };
+        let of = |branch: &Value| branch["properties"][tag].clone();
+        let meant = branches.iter().find(|branch| match &written.content {
+            Content::Text(text) => words(&of(branch)).contains(&&**text),
+            _ => false,
+        });
+        match meant {
+            Some(branch) => self.map(node, branch),
+            // The other keys depend on this one, so nothing is said of them.
+            None => {
+                let any: Vec<Value> = branches.iter().map(|branch| of(branch)).collect();
+                self.path.push(tag.to_owned());
+                self.node(written, &json!({ "anyOf": any }));
+                self.path.pop();
+            }
+        }
+    }
+
     fn map(&mut self, node: &Node, schema: &Value) {
         let Content::Map(entries) = &node.content else {
             return;
@@ -89,6 +122,11 @@ impl Walk<'_> {
             let any = schema
                 .get("additionalProperties")
                 .filter(|any| any.is_object());
+            // Where nothing is said of the values, any value will do.
+            let is_free = schema.get("additionalProperties") == Some(&Value::Bool(true));
+            if known.is_none() && is_free {
+                continue;
+            }
             match known.map(|(_, inner)| inner).or(any) {
                 Some(inner) => {
                     self.path.push(key.text.clone());
@@ -166,6 +204,8 @@ impl Walk<'_> {
             if needed && text.trim().is_empty() {
                 let message = format!("{} must not be empty", self.name());
                 self.found.push(Problem::new(node.at.clone(), message));
+            } else if fitting.iter().any(|branch| names_a_model(branch)) {
+                self.model(node, text);
             }
         } else if !words.contains(&text) {
             let message = format!("{} must be {}, found `{text}`", self.name(), wanted(schema));
@@ -177,6 +217,24 @@ impl Walk<'_> {
                     None => problem,
                 });
         }
+    }
+
+    /// The name of a model that the file has to declare.
+    fn model(&mut self, node: &Node, name: &str) {
+        if self.models.contains(&name) {
+            return;
+        }
+        let message = format!(
+            "{} names the model `{name}`, which is not declared",
+            self.name()
+        );
+        let help = match (hints::nearest(name, &self.models), &self.models[..]) {
+            (Some(near), _) => format!("did you mean `{near}`?"),
+            (None, []) => format!("declare it: `models: {{{name}: {{kind: openai, ...}}}}`"),
+            (None, models) => format!("declared under `models`: {}", models.join(", ")),
+        };
+        self.found
+            .push(Problem::new(node.at.clone(), message).help(help));
     }
 
     fn number(&mut self, node: &Node, value: Option<f64>, schema: &Value) {
@@ -221,6 +279,21 @@ impl Walk<'_> {
             path => format!("`{}`", path.join(".")),
         }
     }
+}
+
+/// The key that tells mappings apart: each has a word of its own there.
+fn tag<'a>(branches: &[&'a Value]) -> Option<&'a str> {
+    let [first, _, ..] = branches else {
+        return None;
+    };
+    let has_word = |branch: &Value, key: &str| branch["properties"][key]["const"].is_string();
+    let mut keys = properties(first).map(|(key, _)| key);
+    keys.find(|key| branches.iter().all(|branch| has_word(branch, key)))
+}
+
+/// Whether a text is the name of a declared model.
+fn names_a_model(schema: &Value) -> bool {
+    schema.get("format").and_then(Value::as_str) == Some(ModelName::FORMAT)
 }
 
 /// Whether a branch takes values of this kind, whatever their content.

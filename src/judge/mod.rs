@@ -1,64 +1,10 @@
-//! Grades the answers of a pipeline: says which decisions it takes, and how far apart two of them
-//! are. Nothing else in the house compares decisions.
+//! Compares and grades answers of a pipeline.
 //!
-//! A judge is one file in this folder and one line in the registry. The judges here are pure. One
-//! that asks a model would be a step of `run`, which stands to the right and makes the calls; what
-//! it asks and how it reads the grade would stand here.
+//! A *scorer* says how far apart two decisions are, without asking anybody; nothing else in the
+//! house compares decisions.
 
-mod choice;
-mod exact;
-mod ordinal;
-mod registry;
-mod set;
+mod scorer;
 
-use std::fmt;
-
-use serde_json::Value;
-
-pub(crate) use choice::{Choice, of, stored};
+pub(crate) use scorer::{Choice, Scorer, of, stored};
 #[cfg(test)]
-pub(crate) use registry::tests_only;
-
-/// Grades decisions against each other.
-pub(crate) trait Judge: Send + Sync + fmt::Debug {
-    /// Names the judge and its version in reports; figures of different judges are not compared.
-    fn id(&self) -> String;
-
-    /// Refuses a decision that it cannot compare, in words that fit after "the decision is".
-    fn accepts(&self, decision: &Value) -> Result<(), String>;
-
-    /// The distance in `[0, 1]` between two accepted decisions; symmetric, 0 for equal ones.
-    fn distance(&self, one: &Value, other: &Value) -> f64;
-}
-
-/// A kind of judge, as the registry knows it.
-pub(crate) trait JudgeKind: Sync {
-    /// Its name under `scorer`.
-    fn name(&self) -> &'static str;
-
-    /// What it does, in a sentence for the reference of the configuration.
-    fn description(&self) -> &'static str;
-
-    /// The JSON schema of its settings, as in `scorer: {NAME: SETTINGS}`; none where the name
-    /// stands alone.
-    fn schema(&self) -> Option<Value>;
-
-    /// Makes the judge. The settings fit the schema, and are null where there is none.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the settings, for a person.
-    fn open(&self, settings: &Value) -> Result<Box<dyn Judge>, String>;
-}
-
-/// What a decision is, for messages: "a list of 3", "an object with 2 fields".
-pub(crate) fn describe(value: &Value) -> String {
-    match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(_) => "a boolean".to_owned(),
-        Value::Number(_) => "a number".to_owned(),
-        Value::String(_) => "a string".to_owned(),
-        Value::Array(list) => format!("a list of {}", list.len()),
-        Value::Object(map) => format!("an object with {} fields", map.len()),
-    }
-}
+pub(crate) use scorer::{ScorerKind, tests_only};

@@ -17,7 +17,7 @@ use crate::digest::Digest;
 use crate::exit::Misuse;
 use crate::notice::{Code, Notice};
 use crate::run::Outcome;
-use crate::target::{Reply, Streams};
+use crate::target::{Reply, Streams, Usage};
 
 /// Of a larger output only what the reader has taken is kept.
 pub(super) const KEPT_WHOLE: usize = 64 * 1024;
@@ -62,6 +62,10 @@ struct EntryHead {
     /// What the call printed, where the reader asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     streams: Option<Streams>,
+    /// The tokens that the call used, where it called a model. A version that does not know the field
+    /// takes the entry for broken, and asks again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
 }
 
 /// The version of the format. Version 1 had neither exit code nor streams.
@@ -180,6 +184,7 @@ impl Cache {
             seconds: outcome.seconds,
             exit: outcome.exit,
             streams: outcome.streams.as_deref().cloned(),
+            usage: outcome.usage,
         };
         let mut entry = serde_json::to_vec(&head)?;
         entry.push(b'\n');
@@ -244,6 +249,8 @@ fn read(mut file: fs::File, key: &Digest) -> Option<Hit> {
         reply: Reply {
             exit: head.exit,
             streams: head.streams.unwrap_or_default(),
+            usage: head.usage,
+            retry_after: None,
         },
         seconds: head.seconds,
     })
@@ -270,6 +277,7 @@ mod tests {
             source: Source::Called,
             attempts: 1,
             seconds,
+            usage: None,
         }
     }
 

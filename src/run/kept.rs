@@ -121,6 +121,7 @@ mod tests {
             source: Source::Called,
             attempts: 1,
             seconds,
+            usage: None,
         }
     }
 

@@ -24,7 +24,7 @@ use serde_json::Value;
 use crate::digest::Digest;
 use crate::target::{Reply, Streams};
 
-pub(crate) use crate::target::{Failure, FailureKind};
+pub(crate) use crate::target::{Failure, FailureKind, Usage};
 pub(crate) use clock::Clock;
 pub(crate) use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
 
@@ -90,6 +90,9 @@ pub(crate) struct Outcome {
     pub(crate) attempts: usize,
     /// How long the calls took, in seconds.
     pub(crate) seconds: f64,
+    /// The tokens that the calls used, where a model was called; those of an answer of the cache are
+    /// what its call had used.
+    pub(crate) usage: Option<Usage>,
 }
 
 /// Where an answer came from.
@@ -116,6 +119,13 @@ pub(crate) struct Cost {
     pub(crate) retries: usize,
     /// Seconds spent in calls, added up over all jobs.
     pub(crate) pipeline_seconds: f64,
+    /// The tokens that the calls of this run used, where they called a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) usage: Option<Usage>,
+    /// The tokens of all answers, those of the cache included: what this run would have used without a
+    /// cache, and what is compared with another run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) usage_of_answers: Option<Usage>,
 }
 
 impl Cost {
@@ -128,6 +138,8 @@ impl Cost {
             resumed: self.resumed + other.resumed,
             retries: self.retries + other.retries,
             pipeline_seconds: self.pipeline_seconds + other.pipeline_seconds,
+            usage: Usage::sum(self.usage, other.usage),
+            usage_of_answers: Usage::sum(self.usage_of_answers, other.usage_of_answers),
         }
     }
 }

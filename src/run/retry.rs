@@ -9,23 +9,30 @@ use crate::draw::Draw;
 
 /// No delay is longer, however large the factor.
 const LONGEST: Duration = Duration::from_secs(3600);
+/// The longest wait that the server of a model may ask for. Who asks for more has no capacity left for
+/// this run, and every job of a runner would only wait.
+const LONGEST_ASKED: Duration = Duration::from_secs(120);
 
 /// The delay before the next attempt; none where this failure is final.
 ///
 /// The n-th attempt waits `initial * factor^(n-2)` and a jitter that depends on the task alone, so
-/// that tasks that failed together do not come back together.
+/// that tasks that failed together do not come back together. Where the server of a model asks for a
+/// longer wait, that is what is waited, up to a limit.
 pub(super) fn delay(
     retry: &Retry,
     task: &str,
     attempts: usize,
     failure: &FailureKind,
+    asked: Option<Duration>,
 ) -> Option<Duration> {
-    let transient = match failure {
-        FailureKind::Exit(code) => retry.transient_exit_codes.contains(code),
-        FailureKind::Timeout => retry.retry_on_timeout,
-        _ => false,
+    let most = match failure {
+        FailureKind::Exit(code) if retry.transient_exit_codes.contains(code) => retry.max_attempts,
+        FailureKind::Timeout if retry.retry_on_timeout => retry.max_attempts,
+        FailureKind::RateLimit | FailureKind::Connection => retry.model_attempts,
+        FailureKind::Status(status) if may_pass(*status) => retry.model_attempts,
+        _ => return None,
     };
-    if !transient || attempts >= retry.max_attempts.get() {
+    if attempts >= most.get() || asked.is_some_and(|asked| asked > LONGEST_ASKED) {
         return None;
     }
     let doubled = i32::try_from(attempts.saturating_sub(1)).unwrap_or(i32::MAX);
@@ -36,7 +43,14 @@ pub(super) fn delay(
         .digest();
     let jitter = retry.jitter_max.as_secs_f64() * Draw::of(key).unit();
     let delay = Duration::try_from_secs_f64(seconds + jitter).unwrap_or(LONGEST);
-    Some(delay.min(LONGEST))
+    let asked = asked.map(|asked| asked + Duration::try_from_secs_f64(jitter).unwrap_or_default());
+    Some(delay.min(LONGEST).max(asked.unwrap_or_default()))
+}
+
+/// Whether the same request may be answered with another status later: the server was too slow, too
+/// early, or in trouble. All other refusals are final.
+const fn may_pass(status: u16) -> bool {
+    matches!(status, 408 | 425 | 500..)
 }
 
 #[cfg(test)]
@@ -51,27 +65,30 @@ mod tests {
             jitter_max: Duration::ZERO,
             transient_exit_codes: vec![75],
             retry_on_timeout: true,
+            model_attempts: 3.try_into().expect("not zero"),
         }
     }
 
     #[test]
     fn delays_grow_by_the_factor_and_end_with_the_attempts() {
         let exit = FailureKind::Exit(75);
-        let delays: Vec<_> = (1..=4).map(|n| delay(&retry(), "a", n, &exit)).collect();
+        let delays: Vec<_> = (1..=4)
+            .map(|n| delay(&retry(), "a", n, &exit, None))
+            .collect();
         let secs = |n| Some(Duration::from_secs(n));
         assert_eq!(delays, [secs(1), secs(2), secs(4), None]);
     }
 
     #[test]
     fn only_declared_exit_codes_and_timeouts_are_tried_again() {
-        assert!(delay(&retry(), "a", 1, &FailureKind::Timeout).is_some());
+        assert!(delay(&retry(), "a", 1, &FailureKind::Timeout, None).is_some());
         for kind in [
             FailureKind::Exit(1),
             FailureKind::Signal(75),
             FailureKind::OutputNotJson,
             FailureKind::NotStarted,
         ] {
-            assert_eq!(delay(&retry(), "a", 1, &kind), None);
+            assert_eq!(delay(&retry(), "a", 1, &kind, None), None);
         }
     }
 
@@ -79,7 +96,7 @@ mod tests {
     fn jitter_is_bounded_and_differs_between_tasks_only() {
         let mut retry = retry();
         retry.jitter_max = Duration::from_secs(1);
-        let of = |task| delay(&retry, task, 1, &FailureKind::Timeout).expect("transient");
+        let of = |task| delay(&retry, task, 1, &FailureKind::Timeout, None).expect("transient");
         assert_eq!(of("a"), of("a"));
         assert_ne!(of("a"), of("b"));
         assert!(of("a") >= Duration::from_secs(1) && of("a") < Duration::from_secs(2));
@@ -89,6 +106,9 @@ mod tests {
     fn an_absurd_factor_is_an_hour_and_no_crash() {
         let mut retry = retry();
         retry.backoff_factor = 1e300;
-        assert_eq!(delay(&retry, "a", 3, &FailureKind::Timeout), Some(LONGEST));
+        assert_eq!(
+            delay(&retry, "a", 3, &FailureKind::Timeout, None),
+            Some(LONGEST)
+        );
     }
 }

@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::model::{self, ModelCall, ModelSettings};
 use super::registry::kinds;
 use super::{Launch, Site, Target, TargetKind};
 use crate::exit::Misuse;
@@ -28,6 +29,33 @@ impl Address {
         Self(Value::String(line.trim().to_owned()))
     }
 
+    /// The address of a call of a model.
+    pub(super) fn model(call: &ModelCall) -> Self {
+        Self(json!({ model::KEY: call }))
+    }
+
+    /// The same address, where it names a model with what the configuration declares of it. The
+    /// function finds a model by its name.
+    ///
+    /// # Errors
+    ///
+    /// Where no model of that name is declared.
+    pub(crate) fn resolved<'m>(
+        self,
+        find: impl Fn(&str) -> Option<&'m ModelSettings>,
+    ) -> Result<Self, String> {
+        match self.0.get(model::KEY) {
+            Some(written) => model::resolve(written, find),
+            None => Ok(self),
+        }
+    }
+
+    /// The name of the model that is called, and of the environment variable that holds its key, where
+    /// it has one; none where no model is called.
+    pub(crate) fn called_model(&self) -> Option<(String, Option<String>)> {
+        model::called(self.0.get(model::KEY)?)
+    }
+
     /// The same address without white space around a command line.
     #[must_use]
     pub(crate) fn trimmed(self) -> Self {
@@ -42,12 +70,17 @@ impl Address {
         self.0.as_str().is_some_and(str::is_empty)
     }
 
-    /// The command line as it is written; the JSON text of anything else. Two addresses with the
-    /// same text reach the same pipeline.
+    /// The command line as it is written; of anything else the JSON text of what its answers depend
+    /// on. Two addresses with the same text reach the same pipeline.
     pub(crate) fn text(&self) -> Cow<'_, str> {
         match &self.0 {
             Value::String(line) => Cow::Borrowed(line),
-            settings => Cow::Owned(settings.to_string()),
+            settings => Cow::Owned(match self.kind() {
+                Ok((kind, inner)) if kind.key().is_some() => {
+                    json!({ kind.key().unwrap_or_default(): kind.identity(inner) }).to_string()
+                }
+                _ => settings.to_string(),
+            }),
         }
     }
 
@@ -81,7 +114,7 @@ impl Address {
         let kind = kinds().into_iter().find(|kind| kind.key() == key);
         // The schema allows no other key, so only a file that nothing has checked comes this far.
         kind.map(|kind| (kind, settings))
-            .ok_or_else(|| Misuse::new(format!("`run` names no known target: {}", self.text())))
+            .ok_or_else(|| Misuse::new(format!("`run` names no known target: {}", self.0)))
     }
 }
 

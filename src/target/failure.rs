@@ -29,6 +29,20 @@ pub(crate) enum FailureKind {
     OutputNotObject,
     /// The object has no decision field.
     DecisionMissing,
+    /// The server of a model refused a call, or could not do it; its HTTP status.
+    Status(u16),
+    /// The server of a model takes no more calls for now (HTTP status 429).
+    RateLimit,
+    /// The server of a model could not be reached, or the connection broke.
+    Connection,
+    /// The server of a model answered without a text.
+    EmptyContent,
+    /// The server of a model answered what its wire format does not allow.
+    MalformedBody,
+    /// The file of recorded answers has none for this prompt.
+    NotRecorded,
+    /// The ceiling of the calls of a model was reached before this call; it was not made.
+    BudgetSpent,
     /// The scorer cannot compare this decision, e.g. a list.
     DecisionRefused,
 }

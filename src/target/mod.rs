@@ -6,9 +6,11 @@
 mod address;
 mod command;
 mod failure;
+mod model;
 mod private;
 mod registry;
 mod setup;
+mod usage;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -19,13 +21,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::exit::Misuse;
+use crate::notice::Notice;
 use crate::signal::Interrupt;
 
 pub(crate) use address::Address;
 pub(crate) use failure::{Failure, FailureKind};
+pub(crate) use model::{
+    AnthropicEndpoint, Asking, CallLimits, Endpoint, ModelName, ModelSettings, OpenAiEndpoint,
+    Price, base_url,
+};
 #[cfg(test)]
 pub(crate) use registry::tests_only;
 pub(crate) use setup::setup;
+pub(crate) use usage::Usage;
 
 /// The system under test, ready to be called. Several threads call it at the same time.
 pub(crate) trait Target: Sync {
@@ -36,6 +44,11 @@ pub(crate) trait Target: Sync {
     /// writes that file, because the folder of a run has every output.
     fn writes_the_output_file(&self) -> bool {
         false
+    }
+
+    /// What there is to tell of the calls so far, e.g. that their ceiling was reached.
+    fn notices(&self) -> Vec<Notice> {
+        Vec::new()
     }
 }
 
@@ -65,21 +78,25 @@ pub(crate) enum Ended {
     Failed {
         /// Why there is none, with what the call has printed.
         failure: Box<Failure>,
-        /// The exit code; none where the call was stopped, or the target starts no process.
-        exit: Option<i32>,
+        /// What it has brought back all the same. What it printed is in the failure.
+        reply: Reply,
     },
     /// The run was interrupted, and the call was stopped with it. This is neither an answer nor a
     /// failure of the pipeline.
     Interrupted,
 }
 
-/// What a call that answered has brought back beside its output.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What a call has brought back beside its output.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Reply {
-    /// The exit code; none where the target starts no process.
+    /// The exit code; none where the call was stopped, or the target starts no process.
     pub(crate) exit: Option<i32>,
     /// The ends of what it printed.
     pub(crate) streams: Streams,
+    /// The tokens that it has used, where a model was called.
+    pub(crate) usage: Option<Usage>,
+    /// How long the other side asks to wait before another attempt.
+    pub(crate) retry_after: Option<Duration>,
 }
 
 /// The ends of what a call printed. They are lossy UTF-8, at most the last 20 lines or 4 KiB each.
@@ -122,6 +139,12 @@ pub(crate) trait TargetKind: Sync {
     ///
     /// A [`Misuse`] that says what is wrong with the settings.
     fn open(&self, settings: &Value, site: &Site) -> Result<Box<dyn Target>, Misuse>;
+
+    /// What of the settings the answers depend on. Everything, unless a kind says otherwise: a price, for
+    /// instance, changes no answer, and an answer of the cache stays one when it changes.
+    fn identity(&self, settings: &Value) -> Value {
+        settings.clone()
+    }
 
     /// Finds out what the target would start, without starting it.
     ///

@@ -3,9 +3,10 @@
 
 use super::TargetKind;
 use super::command::CommandKind;
+use super::model::ModelKind;
 
 /// Every kind of target.
-const ALL: &[&dyn TargetKind] = &[&CommandKind];
+const ALL: &[&dyn TargetKind] = &[&CommandKind, &ModelKind];
 
 /// Every kind of target.
 pub(super) fn kinds() -> Vec<&'static dyn TargetKind> {

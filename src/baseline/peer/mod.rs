@@ -290,13 +290,7 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>) -> Report {
             seconds: 0.0,
             commit: None,
             dirty: false,
-            cost: Cost {
-                invocations: 0,
-                cache_hits: 0,
-                resumed: 0,
-                retries: 0,
-                pipeline_seconds: 0.0,
-            },
+            cost: Cost::default(),
         },
     };
     let section = EvidenceSection {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::EvidenceSettings;
-use crate::judge::Judge;
+use crate::judge::Scorer;
 use crate::probe::Ending;
 
 /// What the figures depend on beside the records; a part of every report.
@@ -35,7 +35,7 @@ pub(crate) struct Basis {
 
 impl Basis {
     /// Of the settings, the scorer that they ask for and the number of the cases.
-    pub(crate) fn of(settings: &EvidenceSettings, scorer: &dyn Judge, cases: usize) -> Self {
+    pub(crate) fn of(settings: &EvidenceSettings, scorer: &dyn Scorer, cases: usize) -> Self {
         Self {
             decision_field: settings.decision_field.as_str().to_owned(),
             governing_types: settings.governing_types.clone(),
@@ -57,5 +57,5 @@ pub(crate) struct Settings<'a> {
     /// How the run ended.
     pub(crate) ending: Ending,
     /// Compares decisions anew; without one the distances in the records stay.
-    pub(crate) scorer: Option<&'a dyn Judge>,
+    pub(crate) scorer: Option<&'a dyn Scorer>,
 }

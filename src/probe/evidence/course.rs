@@ -15,7 +15,7 @@ use super::section::{EvidenceSection, findings};
 use super::survey::{Survey, plan, plan_each};
 use crate::config::{Config, Shard};
 use crate::digest::Fields;
-use crate::judge::{self, Judge};
+use crate::judge::{self, Scorer};
 use crate::notice::Notice;
 use crate::probe::{
     Findings, Forecast, Items, ListedVariant, Listing, Planned, Probe, SectionFingerprint,
@@ -26,7 +26,7 @@ use crate::run::{Runner, Step};
 pub(super) struct CasesToRun<'c> {
     config: &'c Config,
     settings: &'c EvidenceSettings,
-    scorer: Arc<dyn Judge>,
+    scorer: Arc<dyn Scorer>,
     corpus: Corpus,
     notices: Vec<Notice>,
     /// Whether the first case that was chosen is measured here; another shard may have it.

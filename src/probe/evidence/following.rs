@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::aggregate::Figures;
-use crate::judge::Judge;
+use crate::judge::Scorer;
 use crate::probe::evidence::perturb::{self, Figure};
 use crate::probe::{CaseRecord, Interval, Metric, Range, SwapRecord, Unit, VariantRecord};
 use crate::stats;
@@ -37,7 +37,7 @@ impl<'a> OwnAnswers<'a> {
     fn of(
         case: &'a CaseRecord,
         counts: &dyn Fn(&VariantRecord) -> bool,
-        scorer: &dyn Judge,
+        scorer: &dyn Scorer,
     ) -> Option<Self> {
         let variants = case.variants.iter().filter(|variant| counts(variant));
         let samples = case
@@ -80,7 +80,7 @@ impl<'a> OwnAnswers<'a> {
     }
 
     /// The mean distance of one answer to these.
-    fn distance(&self, answer: &Value, scorer: &dyn Judge) -> f64 {
+    fn distance(&self, answer: &Value, scorer: &dyn Scorer) -> f64 {
         let apart = self
             .answers
             .iter()
@@ -89,7 +89,7 @@ impl<'a> OwnAnswers<'a> {
     }
 
     /// The mean distance between these answers and those of another case.
-    fn apart(&self, other: &Self, scorer: &dyn Judge) -> f64 {
+    fn apart(&self, other: &Self, scorer: &dyn Scorer) -> f64 {
         let apart = other
             .answers
             .iter()
@@ -115,7 +115,7 @@ fn is_swap(variant: &VariantRecord) -> bool {
 pub(super) fn compare(
     cases: &mut BTreeMap<String, CaseRecord>,
     counts: &dyn Fn(&VariantRecord) -> bool,
-    scorer: &dyn Judge,
+    scorer: &dyn Scorer,
 ) {
     let own: BTreeMap<&str, OwnAnswers<'_>> = cases
         .iter()
@@ -146,7 +146,7 @@ fn swap(
     variant: &VariantRecord,
     own: &OwnAnswers<'_>,
     donor: &OwnAnswers<'_>,
-    scorer: &dyn Judge,
+    scorer: &dyn Scorer,
 ) -> Option<SwapRecord> {
     let samples = variant.samples.iter();
     let reactions: Vec<f64> = samples

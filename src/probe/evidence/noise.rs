@@ -2,13 +2,13 @@
 
 use super::aggregate::{Figures, Turn, ends, part_missing};
 use super::basis::Basis;
-use crate::judge::Judge;
+use crate::judge::Scorer;
 use crate::probe::{CaseRecord, Interval, Metric};
 use crate::stats;
 
 /// The mean distance over all pairs of baseline runs of a case; none below two answers, or where
 /// the configuration asks for no noise floor.
-pub(super) fn sigma(basis: &Basis, scorer: &dyn Judge, case: &CaseRecord) -> Option<f64> {
+pub(super) fn sigma(basis: &Basis, scorer: &dyn Scorer, case: &CaseRecord) -> Option<f64> {
     if !basis.noise_floor {
         return None;
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::basis::Settings;
 use super::{Evidence, figures, following, noise};
-use crate::judge::Judge;
+use crate::judge::Scorer;
 use crate::notice::{Code, Notice};
 use crate::probe::{CaseRecord, Ending, VariantRecord};
 
@@ -34,7 +34,7 @@ pub(crate) fn recompute(
 }
 
 /// Fills in the distances of every variant to the baseline of the same repeat.
-fn compare(case: &mut CaseRecord, scorer: &dyn Judge) {
+fn compare(case: &mut CaseRecord, scorer: &dyn Scorer) {
     for variant in &mut case.variants {
         for (sample, before) in variant.samples.iter_mut().zip(&case.baseline) {
             sample.distance = before
@@ -129,7 +129,7 @@ mod tests {
         BTreeMap::from([("one".to_owned(), case)])
     }
 
-    fn settings<'a>(basis: &'a Basis, scorer: Option<&'a dyn Judge>) -> Settings<'a> {
+    fn settings<'a>(basis: &'a Basis, scorer: Option<&'a dyn Scorer>) -> Settings<'a> {
         Settings {
             basis,
             ending: Ending::Complete,

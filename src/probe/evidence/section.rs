@@ -6,7 +6,7 @@ use super::basis::{Basis, Settings};
 use super::perturb::{self, Relation};
 use super::recompute::recompute;
 use crate::digest::Digest;
-use crate::judge::Judge;
+use crate::judge::Scorer;
 use crate::notice::Code;
 use crate::probe::{CaseRecord, Findings, Item, Section, VariantPart};
 
@@ -60,7 +60,7 @@ impl Item for CaseRecord {
 }
 
 /// The figures of a section; without a scorer the distances in its records stay.
-pub(super) fn findings(mut section: EvidenceSection, scorer: Option<&dyn Judge>) -> Findings {
+pub(super) fn findings(mut section: EvidenceSection, scorer: Option<&dyn Scorer>) -> Findings {
     let evidence = recompute(
         std::mem::take(&mut section.items),
         &Settings {

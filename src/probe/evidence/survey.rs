@@ -6,7 +6,7 @@ use super::EvidenceSettings;
 use super::cases::Corpus;
 use super::perturb::{Peers, Plan, Planner};
 use crate::config::Config;
-use crate::judge::Judge;
+use crate::judge::Scorer;
 use crate::threads;
 
 /// What a measurement is about.
@@ -23,7 +23,7 @@ pub(crate) struct Survey<'a> {
     /// that one.
     pub(crate) begins: bool,
     /// Compares decisions.
-    pub(crate) scorer: &'a dyn Judge,
+    pub(crate) scorer: &'a dyn Scorer,
 }
 
 /// Plans the variants of every case of the survey, by its place.

@@ -113,13 +113,13 @@ impl Configure for RetrievalKind {
     fn settle(
         &self,
         part: &Part<'_>,
-        _: &Config,
+        config: &Config,
     ) -> anyhow::Result<Option<Arc<dyn ProbeSettings>>> {
         let RetrievalKeys { retrieval } = part.read()?;
         let Some(mut settings) = retrieval else {
             return Ok(None);
         };
-        settings.run = settings.run.trimmed();
+        settings.run = config.reach(settings.run)?;
         settings.k.sort_unstable();
         settings.k.dedup();
         Ok(Some(Arc::new(settings)))

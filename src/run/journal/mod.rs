@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{Failure, Outcome, Source, Task};
 use crate::digest::Digest;
-use crate::target::Streams;
+use crate::target::{Streams, Usage};
 
 /// The journal of a run, and what an earlier one has left.
 #[derive(Debug)]
@@ -51,6 +51,8 @@ struct Record {
     streams: Option<Box<Streams>>,
     attempts: usize,
     seconds: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -160,6 +162,7 @@ impl Journal {
             source: Source::Resumed,
             attempts: record.attempts,
             seconds: record.seconds,
+            usage: record.usage,
         })
     }
 
@@ -182,6 +185,7 @@ impl Journal {
             streams: outcome.streams.clone(),
             attempts: outcome.attempts,
             seconds: outcome.seconds,
+            usage: outcome.usage,
         })
     }
 

@@ -34,6 +34,7 @@ fn outcome(result: Result<Value, FailureKind>) -> Outcome {
         source: Source::Called,
         attempts: 2,
         seconds: 0.5,
+        usage: None,
     }
 }
 

@@ -14,12 +14,12 @@ use serde_json::Value;
 
 use super::pace::Pace;
 use super::tree::{Leaf, Tree};
-use super::{Cost, Event, Failure, Outcome, Source, Task, pool, retry};
+use super::{Cost, Event, Failure, FailureKind, Outcome, Source, Task, Usage, pool, retry};
 use crate::digest::{Digest, Fields};
 use crate::exit::Misuse;
 use crate::notice::Notice;
 use crate::signal::Interrupt;
-use crate::target::{Ended, Invocation, Reply, Site, Streams, Target};
+use crate::target::{Ended, Invocation, Reply, Site, Target};
 use memory::Memory;
 use tally::Tally;
 
@@ -172,7 +172,9 @@ impl<'a> Runner<'a> {
 
     /// Notices about the cache and the resumption.
     pub(crate) fn notices(&self) -> Vec<Notice> {
-        self.memory.notices()
+        let mut notices = self.memory.notices();
+        notices.extend(self.target.notices());
+        notices
     }
 
     fn tell(&self, event: &Event<'_>) {
@@ -222,6 +224,7 @@ impl<'a> Runner<'a> {
         leaf.clear()?;
         let sample = sample(text, task.repeat);
         let mut seconds = 0.0;
+        let mut usage = None;
         let mut attempt = 1;
         while self.may_start() {
             let call = Invocation {
@@ -237,20 +240,24 @@ impl<'a> Runner<'a> {
             let ended = self.invoke(&call);
             let time = start.elapsed();
             seconds += time.as_secs_f64();
-            self.tally.called(time, attempt);
             let has_output = matches!(ended, Ended::Answered(_));
             let (result, reply) = match ended {
                 Ended::Answered(reply) => (self.read(&reply), reply),
-                Ended::Failed { failure, exit } => {
-                    let streams = Streams::default();
-                    (Err(failure), Reply { exit, streams })
+                Ended::Failed { failure, reply } => (Err(failure), reply),
+                Ended::Interrupted => {
+                    self.tally.called(time, attempt, None);
+                    break;
                 }
-                Ended::Interrupted => break,
             };
+            // A call beyond the ceiling was not made.
+            if !matches!(&result, Err(failure) if failure.kind == FailureKind::BudgetSpent) {
+                self.tally.called(time, attempt, reply.usage);
+            }
+            usage = Usage::sum(usage, reply.usage);
             let delay = result
                 .as_ref()
                 .err()
-                .and_then(|failure| self.delay(task, attempt, failure));
+                .and_then(|failure| self.delay(task, attempt, failure, reply.retry_after));
             let Some(delay) = delay else {
                 leaf.settle(attempt)?;
                 if has_output && !self.target.writes_the_output_file() {
@@ -264,6 +271,7 @@ impl<'a> Runner<'a> {
                     source: Source::Called,
                     attempts: attempt,
                     seconds,
+                    usage,
                 }));
             };
             if !self.interrupt.sleep(delay) {
@@ -301,9 +309,15 @@ impl<'a> Runner<'a> {
     }
 
     /// The delay before another attempt, after telling the observer; none where this failure is final.
-    fn delay(&self, task: &Task, attempt: usize, failure: &Failure) -> Option<Duration> {
+    fn delay(
+        &self,
+        task: &Task,
+        attempt: usize,
+        failure: &Failure,
+        asked: Option<Duration>,
+    ) -> Option<Duration> {
         let retry = &self.settings.rules.retry;
-        let delay = retry::delay(retry, &task.to_string(), attempt, &failure.kind)?;
+        let delay = retry::delay(retry, &task.to_string(), attempt, &failure.kind, asked)?;
         self.tell(&Event::Retrying {
             task,
             attempt: attempt + 1,

@@ -161,7 +161,11 @@ impl CommandTarget {
                 let read = output::read(call.output_file, self.site.max_output_bytes, output);
                 let exit = Some(0);
                 return match read {
-                    Ok(()) => Ended::Answered(Reply { exit, streams }),
+                    Ok(()) => Ended::Answered(Reply {
+                        exit,
+                        streams,
+                        ..Reply::default()
+                    }),
                     Err(failure) => failed(failure.printed(streams), exit),
                 };
             }
@@ -181,7 +185,10 @@ impl CommandTarget {
 fn failed(failure: Failure, exit: Option<i32>) -> Ended {
     Ended::Failed {
         failure: Box::new(failure),
-        exit,
+        reply: Reply {
+            exit,
+            ..Reply::default()
+        },
     }
 }
 

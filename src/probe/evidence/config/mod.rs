@@ -121,7 +121,7 @@ impl Configure for EvidenceKind {
         let noise_floor = keys.noise_floor;
         let replications = noise_floor.enabled.then_some(noise_floor.replications);
         Ok(Some(Arc::new(EvidenceSettings {
-            run: keys.run.trimmed(),
+            run: config.reach(keys.run)?,
             cases: keys.cases,
             decision_field: match keys.decision_field {
                 pointer if pointer.starts_with('/') => DecisionField::Pointer(pointer),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::*;
 use crate::config::{self, Configure, Owner, Part, ProbeSettings};
 use crate::digest::Fields;
-use crate::target::{Launch, Streams, TargetKind, tests_only};
+use crate::target::{Launch, TargetKind, tests_only};
 
 /// Answers with the length of the input, times a factor.
 struct Length {
@@ -24,15 +24,12 @@ impl Target for Length {
             let failure = Failure::new(FailureKind::NotStarted, "nobody listens");
             return Ended::Failed {
                 failure: Box::new(failure),
-                exit: None,
+                reply: Reply::default(),
             };
         }
         let length = self.factor * call.input.len() as u64;
         output.extend(json!({ "decision": length }).to_string().bytes());
-        Ended::Answered(Reply {
-            exit: None,
-            streams: Streams::default(),
-        })
+        Ended::Answered(Reply::default())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::{Judge, JudgeKind, describe};
+use super::{Scorer, ScorerKind, describe};
 
 /// The default: strings, booleans and null are equal or not, exactly; numbers are
 /// `min(1, |a-b| / max(|a|, |b|, 1))`; different JSON types are 1 apart.
@@ -12,7 +12,7 @@ struct Exact;
 /// The kind of [`Exact`].
 pub(super) struct ExactKind;
 
-impl JudgeKind for ExactKind {
+impl ScorerKind for ExactKind {
     fn name(&self) -> &'static str {
         "exact"
     }
@@ -25,12 +25,12 @@ impl JudgeKind for ExactKind {
         None
     }
 
-    fn open(&self, _: &Value) -> Result<Box<dyn Judge>, String> {
+    fn open(&self, _: &Value) -> Result<Box<dyn Scorer>, String> {
         Ok(Box::new(Exact))
     }
 }
 
-impl Judge for Exact {
+impl Scorer for Exact {
     fn id(&self) -> String {
         "exact/v1".to_owned()
     }

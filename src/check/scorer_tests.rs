@@ -1,4 +1,4 @@
-//! A new judge costs one file and one line in the registry: this one is added by the test, and goes
+//! A new scorer costs one file and one line in the registry: this one is added by the test, and goes
 //! through the configuration and a check.
 
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Request, check};
 use crate::config::Overrides;
-use crate::judge::{Judge, JudgeKind, stored, tests_only};
+use crate::judge::{Scorer, ScorerKind, stored, tests_only};
 use crate::probe::configured_by;
 use crate::probe::evidence::EvidenceSettings;
 use crate::report::Report;
@@ -20,7 +20,7 @@ struct Prefix {
     letters: usize,
 }
 
-impl Judge for Prefix {
+impl Scorer for Prefix {
     fn id(&self) -> String {
         format!("prefix/v1-{}", self.letters)
     }
@@ -43,7 +43,7 @@ impl Judge for Prefix {
 
 struct PrefixKind;
 
-impl JudgeKind for PrefixKind {
+impl ScorerKind for PrefixKind {
     fn name(&self) -> &'static str {
         "prefix"
     }
@@ -56,7 +56,7 @@ impl JudgeKind for PrefixKind {
         Some(json!({ "type": "integer", "minimum": 1 }))
     }
 
-    fn open(&self, settings: &Value) -> Result<Box<dyn Judge>, String> {
+    fn open(&self, settings: &Value) -> Result<Box<dyn Scorer>, String> {
         let letters = settings
             .as_u64()
             .and_then(|letters| letters.try_into().ok());
@@ -87,7 +87,7 @@ fn measured(root: &Path, scorer: &str) -> anyhow::Result<Report> {
 }
 
 #[test]
-fn a_new_judge_goes_through_configuration_and_check() {
+fn a_new_scorer_goes_through_configuration_and_check() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path();
     fs::create_dir(root.join("cases")).expect("made");
@@ -103,7 +103,7 @@ fn a_new_judge_goes_through_configuration_and_check() {
         error.to_string()
     };
 
-    // Nobody is offered a judge that there is not.
+    // Nobody is offered a scorer that there is not.
     assert!(refused("{prefix: 3}").contains("unknown key `prefix`"));
 
     tests_only::add(&PrefixKind);

@@ -3,7 +3,7 @@
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use super::{Judge, JudgeKind, describe};
+use super::{Scorer, ScorerKind, describe};
 use crate::digest::Fields;
 
 /// `|i - j| / (n - 1)` over `n` ordered levels.
@@ -15,7 +15,7 @@ struct Ordinal {
 /// The kind of [`Ordinal`].
 pub(super) struct OrdinalKind;
 
-impl JudgeKind for OrdinalKind {
+impl ScorerKind for OrdinalKind {
     fn name(&self) -> &'static str {
         "ordinal"
     }
@@ -32,7 +32,7 @@ impl JudgeKind for OrdinalKind {
         }))
     }
 
-    fn open(&self, settings: &Value) -> Result<Box<dyn Judge>, String> {
+    fn open(&self, settings: &Value) -> Result<Box<dyn Scorer>, String> {
         let levels: Vec<String> = Vec::deserialize(settings)
             .map_err(|error| format!("the levels of `ordinal` cannot be read: {error}"))?;
         match levels.len() {
@@ -54,7 +54,7 @@ impl Ordinal {
     }
 }
 
-impl Judge for Ordinal {
+impl Scorer for Ordinal {
     fn id(&self) -> String {
         let key = self
             .levels

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Judge, JudgeKind, describe};
+use super::{Scorer, ScorerKind, describe};
 
 /// `1 - |A ∩ B| / |A ∪ B|` over lists of scalars; order and repetition do not count. Two empty
 /// sets are equal. A scalar is the set of itself, so that a single label needs no list.
@@ -14,7 +14,7 @@ struct Set;
 /// The kind of [`Set`].
 pub(super) struct SetKind;
 
-impl JudgeKind for SetKind {
+impl ScorerKind for SetKind {
     fn name(&self) -> &'static str {
         "set"
     }
@@ -27,12 +27,12 @@ impl JudgeKind for SetKind {
         None
     }
 
-    fn open(&self, _: &Value) -> Result<Box<dyn Judge>, String> {
+    fn open(&self, _: &Value) -> Result<Box<dyn Scorer>, String> {
         Ok(Box::new(Set))
     }
 }
 
-impl Judge for Set {
+impl Scorer for Set {
     fn id(&self) -> String {
         "set/v1".to_owned()
     }

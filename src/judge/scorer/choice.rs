@@ -1,4 +1,4 @@
-//! What stands under `scorer`: the name of a judge, or its name with settings.
+//! What stands under `scorer`: the name of a scorer, or its name with settings.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,14 +9,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::registry::kinds;
-use super::{Judge, JudgeKind};
+use super::{Scorer, ScorerKind};
 
-/// A judge that was chosen, and how that was written.
+/// A scorer that was chosen, and how that was written.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     name: &'static str,
     settings: Value,
-    judge: Arc<dyn Judge>,
+    scorer: Arc<dyn Scorer>,
 }
 
 impl Choice {
@@ -24,7 +24,7 @@ impl Choice {
     ///
     /// # Errors
     ///
-    /// Where no judge has this name, or it refuses the settings.
+    /// Where no scorer has this name, or it refuses the settings.
     pub(crate) fn read(written: &Value) -> Result<Self, String> {
         let entry = written
             .as_object()
@@ -34,19 +34,19 @@ impl Choice {
             None => (written.as_str(), &Value::Null),
         };
         let kind = kinds().into_iter().find(|kind| Some(kind.name()) == name);
-        let kind = kind.ok_or_else(|| format!("`scorer` names no known judge: {written}"))?;
+        let kind = kind.ok_or_else(|| format!("`scorer` names no known scorer: {written}"))?;
         Self::open(kind, settings)
     }
 
-    fn open(kind: &dyn JudgeKind, settings: &Value) -> Result<Self, String> {
+    fn open(kind: &dyn ScorerKind, settings: &Value) -> Result<Self, String> {
         Ok(Self {
             name: kind.name(),
             settings: settings.clone(),
-            judge: kind.open(settings)?.into(),
+            scorer: kind.open(settings)?.into(),
         })
     }
 
-    /// The settings, where they are a list of texts, as the levels of an ordinal judge are; empty
+    /// The settings, where they are a list of texts, as the levels of an ordinal scorer are; empty
     /// otherwise. A report has them, so that its figures can be made again.
     pub(crate) fn levels(&self) -> Vec<String> {
         let settings = self.settings.as_array().into_iter().flatten();
@@ -73,7 +73,7 @@ impl fmt::Display for Choice {
 impl Default for Choice {
     fn default() -> Self {
         let default = kinds()[0];
-        Self::open(default, &Value::Null).expect("the default judge has no settings")
+        Self::open(default, &Value::Null).expect("the default scorer has no settings")
     }
 }
 
@@ -124,13 +124,13 @@ impl JsonSchema for Choice {
     }
 }
 
-/// The judge that was chosen.
-pub(crate) fn of(choice: &Choice) -> Arc<dyn Judge> {
-    Arc::clone(&choice.judge)
+/// The scorer that was chosen.
+pub(crate) fn of(choice: &Choice) -> Arc<dyn Scorer> {
+    Arc::clone(&choice.scorer)
 }
 
-/// The judge of this id, as a report has it; none where this program knows no judge of that id.
-pub(crate) fn stored(id: &str, levels: &[String]) -> Option<Arc<dyn Judge>> {
+/// The scorer of this id, as a report has it; none where this program knows no scorer of that id.
+pub(crate) fn stored(id: &str, levels: &[String]) -> Option<Arc<dyn Scorer>> {
     let settings = match levels {
         [] => Value::Null,
         levels => json!(levels),
@@ -139,6 +139,6 @@ pub(crate) fn stored(id: &str, levels: &[String]) -> Option<Arc<dyn Judge>> {
         .into_iter()
         .filter(|kind| kind.schema().is_some() != settings.is_null())
         .filter_map(|kind| kind.open(&settings).ok())
-        .find(|judge| judge.id() == id)
+        .find(|scorer| scorer.id() == id)
         .map(Arc::from)
 }

@@ -1,0 +1,61 @@
+//! Says how far apart two decisions are, and which decisions can be compared at all.
+//!
+//! A scorer is one file in this folder and one line in the registry, and it is pure.
+
+mod choice;
+mod exact;
+mod ordinal;
+mod registry;
+mod set;
+
+use std::fmt;
+
+use serde_json::Value;
+
+pub(crate) use choice::{Choice, of, stored};
+#[cfg(test)]
+pub(crate) use registry::tests_only;
+
+/// Grades decisions against each other.
+pub(crate) trait Scorer: Send + Sync + fmt::Debug {
+    /// Names the scorer and its version in reports; figures of different scorers are not compared.
+    fn id(&self) -> String;
+
+    /// Refuses a decision that it cannot compare, in words that fit after "the decision is".
+    fn accepts(&self, decision: &Value) -> Result<(), String>;
+
+    /// The distance in `[0, 1]` between two accepted decisions; symmetric, 0 for equal ones.
+    fn distance(&self, one: &Value, other: &Value) -> f64;
+}
+
+/// A kind of scorer, as the registry knows it.
+pub(crate) trait ScorerKind: Sync {
+    /// Its name under `scorer`.
+    fn name(&self) -> &'static str;
+
+    /// What it does, in a sentence for the reference of the configuration.
+    fn description(&self) -> &'static str;
+
+    /// The JSON schema of its settings, as in `scorer: {NAME: SETTINGS}`; none where the name
+    /// stands alone.
+    fn schema(&self) -> Option<Value>;
+
+    /// Makes the scorer. The settings fit the schema, and are null where there is none.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the settings, for a person.
+    fn open(&self, settings: &Value) -> Result<Box<dyn Scorer>, String>;
+}
+
+/// What a decision is, for messages: "a list of 3", "an object with 2 fields".
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "a boolean".to_owned(),
+        Value::Number(_) => "a number".to_owned(),
+        Value::String(_) => "a string".to_owned(),
+        Value::Array(list) => format!("a list of {}", list.len()),
+        Value::Object(map) => format!("an object with {} fields", map.len()),
+    }
+}

@@ -1,0 +1,230 @@
+//! The models that a configuration declares, as they are written under `models`.
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU64, NonZeroUsize};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A model: how it is reached, what is asked of it with every call, and what bounds its calls.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind")]
+pub(crate) enum Endpoint {
+    /// A server that speaks the wire format of OpenAI.
+    #[serde(rename = "openai")]
+    OpenAi(OpenAiEndpoint),
+    /// A server that speaks the wire format of Anthropic.
+    #[serde(rename = "anthropic")]
+    Anthropic(AnthropicEndpoint),
+    /// A command that answers one prompt.
+    #[serde(rename = "cmd")]
+    Cmd(CmdEndpoint),
+    /// A file of recorded answers.
+    #[serde(rename = "replay")]
+    Replay(ReplayEndpoint),
+}
+
+/// A server that speaks the wire format of OpenAI: llama.cpp, vLLM, Ollama, LM Studio, most gateways.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenAiEndpoint {
+    /// The address that `/chat/completions` and `/embeddings` are added to.
+    #[schemars(length(min = 1))]
+    pub(crate) base_url: String,
+    /// The name by which the server knows the model.
+    #[schemars(length(min = 1))]
+    pub(crate) model: String,
+    /// The environment variable that holds the key. Without it no key is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub(crate) api_key_env: Option<String>,
+    /// The header that the key is sent in as it is. Without it: `Authorization: Bearer KEY`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub(crate) api_key_header: Option<String>,
+    /// Whether a key may be sent without encryption to a server that is not on this machine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) insecure_http: bool,
+    /// How freely the model chooses its words; 0 for the likeliest ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 2))]
+    pub(crate) temperature: Option<f64>,
+    /// The share of the likeliest words that the model chooses from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1))]
+    pub(crate) top_p: Option<f64>,
+    /// The seed of the model's choices, for a server that takes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 9_007_199_254_740_991_u64))]
+    pub(crate) seed: Option<u64>,
+    /// The longest answer, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10_000_000))]
+    pub(crate) max_tokens: Option<NonZeroU64>,
+    /// Further headers of every request; never a key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) headers: BTreeMap<String, String>,
+    /// Further fields of every chat request; null leaves out a field that would be sent.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub(crate) body: Map<String, Value>,
+    /// What the tokens cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) price: Option<Price>,
+    /// What bounds the calls of this model.
+    #[serde(default, skip_serializing_if = "CallLimits::is_default")]
+    pub(crate) limits: CallLimits,
+}
+
+/// A server that speaks the wire format of Anthropic.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AnthropicEndpoint {
+    /// The address that `/v1/messages` is added to.
+    #[serde(default = "anthropic_url")]
+    #[schemars(length(min = 1))]
+    pub(crate) base_url: String,
+    /// The name by which the server knows the model.
+    #[schemars(length(min = 1))]
+    pub(crate) model: String,
+    /// The environment variable that holds the key. Without it no key is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub(crate) api_key_env: Option<String>,
+    /// Whether a key may be sent without encryption to a server that is not on this machine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) insecure_http: bool,
+    /// How freely the model chooses its words; 0 for the likeliest ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1))]
+    pub(crate) temperature: Option<f64>,
+    /// The share of the likeliest words that the model chooses from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1))]
+    pub(crate) top_p: Option<f64>,
+    /// The longest answer, in tokens. The server takes no request without it.
+    #[serde(default = "anthropic_tokens")]
+    #[schemars(range(min = 1, max = 10_000_000))]
+    pub(crate) max_tokens: NonZeroU64,
+    /// Further headers of every request; never a key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) headers: BTreeMap<String, String>,
+    /// Further fields of every request; null leaves out a field that would be sent.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub(crate) body: Map<String, Value>,
+    /// What the tokens cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) price: Option<Price>,
+    /// What bounds the calls of this model.
+    #[serde(default, skip_serializing_if = "CallLimits::is_default")]
+    pub(crate) limits: CallLimits,
+}
+
+/// A command that answers one prompt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CmdEndpoint {
+    /// The command. It reads the prompt from its standard input or `{input}`, and prints the answer
+    /// or writes it to `{output}`.
+    #[schemars(length(min = 1))]
+    pub(crate) run: String,
+    /// What bounds the calls of this model.
+    #[serde(default, skip_serializing_if = "CallLimits::is_default")]
+    pub(crate) limits: CallLimits,
+}
+
+/// A file of recorded answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReplayEndpoint {
+    /// JSON lines with `prompt` or `request`, `answer`, and `usage` where it is known; relative to
+    /// the folder of the configuration.
+    #[schemars(length(min = 1))]
+    pub(crate) file: String,
+    /// What the tokens cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) price: Option<Price>,
+    /// What bounds the calls of this model.
+    #[serde(default, skip_serializing_if = "CallLimits::is_default")]
+    pub(crate) limits: CallLimits,
+}
+
+/// What the tokens of a model cost, in US dollars.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Price {
+    /// A million tokens that are sent.
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub(crate) input_per_million: f64,
+    /// A million tokens that are answered.
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub(crate) output_per_million: f64,
+}
+
+/// What bounds the calls of a model in one run of the program, whatever makes the calls.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct CallLimits {
+    /// The most calls, further attempts included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub(crate) max_calls: Option<u64>,
+    /// No call begins once so many tokens were used, those that are sent and those that are answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
+    pub(crate) max_tokens: Option<u64>,
+    /// No call begins once the calls have cost so many US dollars. It needs `price`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1_000_000), extend("exclusiveMinimum" = 0))]
+    pub(crate) usd: Option<f64>,
+    /// How many calls are under way at the same time. Without it: `jobs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1024))]
+    pub(crate) concurrency: Option<NonZeroUsize>,
+}
+
+impl CallLimits {
+    /// Whether nothing is bounded.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Endpoint {
+    /// What bounds its calls.
+    pub(crate) const fn limits(&self) -> &CallLimits {
+        match self {
+            Self::OpenAi(endpoint) => &endpoint.limits,
+            Self::Anthropic(endpoint) => &endpoint.limits,
+            Self::Cmd(endpoint) => &endpoint.limits,
+            Self::Replay(endpoint) => &endpoint.limits,
+        }
+    }
+
+    /// What its tokens cost.
+    pub(crate) const fn price(&self) -> Option<&Price> {
+        match self {
+            Self::OpenAi(endpoint) => endpoint.price.as_ref(),
+            Self::Anthropic(endpoint) => endpoint.price.as_ref(),
+            Self::Replay(endpoint) => endpoint.price.as_ref(),
+            Self::Cmd(_) => None,
+        }
+    }
+
+    /// The environment variable that holds its key, where it has one.
+    pub(crate) fn key_variable(&self) -> Option<&str> {
+        match self {
+            Self::OpenAi(endpoint) => endpoint.api_key_env.as_deref(),
+            Self::Anthropic(endpoint) => endpoint.api_key_env.as_deref(),
+            Self::Cmd(_) | Self::Replay(_) => None,
+        }
+    }
+}
+
+fn anthropic_url() -> String {
+    "https://api.anthropic.com".to_owned()
+}
+
+fn anthropic_tokens() -> NonZeroU64 {
+    NonZeroU64::new(1024).unwrap_or(NonZeroU64::MIN)
+}
