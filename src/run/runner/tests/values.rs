@@ -122,7 +122,7 @@ fn a_new_target_goes_through_configuration_and_run() {
     let refused = parse("{length: {factor: 2}}")
         .expect_err("unknown")
         .to_string();
-    assert!(refused.contains("`run` must be a string"), "{refused}");
+    assert!(refused.contains("unknown key `length`"), "{refused}");
 
     tests_only::add(&LengthKind);
     let refused = parse("{length: {factr: 2}}").expect_err("a wrong key");
