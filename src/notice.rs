@@ -19,6 +19,8 @@ pub(crate) enum Code {
     Insufficient,
     /// The run was stopped by a signal before it had finished.
     Interrupted,
+    /// The ceiling of the calls of a model was reached before the run had finished.
+    Spent,
     /// A score that could not be measured, and why.
     Unmeasured,
     /// The cache was asked for and could not be used, or an entry was unusable.

@@ -34,6 +34,7 @@ use crate::baseline::{Artifacts, Hint, Login};
 use crate::config::{Overrides, Shard};
 use crate::exit::Exit;
 use crate::gate::Judgement;
+use crate::notice::Code;
 use crate::probe::{Ending, Forecast};
 use crate::publish::mask::Masker;
 use crate::report::Report;
@@ -100,9 +101,14 @@ pub(crate) struct Checked {
 
 impl Checked {
     /// How the process ends, where no gate was asked for.
-    pub(crate) const fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> Exit {
+        let notices = &self.report.notices;
         match self.report.run.ending {
             Ending::Complete | Ending::DryRun => Exit::Passed,
+            // No signal has stopped it: the measurement could not be finished.
+            Ending::Interrupted if notices.iter().any(|notice| notice.code == Code::Spent) => {
+                Exit::Unmeasurable
+            }
             Ending::Interrupted => Exit::Interrupted,
             Ending::Failed | Ending::Changed => Exit::Unmeasurable,
         }
@@ -139,7 +145,7 @@ pub(crate) struct Judged {
 
 impl Judged {
     /// How the process ends: a measurement that failed outranks a gate that did not pass.
-    pub(crate) const fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> Exit {
         match self.checked.exit() {
             Exit::Passed => self.judgement.verdict.exit(),
             other => other,

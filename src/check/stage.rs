@@ -203,6 +203,17 @@ impl Stage<'_> {
                 changed::without_interruption(of_probe);
             }
         }
+        // What has ended the run is a ceiling, which has a notice of its own.
+        if self
+            .runners
+            .iter()
+            .flatten()
+            .any(|runner| runner.spent().is_some())
+        {
+            for (_, of_probe) in &mut findings {
+                changed::without_interruption(of_probe);
+            }
+        }
         let run = Run {
             ending: match changes {
                 Some(_) => Ending::Changed,

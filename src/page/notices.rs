@@ -80,6 +80,7 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::VariantsFailed => "failed invocations",
         Code::Insufficient => "too many failures",
         Code::Interrupted => "interrupted",
+        Code::Spent => "ceiling reached",
         Code::Unmeasured => "not measured",
         Code::Cache => "cache",
         Code::Cap => "cap",

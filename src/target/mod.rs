@@ -6,6 +6,7 @@
 mod address;
 mod command;
 mod failure;
+mod meter;
 mod model;
 mod private;
 mod registry;
@@ -21,15 +22,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::exit::Misuse;
-use crate::notice::Notice;
 use crate::signal::Interrupt;
 
 pub(crate) use address::Address;
 pub(crate) use failure::{Failure, FailureKind};
-pub(crate) use model::{
-    AnthropicEndpoint, Asking, CallLimits, Endpoint, ModelName, ModelSettings, OpenAiEndpoint,
-    Price, base_url,
-};
+pub(crate) use meter::{Entry, Meter, Pass};
+pub(crate) use model::{Asking, CallLimits, Endpoint, ModelName, ModelSettings, base_url};
 #[cfg(test)]
 pub(crate) use registry::tests_only;
 pub(crate) use setup::setup;
@@ -46,9 +44,19 @@ pub(crate) trait Target: Sync {
         false
     }
 
-    /// What there is to tell of the calls so far, e.g. that their ceiling was reached.
-    fn notices(&self) -> Vec<Notice> {
-        Vec::new()
+    /// Whether calls can be made. It is asked before the first one, and not for a rehearsal.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] that says what is missing, e.g. the key of a model's server.
+    fn ready(&self) -> Result<(), Misuse> {
+        Ok(())
+    }
+
+    /// What bounds the calls of the model that is called; none where no model is. The run asks it before
+    /// every call, so a target around another one has to hand it on.
+    fn meter(&self) -> Option<&Meter> {
+        None
     }
 }
 

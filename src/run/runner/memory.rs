@@ -163,11 +163,6 @@ impl<'a> Memory<'a> {
         let Some(key) = key else {
             return Ok(());
         };
-        // A call that was not made tells nothing: a run that goes on from here makes it, if its ceiling
-        // allows.
-        if matches!(&outcome.result, Err(failure) if failure.kind == FailureKind::BudgetSpent) {
-            return Ok(());
-        }
         let held = Held {
             task: task.clone(),
             key: *key,

@@ -7,19 +7,19 @@ mod tally;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::pace::Pace;
 use super::tree::{Leaf, Tree};
-use super::{Cost, Event, Failure, FailureKind, Outcome, Source, Task, Usage, pool, retry};
+use super::{Cost, Event, Failure, Outcome, Source, Task, Usage, pool, retry};
 use crate::digest::{Digest, Fields};
 use crate::exit::Misuse;
-use crate::notice::Notice;
+use crate::notice::{Code, Notice};
 use crate::signal::Interrupt;
-use crate::target::{Ended, Invocation, Reply, Site, Target};
+use crate::target::{Ended, Entry, Invocation, Pass, Reply, Site, Target};
 use memory::Memory;
 use tally::Tally;
 
@@ -34,6 +34,8 @@ pub(crate) struct Runner<'a> {
     memory: Memory<'a>,
     pace: Option<Pace>,
     tally: Tally,
+    /// Why the ceiling of the model's calls allows no more of them, once it does not.
+    spent: OnceLock<String>,
 }
 
 /// Makes the text of an input when its task is run.
@@ -72,10 +74,7 @@ impl<'a> Runner<'a> {
             max_output_bytes: rules.limits.max_output_bytes,
             interrupt: Arc::clone(&interrupt),
         });
-        let target = target.map_err(|misuse| Misuse {
-            what: format!("{}: {}", rules.file.display(), misuse.what),
-            ..misuse
-        })?;
+        let target = target.map_err(|misuse| in_file(rules, misuse))?;
         settings.keep_files_apart()?;
         let mut tree = Tree::lock(settings.out)?.with_input(rules.input_name);
         let memory = Memory::open(&settings, &mut tree)?;
@@ -87,6 +86,7 @@ impl<'a> Runner<'a> {
             target,
             settings,
             tally: Tally::default(),
+            spent: OnceLock::new(),
         })
     }
 
@@ -106,6 +106,9 @@ impl<'a> Runner<'a> {
         if tasks.is_empty() {
             return Ok(Vec::new());
         }
+        self.target
+            .ready()
+            .map_err(|misuse| in_file(&self.settings.rules, misuse))?;
         self.tell(&Event::Phase {
             name: phase,
             tasks: tasks.len(),
@@ -154,9 +157,19 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Whether nothing more is called: a signal has asked to stop, or the code of the pipeline has
-    /// changed.
+    /// Whether nothing more is called: a signal has asked to stop, the code of the pipeline has
+    /// changed, or the ceiling of the model's calls is reached.
     pub(crate) fn stopped(&self) -> bool {
+        self.halted() || self.spent().is_some()
+    }
+
+    /// Why the ceiling of the model's calls has ended this run; none where it has not.
+    pub(crate) fn spent(&self) -> Option<&str> {
+        self.spent.get().map(String::as_str)
+    }
+
+    /// Whether nothing more is done at all. Beyond a ceiling there are still the answers that are known.
+    fn halted(&self) -> bool {
         self.interrupted() || self.memory.is_broken()
     }
 
@@ -173,7 +186,10 @@ impl<'a> Runner<'a> {
     /// Notices about the cache and the resumption.
     pub(crate) fn notices(&self) -> Vec<Notice> {
         let mut notices = self.memory.notices();
-        notices.extend(self.target.notices());
+        notices.extend(self.spent().map(|why| {
+            let text = format!("{why}; what had finished by then is in this report");
+            Notice::new(Code::Spent, text)
+        }));
         notices
     }
 
@@ -183,7 +199,7 @@ impl<'a> Runner<'a> {
 
     /// One task, from its input to its outcome.
     fn perform(&self, task: &Task, input: &Input<'_, '_>) -> anyhow::Result<Option<Outcome>> {
-        if self.stopped() {
+        if self.halted() {
             return Ok(None);
         }
         let text = input(task);
@@ -226,7 +242,7 @@ impl<'a> Runner<'a> {
         let mut seconds = 0.0;
         let mut usage = None;
         let mut attempt = 1;
-        while self.may_start() {
+        while let Some(pass) = self.may_start() {
             let call = Invocation {
                 input: text,
                 input_file: leaf.input(),
@@ -249,10 +265,8 @@ impl<'a> Runner<'a> {
                     break;
                 }
             };
-            // A call beyond the ceiling was not made.
-            if !matches!(&result, Err(failure) if failure.kind == FailureKind::BudgetSpent) {
-                self.tally.called(time, attempt, reply.usage);
-            }
+            pass.used(reply.usage);
+            self.tally.called(time, attempt, reply.usage);
             usage = Usage::sum(usage, reply.usage);
             let delay = result
                 .as_ref()
@@ -297,15 +311,30 @@ impl<'a> Runner<'a> {
         read.map_err(|failure| Box::new(failure.printed(reply.streams.clone())))
     }
 
-    /// Waits until the rate limit allows another call. Returns whether a call may be made.
-    fn may_start(&self) -> bool {
+    /// Waits until the limits allow another call. None where no call may be made any more.
+    fn may_start(&self) -> Option<Permit<'_>> {
         if self.memory.is_broken() {
-            return false;
+            return None;
         }
-        match &self.pace {
+        let pass = match self
+            .target
+            .meter()
+            .map(|meter| meter.enter(&self.interrupt))
+        {
+            None => None,
+            Some(Entry::Go(pass)) => Some(pass),
+            Some(Entry::Interrupted) => return None,
+            Some(Entry::Spent(failure)) => {
+                // Every thread finds the same ceiling, and the first one says it.
+                let _ = self.spent.set(failure.message);
+                return None;
+            }
+        };
+        let goes_on = match &self.pace {
             Some(pace) => pace.wait(&self.interrupt),
             None => !self.interrupted(),
-        }
+        };
+        goes_on.then_some(Permit(pass))
     }
 
     /// The delay before another attempt, after telling the observer; none where this failure is final.
@@ -325,6 +354,26 @@ impl<'a> Runner<'a> {
             failure,
         });
         Some(delay)
+    }
+}
+
+/// The permission to make one call; of a model it is the pass of its meter.
+struct Permit<'m>(Option<Pass<'m>>);
+
+impl Permit<'_> {
+    /// The call was made.
+    fn used(self, usage: Option<Usage>) {
+        if let Some(pass) = self.0 {
+            pass.used(usage);
+        }
+    }
+}
+
+/// A misuse that shows in a target, with the file that declares it.
+fn in_file(rules: &Rules, misuse: Misuse) -> Misuse {
+    Misuse {
+        what: format!("{}: {}", rules.file.display(), misuse.what),
+        ..misuse
     }
 }
 

@@ -6,11 +6,13 @@ mod lookup;
 mod open_files;
 mod output;
 mod process;
+mod prompt;
 mod tail;
 mod template;
 
 use std::env;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -25,6 +27,7 @@ use super::{
 };
 use crate::exit::Misuse;
 use process::{Group, ProcessEnd};
+pub(super) use prompt::PromptCommand;
 use tail::Tail;
 use template::{Template, Word};
 
@@ -63,6 +66,18 @@ struct CommandTarget {
     site: Site,
     /// The variables that the pipeline does not get.
     withheld: Vec<&'static str>,
+    /// Whether the process reads the input from its standard input, and whether it prints its output
+    /// instead of writing a file.
+    streams: Piped,
+    /// Further variables of the process.
+    environment: Vec<(&'static str, String)>,
+}
+
+/// What goes through the standard streams of a process rather than through files that it names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Piped {
+    input: bool,
+    output: bool,
 }
 
 impl CommandTarget {
@@ -85,12 +100,18 @@ impl CommandTarget {
             program,
             site: site.clone(),
             withheld: private::names(),
+            streams: Piped::default(),
+            environment: Vec::new(),
         })
     }
 
     /// The process of one call. Nothing is to happen between fork and exec, so that the standard
     /// library can start it without a copy of the page tables of this process.
-    fn command(&self, invocation: &Invocation<'_>) -> Command {
+    ///
+    /// # Errors
+    ///
+    /// Where a file cannot be opened that is to be one of its standard streams.
+    fn command(&self, invocation: &Invocation<'_>) -> io::Result<Command> {
         let mut command = match &self.template {
             Template::Direct(words) => {
                 let mut words = words.iter().map(|word| word.fill(invocation));
@@ -114,13 +135,20 @@ impl CommandTarget {
         command
             .env("KELVIN_REPEAT", invocation.repeat.to_string())
             .env("KELVIN_SAMPLE", invocation.sample)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .current_dir(&self.site.root)
             .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
+            .stdin(match self.streams.input {
+                true => File::open(invocation.input_file)?.into(),
+                false => Stdio::null(),
+            })
+            .stdout(match self.streams.output {
+                true => File::create_new(invocation.output_file)?.into(),
+                false => Stdio::piped(),
+            })
             .stderr(Stdio::piped());
         private::withhold(&mut command, &self.withheld);
-        command
+        Ok(command)
     }
 
     /// The program as the user wrote it.
@@ -194,7 +222,7 @@ fn failed(failure: Failure, exit: Option<i32>) -> Ended {
 
 impl Target for CommandTarget {
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
-        let child = match self.command(call).spawn() {
+        let child = match self.command(call).and_then(|mut command| command.spawn()) {
             Ok(child) => child,
             Err(error) => return failed(self.not_started(&error), None),
         };
