@@ -5,6 +5,7 @@
 mod cache;
 mod clock;
 mod journal;
+pub(crate) mod judging;
 pub(crate) mod kept;
 mod keys;
 mod pace;

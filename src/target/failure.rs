@@ -45,6 +45,16 @@ pub(crate) enum FailureKind {
     BudgetSpent,
     /// The scorer cannot compare this decision, e.g. a list.
     DecisionRefused,
+    /// The answer of a judge holds no JSON object that can be read.
+    GradeUnreadable,
+    /// The answer of a judge holds more than one JSON object.
+    GradeAmbiguous,
+    /// The object that a judge answered has no score.
+    GradeMissing,
+    /// What a judge answered for the score is no number from 0 to 1, or none of the choices.
+    GradeInvalid,
+    /// What an embedder answered are not two vectors that can be compared.
+    VectorsUnusable,
 }
 
 /// A failed invocation; scored as nothing, counted, shown.
