@@ -51,6 +51,10 @@ pub(crate) enum Code {
     IgnoredFile,
     /// Repeats that the pipeline answered from memory; they count as one run.
     AnswersKept,
+    /// Scenarios in which the pipeline failed, so that no check was made.
+    ScenariosFailed,
+    /// Checks that could not be made; the runs have no composite.
+    CheckErrors,
     /// Something that only a newer version tells of.
     #[serde(other)]
     Other,

@@ -24,12 +24,17 @@ use crate::target::Address;
 
 /// The keys of one kind of probe.
 pub(crate) trait Configure: Sync {
-    /// The top-level keys without which the probe cannot be run. A file that has one of them
-    /// configures the probe, and needs all of them.
+    /// The top-level keys without which the probe cannot be run.
     fn required(&self) -> &'static [&'static str];
 
+    /// The top-level keys that tell that a file configures the probe: with one of them it needs all that
+    /// are required. A key that several kinds have, such as the command of the pipeline, tells nothing.
+    fn marks(&self) -> &'static [&'static str] {
+        self.required()
+    }
+
     /// The schema of a mapping with all the top-level keys of this kind. A kind that has a section of
-    /// its own has one key.
+    /// its own has one key. Kinds that share a key describe it alike.
     fn keys(&self) -> Schema;
 
     /// What is wrong with the values beyond what the schema tells. A value of a wrong type is passed
@@ -95,6 +100,8 @@ pub(crate) struct Part<'a> {
     pub(crate) node: Node,
     /// The text of the file.
     pub(crate) source: &'a str,
+    /// Whether the file configures this kind. Its keys may be those of another kind too.
+    pub(crate) is_configured: bool,
     /// The file as it was named, for messages.
     file: &'a Path,
 }
@@ -146,10 +153,12 @@ pub(crate) fn schema(owners: &[Owner]) -> Value {
         for (key, value) in properties(&part) {
             schema["properties"][key] = value.clone();
         }
-        let required = owner.kind.required();
-        for key in required.iter().filter(|_| required.len() > 1) {
-            let others: Vec<&&str> = required.iter().filter(|other| *other != key).collect();
-            dependent.insert((*key).to_owned(), json!(others));
+        for key in owner.kind.marks() {
+            let required = owner.kind.required().iter();
+            let others: Vec<&&str> = required.filter(|other| *other != key).collect();
+            if !others.is_empty() {
+                dependent.insert((*key).to_owned(), json!(others));
+            }
         }
     }
     if !dependent.is_empty() {
@@ -160,7 +169,13 @@ pub(crate) fn schema(owners: &[Owner]) -> Value {
 
 impl Owner {
     /// What the file says under the keys of this kind.
-    pub(super) fn part<'a>(&self, tree: &Node, source: &'a str, file: &'a Path) -> Part<'a> {
+    pub(super) fn part<'a>(
+        &self,
+        tree: &Node,
+        is_configured: bool,
+        source: &'a str,
+        file: &'a Path,
+    ) -> Part<'a> {
         let schema = self.kind.keys();
         let entries = match &tree.content {
             Content::Map(entries) => &entries[..],
@@ -174,13 +189,36 @@ impl Owner {
                 content: Content::Map(own.cloned().collect()),
             },
             source,
+            is_configured,
             file,
         }
     }
 
-    /// Whether the file configures this kind.
-    pub(super) fn is_configured(&self, tree: &Node) -> bool {
-        let mut required = self.kind.required().iter();
-        required.any(|key| tree.get(&[*key]).is_some())
+    fn has_key(&self, key: &str) -> bool {
+        let schema = self.kind.keys();
+        properties(schema.as_value()).any(|(own, _)| own == key)
     }
+}
+
+/// Of each kind whether the file configures it: it has a key that marks the kind, or a key that the
+/// kind is the first to need and that no kind with a mark has a use for. So a file with nothing but a
+/// shared key is told what is missing, and no key is passed over.
+pub(super) fn configured(owners: &[Owner], tree: &Node) -> Vec<bool> {
+    let is_there = |key: &&&str| tree.get(&[**key]).is_some();
+    let marked = owners.iter().map(|owner| {
+        let mut marks = owner.kind.marks().iter();
+        marks.any(|key| is_there(&key))
+    });
+    let mut configured: Vec<bool> = marked.collect();
+    for at in 0..owners.len() {
+        let needed = owners[at].kind.required().iter().filter(is_there);
+        for key in needed {
+            let mut with_mark = owners.iter().zip(&configured);
+            if !with_mark.any(|(owner, is_marked)| *is_marked && owner.has_key(key)) {
+                configured[at] = true;
+                break;
+            }
+        }
+    }
+    configured
 }

@@ -1,5 +1,6 @@
 //! Reads the file, and reports everything that is wrong with it at once.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
@@ -41,9 +42,11 @@ pub(super) fn parse(
     let root = absolute.parent().unwrap_or(Path::new("/"));
     let misuse = |problems| diagnostic::misuse(file, source, problems);
     let tree = tree(source).map_err(|problem| misuse(vec![problem]))?;
+    let configured = configure::configured(owners, &tree);
     let parts: Vec<(Owner, Part<'_>)> = owners
         .iter()
-        .map(|owner| (*owner, owner.part(&tree, source, file)))
+        .zip(configured)
+        .map(|(owner, is_configured)| (*owner, owner.part(&tree, is_configured, source, file)))
         .collect();
     let problems = problems(&tree, source, &parts);
     if !problems.is_empty() {
@@ -60,7 +63,7 @@ pub(super) fn parse(
         if let Some(settings) = owner.kind.settle(part, &config)? {
             config.probes.push(ProbeConfig {
                 name: owner.name,
-                is_configured: owner.is_configured(&tree),
+                is_configured: part.is_configured,
                 settings,
             });
         }
@@ -86,7 +89,7 @@ fn problems(tree: &Node, source: &str, parts: &[(Owner, Part<'_>)]) -> Vec<Probl
         hints::general(slip).or_else(|| of_kinds.next())
     };
     let mut found = shape::problems(tree, &configure::schema(&owners), source, &hint);
-    found.extend(missing(tree, &owners, &hint));
+    found.extend(missing(tree, parts, &hint));
     found.extend(check::problems(tree));
     let of_kinds = parts.iter();
     found.extend(of_kinds.flat_map(|(owner, part)| owner.kind.problems(part)));
@@ -95,18 +98,20 @@ fn problems(tree: &Node, source: &str, parts: &[(Owner, Part<'_>)]) -> Vec<Probl
 
 /// The keys that a probe needs and that are not there. A file that configures no probe is taken for
 /// one that is to configure the first kind.
-fn missing(tree: &Node, owners: &[Owner], hint: &shape::Hint<'_>) -> Vec<Problem> {
+fn missing(tree: &Node, parts: &[(Owner, Part<'_>)], hint: &shape::Hint<'_>) -> Vec<Problem> {
     if !matches!(tree.content, Content::Map(_)) {
         return Vec::new();
     }
     let has = |key: &str| tree.get(&[key]).is_some();
-    let is_configured = |owner: &&Owner| owner.is_configured(tree);
-    let mut needed: Vec<&Owner> = owners.iter().filter(is_configured).collect();
+    let configured = parts.iter().filter(|(_, part)| part.is_configured);
+    let mut needed: Vec<&Owner> = configured.map(|(owner, _)| owner).collect();
     if needed.is_empty() && !OF_JUDGEMENT.into_iter().any(has) {
-        needed.extend(owners.first());
+        needed.extend(parts.first().map(|(owner, _)| owner));
     }
     let keys = needed.iter().flat_map(|owner| owner.kind.required());
-    let absent = keys.filter(|key| !has(key));
+    // What several kinds need is missing once.
+    let mut told = BTreeSet::new();
+    let absent = keys.filter(|key| !has(key) && told.insert(**key));
     absent
         .map(|key| {
             let problem = Problem::new(0..0, format!("the key `{key}` is missing"));

@@ -31,6 +31,13 @@ pub(crate) fn problems(run: &str, at: &Range<usize>, source: &str) -> Vec<Proble
             "the command holds a control character",
         ));
     }
+    if run.contains("{workspace}") {
+        let at = inside(at, source, "{workspace}");
+        found.push(
+            Problem::new(at, "only a scenario of `invariants` has a `{workspace}`")
+                .help("leave it out; `{root}` is the folder of the configuration"),
+        );
+    }
     let mut taken = Vec::new();
     for (name, purpose, others) in PLACEHOLDERS {
         let token = format!("{{{name}}}");

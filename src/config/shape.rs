@@ -62,6 +62,9 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn node(&mut self, node: &Node, schema: &Value) {
+        if takes_anything(schema) {
+            return;
+        }
         let fitting: Vec<&Value> = branches(schema)
             .into_iter()
             .filter(|branch| takes(branch, &node.content))
@@ -278,6 +281,15 @@ impl Walk<'_> {
             }
             path => format!("`{}`", path.join(".")),
         }
+    }
+}
+
+/// Whether a schema says nothing of a value.
+fn takes_anything(schema: &Value) -> bool {
+    let says_something = ["type", "anyOf", "oneOf", "enum", "const", "$ref"];
+    match schema {
+        Value::Bool(takes) => *takes,
+        schema => says_something.iter().all(|key| schema.get(key).is_none()),
     }
 }
 

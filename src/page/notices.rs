@@ -96,6 +96,8 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::MissingQueries => "missing queries",
         Code::UnknownQueries => "unknown queries",
         Code::QueriesFailed => "failed queries",
+        Code::ScenariosFailed => "failed scenarios",
+        Code::CheckErrors => "checks in error",
         Code::ChunkerVersions => "chunker versions",
     }
 }

@@ -123,6 +123,13 @@ pub(crate) trait Kind: Configure {
         None
     }
 
+    /// Why an item came out badly in a metric, in the words of its record and at most a line long; none
+    /// where the record does not tell. The words are not ours, and nothing has made them harmless.
+    fn why(&self, section: &dyn AnySection, item: &str, metric: &str) -> Option<String> {
+        let _ = (section, item, metric);
+        None
+    }
+
     /// Makes the figures of a section anew from its records.
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings;
 }

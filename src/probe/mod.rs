@@ -2,6 +2,7 @@
 //! right of here knows which probe a metric came from.
 
 mod answer;
+pub(crate) mod checks;
 mod compared;
 mod configured;
 mod estimate;

@@ -1,11 +1,12 @@
 //! The kinds of probes there are. A new one is a folder beside this file and a line here.
 
 use super::Kind;
+use super::checks::ChecksKind;
 use super::evidence::EvidenceKind;
 use super::retrieval::RetrievalKind;
 
 /// Every kind, in the order in which probes are run and reported.
-const ALL: &[&dyn Kind] = &[&EvidenceKind, &RetrievalKind];
+const ALL: &[&dyn Kind] = &[&EvidenceKind, &RetrievalKind, &ChecksKind];
 
 /// Every kind, in the order in which probes are run and reported.
 pub(crate) fn kinds() -> Vec<&'static dyn Kind> {

@@ -46,6 +46,13 @@ pub(crate) trait Reader: Sync {
     /// The smallest output from which this reader takes the same value.
     fn smallest(&self, value: &Value) -> Vec<u8>;
 
+    /// Whether an answer with this value may be given to a later run by the cache. What found out
+    /// nothing is to be asked again, although the pipeline has answered.
+    fn may_be_kept(&self, value: &Value) -> bool {
+        let _ = value;
+        true
+    }
+
     /// Whether what a successful call has printed is kept with its answer. A run of many thousand
     /// calls would need some hundred megabytes for it.
     fn keeps_streams(&self) -> bool {

@@ -83,6 +83,14 @@ impl Failure {
         }
     }
 
+    /// The failure of a call whose output has more bytes than it may.
+    pub(crate) fn too_large(most: u64) -> Self {
+        Self::new(
+            FailureKind::OutputTooLarge,
+            format!("its output is larger than the {most} bytes that `max_output_bytes` allows"),
+        )
+    }
+
     /// Adds what the call has printed.
     #[must_use]
     pub(crate) fn printed(mut self, streams: Streams) -> Self {

@@ -13,6 +13,8 @@ mod registry;
 mod setup;
 mod usage;
 
+use std::cell::RefCell;
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +27,7 @@ use crate::exit::Misuse;
 use crate::signal::Interrupt;
 
 pub(crate) use address::Address;
+pub(crate) use command::{SideCommand, SideEnd, SideProgram};
 pub(crate) use failure::{Failure, FailureKind};
 pub(crate) use meter::{Entry, Meter, Pass};
 pub(crate) use model::{Asking, CallLimits, Endpoint, ModelName, ModelSettings, base_url};
@@ -75,6 +78,28 @@ pub(crate) struct Invocation<'a> {
     /// A text that differs between the repeats of an input and depends on nothing else. The
     /// pipeline is to see it as `KELVIN_SAMPLE`.
     pub(crate) sample: &'a str,
+    /// Where the call is made; none for the folder of the configuration.
+    pub(crate) workplace: Option<Workplace<'a>>,
+}
+
+/// The place of a call that has one of its own. A target that starts no process has no use for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Workplace<'a> {
+    /// The working directory, which the command line can name as `{workspace}`.
+    pub(crate) folder: &'a Path,
+    /// Further variables of the environment.
+    pub(crate) variables: &'a [(String, OsString)],
+    /// Takes what the call prints on its standard output, whether it answers or fails.
+    pub(crate) printed: &'a RefCell<StandardOutput>,
+}
+
+/// What a call printed on its standard output.
+#[derive(Debug, Default)]
+pub(crate) struct StandardOutput {
+    /// From its beginning, as much as an output may have.
+    pub(crate) bytes: Vec<u8>,
+    /// Whether there was more.
+    pub(crate) is_cut: bool,
 }
 
 /// How one call of the pipeline ended.

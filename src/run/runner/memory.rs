@@ -244,7 +244,7 @@ impl<'a> Memory<'a> {
     fn entry(&self, task: &Task, outcome: &Outcome, output: &[u8]) -> Option<Vec<u8>> {
         self.cache_for(task)?;
         let value = outcome.result.as_ref().ok()?;
-        if outcome.source != Source::Called {
+        if outcome.source != Source::Called || !self.reader.may_be_kept(value) {
             return None;
         }
         Some(match output.len() <= cache::KEPT_WHOLE {

@@ -249,6 +249,7 @@ impl<'a> Runner<'a> {
                 output_file: &leaf.output(attempt),
                 repeat: task.repeat,
                 sample: &sample,
+                workplace: None,
             };
             // Each attempt finds its input as it was, whatever the one before did to it.
             leaf.write_input(call.input)?;

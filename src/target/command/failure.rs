@@ -1,6 +1,7 @@
 //! The words for processes that did not end well. None of them names a path or a time of day, so
 //! that equal runs fail in equal words.
 
+use std::io;
 use std::time::Duration;
 
 use super::FailureKind;
@@ -22,6 +23,21 @@ pub(super) fn ended(kind: &FailureKind) -> String {
         },
         _ => "it wrote no output that could be read".to_owned(),
     }
+}
+
+/// A program could not be started.
+pub(super) fn not_started(program: &str, error: &io::Error) -> String {
+    // Without the number that the standard library adds.
+    let reason = error.to_string();
+    let reason = reason.split(" (os error").next().unwrap_or_default();
+    let hint = match error.kind() {
+        io::ErrorKind::NotFound => "; is it installed, and is its path right?",
+        io::ErrorKind::PermissionDenied => "; is it executable?",
+        // ENOEXEC: the system does not know the format, as of a script without an interpreter.
+        _ if error.raw_os_error() == Some(8) => "; does it begin with a `#!` line?",
+        _ => "",
+    };
+    format!("`{program}` could not be started: {reason}{hint}")
 }
 
 /// A process took longer than it may.

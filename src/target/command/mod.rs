@@ -5,8 +5,10 @@ mod failure;
 mod lookup;
 mod open_files;
 mod output;
+mod printed;
 mod process;
 mod prompt;
+mod side_command;
 mod tail;
 mod template;
 
@@ -26,10 +28,12 @@ use super::{
     private,
 };
 use crate::exit::Misuse;
+use printed::Printed;
 use process::{Group, ProcessEnd};
 pub(super) use prompt::PromptCommand;
+pub(crate) use side_command::{SideCommand, SideEnd, SideProgram};
 use tail::Tail;
-use template::{Template, Word};
+use template::{Paths, Template, Word};
 
 /// The kind of target whose settings are a command line.
 pub(super) struct CommandKind;
@@ -61,6 +65,8 @@ fn line(settings: &Value) -> &str {
 /// Runs a command line.
 struct CommandTarget {
     template: Template,
+    /// Whether the command line names a workspace, without which it cannot be called.
+    names_workspace: bool,
     /// Where the program of a direct command was found.
     program: PathBuf,
     site: Site,
@@ -97,6 +103,7 @@ impl CommandTarget {
         };
         Ok(Self {
             template,
+            names_workspace: Template::names_workspace(line),
             program,
             site: site.clone(),
             withheld: private::names(),
@@ -112,9 +119,16 @@ impl CommandTarget {
     ///
     /// Where a file cannot be opened that is to be one of its standard streams.
     fn command(&self, invocation: &Invocation<'_>) -> io::Result<Command> {
+        let workplace = invocation.workplace.as_ref();
+        let paths = Paths {
+            input: invocation.input_file,
+            output: invocation.output_file,
+            root: &self.site.root,
+            workspace: workplace.map(|workplace| workplace.folder),
+        };
         let mut command = match &self.template {
             Template::Direct(words) => {
-                let mut words = words.iter().map(|word| word.fill(invocation));
+                let mut words = words.iter().map(|word| word.fill(&paths));
                 let first = words.next().unwrap_or_default();
                 let mut command = if self.program.as_os_str().is_empty() {
                     Command::new(first)
@@ -128,7 +142,7 @@ impl CommandTarget {
                 let mut command = Command::new(&self.program);
                 command
                     .args([OsStr::new("-c"), OsStr::new(script)])
-                    .envs(Template::environment(invocation));
+                    .envs(Template::environment(&paths));
                 command
             }
         };
@@ -136,7 +150,7 @@ impl CommandTarget {
             .env("KELVIN_REPEAT", invocation.repeat.to_string())
             .env("KELVIN_SAMPLE", invocation.sample)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .current_dir(&self.site.root)
+            .current_dir(paths.workspace.unwrap_or(paths.root))
             .process_group(0)
             .stdin(match self.streams.input {
                 true => File::open(invocation.input_file)?.into(),
@@ -147,6 +161,10 @@ impl CommandTarget {
                 false => Stdio::piped(),
             })
             .stderr(Stdio::piped());
+        if let Some(workplace) = workplace {
+            let variables = workplace.variables.iter();
+            command.envs(variables.map(|(name, value)| (name, value)));
+        }
         private::withhold(&mut command, &self.withheld);
         Ok(command)
     }
@@ -161,18 +179,7 @@ impl CommandTarget {
 
     /// The failure of a process that could not be started.
     fn not_started(&self, error: &io::Error) -> Failure {
-        let program = self.shown_program();
-        // Without the number that the standard library adds.
-        let reason = error.to_string();
-        let reason = reason.split(" (os error").next().unwrap_or_default();
-        let hint = match error.kind() {
-            io::ErrorKind::NotFound => "; is it installed, and is its path right?",
-            io::ErrorKind::PermissionDenied => "; is it executable?",
-            // ENOEXEC: the system does not know the format, as of a script without an interpreter.
-            _ if error.raw_os_error() == Some(8) => "; does it begin with a `#!` line?",
-            _ => "",
-        };
-        let message = format!("`{program}` could not be started: {reason}{hint}");
+        let message = failure::not_started(self.shown_program(), error);
         Failure::new(FailureKind::NotStarted, message)
     }
 
@@ -222,18 +229,27 @@ fn failed(failure: Failure, exit: Option<i32>) -> Ended {
 
 impl Target for CommandTarget {
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
+        if self.names_workspace && call.workplace.is_none() {
+            let message = "`run` names `{workspace}`, and this call has none".to_owned();
+            return failed(Failure::new(FailureKind::NotStarted, message), None);
+        }
         let child = match self.command(call).and_then(|mut command| command.spawn()) {
             Ok(child) => child,
             Err(error) => return failed(self.not_started(&error), None),
         };
-        let (mut stdout, mut stderr) = (Tail::default(), Tail::default());
+        // Only a call with a workplace may need all of what it printed.
+        let most = call.workplace.map_or(0, |_| self.site.max_output_bytes);
+        let (mut stdout, mut stderr) = (Printed::at_most(most), Tail::default());
         let timeout = self.site.timeout;
         let interrupt = &self.site.interrupt;
         let end = Group::of(child).watch(timeout, interrupt, &mut stdout, &mut stderr);
         let streams = Streams {
-            stdout: stdout.text(),
+            stdout: stdout.tail.text(),
             stderr: stderr.text(),
         };
+        if let Some(workplace) = &call.workplace {
+            *workplace.printed.borrow_mut() = stdout.start();
+        }
         match end {
             Ok(ProcessEnd::Exited(status)) => self.ended(status, streams, call, output),
             Ok(ProcessEnd::TimedOut) => {

@@ -43,10 +43,7 @@ pub(super) fn read(path: &Path, most: u64, bytes: &mut Vec<u8>) -> Result<(), Fa
         .read_to_end(bytes)
         .map_err(failed)?;
     if bytes.len() as u64 > most {
-        return Err(Failure::new(
-            FailureKind::OutputTooLarge,
-            format!("its output is larger than the {most} bytes that `max_output_bytes` allows"),
-        ));
+        return Err(Failure::too_large(most));
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use super::tail::Tail;
+use super::printed::Sink;
 use crate::signal::{Interrupt, timespec};
 
 /// The time between the request to end (SIGTERM) and SIGKILL. A client needs some of it to stop what it
@@ -63,8 +63,8 @@ impl Group {
         mut self,
         timeout: Duration,
         interrupt: &Interrupt,
-        stdout: &mut Tail,
-        stderr: &mut Tail,
+        stdout: &mut dyn Sink,
+        stderr: &mut dyn Sink,
     ) -> io::Result<ProcessEnd> {
         let mut streams = [
             self.child
@@ -177,17 +177,17 @@ trait Readable: Read + AsFd {}
 
 impl<T: Read + AsFd> Readable for T {}
 
-/// One of the standard streams of a process and where its end is kept.
+/// One of the standard streams of a process and where what it says is kept.
 struct Stream<'a> {
     from: Box<dyn Readable>,
-    tail: &'a mut Tail,
+    sink: &'a mut dyn Sink,
 }
 
 impl<'a> Stream<'a> {
-    fn new(from: impl Readable + 'static, tail: &'a mut Tail) -> Self {
+    fn new(from: impl Readable + 'static, sink: &'a mut dyn Sink) -> Self {
         Self {
             from: Box::new(from),
-            tail,
+            sink,
         }
     }
 
@@ -200,7 +200,7 @@ impl<'a> Stream<'a> {
         BUFFER.with_borrow_mut(|buffer| match self.from.read(buffer) {
             Ok(0) => false,
             Ok(read) => {
-                self.tail.push(&buffer[..read]);
+                self.sink.push(&buffer[..read]);
                 true
             }
             Err(error) => error.kind() == io::ErrorKind::Interrupted,

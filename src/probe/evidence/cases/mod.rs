@@ -176,6 +176,44 @@ impl Case {
     }
 }
 
+/// A case as a whole, not cut into units.
+#[derive(Debug)]
+pub(crate) struct CaseText {
+    /// The stem of the file.
+    pub(crate) name: Arc<str>,
+    /// The file, relative to the root of the configuration.
+    pub(crate) file: Arc<str>,
+    /// The file as it is.
+    pub(crate) text: String,
+}
+
+/// Reads every case that a folder or a glob names, for whoever does not need the units. Notices tell of
+/// ignored files.
+///
+/// # Errors
+///
+/// A [`Misuse`] that lists every case that cannot be used.
+pub(crate) fn texts(root: &Path, cases: &str) -> anyhow::Result<(Vec<CaseText>, Vec<Notice>)> {
+    let found = folder::find(root, cases)?;
+    let mut problems = found.problems;
+    let mut texts = Vec::with_capacity(found.files.len());
+    let mut bytes = Vec::new();
+    for entry in &found.files {
+        match folder::read(entry, &mut bytes) {
+            Ok(text) => texts.push(CaseText {
+                name: Arc::clone(&entry.name),
+                file: Arc::clone(&entry.shown),
+                text,
+            }),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(one(problems).into());
+    }
+    Ok((texts, found.notices))
+}
+
 /// Loads every case that the settings name; their paths are relative to the root. Notices tell of ignored files, cases without units and
 /// unit types that look alike.
 ///

@@ -14,7 +14,9 @@ use crate::config::{Part, Problem, Slip, placeholder};
 pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
     let node = &part.node;
     let mut found = Vec::new();
-    if let Some((run, at)) = node.text(&["run"]) {
+    if let Some((run, at)) = node.text(&["run"])
+        && part.is_configured
+    {
         found.extend(placeholder::problems(run, at, part.source));
     }
     if let Some((field, at)) = node.text(&["decision_field"]) {

@@ -10,10 +10,14 @@ use crate::target::Address;
 /// The keys without which this probe cannot be run.
 pub(super) const REQUIRED: [&str; 4] = ["run", "cases", "decision_field", "governing_types"];
 
+/// Those of them that no other probe has.
+pub(super) const OWN: [&str; 2] = ["decision_field", "governing_types"];
+
 /// All keys of this probe, which stand at the top level.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct EvidenceKeys {
     /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`.
+    /// For `invariants` both may be left out, and `{workspace}` is another one.
     #[serde(default, skip_serializing_if = "Address::is_empty")]
     pub(crate) run: Address,
     /// The folder of the cases, one Markdown file each, or a glob such as `cases/**/*.md`.

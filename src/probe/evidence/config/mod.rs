@@ -81,6 +81,10 @@ impl Configure for EvidenceKind {
         &keys::REQUIRED
     }
 
+    fn marks(&self) -> &'static [&'static str] {
+        &keys::OWN
+    }
+
     fn keys(&self) -> Schema {
         config::schema_of::<EvidenceKeys>()
     }

@@ -3,14 +3,22 @@
 mod scan;
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
-use super::Invocation;
 use crate::exit::Misuse;
 
-/// Scripts take the path of the input from this variable: no path can break out of a variable.
-const INPUT_VARIABLE: &str = "KELVIN_INPUT";
-/// Scripts take the path of the output from this variable.
-const OUTPUT_VARIABLE: &str = "KELVIN_OUTPUT";
+/// The paths that a command can name by a placeholder.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paths<'a> {
+    /// The file to read.
+    pub(super) input: &'a Path,
+    /// The file to write.
+    pub(super) output: &'a Path,
+    /// The folder of the configuration.
+    pub(super) root: &'a Path,
+    /// The working directory of a call that has one of its own.
+    pub(super) workspace: Option<&'a Path>,
+}
 
 /// Words that a shell does itself. A program of that name does not exist, or does something else.
 pub(super) const SHELL_WORDS: &[&str] = &[
@@ -41,29 +49,35 @@ enum Part {
     Path(Placeholder),
 }
 
-/// The two placeholders.
+/// The placeholders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placeholder {
     Input,
     Output,
+    Root,
+    Workspace,
 }
 
 impl Placeholder {
-    const ALL: [Self; 2] = [Self::Input, Self::Output];
+    const ALL: [Self; 4] = [Self::Input, Self::Output, Self::Root, Self::Workspace];
 
     /// How the placeholder is written.
     const fn token(self) -> &'static str {
         match self {
             Self::Input => "{input}",
             Self::Output => "{output}",
+            Self::Root => "{root}",
+            Self::Workspace => "{workspace}",
         }
     }
 
-    /// The variable from which a script takes the path.
+    /// The variable from which a script takes the path: no path can break out of a variable.
     const fn variable(self) -> &'static str {
         match self {
-            Self::Input => INPUT_VARIABLE,
-            Self::Output => OUTPUT_VARIABLE,
+            Self::Input => "KELVIN_INPUT",
+            Self::Output => "KELVIN_OUTPUT",
+            Self::Root => "KELVIN_ROOT",
+            Self::Workspace => "KELVIN_WORKSPACE",
         }
     }
 
@@ -74,17 +88,26 @@ impl Placeholder {
             .find(|one| text.starts_with(one.token()))
     }
 
-    /// The path that the placeholder stands for.
-    fn path<'a>(self, invocation: &Invocation<'a>) -> &'a OsStr {
-        match self {
-            Self::Input => invocation.input_file.as_os_str(),
-            Self::Output => invocation.output_file.as_os_str(),
-        }
+    /// The path that the placeholder stands for. A call without a workspace has none for it, and is
+    /// refused before it comes this far.
+    fn path<'a>(self, paths: &Paths<'a>) -> Option<&'a OsStr> {
+        let path = match self {
+            Self::Input => paths.input,
+            Self::Output => paths.output,
+            Self::Root => paths.root,
+            Self::Workspace => return paths.workspace.map(Path::as_os_str),
+        };
+        Some(path.as_os_str())
     }
 }
 
 impl Template {
-    /// Reads a command line. Braces other than those of the two placeholders stand for themselves.
+    /// Whether a command line names the workspace, which only some calls have.
+    pub(super) fn names_workspace(run: &str) -> bool {
+        run.contains(Placeholder::Workspace.token())
+    }
+
+    /// Reads a command line. Braces other than those of the placeholders stand for themselves.
     ///
     /// # Errors
     ///
@@ -106,8 +129,11 @@ impl Template {
     }
 
     /// The variables that a script takes the paths from.
-    pub(super) fn environment<'a>(invocation: &Invocation<'a>) -> [(&'static str, &'a OsStr); 2] {
-        Placeholder::ALL.map(|one| (one.variable(), one.path(invocation)))
+    pub(super) fn environment<'a>(
+        paths: &Paths<'a>,
+    ) -> impl Iterator<Item = (&'static str, &'a OsStr)> {
+        let all = Placeholder::ALL.into_iter();
+        all.filter_map(|one| Some((one.variable(), one.path(paths)?)))
     }
 }
 
@@ -142,13 +168,13 @@ impl Word {
         }
     }
 
-    /// The word with the paths of an invocation in it.
-    pub(super) fn fill(&self, invocation: &Invocation<'_>) -> OsString {
+    /// The word with the paths of a call in it.
+    pub(super) fn fill(&self, paths: &Paths<'_>) -> OsString {
         let mut filled = OsString::new();
         for part in &self.0 {
             match part {
                 Part::Text(text) => filled.push(text),
-                Part::Path(placeholder) => filled.push(placeholder.path(invocation)),
+                Part::Path(placeholder) => filled.extend(placeholder.path(paths)),
             }
         }
         filled

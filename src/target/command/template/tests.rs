@@ -6,12 +6,11 @@ use super::*;
 
 /// The words of a command that needs no shell, each with its placeholders as they were.
 fn direct(run: &str) -> Option<Vec<String>> {
-    let here = Invocation {
-        input: "",
-        input_file: Path::new("{input}"),
-        output_file: Path::new("{output}"),
-        repeat: 1,
-        sample: "",
+    let here = Paths {
+        input: Path::new("{input}"),
+        output: Path::new("{output}"),
+        root: Path::new("{root}"),
+        workspace: Some(Path::new("{workspace}")),
     };
     match Template::parse(run).expect("accepted") {
         Template::Direct(words) => Some(
@@ -116,14 +115,13 @@ fn kel_39_p12_p13_paths_survive_every_place_in_a_script() {
     ] {
         let inside = folder.path().join(name);
         fs::create_dir(&inside).expect("made");
-        let here = Invocation {
-            input: "answer",
-            input_file: &inside.join("in put.md"),
-            output_file: &inside.join("out $HOME.json"),
-            repeat: 1,
-            sample: "",
+        let here = Paths {
+            input: &inside.join("in put.md"),
+            output: &inside.join("out $HOME.json"),
+            root: &inside,
+            workspace: None,
         };
-        fs::write(here.input_file, "answer").expect("written");
+        fs::write(here.input, "answer").expect("written");
         for shell in ["/bin/sh", "/bin/bash", "/bin/dash"] {
             if !Path::new(shell).exists() {
                 continue;
@@ -138,9 +136,9 @@ fn kel_39_p12_p13_paths_survive_every_place_in_a_script() {
                     .current_dir(folder.path())
                     .output()
                     .expect("the shell starts");
-                let answer = fs::read_to_string(here.output_file).unwrap_or_default();
+                let answer = fs::read_to_string(here.output).unwrap_or_default();
                 assert_eq!(answer, "answer", "{shell}: {run}\n{script}\n{done:?}");
-                fs::remove_file(here.output_file).expect("removed");
+                fs::remove_file(here.output).expect("removed");
                 assert!(!folder.path().join("pwned").exists(), "{shell}: {run}");
             }
         }

@@ -1,5 +1,7 @@
 //! Files with their path in the error: whole reads, atomic writes, names that are safe as folders.
 
+pub(crate) mod beneath;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;

@@ -1,0 +1,144 @@
+//! `${NAME}` in the texts of the checks: the value of a variable of the environment. Only the name is
+//! ever shown, never the value.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// The key whose text is left to the shell, which has the same variables.
+const OF_THE_SHELL: &str = "command";
+
+/// A part of a text.
+#[derive(Debug, PartialEq, Eq)]
+enum Part<'t> {
+    Text(&'t str),
+    Variable(&'t str),
+}
+
+/// The parts of a text. `$${` stands for `${`, and what is no name in braces stands for itself.
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let (mut start, mut from) = (0, 0);
+    while let Some(found) = text[from..].find("${") {
+        let at = from + found;
+        let rest = &text[at + 2..];
+        let name = rest
+            .split('}')
+            .next()
+            .filter(|name| name.len() < rest.len());
+        let name = name.filter(|name| is_name(name));
+        if text[..at].ends_with('$') && at > start {
+            parts.push(Part::Text(&text[start..at - 1]));
+            (start, from) = (at, at + 2);
+        } else if let Some(name) = name {
+            parts.push(Part::Text(&text[start..at]));
+            parts.push(Part::Variable(name));
+            start = at + 2 + name.len() + 1;
+            from = start;
+        } else {
+            from = at + 2;
+        }
+    }
+    parts.push(Part::Text(&text[start..]));
+    parts.retain(|part| *part != Part::Text(""));
+    parts
+}
+
+/// Whether a word can be the name of a variable.
+pub(super) fn is_name(word: &str) -> bool {
+    let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    word.starts_with(letter) && word.chars().all(|c| letter(c) || c.is_ascii_digit())
+}
+
+/// The names of the variables in a text.
+pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
+    parts(text).into_iter().filter_map(|part| match part {
+        Part::Variable(name) => Some(name),
+        Part::Text(_) => None,
+    })
+}
+
+/// A value with the variables put in, wherever it has a text; those that were put in are noted in
+/// `used`. One that is not set stays as it is written: the configuration was refused for it.
+pub(super) fn filled(
+    value: &Value,
+    get: &dyn Fn(&str) -> Option<String>,
+    used: &mut BTreeMap<String, String>,
+) -> Value {
+    match value {
+        Value::String(text) => {
+            let mut filled = String::new();
+            for part in parts(text) {
+                match part {
+                    Part::Text(text) => filled.push_str(text),
+                    Part::Variable(name) => match get(name) {
+                        Some(value) => {
+                            filled.push_str(&value);
+                            used.insert(name.to_owned(), value);
+                        }
+                        None => filled.push_str(&format!("${{{name}}}")),
+                    },
+                }
+            }
+            Value::String(filled)
+        }
+        Value::Array(items) => items.iter().map(|item| filled(item, get, used)).collect(),
+        Value::Object(entries) => entries
+            .iter()
+            .map(|(key, value)| match key.as_str() {
+                OF_THE_SHELL => (key.clone(), value.clone()),
+                _ => (key.clone(), filled(value, get, used)),
+            })
+            .collect(),
+        other => other.clone(),
+    }
+}
+
+/// Whether the texts under a key are left to the shell.
+pub(super) fn is_of_the_shell(key: &str) -> bool {
+    key == OF_THE_SHELL
+}
+
+/// The value of a variable of this process; none where it is not set, or is no text.
+pub(super) fn of_environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_are_found_and_what_is_no_name_stands_for_itself() {
+        for (text, found) in [
+            ("${A}", vec!["A"]),
+            ("x${A}y${_b1}z", vec!["A", "_b1"]),
+            ("$A ${} ${1} ${a b} ${A", vec![]),
+            ("$${A} and ${B}", vec!["B"]),
+            ("${${A}}", vec!["A"]),
+            ("^\\d{3}$", vec![]),
+        ] {
+            assert_eq!(names(text).collect::<Vec<_>>(), found, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_put_in_everywhere_but_in_a_command() {
+        let get = |name: &str| (name == "A").then(|| "value".to_owned());
+        let mut used = BTreeMap::new();
+        let written = json!({
+            "contains": "<${A}>", "list": ["$${A}", {"b": "${A}${A}"}], "n": 1,
+            "command": "echo ${A}", "other": "${UNSET} stays",
+        });
+        assert_eq!(
+            filled(&written, &get, &mut used),
+            json!({
+                "contains": "<value>", "list": ["${A}", {"b": "valuevalue"}], "n": 1,
+                "command": "echo ${A}", "other": "${UNSET} stays",
+            })
+        );
+        assert_eq!(used, BTreeMap::from([("A".to_owned(), "value".to_owned())]));
+    }
+}

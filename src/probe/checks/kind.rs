@@ -1,0 +1,306 @@
+//! The checks as the rest of the program knows them.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::{Schema, SchemaGenerator};
+
+use super::config::ChecksSettings;
+use super::figures::figures;
+use super::measure::Measurement;
+use super::page;
+use super::reader::AnswerReader;
+use super::record::{ChecksBasis, ChecksSection};
+use super::scenario::{self, Scenario, Scenarios};
+use super::scoring;
+use super::target::ScenarioTarget;
+use crate::config::{Config, Shard};
+use crate::digest::Fields;
+use crate::exit::Misuse;
+use crate::notice::Notice;
+use crate::page::Chapter;
+use crate::probe::{
+    AnySection, Findings, Forecast, Items, Kind, Listing, Planned, Probe, RunView,
+    SectionFingerprint, SettingDiffers,
+};
+use crate::run::{Runner, Step};
+use crate::target::{Site, Target};
+
+/// Does what must hold after the pipeline has run hold?
+pub(crate) struct ChecksKind;
+
+impl Kind for ChecksKind {
+    fn name(&self) -> &'static str {
+        "checks"
+    }
+
+    fn question(&self) -> &'static str {
+        "Does what must hold after the pipeline has run hold?"
+    }
+
+    fn nouns(&self) -> (&'static str, &'static str) {
+        ("scenario", "scenarios")
+    }
+
+    fn fact_names(&self) -> (&'static str, &'static str) {
+        ("Scenarios", "Command of the scenarios")
+    }
+
+    fn folder(&self) -> Option<&'static str> {
+        Some("checks")
+    }
+
+    fn how_to_configure(&self) -> &'static str {
+        "add `run` and `invariants`"
+    }
+
+    fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
+        let settings: &ChecksSettings = config
+            .settings()
+            .expect("a kind reads the items of a configuration that asks for it");
+        let scenarios = scenario::read(&config.root, settings)?;
+        Ok(Box::new(ScenariosToRun {
+            config,
+            settings,
+            places: (0..scenarios.all.len()).collect(),
+            scenarios,
+        }))
+    }
+
+    fn stored(
+        &self,
+        text: &mut dyn erased_serde::Deserializer<'_>,
+    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
+        let section: ChecksSection = erased_serde::deserialize(text)?;
+        Ok(Box::new(section))
+    }
+
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<ChecksSection>()
+    }
+
+    fn differing_settings(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+    ) -> Vec<SettingDiffers> {
+        let (Some(base), Some(head)) = (basis(base), basis(head)) else {
+            return Vec::new();
+        };
+        let settings: [(&str, fn(&ChecksBasis) -> Vec<String>); 2] = [
+            ("weights of the invariants", weights),
+            ("rules of the scoring", rules),
+        ];
+        let differing = settings.into_iter().filter_map(|(name, of)| {
+            let (base, head) = (of(base), of(head));
+            (base != head).then_some(SettingDiffers { name, base, head })
+        });
+        differing.collect()
+    }
+
+    fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
+        page::chapter(own(section), run.metrics)
+    }
+
+    fn why(&self, section: &dyn AnySection, item: &str, metric: &str) -> Option<String> {
+        page::why(own(section), item, metric)
+    }
+
+    fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
+        let section = section
+            .into_any()
+            .downcast::<ChecksSection>()
+            .expect("a kind is given sections of its own");
+        findings(*section)
+    }
+}
+
+fn own(section: &dyn AnySection) -> &ChecksSection {
+    section
+        .as_any()
+        .downcast_ref()
+        .expect("a kind is given sections of its own")
+}
+
+fn basis(section: &dyn AnySection) -> Option<&ChecksBasis> {
+    let section = section.as_any().downcast_ref::<ChecksSection>()?;
+    Some(&section.basis)
+}
+
+/// What each invariant weighs in the composite.
+fn weights(basis: &ChecksBasis) -> Vec<String> {
+    let invariants = basis.invariants.iter();
+    invariants
+        .map(|(name, invariant)| {
+            let gate = if invariant.gate { ", a gate" } else { "" };
+            format!("{name} {}{gate}", invariant.weight)
+        })
+        .collect()
+}
+
+/// When a run passes.
+fn rules(basis: &ChecksBasis) -> Vec<String> {
+    let threshold = match basis.pass_threshold {
+        Some(threshold) => format!("from a composite of {threshold}"),
+        None => "where every check passes".to_owned(),
+    };
+    let strict = basis
+        .gate_strict
+        .then(|| "gates need a score of 1".to_owned());
+    std::iter::once(threshold).chain(strict).collect()
+}
+
+/// The figures of a section.
+fn findings(mut section: ChecksSection) -> Findings {
+    for scenario in section.items.values_mut() {
+        for run in &mut scenario.runs {
+            scoring::settle(run, &section.basis);
+        }
+    }
+    Findings {
+        metrics: figures(&section.items, &section.basis),
+        notices: page::notices(&section),
+        section: Box::new(section),
+        of_the_run: Vec::new(),
+        compared: true,
+    }
+}
+
+/// The scenarios of a configuration.
+struct ScenariosToRun<'c> {
+    config: &'c Config,
+    settings: &'c ChecksSettings,
+    scenarios: Scenarios,
+    /// Which of them are run, by place.
+    places: Vec<usize>,
+}
+
+impl ScenariosToRun<'_> {
+    fn chosen(&self) -> Vec<&Scenario> {
+        let places = self.places.iter();
+        places.map(|place| &self.scenarios.all[*place]).collect()
+    }
+}
+
+impl Items for ScenariosToRun<'_> {
+    fn ids(&self) -> Vec<&str> {
+        let all = self.scenarios.all.iter();
+        all.map(|scenario| scenario.id.as_str()).collect()
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        self.scenarios.notices.clone()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.scenarios.files.clone()
+    }
+
+    fn fingerprint(&self) -> SectionFingerprint {
+        let all = self.scenarios.all.iter();
+        let fields = all.fold(Fields::of("kelvin/scenarios/v1"), |fields, scenario| {
+            fields.field(&scenario.id, scenario.digest().bytes())
+        });
+        SectionFingerprint {
+            items: Some(fields.digest()),
+            command: Some(self.settings.program().digest(self.config)),
+        }
+    }
+
+    fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
+        let all = &self.scenarios.all;
+        let is_chosen = |place: &usize| only.is_empty() || only.contains(&all[*place].id);
+        let chosen: Vec<usize> = (0..all.len()).filter(is_chosen).collect();
+        let is_ours = |place: &usize| shard.is_none_or(|shard| shard.takes(&all[*place].id));
+        self.places = chosen.iter().copied().filter(is_ours).collect();
+        chosen.len()
+    }
+
+    fn list(&self, _with_digests: bool) -> Listing {
+        let mut listing = Listing::default();
+        let runs = self.places.len() * self.settings.basis.replicas;
+        listing.invocations.insert("scenario", runs);
+        listing
+    }
+
+    fn plan(&self) -> Box<dyn Planned + '_> {
+        Box::new(PlannedScenarios {
+            scenarios: self,
+            reader: AnswerReader {
+                digest: self.settings.reader_digest(),
+            },
+        })
+    }
+}
+
+/// The scenarios with nothing more to plan.
+struct PlannedScenarios<'a> {
+    scenarios: &'a ScenariosToRun<'a>,
+    reader: AnswerReader,
+}
+
+impl Planned for PlannedScenarios<'_> {
+    fn steps(&self) -> Vec<Step<'_>> {
+        vec![Step {
+            folder: None,
+            program: self.scenarios.settings.program(),
+            reader: &self.reader,
+        }]
+    }
+
+    /// The pipeline in a workspace, with the checks after it.
+    fn open(&self, _step: usize, site: &Site) -> Result<Box<dyn Target + '_>, Misuse> {
+        Ok(Box::new(ScenarioTarget {
+            settings: self.scenarios.settings,
+            pipeline: self.scenarios.settings.program().target.open(site)?,
+            site: site.clone(),
+        }))
+    }
+
+    fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r> {
+        let [pipeline] = runners else {
+            unreachable!("there is a runner for each step")
+        };
+        let settings = self.scenarios.settings;
+        Box::new(AtWork {
+            measurement: Measurement::new(self.scenarios.chosen(), settings, pipeline),
+            basis: &settings.basis,
+            fingerprint: self.scenarios.fingerprint(),
+        })
+    }
+}
+
+/// The probe while it runs.
+struct AtWork<'a> {
+    measurement: Measurement<'a>,
+    basis: &'a ChecksBasis,
+    fingerprint: SectionFingerprint,
+}
+
+impl Probe for AtWork<'_> {
+    fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+        self.measurement.run()
+    }
+
+    fn rehearse(&mut self) -> anyhow::Result<()> {
+        self.measurement.rehearse()
+    }
+
+    fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
+        self.measurement.repeat(wanted)
+    }
+
+    fn findings(&self) -> Findings {
+        findings(ChecksSection {
+            ending: self.measurement.ending(),
+            fingerprint: self.fingerprint,
+            basis: self.basis.clone(),
+            items: self.measurement.records(),
+        })
+    }
+
+    fn text(&self, _item: &str, _variant: Option<&str>) -> Option<Cow<'_, str>> {
+        None
+    }
+}

@@ -1,0 +1,205 @@
+//! The kinds of checks, one file each. A check looks at what a run of the pipeline has left, and says
+//! whether it holds, how well, and why.
+
+mod command_exit;
+mod custom;
+mod file;
+mod json;
+mod latency;
+mod numeric;
+mod selector;
+mod text;
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::config::CheckKeys;
+use super::record::{CheckResult, Outcome};
+use super::scene::Scene;
+
+pub(super) use selector::Selector;
+
+/// A larger file is not read.
+pub(super) const MOST_READ: u64 = 64 << 20;
+/// A compiled pattern may take so many bytes: what it costs to match grows with it.
+const PATTERN_SIZE: usize = 1 << 20;
+/// Texts of others are cut to so many characters in a reason.
+const SHOWN: usize = 200;
+
+/// A check that is ready to look.
+pub(super) trait Check: fmt::Debug + Send + Sync {
+    /// Looks at what was left.
+    ///
+    /// # Errors
+    ///
+    /// Where the run was interrupted meanwhile.
+    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped>;
+}
+
+/// The run was interrupted while a check looked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stopped;
+
+/// What a check says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Finding {
+    /// Whether it holds, or why that is not known.
+    pub(super) outcome: Outcome,
+    /// How well, in `[0, 1]`; none where that is not known.
+    pub(super) score: Option<f64>,
+    /// Why, in words.
+    pub(super) reason: String,
+    /// What else there is to say.
+    pub(super) details: Option<Value>,
+    /// Whether there was nothing to look at: then it does not hold, and neither does the opposite.
+    pub(super) found_nothing: bool,
+}
+
+impl Finding {
+    /// It holds, or it does not.
+    fn of(holds: bool, reason: impl Into<String>) -> Self {
+        Self::scored(holds, f64::from(u8::from(holds)), reason)
+    }
+
+    /// It holds or does not, with a score of its own.
+    fn scored(holds: bool, score: f64, reason: impl Into<String>) -> Self {
+        Self {
+            outcome: if holds {
+                Outcome::Passed
+            } else {
+                Outcome::Failed
+            },
+            score: Some(score),
+            reason: reason.into(),
+            details: None,
+            found_nothing: false,
+        }
+    }
+
+    /// There is nothing to look at, which is as bad for a check as for its opposite.
+    fn nothing(reason: impl Into<String>) -> Self {
+        Self {
+            found_nothing: true,
+            ..Self::of(false, reason)
+        }
+    }
+
+    /// It could not be looked at.
+    fn error(reason: impl Into<String>) -> Self {
+        Self {
+            outcome: Outcome::Error,
+            score: None,
+            reason: reason.into(),
+            details: None,
+            found_nothing: false,
+        }
+    }
+
+    /// It does not apply.
+    fn skipped(reason: impl Into<String>) -> Self {
+        Self {
+            outcome: Outcome::Skipped,
+            ..Self::error(reason)
+        }
+    }
+
+    /// The other way round. What is not known stays so.
+    pub(super) fn negated(self) -> Self {
+        if self.found_nothing {
+            return self;
+        }
+        let outcome = match self.outcome {
+            Outcome::Passed => Outcome::Failed,
+            Outcome::Failed => Outcome::Passed,
+            Outcome::Error | Outcome::Skipped => return self,
+        };
+        Self {
+            outcome,
+            score: self.score.map(|score| 1.0 - score),
+            reason: format!("{}, and `not` is asked", self.reason),
+            ..self
+        }
+    }
+
+    /// As it is stored.
+    pub(super) fn stored(self) -> CheckResult {
+        CheckResult {
+            outcome: self.outcome,
+            score: self.score,
+            reason: self.reason,
+            details: self.details,
+        }
+    }
+}
+
+/// Opens a check: `written` is what the file says, for messages, and `keys` the same with the values of
+/// its variables.
+///
+/// # Errors
+///
+/// What is wrong with one of its keys: the key, and what to say of it.
+pub(super) fn open(
+    written: &CheckKeys,
+    keys: &CheckKeys,
+) -> Result<Box<dyn Check>, (&'static str, String)> {
+    use CheckKeys as Keys;
+    Ok(match (written, keys) {
+        (_, Keys::CommandExit(keys)) => Box::new(command_exit::CommandExit::of(keys)),
+        (Keys::FileExists(written), Keys::FileExists(keys)) => {
+            Box::new(file::FileIs::of(written, keys, true)?)
+        }
+        (Keys::FileAbsent(written), Keys::FileAbsent(keys)) => {
+            Box::new(file::FileIs::of(written, keys, false)?)
+        }
+        (Keys::FileContent(written), Keys::FileContent(keys)) => {
+            Box::new(file::FileContent::of(written, keys)?)
+        }
+        (_, Keys::Custom(keys)) => Box::new(custom::Custom::of(keys)),
+        (Keys::Contains(written), Keys::Contains(keys)) => {
+            Box::new(text::Contains::of(written, keys)?)
+        }
+        (Keys::Regex(written), Keys::Regex(keys)) => Box::new(text::Matches::of(written, keys)?),
+        (Keys::Equals(written), Keys::Equals(keys)) => Box::new(text::Equals::of(written, keys)?),
+        (_, Keys::JsonSchema(keys)) => Box::new(json::FitsSchema::of(keys)?),
+        (Keys::JsonPath(written), Keys::JsonPath(keys)) => {
+            Box::new(json::HasPath::of(written, keys)?)
+        }
+        (_, Keys::Levenshtein(keys)) => Box::new(text::Levenshtein::of(keys)?),
+        (_, Keys::Numeric(keys)) => Box::new(numeric::Numeric::of(keys)?),
+        (_, Keys::Latency(keys)) => Box::new(latency::Latency::of(keys)),
+        _ => unreachable!("values are put into the texts of a check, and leave its type as it is"),
+    })
+}
+
+/// A text of others for a reason: one line, cut.
+fn shown(text: &str) -> String {
+    let line: String = text.trim().chars().take(SHOWN).collect();
+    let line = line.replace(['\n', '\r', '\t'], " ");
+    match text.trim().chars().nth(SHOWN) {
+        Some(_) => format!("{line}…"),
+        None => line,
+    }
+}
+
+/// A regular expression. The engine has no look-around and no back-references, and for that it takes no
+/// more than linear time, whatever the pattern and the text.
+fn pattern(text: &str) -> Result<regex::Regex, String> {
+    let built = regex::RegexBuilder::new(text)
+        .size_limit(PATTERN_SIZE)
+        .build();
+    built.map_err(|error| match error {
+        regex::Error::CompiledTooBig(most) => {
+            format!("the pattern is too large: compiled it takes more than {most} bytes")
+        }
+        other => {
+            let text = other.to_string();
+            let last = text.lines().rev().find(|line| !line.trim().is_empty());
+            let last = last.unwrap_or_default().trim();
+            format!(
+                "this is no regular expression: {}",
+                last.trim_start_matches("error: ")
+            )
+        }
+    })
+}

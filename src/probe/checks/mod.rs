@@ -1,0 +1,21 @@
+//! The checks: does what must hold after the pipeline has run hold? An invariant is a postcondition on
+//! files, exit codes and answers.
+//!
+//! Runs the pipeline on every scenario in a workspace of its own, looks at what it left, and makes the
+//! metrics `checks.*`; docs/invariants.md defines them.
+
+mod config;
+mod figures;
+mod forbidden;
+mod kind;
+mod kinds;
+mod measure;
+mod page;
+mod reader;
+mod record;
+mod scenario;
+mod scene;
+mod scoring;
+mod target;
+
+pub(crate) use kind::ChecksKind;

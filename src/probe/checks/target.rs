@@ -1,0 +1,311 @@
+//! A scenario as one call: a fresh workspace is made, the pipeline runs in it, every check looks at what
+//! it left, and the answer is what they say. So whatever holds for calls (jobs, retries, the cache, the
+//! journal, the re-runs of a gate) holds for scenarios, and what is stored of a run is what was found.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use tempfile::TempDir;
+
+use super::config::ChecksSettings;
+use super::forbidden::Snapshot;
+use super::kinds::Stopped;
+use super::record::ScenarioAnswer;
+use super::scenario::{Scenario, plain};
+use super::scene::Scene;
+use crate::file::beneath::Beneath;
+use crate::target::{
+    Ended, Failure, FailureKind, Invocation, Reply, Site, StandardOutput, Target, Workplace,
+};
+
+/// So many characters of what the pipeline answered are kept for people.
+const EXCERPT: usize = 2_000;
+
+/// Runs scenarios by way of the target that reaches the pipeline.
+pub(super) struct ScenarioTarget<'a> {
+    /// What is looked at.
+    pub(super) settings: &'a ChecksSettings,
+    /// The pipeline.
+    pub(super) pipeline: Box<dyn Target + 'a>,
+    /// What the calls of the run share.
+    pub(super) site: Site,
+}
+
+/// The folder of one scenario, which goes away with it.
+struct Place {
+    /// Removes everything when it is dropped.
+    _folder: TempDir,
+    workspace: PathBuf,
+    private: PathBuf,
+    input: PathBuf,
+    output: PathBuf,
+    audit_log: PathBuf,
+}
+
+impl Place {
+    /// Makes a workspace from the template, and beside it the files that are none of its content.
+    fn make(settings: &ChecksSettings, root: &Path, prompt: &str) -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("kelvin-").tempdir()?;
+        // Without links, so that the path in an output can be told from others.
+        let base = folder.path().canonicalize()?;
+        let place = Self {
+            workspace: base.join("workspace"),
+            input: base.join("input.md"),
+            output: base.join("output.json"),
+            audit_log: base.join("audit.jsonl"),
+            private: base.join("private"),
+            _folder: folder,
+        };
+        fs::create_dir(&place.private)?;
+        fs::create_dir(&place.workspace)?;
+        if let Some(template) = &settings.template {
+            copy(&root.join(template), &place.workspace)?;
+        }
+        fs::write(&place.input, prompt)?;
+        fs::write(&place.audit_log, "")?;
+        Ok(place)
+    }
+
+    /// What the pipeline and the programs of the checks see in their environment.
+    fn variables(&self, scenario: &Scenario, root: &Path) -> Vec<(String, OsString)> {
+        let mut variables: Vec<(String, OsString)> = vec![
+            ("KELVIN_SCENARIO".to_owned(), scenario.id.clone().into()),
+            ("KELVIN_WORKSPACE".to_owned(), (&self.workspace).into()),
+            ("KELVIN_ROOT".to_owned(), root.into()),
+            ("KELVIN_AUDIT_LOG".to_owned(), (&self.audit_log).into()),
+        ];
+        variables.extend(scenario.params.iter().map(|(name, value)| {
+            let name = format!("KELVIN_PARAM_{}", name.to_uppercase());
+            (name, plain(value).into())
+        }));
+        variables
+    }
+}
+
+/// Copies what is in a folder. Links are copied as links.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
+        if kind.is_dir() {
+            fs::create_dir(&target)?;
+            copy(&entry.path(), &target)?;
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(entry.path())?, &target)?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), &target)?;
+        } else {
+            let what = format!(
+                "`{}` is neither a file nor a folder",
+                entry.path().display()
+            );
+            return Err(io::Error::other(what));
+        }
+    }
+    Ok(())
+}
+
+/// What is looked at, where the pipeline has come to its end.
+struct Ran {
+    reply: Reply,
+    seconds: f64,
+    printed: StandardOutput,
+}
+
+impl ScenarioTarget<'_> {
+    fn ran(
+        &self,
+        call: &Invocation<'_>,
+        scenario: &Scenario,
+        place: &Place,
+        variables: &[(String, OsString)],
+        output: &mut Vec<u8>,
+    ) -> Result<Ran, Ended> {
+        let printed = RefCell::default();
+        let inner = Invocation {
+            input: &scenario.prompt,
+            input_file: &place.input,
+            output_file: &place.output,
+            repeat: call.repeat,
+            sample: call.sample,
+            workplace: Some(Workplace {
+                folder: &place.workspace,
+                variables,
+                printed: &printed,
+            }),
+        };
+        let start = Instant::now();
+        let ended = self.pipeline.call(&inner, output);
+        let seconds = start.elapsed().as_secs_f64();
+        let printed = printed.into_inner();
+        let reply = match ended {
+            Ended::Answered(reply) => reply,
+            // Agents leave their work in the workspace; what they print is their answer then.
+            Ended::Failed { failure, reply }
+                if failure.kind == FailureKind::OutputMissing && !printed.is_cut =>
+            {
+                output.clone_from(&printed.bytes);
+                reply
+            }
+            Ended::Failed { failure, reply } if failure.kind == FailureKind::OutputMissing => {
+                let failure = Box::new(Failure::too_large(self.site.max_output_bytes));
+                return Err(Ended::Failed { failure, reply });
+            }
+            other => return Err(self.masked(other, place)),
+        };
+        Ok(Ran {
+            reply,
+            seconds,
+            printed,
+        })
+    }
+
+    /// A failure in whose texts neither a value of the environment stands nor the path of a folder that
+    /// has another name in every run.
+    fn masked(&self, ended: Ended, place: &Place) -> Ended {
+        match ended {
+            Ended::Failed { failure, reply } => {
+                let text = |text: &str| self.text(text, place);
+                let failure = Failure {
+                    kind: failure.kind.clone(),
+                    message: text(&failure.message),
+                    stderr: text(&failure.stderr),
+                    stdout: text(&failure.stdout),
+                };
+                Ended::Failed {
+                    failure: Box::new(failure),
+                    reply,
+                }
+            }
+            other => other,
+        }
+    }
+
+    fn text(&self, text: &str, place: &Place) -> String {
+        let workspace = place.workspace.display().to_string();
+        let beside = place.private.with_file_name("").display().to_string();
+        let text = text.replace(&workspace, "{workspace}");
+        let text = text.replace(beside.trim_end_matches('/'), "{workspace}/..");
+        self.settings.without_values(&text)
+    }
+
+    /// Asks every check, and looks for what is forbidden.
+    fn look(&self, scene: &Scene<'_>, place: &Place) -> Result<ScenarioAnswer, Stopped> {
+        let mut answer = ScenarioAnswer {
+            agent_output: String::new(),
+            checks: std::collections::BTreeMap::new(),
+            forbidden: Vec::new(),
+        };
+        for invariant in &self.settings.invariants {
+            let mut finding = invariant.check.look(scene)?;
+            if invariant.is_negated {
+                finding = finding.negated();
+            }
+            let mut result = finding.stored();
+            result.reason = self.text(&result.reason, place);
+            if let Some(details) = &mut result.details {
+                each_text(details, &|text| self.text(text, place));
+            }
+            answer.checks.insert(invariant.name.clone(), result);
+        }
+        let output = String::from_utf8_lossy(scene.output);
+        let output: String = output.chars().take(EXCERPT).collect();
+        answer.agent_output = self.text(&output, place);
+        Ok(answer)
+    }
+}
+
+/// Replaces every text in a value.
+fn each_text(value: &mut serde_json::Value, change: &dyn Fn(&str) -> String) {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => *text = change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_text(item, change)),
+        Value::Object(entries) => entries
+            .values_mut()
+            .for_each(|value| each_text(value, change)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+impl Target for ScenarioTarget<'_> {
+    fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
+        let impossible = |what: String| Ended::Failed {
+            failure: Box::new(Failure::new(FailureKind::NotStarted, what)),
+            reply: Reply::default(),
+        };
+        let scenario: Scenario = match serde_json::from_str(call.input) {
+            Ok(scenario) => scenario,
+            Err(error) => return impossible(format!("the scenario cannot be read: {error}")),
+        };
+        let root = &self.site.root;
+        let place = match Place::make(self.settings, root, &scenario.prompt) {
+            Ok(place) => place,
+            Err(error) => return impossible(format!("the workspace could not be made: {error}")),
+        };
+        let variables = place.variables(&scenario, root);
+        let forbidden = &self.settings.forbidden;
+        let snapshot = || match forbidden.writable {
+            Some(_) => Snapshot::of(&place.workspace).map(Some),
+            None => Ok(None),
+        };
+        let unseen =
+            |error: io::Error| impossible(format!("the workspace cannot be read: {error}"));
+        let before = match snapshot() {
+            Ok(before) => before,
+            Err(error) => return unseen(error),
+        };
+        let beneath = match Beneath::of(&place.workspace) {
+            Ok(beneath) => beneath,
+            Err(error) => return unseen(error),
+        };
+        let ran = match self.ran(call, &scenario, &place, &variables, output) {
+            Ok(ran) => ran,
+            Err(ended) => return ended,
+        };
+        // Before the checks, whose programs may write what they like.
+        let after = match snapshot() {
+            Ok(after) => after,
+            Err(error) => return unseen(error),
+        };
+        let log = fs::read(&place.audit_log).unwrap_or_default();
+        let answered = std::mem::take(output);
+        let streams = &ran.reply.streams;
+        let mut found = forbidden.leaks(&[
+            ("its output", &answered),
+            ("its standard output", &ran.printed.bytes),
+            ("its standard error", streams.stderr.as_bytes()),
+            ("the audit log", &log),
+        ]);
+        let both = before.as_ref().zip(after.as_ref());
+        found.extend(both.and_then(|(before, after)| forbidden.writes(before, after)));
+        let scene = Scene {
+            scenario: &scenario,
+            replica: call.repeat,
+            root,
+            folder: &place.workspace,
+            beneath: &beneath,
+            private: &place.private,
+            audit_log: &place.audit_log,
+            variables: &variables,
+            output: &answered,
+            output_file: &place.output,
+            printed: &ran.printed,
+            seconds: ran.seconds,
+            interrupt: &self.site.interrupt,
+        };
+        let mut answer = match self.look(&scene, &place) {
+            Ok(answer) => answer,
+            Err(Stopped) => return Ended::Interrupted,
+        };
+        answer.forbidden = found;
+        match serde_json::to_writer(&mut *output, &answer) {
+            Ok(()) => Ended::Answered(ran.reply),
+            Err(error) => impossible(format!("what was found cannot be written: {error}")),
+        }
+    }
+}
