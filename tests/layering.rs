@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 #[path = "layering/circles.rs"]
 mod circles;
+#[path = "layering/way.rs"]
+mod way;
 
 /// Modules that any other may import; among themselves they may too.
 const LEAVES: &[&str] = &[
