@@ -4,6 +4,8 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::{Method, Uri};
 use serde_json::{Value, json};
 
@@ -240,7 +242,8 @@ fn send(
 /// The run and the job that a token is of: its claim `scp` has `Actions.Results:RUN:JOB` among
 /// others. The signature is the service's to check.
 fn backend_ids(token: &str) -> Option<(String, String)> {
-    let claims = base64(token.split('.').nth(1)?)?;
+    let claims = token.split('.').nth(1)?.trim_end_matches('=');
+    let claims = URL_SAFE_NO_PAD.decode(claims).ok()?;
     let claims: Value = serde_json::from_slice(&claims).ok()?;
     let scopes = claims["scp"].as_str()?;
     scopes.split(' ').find_map(|scope| {
@@ -248,29 +251,6 @@ fn backend_ids(token: &str) -> Option<(String, String)> {
         let ids = (parts.next()?.to_owned(), parts.next()?.to_owned());
         Some(ids)
     })
-}
-
-/// Base64 for addresses (RFC 4648, section 5), with or without its padding.
-fn base64(text: &str) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    let (mut bits, mut held) = (0_u32, 0);
-    for byte in text.trim_end_matches('=').bytes() {
-        let six = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'-' => 62,
-            b'_' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(six);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            out.push((bits >> held & 0xff) as u8);
-        }
-    }
-    Some(out)
 }
 
 #[cfg(test)]
