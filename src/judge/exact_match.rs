@@ -66,8 +66,8 @@ impl Judge for ExactMatch {
         format!("exact-match/{}", self.normalize.id())
     }
 
-    fn seats(&self) -> &[Seat] {
-        &[]
+    fn seats(&self) -> Vec<&Seat> {
+        Vec::new()
     }
 
     fn questions(&self, exhibit: &Exhibit<'_>) -> Result<Vec<Question>, Ungraded> {

@@ -7,9 +7,12 @@
 //! A sample that cannot be graded is *unscored*: it has an error of a type, it is counted, and it is in
 //! no mean. No error becomes a score.
 
+mod embedding;
 mod exact_match;
 mod exhibit;
 mod grade;
+mod llm;
+mod model;
 mod panel;
 mod scorer;
 mod seat;
@@ -40,7 +43,7 @@ pub(crate) trait Judge: Send + Sync + fmt::Debug {
     fn grader_id(&self) -> String;
 
     /// What it calls; empty for a judge that asks nobody.
-    fn seats(&self) -> &[Seat];
+    fn seats(&self) -> Vec<&Seat>;
 
     /// What it asks of an exhibit, in an order that depends on the judge and the exhibit alone.
     ///

@@ -1,7 +1,8 @@
 //! What a judge calls, and what it asks there.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::{Ungraded, UngradedCode};
 use crate::digest::Digest;
 use crate::target::{Address, Failure};
 
@@ -73,4 +74,29 @@ pub(crate) struct Question {
     pub(crate) text: String,
     /// Names the question among those to the same exhibit, e.g. `swapped-2`; fits a file name.
     pub(crate) name: String,
+}
+
+/// What a reading keeps of an answer.
+pub(super) fn read(score: f64, notes: &str) -> Value {
+    match notes {
+        "" => json!({ "score": score }),
+        notes => json!({ "score": score, "notes": notes }),
+    }
+}
+
+/// The score and the notes of such a value.
+///
+/// # Errors
+///
+/// Where it is none: it comes from the cache or the journal of another version.
+pub(super) fn score(read: &Value) -> Result<(f64, &str), Ungraded> {
+    let score = read.get("score").and_then(Value::as_f64);
+    let notes = read.get("notes").and_then(Value::as_str);
+    let score = score.ok_or_else(no_answer)?;
+    Ok((score, notes.unwrap_or_default()))
+}
+
+/// The reason where an answer that was asked for is not there.
+pub(super) fn no_answer() -> Ungraded {
+    Ungraded::new(UngradedCode::NotAsked, "an answer of the judge is missing")
 }

@@ -33,19 +33,23 @@ pub(crate) struct Graded {
 
 /// What a judge calls, one step for each seat, in folders `judge`, `judge-2` and so on.
 pub(crate) fn steps(judge: &dyn Judge) -> Vec<Step<'_>> {
-    let steps = judge.seats().iter().enumerate().map(|(at, seat)| Step {
-        folder: Some(match at {
-            0 => PHASE.to_owned(),
-            at => format!("{PHASE}-{}", at + 1),
-        }),
-        program: Program {
-            target: seat.address(),
-            decision_field: "",
-            input_name: INPUT,
-            inputs: "",
-        },
-        reader: seat,
-    });
+    let steps = judge
+        .seats()
+        .into_iter()
+        .enumerate()
+        .map(|(at, seat)| Step {
+            folder: Some(match at {
+                0 => PHASE.to_owned(),
+                at => format!("{PHASE}-{}", at + 1),
+            }),
+            program: Program {
+                target: seat.address(),
+                decision_field: "",
+                input_name: INPUT,
+                inputs: "",
+            },
+            reader: seat,
+        });
     steps.collect()
 }
 

@@ -1,0 +1,171 @@
+//! What is refused, in which words, and at which place.
+
+use serde_json::{Value, json};
+
+use super::tests_only::{opened, try_open};
+use super::*;
+use crate::config::yaml;
+
+fn refused(settings: &Value) -> String {
+    try_open(settings).expect_err("it is refused")
+}
+
+#[test]
+fn every_type_is_opened() {
+    let id = |settings: &Value| opened(settings).grader_id();
+    assert_eq!(id(&json!({ "type": "exact_match" })), "exact-match/ws-v1");
+    let vectors = id(&json!({ "type": "embedding_similarity", "model": "vectors" }));
+    assert!(
+        vectors.starts_with("embedding-similarity/cosine-v1/the-vectors-"),
+        "{vectors}"
+    );
+    let llm = id(&json!({ "type": "llm", "model": "chat", "mode": "pairwise" }));
+    assert!(llm.starts_with("llm/pairwise-v1-"), "{llm}");
+}
+
+#[test]
+fn a_key_that_the_judge_does_not_read_is_refused() {
+    for (settings, said) in [
+        (
+            json!({ "type": "exact_match", "votes": 3 }),
+            "`type: exact_match` has no `votes`",
+        ),
+        (
+            json!({ "type": "exact_match", "model": "chat" }),
+            "has no `model`",
+        ),
+        (
+            json!({ "type": "llm", "model": "chat", "normalize": "none" }),
+            "has no `normalize`",
+        ),
+        (
+            json!({ "type": "embedding_similarity", "model": "vectors", "swap_order": true }),
+            "`type: embedding_similarity` has no `swap_order`",
+        ),
+        (
+            json!({ "type": "panel", "temperature": 0, "panel": [
+                { "type": "exact_match" }, { "type": "exact_match", "normalize": "none" }] }),
+            "`type: panel` has no `temperature`",
+        ),
+        (
+            json!({ "type": "exact_match", "panel": [{ "type": "exact_match" }] }),
+            "only `type: panel` has a `panel`",
+        ),
+    ] {
+        let found = refused(&settings);
+        assert!(found.contains(said), "{settings}: {found}");
+    }
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    for (more, said) in [
+        (json!({ "choices": { "A": 1 } }), "a single choice is none"),
+        (
+            json!({ "choices": { "A": 1, "B": 1 } }),
+            "all choices have the same score",
+        ),
+        (
+            json!({ "choices": { "A": 1.5, "B": 0 } }),
+            "the score of `A` is 1.5",
+        ),
+        (json!({ "choices": { " A": 1, "B": 0 } }), "white space"),
+        (
+            json!({ "choices": { "A": 1, "B": 0 }, "mode": "pairwise" }),
+            "the choices are given",
+        ),
+        (
+            json!({ "mode": "criteria", "swap_order": true }),
+            "no two texts to swap",
+        ),
+        (json!({ "criteria": "  " }), "the criteria are blank"),
+        (json!({ "reducer": "median" }), "there is one vote only"),
+        (
+            json!({ "votes": 3, "reducer": "majority" }),
+            "a majority needs scores that can agree",
+        ),
+    ] {
+        let mut settings = json!({ "type": "llm", "model": "chat" });
+        let entries = settings.as_object_mut().expect("an object");
+        entries.extend(more.as_object().expect("an object").clone());
+        let found = refused(&settings);
+        assert!(found.contains(said), "{settings}: {found}");
+    }
+    assert!(refused(&json!({ "type": "llm" })).contains("needs a `model`"));
+    assert!(refused(&json!({ "type": "embedding_similarity" })).contains("needs a `model`"));
+    let unknown = refused(&json!({ "type": "llm", "model": "nobody" }));
+    assert_eq!(unknown, "`models` declares no model `nobody`");
+    assert!(try_open(&json!({ "type": "oracle" })).is_err());
+    assert!(try_open(&json!({ "type": "llm", "model": "chat", "votes": 0 })).is_err());
+}
+
+#[test]
+fn a_panel_has_several_different_judges() {
+    let panel = |members: Value, reducer: &str| json!({ "type": "panel", "panel": members, "reducer": reducer });
+    let exact = json!({ "type": "exact_match" });
+    let llm = json!({ "type": "llm", "model": "chat" });
+    assert!(refused(&panel(json!([exact]), "mean")).contains("at least 2 judges"));
+    assert!(refused(&panel(json!([exact, exact]), "mean")).contains("use `votes`"));
+    let nested = json!([exact, { "type": "panel" }]);
+    assert!(refused(&panel(nested, "mean")).contains("no member of a panel"));
+    assert!(refused(&panel(json!([exact, llm]), "majority")).contains("a majority needs"));
+    let pairwise = json!({ "type": "llm", "model": "chat", "mode": "pairwise" });
+    assert!(try_open(&panel(json!([exact, pairwise]), "majority")).is_ok());
+    let broken = json!([exact, { "type": "llm", "model": "chat", "choices": { "A": 1 } }]);
+    assert!(refused(&panel(broken, "mean")).starts_with("judge 2 of the panel: a single choice"));
+}
+
+#[test]
+fn a_problem_stands_at_the_key_that_it_is_about() {
+    let problems = |text: &str| {
+        let node = yaml::parse(text).expect("it is YAML");
+        let found = JudgeSettings::problems(&node);
+        let shown = found.into_iter();
+        shown
+            .map(|problem| (text[problem.at].to_owned(), problem.message))
+            .collect::<Vec<_>>()
+    };
+    let found = problems("type: exact_match\nvotes: 3\nswap_order: true\n");
+    let places: Vec<&str> = found.iter().map(|(at, _)| at.as_str()).collect();
+    assert_eq!(places, ["3", "true"]);
+    let found = problems(
+        "type: panel\npanel:\n- type: exact_match\n- type: llm\n  model: m\n  reducer: median\n",
+    );
+    assert_eq!(
+        found,
+        [("median".to_owned(), "there is one vote only".to_owned())]
+    );
+    assert!(problems("type: llm\nmodel: m\n").is_empty());
+    // A value of a wrong type is told by the schema.
+    assert!(problems("type: 3\n").is_empty());
+}
+
+#[test]
+fn criteria_that_nobody_has_written_are_known_before_the_run() {
+    let lacks = |settings: Value| {
+        let settings: JudgeSettings = serde_json::from_value(settings).expect("it fits");
+        settings.lacks_criteria()
+    };
+    let llm = json!({ "type": "llm", "model": "m", "mode": "criteria" });
+    assert!(lacks(llm.clone()));
+    assert!(lacks(
+        json!({ "type": "panel", "panel": [llm, { "type": "exact_match" }] })
+    ));
+    assert!(!lacks(
+        json!({ "type": "llm", "model": "m", "mode": "criteria", "criteria": "c" })
+    ));
+    assert!(!lacks(json!({ "type": "llm", "model": "m" })));
+}
+
+#[test]
+fn settings_are_written_as_they_were_read() {
+    for settings in [
+        json!({ "type": "exact_match", "normalize": "casefold" }),
+        json!({ "type": "llm", "model": "m", "choices": { "A": 1.0, "B": 0.5 }, "votes": 3 }),
+        json!({ "type": "panel", "reducer": "median", "panel": [
+            { "type": "exact_match" }, { "type": "embedding_similarity", "model": "m" }] }),
+    ] {
+        let read: JudgeSettings = serde_json::from_value(settings.clone()).expect("it fits");
+        assert_eq!(json!(read), settings);
+    }
+}
