@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::asked;
 use super::{Mode, Request, beside, changed};
 use crate::config::Config;
+use crate::digest::Digest;
 use crate::digest::pipeline::{self, Code, Watch};
 use crate::notice::{Code as NoticeCode, Notice};
 use crate::probe::{self, Ending, Findings, Forecast, Planned, Probe, Sections};
@@ -79,12 +80,16 @@ pub(super) fn with<T>(
     for (planned, outs) in planned.iter().zip(&outs) {
         let mut of_probe = Vec::new();
         for (at, (step, out)) in planned.steps().into_iter().zip(outs).enumerate() {
+            let (fingerprint, watch) = match step.reader.depends_on_code() {
+                true => (code.digest, watch.as_ref()),
+                false => (Some(Digest::of(b"no code")), None),
+            };
             let settings = RunnerSettings {
                 rules: Rules::of(&config, &step.program),
                 out,
                 start,
-                fingerprint: code.digest,
-                watch: watch.as_ref(),
+                fingerprint,
+                watch,
                 reader: step.reader,
                 observer,
             };

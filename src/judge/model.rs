@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use crate::file;
 use crate::target::ModelSettings;
 
 /// What a declaration says of a model that changes no answer: where the model is reached and what calls
@@ -26,10 +25,13 @@ pub(super) fn identity(model: &ModelSettings) -> String {
     endpoint.to_string()
 }
 
-/// The model in a word.
+/// The model in a word, for people: the identity tells models apart.
 pub(super) fn label(model: &ModelSettings) -> String {
     let endpoint = json!(model.endpoint);
     let of = |key: &str| endpoint.get(key).and_then(Value::as_str);
     let name = of("model").or_else(|| of("kind")).unwrap_or("model");
-    file::slug(name)
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    name.chars()
+        .map(|c| if is_plain(c) { c } else { '-' })
+        .collect()
 }

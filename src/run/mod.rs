@@ -58,6 +58,12 @@ pub(crate) trait Reader: Sync {
     fn keeps_streams(&self) -> bool {
         false
     }
+
+    /// Whether the answers may depend on the code of the pipeline. Where they do not, they are kept when
+    /// that code changes, and where nothing tells whether it has changed.
+    fn depends_on_code(&self) -> bool {
+        true
+    }
 }
 
 /// One invocation to make: which input, and where its files go.

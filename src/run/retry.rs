@@ -47,6 +47,15 @@ pub(super) fn delay(
     Some(delay.min(LONGEST).max(asked.unwrap_or_default()))
 }
 
+/// The delay after an answer of a judge that could not be read: it is asked for once more and at once,
+/// whatever the settings say, since the server is not in trouble. The number counts such answers.
+pub(super) const fn once_more(unreadable: usize) -> Option<Duration> {
+    match unreadable {
+        1 => Some(Duration::ZERO),
+        _ => None,
+    }
+}
+
 /// Whether the same request may be answered with another status later: the server was too slow, too
 /// early, or in trouble. All other refusals are final.
 const fn may_pass(status: u16) -> bool {

@@ -84,6 +84,12 @@ impl Address {
         }
     }
 
+    /// Whether the answers may depend on files of the repository.
+    pub(crate) fn runs_code(&self) -> bool {
+        self.kind()
+            .map_or(true, |(kind, settings)| kind.runs_code(settings))
+    }
+
     /// Opens the target.
     ///
     /// # Errors

@@ -179,6 +179,12 @@ pub(crate) trait TargetKind: Sync {
         settings.clone()
     }
 
+    /// Whether its answers may depend on files of the repository. Those of a server do not.
+    fn runs_code(&self, settings: &Value) -> bool {
+        let _ = settings;
+        true
+    }
+
     /// Finds out what the target would start, without starting it.
     ///
     /// # Errors

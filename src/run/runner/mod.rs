@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::pace::Pace;
 use super::tree::{Leaf, Tree};
-use super::{Cost, Event, Failure, Outcome, Source, Task, Usage, pool, retry};
+use super::{Cost, Event, Failure, FailureKind, Outcome, Source, Task, Usage, pool, retry};
 use crate::digest::{Digest, Fields};
 use crate::exit::Misuse;
 use crate::notice::{Code, Notice};
@@ -241,6 +241,7 @@ impl<'a> Runner<'a> {
         let sample = sample(text, task.repeat);
         let mut seconds = 0.0;
         let mut usage = None;
+        let mut unreadable = 0;
         let mut attempt = 1;
         while let Some(pass) = self.may_start() {
             let call = Invocation {
@@ -269,10 +270,10 @@ impl<'a> Runner<'a> {
             pass.used(reply.usage);
             self.tally.called(time, attempt, reply.usage);
             usage = Usage::sum(usage, reply.usage);
-            let delay = result
-                .as_ref()
-                .err()
-                .and_then(|failure| self.delay(task, attempt, failure, reply.retry_after));
+            let delay = result.as_ref().err().and_then(|failure| {
+                unreadable += usize::from(failure.kind == FailureKind::GradeUnreadable);
+                self.delay(task, (attempt, unreadable), failure, reply.retry_after)
+            });
             let Some(delay) = delay else {
                 leaf.settle(attempt)?;
                 if has_output && !self.target.writes_the_output_file() {
@@ -342,12 +343,15 @@ impl<'a> Runner<'a> {
     fn delay(
         &self,
         task: &Task,
-        attempt: usize,
+        (attempt, unreadable): (usize, usize),
         failure: &Failure,
         asked: Option<Duration>,
     ) -> Option<Duration> {
         let retry = &self.settings.rules.retry;
-        let delay = retry::delay(retry, &task.to_string(), attempt, &failure.kind, asked)?;
+        let delay = match failure.kind {
+            FailureKind::GradeUnreadable => retry::once_more(unreadable)?,
+            _ => retry::delay(retry, &task.to_string(), attempt, &failure.kind, asked)?,
+        };
         self.tell(&Event::Retrying {
             task,
             attempt: attempt + 1,

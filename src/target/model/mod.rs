@@ -257,6 +257,13 @@ impl TargetKind for ModelKind {
         }
     }
 
+    /// A command is a program like any other. The content of a file of recorded answers is a part of the
+    /// identity.
+    fn runs_code(&self, settings: &Value) -> bool {
+        ModelCall::deserialize(settings)
+            .map_or(true, |call| matches!(call.endpoint, Endpoint::Cmd(_)))
+    }
+
     fn look_up(&self, _: &Value, _: &Path) -> Result<Launch, Misuse> {
         Ok(Launch::default())
     }

@@ -25,7 +25,8 @@ pub(crate) struct Graded {
     pub(crate) grade: Result<Grade, Ungraded>,
     /// How long the calls took, in seconds; those of answers of the cache included.
     pub(crate) seconds: f64,
-    /// What the calls have used, where it is known; answers of the cache are free.
+    /// What the answers have used, where it is known: those that were asked for now, and those that were
+    /// known from before.
     pub(crate) usage: Option<Usage>,
     /// Further attempts, after a failure that may pass and after an answer that could not be read.
     pub(crate) retries: usize,
@@ -168,4 +169,12 @@ impl Reader for Seat {
     fn smallest(&self, value: &Value) -> Vec<u8> {
         Self::smallest(self, value)
     }
+
+    /// A question has all that the answer of a server depends on.
+    fn depends_on_code(&self) -> bool {
+        self.address().runs_code()
+    }
 }
+
+#[cfg(test)]
+mod tests;
