@@ -33,6 +33,8 @@ pub(crate) enum Code {
     Vacuous,
     /// Units that a rule-based kind could not parse, with the parse rate.
     ParseRate,
+    /// Samples that a judge gave no score; they are in no figure.
+    Unscored,
     /// A case with nothing to perturb.
     NoUnits,
     /// Unit types that look alike but are not the same.

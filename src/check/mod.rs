@@ -15,6 +15,8 @@ mod finished;
 mod gate;
 mod list;
 mod merge;
+#[cfg(test)]
+mod prose_tests;
 mod record;
 mod save;
 #[cfg(test)]

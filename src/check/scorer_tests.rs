@@ -32,12 +32,12 @@ impl Scorer for Prefix {
         }
     }
 
-    fn distance(&self, one: &Value, other: &Value) -> f64 {
+    fn distance(&self, one: &Value, other: &Value) -> Option<f64> {
         let first = |value: &Value| -> String {
             let text = value.as_str().unwrap_or_default();
             text.chars().take(self.letters).collect()
         };
-        f64::from(first(one) != first(other))
+        Some(f64::from(first(one) != first(other)))
     }
 }
 

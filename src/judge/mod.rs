@@ -28,7 +28,7 @@ use crate::target::Failure;
 
 pub(crate) use exhibit::Exhibit;
 pub(crate) use grade::{Grade, GradePart, Order, flip_rate};
-pub(crate) use scorer::{Choice, Scorer, of, stored};
+pub(crate) use scorer::{AskedJudge, Choice, Known, Pair, Scorer, of, stored};
 #[cfg(test)]
 pub(crate) use scorer::{ScorerKind, tests_only};
 pub(crate) use seat::{Question, Seat};

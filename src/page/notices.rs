@@ -87,6 +87,7 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::Skip => "skip",
         Code::Vacuous => "vacuous",
         Code::ParseRate => "parse rate",
+        Code::Unscored => "unscored",
         Code::NoUnits => "no units",
         Code::LookAlikeTypes => "look-alike types",
         Code::Recomputed => "computed again",

@@ -95,6 +95,7 @@ pub(crate) fn sections(old: Records, of_run: Basis, around: Around) -> Result<Se
                 levels: of_run.basis.levels,
                 count_drop: of_run.basis.count_drop,
                 noise_floor: of_run.basis.noise_floor,
+                asked: false,
             },
             items: cases,
         };

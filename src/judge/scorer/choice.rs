@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::registry::kinds;
 use super::{Scorer, ScorerKind};
+use crate::config::Config;
 
 /// A scorer that was chosen, and how that was written.
 #[derive(Clone, Debug)]
@@ -36,6 +37,21 @@ impl Choice {
         let kind = kinds().into_iter().find(|kind| Some(kind.name()) == name);
         let kind = kind.ok_or_else(|| format!("`scorer` names no known scorer: {written}"))?;
         Self::open(kind, settings)
+    }
+
+    /// The same choice with the models that a configuration declares, where it calls one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the settings, for a person.
+    pub(crate) fn with_models(mut self, config: &Config) -> Result<Self, String> {
+        let kind = kinds().into_iter().find(|kind| kind.name() == self.name);
+        if let Some(kind) = kind
+            && let Some(scorer) = kind.open_with(&self.settings, config)?
+        {
+            self.scorer = scorer.into();
+        }
+        Ok(self)
     }
 
     fn open(kind: &dyn ScorerKind, settings: &Value) -> Result<Self, String> {

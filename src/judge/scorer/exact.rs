@@ -45,11 +45,11 @@ impl Scorer for Exact {
         }
     }
 
-    fn distance(&self, one: &Value, other: &Value) -> f64 {
-        match (one, other) {
+    fn distance(&self, one: &Value, other: &Value) -> Option<f64> {
+        Some(match (one, other) {
             (Value::Number(a), Value::Number(b)) => numeric(a, b),
             _ => f64::from(one != other),
-        }
+        })
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     fn distance(a: Value, b: Value) -> f64 {
-        Exact.distance(&a, &b)
+        Exact.distance(&a, &b).expect("it asks nobody")
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Says how far apart two decisions are, and which decisions can be compared at all.
 //!
-//! A scorer is one file in this folder and one line in the registry, and it is pure.
+//! A scorer is one file in this folder and one line in the registry, and it is pure. Two of them have a
+//! judge that is asked about pairs of decisions; `run` makes those calls, and what the judge has said is
+//! kept in the records.
 
+mod asked;
 mod choice;
 mod exact;
 mod ordinal;
@@ -12,6 +15,9 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::config::Config;
+
+pub(crate) use asked::{AskedJudge, Known, Pair};
 pub(crate) use choice::{Choice, of, stored};
 #[cfg(test)]
 pub(crate) use registry::tests_only;
@@ -24,8 +30,15 @@ pub(crate) trait Scorer: Send + Sync + fmt::Debug {
     /// Refuses a decision that it cannot compare, in words that fit after "the decision is".
     fn accepts(&self, decision: &Value) -> Result<(), String>;
 
-    /// The distance in `[0, 1]` between two accepted decisions; symmetric, 0 for equal ones.
-    fn distance(&self, one: &Value, other: &Value) -> f64;
+    /// The distance in `[0, 1]` between two accepted decisions; 0 for equal ones. None where a judge
+    /// has to be asked, and has not been asked or has given no score.
+    fn distance(&self, one: &Value, other: &Value) -> Option<f64>;
+
+    /// The judge that has to be asked; none for a scorer that knows every distance by itself. Such a
+    /// distance is symmetric.
+    fn asked(&self) -> Option<&AskedJudge> {
+        None
+    }
 }
 
 /// A kind of scorer, as the registry knows it.
@@ -46,6 +59,20 @@ pub(crate) trait ScorerKind: Sync {
     ///
     /// What is wrong with the settings, for a person.
     fn open(&self, settings: &Value) -> Result<Box<dyn Scorer>, String>;
+
+    /// Makes the scorer again, where it calls a model that a configuration declares.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the settings, for a person.
+    fn open_with(
+        &self,
+        settings: &Value,
+        config: &Config,
+    ) -> Result<Option<Box<dyn Scorer>>, String> {
+        let _ = (settings, config);
+        Ok(None)
+    }
 }
 
 /// What a decision is, for messages: "a list of 3", "an object with 2 fields".

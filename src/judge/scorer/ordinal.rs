@@ -78,11 +78,11 @@ impl Scorer for Ordinal {
         ))
     }
 
-    fn distance(&self, one: &Value, other: &Value) -> f64 {
-        match (self.place(one), self.place(other)) {
+    fn distance(&self, one: &Value, other: &Value) -> Option<f64> {
+        Some(match (self.place(one), self.place(other)) {
             (Some(a), Some(b)) => a.abs_diff(b) as f64 / (self.levels.len() - 1) as f64,
             _ => f64::from(one != other),
-        }
+        })
     }
 }
 
@@ -96,9 +96,9 @@ mod tests {
 
     #[test]
     fn distance_counts_steps() {
-        assert_eq!(risk().distance(&json!("low"), &json!("high")), 1.0);
-        assert_eq!(risk().distance(&json!("low"), &json!("medium")), 0.5);
-        assert_eq!(risk().distance(&json!("high"), &json!("high")), 0.0);
+        assert_eq!(risk().distance(&json!("low"), &json!("high")), Some(1.0));
+        assert_eq!(risk().distance(&json!("low"), &json!("medium")), Some(0.5));
+        assert_eq!(risk().distance(&json!("high"), &json!("high")), Some(0.0));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! The kinds of scorers there are. A new kind is a file beside this one, and one line here.
 
 use super::ScorerKind;
+use super::asked::{EmbeddingKind, LlmKind};
 use super::exact::ExactKind;
 use super::ordinal::OrdinalKind;
 use super::set::SetKind;
 
 /// Every kind of scorer, in the order of the reference. The first one is the default.
-const ALL: &[&dyn ScorerKind] = &[&ExactKind, &SetKind, &OrdinalKind];
+const ALL: &[&dyn ScorerKind] = &[&ExactKind, &SetKind, &OrdinalKind, &EmbeddingKind, &LlmKind];
 
 /// Every kind of scorer.
 pub(super) fn kinds() -> Vec<&'static dyn ScorerKind> {

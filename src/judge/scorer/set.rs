@@ -50,13 +50,13 @@ impl Scorer for Set {
         }
     }
 
-    fn distance(&self, one: &Value, other: &Value) -> f64 {
+    fn distance(&self, one: &Value, other: &Value) -> Option<f64> {
         let (one, other) = (members(one), members(other));
         let union = one.union(&other).count();
         if union == 0 {
-            return 0.0;
+            return Some(0.0);
         }
-        1.0 - one.intersection(&other).count() as f64 / union as f64
+        Some(1.0 - one.intersection(&other).count() as f64 / union as f64)
     }
 }
 
@@ -78,15 +78,15 @@ mod tests {
     fn distance_is_one_minus_jaccard() {
         assert_eq!(
             Set.distance(&json!(["a", "b"]), &json!(["b", "a", "a"])),
-            0.0
+            Some(0.0)
         );
         assert_eq!(
             Set.distance(&json!(["a", "b"]), &json!(["b", "c"])),
-            1.0 - 1.0 / 3.0
+            Some(1.0 - 1.0 / 3.0)
         );
-        assert_eq!(Set.distance(&json!([]), &json!([])), 0.0);
-        assert_eq!(Set.distance(&json!([1]), &json!(["1"])), 1.0);
-        assert_eq!(Set.distance(&json!("a"), &json!(["a"])), 0.0);
+        assert_eq!(Set.distance(&json!([]), &json!([])), Some(0.0));
+        assert_eq!(Set.distance(&json!([1]), &json!(["1"])), Some(1.0));
+        assert_eq!(Set.distance(&json!("a"), &json!(["a"])), Some(0.0));
     }
 
     #[test]

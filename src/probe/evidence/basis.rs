@@ -31,6 +31,9 @@ pub(crate) struct Basis {
     /// Whether the noise floor was measured.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) noise_floor: bool,
+    /// Whether a judge was asked how far decisions in prose are apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) asked: bool,
 }
 
 impl Basis {
@@ -45,6 +48,7 @@ impl Basis {
             levels: settings.scorer.levels(),
             count_drop: settings.perturbations.count_drop,
             noise_floor: settings.noise_floor.is_some(),
+            asked: scorer.asked().is_some(),
         }
     }
 }

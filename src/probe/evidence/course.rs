@@ -9,6 +9,7 @@ use super::EvidenceSettings;
 use super::basis::Basis;
 use super::cases::{self, Corpus};
 use super::decision::DecisionReader;
+use super::judged::JudgedPairs;
 use super::measure::Measurement;
 use super::perturb::{Plan, Variant};
 use super::section::{EvidenceSection, findings};
@@ -18,9 +19,9 @@ use crate::digest::Fields;
 use crate::judge::{self, Scorer};
 use crate::notice::Notice;
 use crate::probe::{
-    Findings, Forecast, Items, ListedVariant, Listing, Planned, Probe, SectionFingerprint,
+    Ending, Findings, Forecast, Items, ListedVariant, Listing, Planned, Probe, SectionFingerprint,
 };
-use crate::run::{Runner, Step};
+use crate::run::{Runner, Step, judging};
 
 /// The cases of a configuration.
 pub(super) struct CasesToRun<'c> {
@@ -173,19 +174,24 @@ struct Variants<'a> {
 
 impl Planned for Variants<'_> {
     fn steps(&self) -> Vec<Step<'_>> {
-        vec![Step {
+        let mut steps = vec![Step {
             folder: None,
             program: self.survey.settings.program(),
             reader: &self.reader,
-        }]
+        }];
+        if let Some(asked) = self.survey.scorer.asked() {
+            steps.extend(judging::steps(asked.judge()));
+        }
+        steps
     }
 
     fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r> {
-        let [pipeline] = runners else {
+        let Some((pipeline, judges)) = runners.split_first() else {
             unreachable!("there is a runner for each step")
         };
         Box::new(AtWork {
             measurement: Measurement::new(&self.survey, &self.plans, pipeline),
+            judged: JudgedPairs::begin(self.survey.scorer, judges),
             planned: self,
         })
     }
@@ -194,12 +200,34 @@ impl Planned for Variants<'_> {
 /// The probe while it runs.
 struct AtWork<'a> {
     measurement: Measurement<'a>,
+    /// Asks the judge of the scorer, where it has one.
+    judged: Option<JudgedPairs<'a>>,
     planned: &'a Variants<'a>,
+}
+
+impl AtWork<'_> {
+    /// Asks the judge about the answers so far, where there is one.
+    fn ask(&mut self) -> anyhow::Result<()> {
+        match &mut self.judged {
+            Some(judged) => judged.ask(&self.measurement.records(), self.planned.basis.noise_floor),
+            None => Ok(()),
+        }
+    }
+
+    /// How the run ended, the calls of the judge included.
+    fn ending(&self) -> Ending {
+        let stopped = self.judged.as_ref().is_some_and(JudgedPairs::stopped);
+        match self.measurement.ending() {
+            Ending::Complete if stopped => Ending::Interrupted,
+            ending => ending,
+        }
+    }
 }
 
 impl Probe for AtWork<'_> {
     fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
-        self.measurement.run(proceed)
+        self.measurement.run(proceed)?;
+        self.ask()
     }
 
     fn rehearse(&mut self) -> anyhow::Result<()> {
@@ -215,17 +243,23 @@ impl Probe for AtWork<'_> {
                 self.measurement.repeat(&places, repeats)?;
             }
         }
-        Ok(())
+        self.ask()
     }
 
     fn findings(&self) -> Findings {
-        let section = EvidenceSection {
-            ending: self.measurement.ending(),
+        let mut section = EvidenceSection {
+            ending: self.ending(),
             fingerprint: self.planned.fingerprint,
             basis: self.planned.basis.clone(),
             items: self.measurement.records(),
         };
-        findings(section, Some(self.planned.survey.scorer))
+        match &self.judged {
+            None => findings(section, Some(self.planned.survey.scorer)),
+            Some(judged) => {
+                judged.tell(&mut section.items, section.basis.noise_floor);
+                findings(section, Some(&judged.known()))
+            }
+        }
     }
 
     fn text(&self, item: &str, variant: Option<&str>) -> Option<Cow<'_, str>> {

@@ -33,7 +33,8 @@ struct OwnAnswers<'a> {
 }
 
 impl<'a> OwnAnswers<'a> {
-    /// None where no invocation of the case was answered.
+    /// None where no invocation of the case was answered, and where a judge was not asked about two of
+    /// the answers.
     fn of(
         case: &'a CaseRecord,
         counts: &dyn Fn(&VariantRecord) -> bool,
@@ -53,13 +54,14 @@ impl<'a> OwnAnswers<'a> {
             }
         }
         let count: usize = answers.iter().map(|(_, times)| times).sum();
-        let to_all = |one: &Value| -> f64 {
+        let to_all = |one: &Value| -> Option<f64> {
             let apart = answers
                 .iter()
-                .map(|(other, times)| scorer.distance(one, other) * *times as f64);
+                .map(|(other, times)| Some(scorer.distance(one, other)? * *times as f64));
             apart.sum()
         };
-        let totals: Vec<f64> = answers.iter().map(|(one, _)| to_all(one)).collect();
+        let totals: Option<Vec<f64>> = answers.iter().map(|(one, _)| to_all(one)).collect();
+        let totals = totals?;
         let least = totals
             .iter()
             .enumerate()
@@ -79,22 +81,22 @@ impl<'a> OwnAnswers<'a> {
         })
     }
 
-    /// The mean distance of one answer to these.
-    fn distance(&self, answer: &Value, scorer: &dyn Scorer) -> f64 {
+    /// The mean distance of one answer to these; none where a judge was not asked for one of them.
+    fn distance(&self, answer: &Value, scorer: &dyn Scorer) -> Option<f64> {
         let apart = self
             .answers
             .iter()
-            .map(|(own, times)| scorer.distance(own, answer) * *times as f64);
-        apart.sum::<f64>() / self.count as f64
+            .map(|(own, times)| Some(scorer.distance(own, answer)? * *times as f64));
+        Some(apart.sum::<Option<f64>>()? / self.count as f64)
     }
 
     /// The mean distance between these answers and those of another case.
-    fn apart(&self, other: &Self, scorer: &dyn Scorer) -> f64 {
+    fn apart(&self, other: &Self, scorer: &dyn Scorer) -> Option<f64> {
         let apart = other
             .answers
             .iter()
-            .map(|(answer, times)| self.distance(answer, scorer) * *times as f64);
-        apart.sum::<f64>() / other.count as f64
+            .map(|(answer, times)| Some(self.distance(answer, scorer)? * *times as f64));
+        Some(apart.sum::<Option<f64>>()? / other.count as f64)
     }
 }
 
@@ -149,16 +151,16 @@ fn swap(
     scorer: &dyn Scorer,
 ) -> Option<SwapRecord> {
     let samples = variant.samples.iter();
-    let reactions: Vec<f64> = samples
+    let reactions: Option<Vec<f64>> = samples
         .filter_map(|sample| sample.decision.as_ref())
-        .map(|answer| own.distance(answer, scorer) - own.within)
+        .map(|answer| Some(own.distance(answer, scorer)? - own.within))
         .collect();
     let noise = f64::midpoint(own.within, donor.within);
     Some(SwapRecord {
-        reaction: stats::mean(&reactions)?,
-        contrast: own.apart(donor, scorer) - noise,
+        reaction: stats::mean(&reactions?)?,
+        contrast: own.apart(donor, scorer)? - noise,
         noise,
-        donor_differs: scorer.distance(own.central, donor.central) > 0.0,
+        donor_differs: scorer.distance(own.central, donor.central)? > 0.0,
     })
 }
 
@@ -212,6 +214,13 @@ impl Figures<'_> {
 
     /// Why the swaps say nothing; none where they do.
     fn why_no_swap(&self, swaps: &Swaps) -> Option<String> {
+        if self.settings.basis.asked && swaps.unknown > 0 {
+            return Some(
+                "a judge compares the decisions, and it is not asked about answers to different \
+                 cases: that would be a call for every two answers of the suite"
+                    .to_owned(),
+            );
+        }
         if swaps.not_asked > 0 {
             let all = swaps.known + swaps.failed + swaps.not_asked;
             return Some(format!(

@@ -13,6 +13,7 @@ mod failures;
 mod figures;
 mod following;
 mod inputs;
+mod judged;
 mod kind;
 mod measure;
 mod noise;

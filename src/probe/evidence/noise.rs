@@ -23,7 +23,7 @@ pub(super) fn sigma(basis: &Basis, scorer: &dyn Scorer, case: &CaseRecord) -> Op
         distances.extend(
             decisions[at + 1..]
                 .iter()
-                .map(|other| scorer.distance(one, other)),
+                .filter_map(|other| scorer.distance(one, other)),
         );
     }
     stats::mean(&distances)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::basis::Settings;
 use super::{Evidence, figures, following, noise};
-use crate::judge::Scorer;
+use crate::judge::{MaxErrors, Scorer};
 use crate::notice::{Code, Notice};
 use crate::probe::{CaseRecord, Ending, VariantRecord};
 
@@ -26,8 +26,13 @@ pub(crate) fn recompute(
         let holds = |variant: &VariantRecord| figures::holds(settings.basis, variant);
         following::compare(&mut cases, &holds, scorer);
     }
+    let mut metrics = figures::metrics(settings, &cases);
+    if let Some(reason) = too_many_unscored(&cases, settings) {
+        let of_distances = metrics.iter_mut().filter(|(id, _)| *id != FAILURE_RATE);
+        of_distances.for_each(|(_, metric)| metric.withdraw(&reason));
+    }
     Evidence {
-        metrics: figures::metrics(settings, &cases),
+        metrics,
         notices: notices(&cases, settings.ending),
         cases,
     }
@@ -41,9 +46,36 @@ fn compare(case: &mut CaseRecord, scorer: &dyn Scorer) {
                 .decision
                 .as_ref()
                 .zip(sample.decision.as_ref())
-                .map(|(before, after)| scorer.distance(before, after));
+                .and_then(|(before, after)| scorer.distance(before, after));
         }
     }
+}
+
+/// The one figure that no distance is in.
+const FAILURE_RATE: &str = "evidence.failure_rate";
+
+/// Why no figure can be made of what a judge has said; none where it said enough. A run that was stopped
+/// had no time to ask, and its figures cover what was asked.
+fn too_many_unscored(
+    cases: &BTreeMap<String, CaseRecord>,
+    settings: &Settings<'_>,
+) -> Option<String> {
+    if !settings.basis.asked || settings.ending != Ending::Complete {
+        return None;
+    }
+    let mut compared = 0;
+    let mut unscored = 0;
+    for case in cases.values() {
+        for variant in &case.variants {
+            for (sample, before) in variant.samples.iter().zip(&case.baseline) {
+                let has_both = sample.decision.is_some() && before.decision.is_some();
+                compared += usize::from(has_both);
+                unscored += usize::from(has_both && sample.distance.is_none());
+            }
+        }
+    }
+    let exceeded = (compared > 0).then(|| MaxErrors::default().exceeded(unscored, compared));
+    exceeded.flatten()
 }
 
 fn notices(cases: &BTreeMap<String, CaseRecord>, ending: Ending) -> Vec<Notice> {

@@ -15,7 +15,7 @@ use super::EvidenceKind;
 use super::words::Words;
 use crate::config::{self, Config, Configure, Part, ProbeSettings, Problem, Slip};
 use crate::digest::Fields;
-use crate::judge::Choice;
+use crate::judge::{self, Choice};
 use crate::probe::DecisionField;
 use crate::run::Program;
 use crate::target::Address;
@@ -104,11 +104,12 @@ impl Configure for EvidenceKind {
         part: &Part<'_>,
         config: &Config,
     ) -> anyhow::Result<Option<Arc<dyn ProbeSettings>>> {
-        if let Some(scorer) = part.node.get(&["scorer"])
-            && let Err(what) = Choice::read(&scorer.to_json())
-        {
-            return Err(part.misuse(Problem::new(scorer.at.clone(), what)).into());
-        }
+        let scorer = match part.node.get(&["scorer"]) {
+            None => Choice::default(),
+            Some(node) => Choice::read(&node.to_json())
+                .and_then(|choice| choice.with_models(config))
+                .map_err(|what| part.misuse(Problem::new(node.at.clone(), what)))?,
+        };
         let keys: EvidenceKeys = part.read()?;
         let governing_types: Vec<String> = keys
             .governing_types
@@ -145,7 +146,7 @@ impl Configure for EvidenceKind {
                 words,
             },
             noise_floor: replications.and_then(NonZeroUsize::new),
-            scorer: keys.scorer,
+            scorer,
         })))
     }
 }
@@ -159,9 +160,15 @@ impl ProbeSettings for EvidenceSettings {
             SwapCount::UpTo(most) => most.to_string(),
             SwapCount::Every(AllPairs::All) => "all".to_owned(),
         };
+        // The settings of a scorer name a model; its id has what the configuration declares of it.
+        let opened = judge::of(&self.scorer);
+        let scorer = match opened.asked() {
+            Some(_) => format!("{} {}", self.scorer, opened.id()),
+            None => self.scorer.to_string(),
+        };
         let fields = fields
             .field("decision_field", self.decision_field.as_str())
-            .field("scorer", self.scorer.to_string())
+            .field("scorer", scorer)
             .field("seed", self.seed.to_be_bytes())
             .field("reorder", counts.reorder.to_string())
             .field("pad_length", counts.pad_length.to_string())

@@ -1,0 +1,291 @@
+//! Decisions in prose, compared by a judge: pipelines whose right answer is known, and a judge that is a
+//! command and can tell what they mean.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::{Request, check, recompute};
+use crate::config::Overrides;
+use crate::notice::Code;
+use crate::report::Report;
+use crate::run::Silent;
+
+/// Answers by the rule of the case, in words that depend on everything else.
+const PARAPHRASES: &str = r#"
+if grep -q 'x holds' "$1"; then verdict='is allowed'; else verdict='is not allowed'; fi
+case $(($(cksum < "$1" | cut -d' ' -f1) % 3)) in
+0) text="This $verdict." ;;
+1) text="By the rule, it $verdict" ;;
+*) text="The request $verdict, as the rule says." ;;
+esac
+printf '{"decision": "%s"}' "$text" > "$2"
+"#;
+
+/// The same words, and a verdict that depends on what should not matter.
+const CHANGES_ITS_MIND: &str = r#"
+if test $(($(cksum < "$1" | cut -d' ' -f1) % 2)) = 0; then verdict='is allowed'; else verdict='is not allowed'; fi
+printf '{"decision": "By the rule, it %s"}' "$verdict" > "$2"
+"#;
+
+/// Tells whether both texts say the same, and counts its calls.
+const JUDGE: &str = r#"
+question=$(cat)
+echo call >> calls.log
+verdict() { printf '%s\n' "$question" | grep -A1 "^BEGIN TEXT $1 " | grep -c 'not allowed'; }
+if test "$(verdict ONE)" = "$(verdict TWO)"; then score=1; else score=0; fi
+printf 'My grade:\n```json\n{"notes": "as the rule says", "quality_score": %s}\n```\n' "$score"
+"#;
+
+/// A judge that cannot make anything of one of the wordings.
+const STUMBLES: &str = r#"
+question=$(cat)
+echo call >> calls.log
+if printf '%s\n' "$question" | grep -q '^By the rule'; then echo 'hard to say'; exit; fi
+printf '{"quality_score": 1}'
+"#;
+
+/// Vectors that tell the two verdicts apart, and nothing else.
+const EMBEDDER: &str = r#"
+texts=$(cat)
+echo call >> calls.log
+vector() { case "$1" in *'not allowed'*) printf '[0, 1]' ;; *) printf '[1, 0]' ;; esac; }
+one=${texts%%'","'*}
+other=${texts#*'","'}
+printf '[%s, %s]' "$(vector "$one")" "$(vector "$other")"
+"#;
+
+struct Project(TempDir);
+
+impl Project {
+    fn new(pipeline: &str, judge: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        fs::create_dir(root.join("cases")).expect("made");
+        for (name, rule) in [("a", "x holds"), ("b", "y holds"), ("c", "x holds, z too")] {
+            let text = format!(
+                "## Rule\n\n{rule}\n\n## Note\n\nn {name}\n\n## Other\n\no\n\n## More\n\nm\n"
+            );
+            fs::write(root.join(format!("cases/{name}.md")), text).expect("written");
+        }
+        fs::write(root.join("pipeline.sh"), pipeline).expect("written");
+        fs::write(root.join("judge.sh"), judge).expect("written");
+        Self(folder)
+    }
+
+    fn root(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn check(&self, scorer: &str, more: &str) -> anyhow::Result<Report> {
+        let file = self.root().join("kelvin.yaml");
+        let text = format!(
+            "run: sh pipeline.sh {{input}} {{output}}\ncases: cases\ndecision_field: decision\n\
+             governing_types: [rule]\nvariants: {{reorder: 4, pad_length: 3, pad_content: 0, swap: 2}}\n\
+             scorer: {scorer}\nmodels: {{judge: {{kind: cmd, run: sh judge.sh}}}}\n{more}"
+        );
+        fs::write(&file, text)?;
+        let request = Request {
+            overrides: Overrides {
+                file: Some(file),
+                ..Overrides::default()
+            },
+            ..Request::default()
+        };
+        Ok(check(&request, &Silent, &|_| true)?.report)
+    }
+
+    /// How many calls of the judge there were since the last time.
+    fn calls(&self) -> usize {
+        let log = self.root().join("calls.log");
+        let calls = fs::read_to_string(&log).unwrap_or_default().lines().count();
+        let _ = fs::remove_file(log);
+        calls
+    }
+}
+
+fn value(report: &Report, id: &str) -> Option<f64> {
+    report.metrics[id].value
+}
+
+fn why(report: &Report, id: &str) -> String {
+    report.metrics[id].reason.clone().unwrap_or_default()
+}
+
+#[test]
+fn paraphrases_are_a_change_for_exact_and_none_for_a_judge() {
+    let project = Project::new(PARAPHRASES, JUDGE);
+    let exact = project.check("exact", "").expect("measured");
+    assert!(value(&exact, "evidence.invariance") < Some(0.7));
+    assert_eq!(
+        project.calls(),
+        0,
+        "no run calls a model unless it is configured"
+    );
+
+    let judged = project
+        .check("{llm: {model: judge}}", "")
+        .expect("measured");
+    assert_eq!(value(&judged, "evidence.invariance"), Some(1.0));
+    // What a swap moves is not hidden by it.
+    assert!(value(&judged, "evidence.sensitivity") > Some(0.0));
+    assert!(value(&judged, "evidence.sensitivity") < value(&exact, "evidence.sensitivity"));
+    let calls = project.calls();
+    let pairs: usize = judged.basis().cases;
+    assert!(calls >= pairs, "{calls} calls");
+    let compared: usize = judged.metrics["evidence.invariance"].n;
+    assert!(
+        calls < compared,
+        "equal decisions and known pairs ask nobody: {calls} of {compared}"
+    );
+}
+
+#[test]
+fn a_pipeline_that_changes_its_mind_is_not_invariant_for_a_judge_either() {
+    let project = Project::new(CHANGES_ITS_MIND, JUDGE);
+    let judged = project
+        .check("{llm: {model: judge}}", "")
+        .expect("measured");
+    assert!(value(&judged, "evidence.invariance") < Some(0.8));
+    let exact = project.check("exact", "").expect("measured");
+    assert_eq!(
+        value(&judged, "evidence.invariance"),
+        value(&exact, "evidence.invariance")
+    );
+}
+
+#[test]
+fn vectors_tell_a_meaning_that_they_hold() {
+    let project = Project::new(PARAPHRASES, EMBEDDER);
+    let judged = project
+        .check("{embedding: {model: judge}}", "")
+        .expect("measured");
+    assert_eq!(value(&judged, "evidence.invariance"), Some(1.0));
+    let project = Project::new(CHANGES_ITS_MIND, EMBEDDER);
+    let judged = project
+        .check("{embedding: {model: judge}}", "")
+        .expect("measured");
+    assert!(value(&judged, "evidence.invariance") < Some(0.8));
+}
+
+#[test]
+fn what_the_judge_has_said_is_in_the_report_and_nobody_is_asked_again() {
+    let project = Project::new(PARAPHRASES, JUDGE);
+    let floor = "noise_floor: {enabled: true, replications: 3}\n";
+    let judged = project
+        .check("{llm: {model: judge}}", floor)
+        .expect("measured");
+    assert!(project.calls() > 0);
+    assert_eq!(value(&judged, "evidence.noise_floor"), Some(0.0));
+    let before = judged.metrics.clone();
+    let again = recompute("run", judged);
+    assert!(again.changed.is_empty(), "{:?}", again.changed.keys());
+    assert_eq!(again.report.metrics, before);
+    assert_eq!(project.calls(), 0);
+}
+
+#[test]
+fn what_nobody_asks_the_judge_is_unmeasured_with_the_reason() {
+    let project = Project::new(PARAPHRASES, JUDGE);
+    let judged = project
+        .check("{llm: {model: judge}}", "")
+        .expect("measured");
+    assert_eq!(value(&judged, "evidence.following"), None);
+    let reason = why(&judged, "evidence.following");
+    assert!(
+        reason.contains("a judge compares the decisions"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn pairs_without_a_score_are_counted_and_too_many_of_them_leave_nothing_measured() {
+    let project = Project::new(PARAPHRASES, STUMBLES);
+    let judged = project
+        .check("{llm: {model: judge}}", "")
+        .expect("measured");
+    let told: Vec<&str> = judged
+        .notices
+        .iter()
+        .chain(judged.cases().values().flat_map(|case| &case.notices))
+        .filter(|notice| notice.code == Code::Unscored)
+        .map(|notice| notice.text.as_str())
+        .collect();
+    assert!(!told.is_empty());
+    assert!(
+        told[0].contains("no score") && told[0].contains("no JSON object"),
+        "{told:?}"
+    );
+    assert_eq!(value(&judged, "evidence.invariance"), None);
+    let reason = why(&judged, "evidence.invariance");
+    assert!(reason.contains("samples are unscored"), "{reason}");
+    assert!(judged.metrics["evidence.invariance"].n_failed > 0);
+    assert_eq!(value(&judged, "evidence.failure_rate"), Some(0.0));
+    // It stays so when the figures are made again.
+    let again = recompute("run", judged);
+    assert!(again.changed.is_empty(), "{:?}", again.changed.keys());
+}
+
+#[test]
+fn a_decision_that_is_no_text_is_refused() {
+    let number = "printf '{\"decision\": 7}' > \"$2\"\n";
+    let project = Project::new(number, JUDGE);
+    let error = project
+        .check("{llm: {model: judge}}", "")
+        .expect_err("refused")
+        .to_string();
+    assert!(error.contains("a number, not a text"), "{error}");
+    assert_eq!(project.calls(), 0);
+}
+
+#[test]
+fn a_score_that_is_high_enough_may_count_as_no_change() {
+    let near = "cat > /dev/null\nprintf '{\"quality_score\": 0.9}'\n";
+    let project = Project::new(PARAPHRASES, near);
+    let plain = project
+        .check("{llm: {model: judge}}", "")
+        .expect("measured");
+    let invariance = value(&plain, "evidence.invariance").expect("measured");
+    assert!(invariance > 0.9 && invariance < 1.0, "{invariance}");
+    let bound = project
+        .check("{llm: {model: judge, same_from: 0.85}}", "")
+        .expect("measured");
+    assert_eq!(value(&bound, "evidence.invariance"), Some(1.0));
+    // Figures of the two are never compared.
+    assert_ne!(plain.basis().scorer, bound.basis().scorer);
+    assert_ne!(plain.run.fingerprints.config, bound.run.fingerprints.config);
+}
+
+#[test]
+fn what_is_wrong_with_such_a_scorer_is_told_at_its_place() {
+    let project = Project::new(PARAPHRASES, JUDGE);
+    let refused = |scorer: &str| {
+        let error = project.check(scorer, "").expect_err("refused").to_string();
+        assert!(error.contains("scorer: {"), "the line is shown: {error}");
+        error
+    };
+    for (scorer, said) in [
+        ("{llm: {}}", "the key `model` is missing in `scorer.llm`"),
+        ("{llm: {model: nobody}}", "nobody"),
+        ("{llm: {model: judge, vots: 3}}", "unknown key `vots`"),
+        ("{llm: {model: judge, votes: 0}}", "votes"),
+        (
+            "{llm: {model: judge, choices: {A: 1}}}",
+            "a single choice is none",
+        ),
+        ("{llm: {model: judge, same_from: 2}}", "same_from"),
+        (
+            "{llm: {model: judge, mode: pairwise}}",
+            "unknown key `mode`",
+        ),
+        (
+            "{embedding: {model: judge, votes: 3}}",
+            "unknown key `votes`",
+        ),
+    ] {
+        let found = refused(scorer);
+        assert!(found.contains(said), "{scorer}: {found}");
+    }
+    assert_eq!(project.calls(), 0);
+}
