@@ -383,3 +383,6 @@ fn environment(call: &CallKind) -> Vec<(&'static str, String)> {
         .filter_map(|(name, value)| Some((name, value?)));
     set.collect()
 }
+
+#[cfg(test)]
+mod tests;
