@@ -160,6 +160,10 @@ fn no_file_carries_a_key_and_no_wire_shows_it() {
         ),
         ("    api_key_env: $LOCAL_KEY\n", "write `LOCAL_KEY`"),
         ("    limits: {usd: 3}\n", "without a price"),
+        (
+            "  tool: {kind: cmd, run: x, limits: {max_tokens: 9}}\n",
+            "does not tell its tokens",
+        ),
         ("    seeds: 3\n", "did you mean `seed`?"),
         ("    limits: {max_cals: 3}\n", "did you mean `max_calls`?"),
         (
