@@ -223,6 +223,7 @@ fn settle(
         cases: changes::of(&compare(&old, &new), &verdict),
         reruns: side.invocations() - before,
         base_invocations: Some(base.run.session.cost.invocations),
+        cost_ratio: head.run.session.cost.times(&base.run.session.cost),
         retrieval: aligned.retrieval,
         ..Judgement::with_base(verdict, provenance)
     }

@@ -136,10 +136,11 @@ pub(crate) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
 
 /// The section in which a key is known.
 fn home(key: &str, schema: &Value, section: &str) -> Option<String> {
+    // A section of the same depth is nearer than one within another.
+    if properties(schema).any(|(name, _)| name == key) {
+        return Some(section.to_owned());
+    }
     for (name, inner) in properties(schema) {
-        if name == key {
-            return Some(section.to_owned());
-        }
         for branch in branches(inner) {
             let deeper = if section.is_empty() {
                 name.to_owned()

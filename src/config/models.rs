@@ -77,6 +77,13 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
             let problem = Problem::new(name.at.clone(), message);
             found.push(problem.help("use letters, digits, `-`, `_` and `.`"));
         }
+        if let (Some(("cmd", _)), Some(limit)) =
+            (model.text(&["kind"]), model.get(&["limits", "max_tokens"]))
+        {
+            let message = "`max_tokens` cannot be kept, since a command does not tell its tokens";
+            let problem = Problem::new(limit.at.clone(), message);
+            found.push(problem.help("bound its calls by `max_calls`"));
+        }
         address(model, &mut found);
         key(model, &mut found);
         headers(model, &mut found);

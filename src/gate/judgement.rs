@@ -46,6 +46,11 @@ pub(crate) struct Judgement {
     /// How many invocations measuring the base took; null where there is none.
     #[serde(default)]
     pub(crate) base_invocations: Option<usize>,
+    /// What an answer of the head took, as a multiple of what one of the base took: in money, or in tokens
+    /// where the money is not known; answers of the cache count with what their calls had taken. Null
+    /// where no model tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cost_ratio: Option<f64>,
     /// How to run this gate again; null where nothing was run, as between two named reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reproduce: Option<Reproduction>,
@@ -65,6 +70,7 @@ impl Judgement {
             reruns: 0,
             retrieval: None,
             base_invocations: None,
+            cost_ratio: None,
             reproduce: None,
         }
     }
@@ -82,6 +88,7 @@ impl Judgement {
             reruns: 0,
             retrieval: None,
             base_invocations: None,
+            cost_ratio: None,
             reproduce: None,
         }
     }

@@ -1,6 +1,10 @@
 //! Sentences with text of others in them, and the few words that every page needs.
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
+
+use crate::run::Usage;
 
 /// How a sentence is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -130,6 +134,40 @@ pub(crate) fn counted(count: usize, word: &str) -> String {
     }
 }
 
+/// What calls of models have used, for people; none where no model was called.
+pub(crate) fn used(usage: Option<&Usage>) -> Option<String> {
+    let usage = usage?;
+    let mut text = match usage.tokens() {
+        0 => "tokens unknown".to_owned(),
+        tokens => format!("{} tokens", grouped(tokens)),
+    };
+    if let Some(usd) = usage.usd {
+        // Two digits that count, also of a small sum.
+        let _ = match usd {
+            usd if usd >= 1.0 || usd == 0.0 => write!(text, ", ${usd:.2}"),
+            usd if usd >= 0.01 => write!(text, ", ${usd:.3}"),
+            usd => write!(text, ", ${usd:.5}"),
+        };
+    }
+    if usage.untold > 0 && usage.tokens() > 0 {
+        let _ = write!(text, " without {}", counted(usage.untold, "call"));
+    }
+    Some(text)
+}
+
+/// A count with a thin mark between thousands.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// A duration for people.
 pub(crate) fn duration(seconds: f64) -> String {
     if seconds < 9.95 {
@@ -155,6 +193,26 @@ mod tests {
             [counted(1, "case"), counted(0, "case")],
             ["1 case", "0 cases"]
         );
+    }
+
+    #[test]
+    fn what_was_used_is_told_as_far_as_it_is_known() {
+        let usage = |tokens, usd, untold| Usage {
+            input_tokens: tokens,
+            output_tokens: 0,
+            usd,
+            untold,
+        };
+        let shown = |usage: Usage| used(Some(&usage)).expect("something was used");
+        assert_eq!(used(None), None);
+        assert_eq!(
+            shown(usage(1_234_567, Some(12.345), 0)),
+            "1,234,567 tokens, $12.35"
+        );
+        assert_eq!(shown(usage(999, Some(0.0123), 0)), "999 tokens, $0.012");
+        assert_eq!(shown(usage(10, Some(0.000_04), 0)), "10 tokens, $0.00004");
+        assert_eq!(shown(usage(1000, None, 1)), "1,000 tokens without 1 call");
+        assert_eq!(shown(Usage::untold()), "tokens unknown");
     }
 
     #[test]

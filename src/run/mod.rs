@@ -143,6 +143,26 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
+    /// How many answers it is the cost of, failures included.
+    pub(crate) const fn answers(&self) -> usize {
+        self.invocations.saturating_sub(self.retries) + self.cache_hits + self.resumed
+    }
+
+    /// What an answer took, as a multiple of what one of the other run took: in money, or in tokens
+    /// where the money of one is not known. None where one of them has no such figure.
+    pub(crate) fn times(&self, other: &Self) -> Option<f64> {
+        let (own, others) = (self.usage_of_answers?, other.usage_of_answers?);
+        let tokens = |usage: &Usage| (usage.untold == 0).then_some(usage.tokens() as f64);
+        let (own, others) = own
+            .usd
+            .zip(others.usd)
+            .filter(|(_, others)| *others > 0.0)
+            .or_else(|| tokens(&own).zip(tokens(&others)))?;
+        let each = |sum: f64, cost: &Self| sum / cost.answers() as f64;
+        let times = each(own, self) / each(others, other);
+        times.is_finite().then_some(times)
+    }
+
     /// The cost of two together.
     #[must_use]
     pub(crate) fn plus(self, other: Self) -> Self {

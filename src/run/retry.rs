@@ -102,6 +102,40 @@ mod tests {
     }
 
     #[test]
+    fn what_a_server_asks_for_is_waited_and_an_hour_is_not() {
+        let limited = |attempts, asked: Option<u64>| {
+            let asked = asked.map(Duration::from_secs);
+            delay(&retry(), "a", attempts, &FailureKind::RateLimit, asked)
+        };
+        let secs = |n| Some(Duration::from_secs(n));
+        assert_eq!(limited(1, None), secs(1));
+        assert_eq!(limited(1, Some(30)), secs(30));
+        assert_eq!(limited(2, Some(1)), secs(2), "no sooner than by itself");
+        assert_eq!(limited(1, Some(120)), secs(120));
+        assert_eq!(limited(1, Some(121)), None);
+        assert_eq!(
+            limited(3, Some(1)),
+            None,
+            "the attempts of models are their own"
+        );
+        let of = |kind| delay(&retry(), "a", 1, &kind, None).is_some();
+        for status in [408, 425, 500, 503, 529] {
+            assert!(of(FailureKind::Status(status)), "{status}");
+        }
+        for status in [301, 400, 401, 404, 413, 422] {
+            assert!(!of(FailureKind::Status(status)), "{status}");
+        }
+        assert!(of(FailureKind::Connection));
+        let final_kinds = [
+            FailureKind::EmptyContent,
+            FailureKind::MalformedBody,
+            FailureKind::NotRecorded,
+            FailureKind::BudgetSpent,
+        ];
+        assert!(!final_kinds.into_iter().any(of));
+    }
+
+    #[test]
     fn jitter_is_bounded_and_differs_between_tasks_only() {
         let mut retry = retry();
         retry.jitter_max = Duration::from_secs(1);

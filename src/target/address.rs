@@ -50,9 +50,8 @@ impl Address {
         }
     }
 
-    /// The name of the model that is called, and of the environment variable that holds its key, where
-    /// it has one; none where no model is called.
-    pub(crate) fn called_model(&self) -> Option<(String, Option<String>)> {
+    /// The name of the model that is called; none where no model is.
+    pub(crate) fn called_model(&self) -> Option<String> {
         model::called(self.0.get(model::KEY)?)
     }
 

@@ -81,3 +81,6 @@ mod act;
 
 /// The image of the container action.
 mod container;
+
+/// Models as pipelines, on loopback.
+mod models;

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::file;
 use crate::probe::evidence::{EvidenceSettings, cases};
 use crate::report;
-use crate::target::Address;
+use crate::target::{Address, ModelSettings};
 
 /// Below this much free space a run may not end: every variant is written to the disk.
 const LITTLE: u64 = 256 << 20;
@@ -24,6 +24,7 @@ pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut 
     let in_container = request.surroundings.in_container;
     let targets = config.targets();
     findings.extend(targets.map(|target| command(config, target, in_container)));
+    findings.extend(config.models().filter_map(|model| key(config, model)));
     if !config.env.is_empty() {
         findings.push(variables(config));
     }
@@ -76,6 +77,12 @@ fn repeats(out: &Path) -> Finding {
 }
 
 fn command(config: &Config, target: &Address, in_container: bool) -> Finding {
+    if let Some(model) = target.called_model() {
+        return Finding::ok(
+            "command",
+            format!("none, since the model `{model}` is called"),
+        );
+    }
     let start = match target.look_up(&config.root) {
         Ok(start) => start,
         Err(misuse) => return Finding::missing("command", misuse.to_string()),
@@ -149,6 +156,27 @@ fn command(config: &Config, target: &Address, in_container: bool) -> Finding {
 
 fn base(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
+}
+
+/// Whether the key of a declared model is there; none where it has no key. A run goes on without the key of
+/// a model that it does not call.
+fn key(config: &Config, model: &ModelSettings) -> Option<Finding> {
+    let variable = model.endpoint.key_variable()?;
+    let name = &model.name;
+    if env::var(variable).is_ok_and(|value| !value.trim().is_empty()) {
+        return Some(Finding::ok("models", format!("the key of `{name}` is set")));
+    }
+    let text = format!("the key of `{name}` is not set: `{variable}` is empty here");
+    let mut targets = config.targets();
+    let is_pipeline = targets.any(|target| target.called_model().as_ref() == Some(name));
+    let finding = match is_pipeline {
+        true => Finding::missing("models", text),
+        false => Finding::warn("models", text),
+    };
+    Some(finding.add(
+        JOB,
+        format!("env:\n  {variable}: ${{{{ secrets.{variable} }}}}"),
+    ))
 }
 
 /// The declared environment. A variable may be unset on purpose; a key or a token never is.

@@ -9,12 +9,15 @@ pub(super) fn values() -> Vec<Bad> {
         instead(
             "run",
             "run: [a, b]",
-            &["`run` must be a string, found a list"],
+            &["`run` must be a string or a mapping with the key `model`, found a list"],
         ),
         instead(
             "run",
             "run:",
-            &["`run` must be a string, found nothing", "give it a value"],
+            &[
+                "`run` must be a string or a mapping with the key `model`, found nothing",
+                "give it a value",
+            ],
         ),
         instead(
             "run",

@@ -124,6 +124,38 @@ fn rows(schema: &Value, section: &str, rows: &mut Vec<String>) {
     }
 }
 
+/// The page of the models has a table for each kind, since the kinds have other keys.
+#[test]
+fn the_page_of_the_models_lists_every_key_of_every_kind() {
+    let name = "docs/models.md";
+    let (begin, end) = ("<!-- models: begin -->", "<!-- models: end -->");
+    let schema = schema_value();
+    let kinds = branches(&schema["properties"]["models"]["additionalProperties"]);
+    assert!(kinds.len() > 3, "every kind has keys of its own");
+    let mut lines = Vec::new();
+    for kind in kinds {
+        let word = kind["properties"]["kind"]["const"]
+            .as_str()
+            .expect("a word");
+        lines.push(format!("\n`kind: {word}`\n"));
+        lines.push("| key | value | default | meaning |".to_owned());
+        lines.push("| --- | --- | --- | --- |".to_owned());
+        let mut keys = kind.clone();
+        keys["properties"]
+            .as_object_mut()
+            .expect("keys")
+            .remove("kind");
+        rows(&keys, "", &mut lines);
+    }
+    let document = fs::read_to_string(path(name)).expect("the page is there");
+    let (before, rest) = document.split_once(begin).expect("the tables begin");
+    let (_, after) = rest.split_once(end).expect("the tables end");
+    agrees(
+        name,
+        &format!("{before}{begin}\n{}\n\n{end}{after}", lines.join("\n")),
+    );
+}
+
 #[test]
 fn the_reference_lists_every_key_with_its_type_and_default() {
     let mut lines = vec![

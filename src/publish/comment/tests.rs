@@ -7,6 +7,7 @@ use crate::gate::reproduce::Reproduction;
 use crate::gate::{Gate, Next, changes};
 use crate::publish::Excerpt;
 use crate::report::fixture;
+use crate::run::Usage;
 
 fn judged(base: &Report, head: &Report) -> Judgement {
     let (old, new) = (Measured::from(base), Measured::from(head));
@@ -137,6 +138,50 @@ fn a_pass_says_that_there_is_nothing_to_do() {
         "{page}"
     );
     assert!(page.contains("\nNothing to do.\n"));
+}
+
+#[test]
+fn what_the_models_took_stands_next_to_what_they_took_on_the_base() {
+    let (mut base, mut head) = (fixture::good(), fixture::good());
+    let judgement = judged(&base, &head);
+    let plain = page(&head, &judgement, &[], 60_000);
+    assert!(
+        !plain.contains("tokens") && !plain.contains("times the cost"),
+        "{plain}"
+    );
+    let usage = |input_tokens, usd| {
+        Some(Usage {
+            input_tokens,
+            usd,
+            ..Usage::default()
+        })
+    };
+    base.run.session.cost.usage_of_answers = usage(10_000, Some(1.0));
+    head.run.session.cost.usage_of_answers = usage(15_000, Some(1.7));
+    let ratio = |base: &Report, head: &Report| {
+        let cost_ratio = head.run.session.cost.times(&base.run.session.cost);
+        let judgement = Judgement {
+            cost_ratio,
+            ..judgement.clone()
+        };
+        page(head, &judgement, &[], 60_000)
+    };
+    let shown = ratio(&base, &head);
+    let words = "; 15,000 tokens, $1.70, 1.7 times the cost of the base for each answer";
+    assert!(shown.contains(words), "{shown}");
+    // Twice the answers for twice the money is the same cost; without prices the tokens are compared.
+    let cost = &mut head.run.session.cost;
+    cost.invocations = 2 * cost.invocations;
+    cost.cache_hits = 2 * cost.cache_hits;
+    cost.usage_of_answers = usage(30_000, None);
+    assert!(ratio(&base, &head).contains("30,000 tokens, 1.5 times the cost"));
+    // What is not known has no ratio.
+    head.run.session.cost.usage_of_answers = Some(Usage::untold());
+    let shown = ratio(&base, &head);
+    assert!(
+        shown.contains("tokens unknown") && !shown.contains("times the cost"),
+        "{shown}"
+    );
 }
 
 #[test]

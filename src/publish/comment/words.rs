@@ -6,6 +6,7 @@ use super::more;
 use crate::gate::Judgement;
 use crate::gate::judgement::prose;
 use crate::gate::policy::Effect;
+use crate::page;
 use crate::publish::Publication;
 
 pub(super) fn reasons(judgement: &Judgement) -> String {
@@ -140,6 +141,19 @@ pub(super) fn foot(publication: &Publication<'_>) -> String {
         .and_then(|judgement| judgement.base_invocations);
     if let Some(base) = of_the_base {
         let _ = write!(calls, "; the base took {base} invocations");
+    }
+    let of_answers = publication.report.run.session.cost.usage_of_answers;
+    if let Some(used) = page::used(of_answers.as_ref()) {
+        let _ = write!(calls, "; {used}");
+        let ratio = publication
+            .judgement
+            .and_then(|judgement| judgement.cost_ratio);
+        if let Some(ratio) = ratio {
+            let _ = write!(
+                calls,
+                ", {ratio:.1} times the cost of the base for each answer"
+            );
+        }
     }
     parts.push(calls);
     if let Some(url) = publication.context.run_url() {

@@ -10,7 +10,7 @@ use crate::page::html::Texts;
 use crate::page::terminal::Style;
 use crate::page::{
     Chapter, FigureTable, NoticeCount, PartView, Phrase, RunPage, counted, duration, html,
-    markdown, terminal,
+    markdown, terminal, used,
 };
 use crate::probe::{Ending, RunView, estimate, probe_of, registry};
 
@@ -107,6 +107,7 @@ fn scope(report: &Report, chapters: &[Chapter<'_>]) -> Vec<String> {
             scope.push(format!("{count} {word}"));
         }
     }
+    scope.extend(used(cost.usage.as_ref()));
     scope.push(duration(report.run.session.seconds));
     scope
 }

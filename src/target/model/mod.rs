@@ -220,11 +220,9 @@ pub(super) fn resolve<'m>(
     }
 }
 
-/// The name of the model of an address, and of the variable that holds its key.
-pub(super) fn called(settings: &Value) -> Option<(String, Option<String>)> {
-    let call = ModelCall::deserialize(settings).ok()?;
-    let variable = call.endpoint.key_variable().map(str::to_owned);
-    Some((call.name, variable))
+/// The name of the model of an address.
+pub(super) fn called(settings: &Value) -> Option<String> {
+    Some(ModelCall::deserialize(settings).ok()?.name)
 }
 
 /// The kind of target whose settings name a model.
@@ -392,3 +390,6 @@ fn environment(call: &CallKind) -> Vec<(&'static str, String)> {
         .filter_map(|(name, value)| Some((name, value?)));
     set.collect()
 }
+
+#[cfg(test)]
+mod tests;

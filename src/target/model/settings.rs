@@ -44,7 +44,7 @@ pub(crate) struct OpenAiEndpoint {
     #[schemars(length(min = 1))]
     pub(crate) api_key_header: Option<String>,
     /// Whether a key may be sent without encryption to a server that is not on this machine.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub(crate) insecure_http: bool,
     /// How freely the model chooses its words; 0 for the likeliest ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,7 +92,7 @@ pub(crate) struct AnthropicEndpoint {
     #[schemars(length(min = 1))]
     pub(crate) api_key_env: Option<String>,
     /// Whether a key may be sent without encryption to a server that is not on this machine.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub(crate) insecure_http: bool,
     /// How freely the model chooses its words; 0 for the likeliest ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,0 +1,213 @@
+use serde_json::json;
+
+use super::project;
+use super::server::{Faults, Reaction, Request, decides, says};
+use crate::project::{Project, Said};
+
+/// A key that is nothing else.
+const KEY: &str = "sk-planted-7f3a9c2e51d84b06";
+
+/// Runs with the key in the environment.
+fn with_key(project: &Project, arguments: &[&str]) -> Said {
+    let mut command = project.command(arguments);
+    let output = command
+        .env("LOCAL_KEY", KEY)
+        .output()
+        .expect("the binary starts");
+    Said {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).expect("text"),
+        stderr: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+/// The key is in nothing that was said and in no byte of the project.
+fn is_nowhere(project: &Project, said: &Said) {
+    assert!(!said.stdout.contains(KEY) && !said.stderr.contains(KEY));
+    for (name, bytes) in project.files("") {
+        let found = bytes
+            .windows(KEY.len())
+            .any(|window| window == KEY.as_bytes());
+        assert!(!found, "the key is in `{name}`");
+    }
+}
+
+fn keyed(server: &Faults, model: &str) -> Project {
+    project(
+        server,
+        &format!("    api_key_env: LOCAL_KEY\n{model}"),
+        "cache: true\n",
+    )
+}
+
+fn header(request: &Request) -> Option<String> {
+    let mut lines = request.head.lines();
+    lines.find_map(|line| Some(line.strip_prefix("authorization: ")?.to_owned()))
+}
+
+#[test]
+fn a_key_goes_into_one_header_and_stands_nowhere_else() {
+    let server = Faults::start(|_, request| {
+        let key = header(request).unwrap_or_default();
+        // A server that repeats its request, key and all.
+        says(&format!(
+            "{{\"decision\": \"{key}\", \"head\": {:?}}}",
+            request.head
+        ))
+    });
+    let project = keyed(&server, "");
+    let said = with_key(&project, &["check"]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    for request in server.requests() {
+        assert_eq!(header(&request), Some(format!("Bearer {KEY}")));
+        assert!(!request.body.contains(KEY));
+    }
+    is_nowhere(&project, &said);
+    // The cache and the journal, a page, a failure, a resumption.
+    is_nowhere(&project, &with_key(&project, &["check", "--resume"]));
+    is_nowhere(
+        &project,
+        &with_key(&project, &["check", "--format", "json"]),
+    );
+    is_nowhere(&project, &with_key(&project, &["doctor"]));
+    is_nowhere(
+        &project,
+        &with_key(&project, &["gate", "--baseline", "kelvin/report.json"]),
+    );
+}
+
+#[test]
+fn a_key_stands_in_no_failure() {
+    let repeats = |status: u16| {
+        move |_: usize, request: &Request| {
+            let body = json!({ "error": { "message": format!("bad key in {}", request.head) } });
+            Reaction::Answer(status, Vec::new(), body.to_string())
+        }
+    };
+    for status in [200, 401, 500] {
+        let server = Faults::start(repeats(status));
+        let project = keyed(&server, "");
+        let config = project.read("kelvin.yaml");
+        project.write(
+            "kelvin.yaml",
+            &format!("{config}retry: {{model_attempts: 1}}\n"),
+        );
+        let said = with_key(&project, &["check"]);
+        assert_eq!(said.code, Some(2), "{}", said.stderr);
+        // The words of the server are there, without the key.
+        let report = project.read("kelvin/report.json");
+        assert!(
+            report.contains("bad key in") && report.contains("***"),
+            "{report}"
+        );
+        is_nowhere(&project, &said);
+    }
+}
+
+#[test]
+fn another_header_may_carry_the_key() {
+    let server = Faults::start(|_, _| decides());
+    let project = keyed(
+        &server,
+        "    api_key_header: api-key\n    headers: {x-team: evals}\n",
+    );
+    assert_eq!(with_key(&project, &["check"]).code, Some(0));
+    let request = &server.requests()[0];
+    assert_eq!(header(request), None);
+    assert!(
+        request.head.contains(&format!("api-key: {KEY}")),
+        "{}",
+        request.head
+    );
+    assert!(request.head.contains("x-team: evals"), "{}", request.head);
+}
+
+#[test]
+fn a_key_that_is_not_set_is_told_before_anything_is_asked() {
+    let server = Faults::start(|_, _| decides());
+    let project = keyed(&server, "");
+    let said = project.kelvin(&["check"]).expect(1);
+    for words in ["`LOCAL_KEY`", "`local`", "is not set", "kelvin.yaml"] {
+        assert!(said.stderr.contains(words), "{words}: {}", said.stderr);
+    }
+    assert!(server.requests().is_empty());
+    // Nothing is called, and no key is needed.
+    project.kelvin(&["check", "--dry-run"]).expect(0);
+    let said = project.kelvin(&["doctor"]).expect(1);
+    assert!(said.stdout.contains("`LOCAL_KEY`"), "{}", said.stdout);
+    assert!(
+        with_key(&project, &["doctor"])
+            .stdout
+            .contains("key of `local` is set")
+    );
+}
+
+#[test]
+fn no_file_carries_a_key_and_no_wire_shows_it() {
+    let server = Faults::start(|_, _| decides());
+    let refused = [
+        (
+            "    headers: {Authorization: Bearer sk-in-the-file}\n",
+            "would carry a secret",
+        ),
+        (
+            "    headers: {\"bad name\": x}\n",
+            "cannot be sent as a header",
+        ),
+        (
+            "    api_key_env: sk-in-the-file\n",
+            "is not the name of a variable",
+        ),
+        ("    api_key_env: $LOCAL_KEY\n", "write `LOCAL_KEY`"),
+        ("    limits: {usd: 3}\n", "without a price"),
+        (
+            "  tool: {kind: cmd, run: x, limits: {max_tokens: 9}}\n",
+            "does not tell its tokens",
+        ),
+        ("    seeds: 3\n", "did you mean `seed`?"),
+        ("    limits: {max_cals: 3}\n", "did you mean `max_calls`?"),
+        (
+            "    temperature: 3\n",
+            "`models.local.temperature` must be a number from 0 to 2",
+        ),
+    ];
+    for (lines, words) in refused {
+        let said = project(&server, lines, "").kelvin(&["check"]).expect(1);
+        assert!(said.stderr.contains(words), "{words}: {}", said.stderr);
+        assert!(said.stderr.contains("kelvin.yaml:"), "{}", said.stderr);
+    }
+    for (from, to, words) in [
+        (
+            "http://127.0.0.1",
+            "http://user:pass@127.0.0.1",
+            "a user name or a password",
+        ),
+        (
+            "http://127.0.0.1",
+            "http://gateway.internal",
+            "without encryption",
+        ),
+        ("kind: openai", "kind: opnai", "did you mean `openai`?"),
+        ("    kind: openai\n", "", "the key `kind` is missing"),
+        ("model: local", "model: locl", "did you mean `local`?"),
+        (
+            "    model: gemma\n",
+            "",
+            "the key `model` is missing in `models.local`",
+        ),
+    ] {
+        let project = keyed(&server, "");
+        let config = project.read("kelvin.yaml").replace(from, to);
+        project.write("kelvin.yaml", &config);
+        let said = project.kelvin(&["check"]).expect(1);
+        assert!(said.stderr.contains(words), "{words}: {}", said.stderr);
+    }
+    assert!(server.requests().is_empty());
+    // Who says so may.
+    let allowed = keyed(&server, "    insecure_http: true\n");
+    let config = allowed
+        .read("kelvin.yaml")
+        .replace("http://127.0.0.1", "http://gateway.internal");
+    allowed.write("kelvin.yaml", &config);
+    allowed.kelvin(&["check", "--list"]).expect(0);
+}
