@@ -24,6 +24,7 @@ mod scorer_tests;
 mod settle;
 mod side;
 mod stage;
+mod why;
 mod write;
 
 use std::path::PathBuf;

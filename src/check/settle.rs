@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use super::budget::Allowance;
-use super::{Checked, GateRequest, Judged, absent, again, changed, compute, edits};
+use super::{Checked, GateRequest, Judged, absent, again, changed, compute, edits, why};
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::differences::Difference;
 use crate::baseline::fingerprints::differences;
@@ -216,6 +216,7 @@ fn settle(
     if let Some(change) = &aligned.retrieval {
         queries::tell(change, &mut verdict);
     }
+    why::tell(&head, &mut verdict);
     told.told.extend(counted_once(ComparedSide::Base, &base));
     told.told.extend(counted_once(ComparedSide::Head, &head));
     let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));

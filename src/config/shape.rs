@@ -346,7 +346,11 @@ pub(crate) fn wanted(schema: &Value) -> String {
         if words.len() > 3 {
             parts.push("one of the known names".to_owned());
         } else if words.is_empty() {
-            parts.push(described(branch));
+            let described = described(branch);
+            // Mappings that a key tells apart are described alike.
+            if parts.last() != Some(&described) {
+                parts.push(described);
+            }
         } else {
             parts.extend(words.iter().map(|word| format!("`{word}`")));
         }
@@ -359,7 +363,9 @@ pub(crate) fn wanted(schema: &Value) -> String {
 }
 
 fn described(branch: &Value) -> String {
-    if takes(branch, &Content::Bool(true)) {
+    if takes_anything(branch) {
+        "any value".to_owned()
+    } else if takes(branch, &Content::Bool(true)) {
         "`true` or `false`".to_owned()
     } else if takes(branch, &Content::Integer(0.into())) {
         let whole = if takes(branch, &Content::Float(0.0)) {

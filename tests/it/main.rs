@@ -64,6 +64,9 @@ mod retrieval;
 /// The gate on retrieval pipelines whose right verdict is known.
 mod ranks;
 
+/// What must hold after a run.
+mod invariants;
+
 /// Runs that are spread over several machines, and joined again.
 mod shards;
 

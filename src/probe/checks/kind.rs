@@ -6,13 +6,15 @@ use std::path::PathBuf;
 
 use schemars::{Schema, SchemaGenerator};
 
+use super::ChecksKind;
 use super::config::ChecksSettings;
 use super::figures::figures;
 use super::measure::Measurement;
 use super::page;
 use super::reader::AnswerReader;
 use super::record::{ChecksBasis, ChecksSection};
-use super::scenario::{self, Scenario, Scenarios};
+use super::scenario::Scenario;
+use super::scenarios::{self, Scenarios};
 use super::scoring;
 use super::target::ScenarioTarget;
 use crate::config::{Config, Shard};
@@ -26,9 +28,6 @@ use crate::probe::{
 };
 use crate::run::{Runner, Step};
 use crate::target::{Site, Target};
-
-/// Does what must hold after the pipeline has run hold?
-pub(crate) struct ChecksKind;
 
 impl Kind for ChecksKind {
     fn name(&self) -> &'static str {
@@ -59,7 +58,7 @@ impl Kind for ChecksKind {
         let settings: &ChecksSettings = config
             .settings()
             .expect("a kind reads the items of a configuration that asks for it");
-        let scenarios = scenario::read(&config.root, settings)?;
+        let scenarios = scenarios::read(&config.root, settings)?;
         Ok(Box::new(ScenariosToRun {
             config,
             settings,

@@ -7,6 +7,8 @@
 mod config;
 mod figures;
 mod forbidden;
+mod interpolate;
+mod keys;
 mod kind;
 mod kinds;
 mod measure;
@@ -14,8 +16,11 @@ mod page;
 mod reader;
 mod record;
 mod scenario;
+mod scenarios;
 mod scene;
 mod scoring;
+mod selector;
 mod target;
 
-pub(crate) use kind::ChecksKind;
+/// Does what must hold after the pipeline has run hold?
+pub(crate) struct ChecksKind;

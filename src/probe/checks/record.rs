@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::config::Aggregation;
+use super::keys::Aggregation;
 use crate::digest::Digest;
 use crate::notice::{Code, Notice};
 use crate::probe::{Item, Section, VariantPart};

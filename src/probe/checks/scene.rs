@@ -5,11 +5,14 @@ use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::Path;
 
-use super::kinds::{MOST_READ, Selector};
 use super::scenario::Scenario;
+use super::selector::Selector;
 use crate::file::beneath::{Beneath, NotOpened};
 use crate::signal::Interrupt;
 use crate::target::StandardOutput;
+
+/// A larger file is not read.
+const MOST_READ: u64 = 64 << 20;
 
 /// A finished run of the pipeline.
 pub(super) struct Scene<'a> {

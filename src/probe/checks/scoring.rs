@@ -1,6 +1,6 @@
 //! From the checks of a run to its composite, and from the runs of a scenario to whether it passes.
 
-use super::config::Aggregation;
+use super::keys::Aggregation;
 use super::record::{ChecksBasis, Outcome, ScenarioRun};
 use crate::stats;
 

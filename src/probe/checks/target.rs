@@ -19,7 +19,8 @@ use super::scenario::{Scenario, plain};
 use super::scene::Scene;
 use crate::file::beneath::Beneath;
 use crate::target::{
-    Ended, Failure, FailureKind, Invocation, Reply, Site, StandardOutput, Target, Workplace,
+    Ended, Failure, FailureKind, Invocation, Reply, Site, StandardOutput, Streams, Target,
+    Workplace,
 };
 
 /// So many characters of what the pipeline answered are kept for people.
@@ -145,15 +146,17 @@ impl ScenarioTarget<'_> {
         let reply = match ended {
             Ended::Answered(reply) => reply,
             // Agents leave their work in the workspace; what they print is their answer then.
-            Ended::Failed { failure, reply }
-                if failure.kind == FailureKind::OutputMissing && !printed.is_cut =>
-            {
-                output.clone_from(&printed.bytes);
-                reply
-            }
             Ended::Failed { failure, reply } if failure.kind == FailureKind::OutputMissing => {
-                let failure = Box::new(Failure::too_large(self.site.max_output_bytes));
-                return Err(Ended::Failed { failure, reply });
+                if printed.is_cut {
+                    let failure = Box::new(Failure::too_large(self.site.max_output_bytes));
+                    return Err(Ended::Failed { failure, reply });
+                }
+                output.clone_from(&printed.bytes);
+                let streams = Streams {
+                    stdout: failure.stdout,
+                    stderr: failure.stderr,
+                };
+                Reply { streams, ..reply }
             }
             other => return Err(self.masked(other, place)),
         };

@@ -3,7 +3,7 @@
 //! The schema, the file that holds it, and the documentation agree. `KELVIN_UPDATE=1 cargo test`
 //! writes the files anew.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -215,19 +215,29 @@ fn every_yaml_block_of_the_reference_loads() {
 }
 
 #[test]
-fn every_key_has_one_owner_and_a_kind_has_the_keys_that_it_needs() {
+fn every_key_has_one_meaning_and_a_kind_has_the_keys_that_it_needs() {
     let general = configure::schema(&[]);
-    let mut seen: BTreeSet<String> = properties(&general).map(|(key, _)| key.into()).collect();
+    let mut seen: BTreeMap<String, Value> = properties(&general)
+        .map(|(key, _)| (key.to_owned(), Value::Null))
+        .collect();
+    let mut marks = BTreeSet::new();
     for owner in owners() {
         let schema = owner.kind.keys().to_value();
-        for (key, _) in properties(&schema) {
-            assert!(seen.insert(key.to_owned()), "`{key}` has another owner");
+        for (key, value) in properties(&schema) {
+            // A key of several kinds is the same key, described alike.
+            let before = seen.insert(key.to_owned(), value.clone());
+            assert!(
+                before.is_none_or(|before| before == *value),
+                "`{key}` has another meaning elsewhere"
+            );
         }
-        let required = owner.kind.required();
+        let (required, own) = (owner.kind.required(), owner.kind.marks());
         let has = |key: &&str| properties(&schema).any(|(own, _)| own == *key);
-        assert!(
-            !required.is_empty() && required.iter().all(has),
-            "{required:?}"
-        );
+        for keys in [required, own] {
+            assert!(!keys.is_empty() && keys.iter().all(has), "{keys:?}");
+        }
+        for key in own {
+            assert!(marks.insert(*key), "`{key}` marks another kind too");
+        }
     }
 }

@@ -3,12 +3,10 @@
 
 use std::ops::Range;
 
-use super::check_keys::CheckKeys;
-use super::interpolate;
-use super::keys::Aggregation;
 use crate::config::yaml::{Content, Key, Node};
 use crate::config::{Part, Problem, Slip};
-use crate::probe::checks::{figures, kinds};
+use crate::probe::checks::keys::{Aggregation, CheckKeys};
+use crate::probe::checks::{figures, interpolate, kinds};
 
 /// More scenarios than this come from a slip in `matrix`.
 const MOST_COMBINATIONS: usize = 10_000;

@@ -1,9 +1,6 @@
 //! The settings of this probe in their checked form, made from the keys that it owns in `kelvin.yaml`.
 
 mod check;
-mod check_keys;
-mod interpolate;
-mod keys;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,19 +12,14 @@ use serde_json::{Map, Value};
 
 use super::ChecksKind;
 use super::forbidden::{self, Forbidden};
+use super::interpolate;
+use super::keys::{self, CheckKeys, ChecksKeys, Parameter};
 use super::kinds::{self, Check};
 use super::record::{ChecksBasis, InvariantBasis};
 use crate::config::{self, Config, Configure, Part, ProbeSettings, Problem, Slip};
 use crate::digest::{Digest, Fields};
 use crate::run::Program;
 use crate::target::Address;
-use keys::ChecksKeys;
-
-pub(super) use check_keys::{
-    CheckKeys, CommandExitKeys, ContainsKeys, CustomKeys, EqualsKeys, FileContentKeys, FileKeys,
-    JsonPathKeys, JsonSchemaKeys, LatencyKeys, LevenshteinKeys, NumericKeys, RegexKeys, RunsIn,
-};
-pub(super) use keys::{Aggregation, Parameter};
 
 /// Values that are shorter stand in too many texts by accident.
 const SHORTEST_VALUE: usize = 4;
@@ -181,7 +173,7 @@ impl Configure for ChecksKind {
             None => BTreeMap::new(),
         };
         Ok(Some(Arc::new(ChecksSettings {
-            run: keys.run.trimmed(),
+            run: config.reach(keys.run)?,
             source,
             matrix: keys.matrix,
             template: keys.workspace.template,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Check, Finding, Stopped};
-use crate::probe::checks::config::CommandExitKeys;
+use crate::probe::checks::keys::CommandExitKeys;
 use crate::probe::checks::scene::Scene;
 use crate::target::{SideCommand, SideEnd, SideProgram, Streams};
 

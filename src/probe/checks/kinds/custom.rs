@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::command_exit::printed;
 use super::{Check, Finding, Stopped, shown};
-use crate::probe::checks::config::{CustomKeys, RunsIn};
+use crate::probe::checks::keys::{CustomKeys, RunsIn};
 use crate::probe::checks::scene::Scene;
 use crate::target::{SideCommand, SideEnd, SideProgram};
 

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use regex::Regex;
 
-use super::selector::relative;
 use super::{Check, Finding, Stopped, pattern};
 use crate::file::beneath::NotOpened;
-use crate::probe::checks::config::{FileContentKeys, FileKeys};
+use crate::probe::checks::keys::{FileContentKeys, FileKeys};
 use crate::probe::checks::scene::{Scene, Unread};
+use crate::probe::checks::selector::relative;
 
 /// A file or folder that has to be there, or must not be.
 #[derive(Debug)]

@@ -4,11 +4,11 @@ use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use super::selector::Selector;
 use super::text::{name, same, selector, text};
 use super::{Check, Finding, Stopped, shown};
-use crate::probe::checks::config::{JsonPathKeys, JsonSchemaKeys};
+use crate::probe::checks::keys::{JsonPathKeys, JsonSchemaKeys};
 use crate::probe::checks::scene::Scene;
+use crate::probe::checks::selector::Selector;
 
 /// So many differences from a schema are told.
 const TOLD: usize = 5;

@@ -1,7 +1,7 @@
 //! The pipeline took no longer than it may.
 
 use super::{Check, Finding, Stopped};
-use crate::probe::checks::config::LatencyKeys;
+use crate::probe::checks::keys::LatencyKeys;
 use crate::probe::checks::scene::Scene;
 
 /// Looks at the time of the call.

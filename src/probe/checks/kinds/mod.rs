@@ -7,21 +7,16 @@ mod file;
 mod json;
 mod latency;
 mod numeric;
-mod selector;
 mod text;
 
 use std::fmt;
 
 use serde_json::Value;
 
-use super::config::CheckKeys;
+use super::keys::CheckKeys;
 use super::record::{CheckResult, Outcome};
 use super::scene::Scene;
 
-pub(super) use selector::Selector;
-
-/// A larger file is not read.
-pub(super) const MOST_READ: u64 = 64 << 20;
 /// A compiled pattern may take so many bytes: what it costs to match grows with it.
 const PATTERN_SIZE: usize = 1 << 20;
 /// Texts of others are cut to so many characters in a reason.

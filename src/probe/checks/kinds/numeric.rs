@@ -4,11 +4,11 @@ use serde_json::Value;
 use serde_json_path::JsonPath;
 
 use super::json::{json, path};
-use super::selector::Selector;
 use super::text::{name, nothing_expected, selector, text};
 use super::{Check, Finding, Stopped, shown};
-use crate::probe::checks::config::NumericKeys;
+use crate::probe::checks::keys::NumericKeys;
 use crate::probe::checks::scene::Scene;
+use crate::probe::checks::selector::Selector;
 
 /// Is the number, or within the limits.
 #[derive(Debug)]

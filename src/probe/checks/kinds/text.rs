@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use regex::Regex;
 use serde_json::Value;
 
-use super::selector::Selector;
 use super::{Check, Finding, Stopped, pattern, shown};
-use crate::probe::checks::config::{ContainsKeys, EqualsKeys, LevenshteinKeys, RegexKeys};
+use crate::probe::checks::keys::{ContainsKeys, EqualsKeys, LevenshteinKeys, RegexKeys};
 use crate::probe::checks::scene::{Scene, Unread};
+use crate::probe::checks::selector::Selector;
 
 /// What the edit distance of longer texts would cost is out of proportion.
 const LONGEST: usize = 20_000;

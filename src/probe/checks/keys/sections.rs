@@ -1,5 +1,4 @@
-//! The keys of this probe in `kelvin.yaml`, as they are written: the JSON schema is made from these
-//! types.
+//! The sections of the file that belong to this probe.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::check_keys::CheckKeys;
+use super::check::CheckKeys;
 use crate::target::Address;
 
 /// The keys without which this probe cannot be run.
-pub(super) const REQUIRED: [&str; 2] = ["run", "invariants"];
+pub(in crate::probe::checks) const REQUIRED: [&str; 2] = ["run", "invariants"];
 
 /// The keys that no other probe has.
-pub(super) const OWN: [&str; 6] = [
+pub(in crate::probe::checks) const OWN: [&str; 6] = [
     "invariants",
     "scoring",
     "scenarios",
@@ -25,52 +24,52 @@ pub(super) const OWN: [&str; 6] = [
 
 /// All keys of this probe, which stand at the top level.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct ChecksKeys {
+pub(in crate::probe::checks) struct ChecksKeys {
     /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`.
     /// For `invariants` both may be left out, and `{workspace}` is another one.
     #[serde(default, skip_serializing_if = "Address::is_empty")]
-    pub(super) run: Address,
+    pub(in crate::probe::checks) run: Address,
     /// The folder of the cases, one Markdown file each, or a glob such as `cases/**/*.md`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1))]
-    pub(super) cases: String,
+    pub(in crate::probe::checks) cases: String,
     /// What must hold after the pipeline has run, by name.
     #[serde(default)]
-    pub(super) invariants: BTreeMap<String, InvariantKeys>,
+    pub(in crate::probe::checks) invariants: BTreeMap<String, InvariantKeys>,
     /// How the checks of a scenario become one figure, and when a scenario passes.
     #[serde(default)]
-    pub(super) scoring: Scoring,
+    pub(in crate::probe::checks) scoring: Scoring,
     /// A file with a scenario in every line, as JSON. It takes the place of the cases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
-    pub(super) scenarios: Option<String>,
+    pub(in crate::probe::checks) scenarios: Option<String>,
     /// Parameters with their values: every scenario is run with each combination of them.
     #[serde(default)]
-    pub(super) matrix: BTreeMap<String, Vec<Parameter>>,
+    pub(in crate::probe::checks) matrix: BTreeMap<String, Vec<Parameter>>,
     /// The folder in which a scenario runs, a new one every time.
     #[serde(default)]
-    pub(super) workspace: WorkspaceKeys,
+    pub(in crate::probe::checks) workspace: WorkspaceKeys,
     /// What no scenario may do; a scenario that does it has a composite of 0.
     #[serde(default)]
-    pub(super) forbidden: ForbiddenKeys,
+    pub(in crate::probe::checks) forbidden: ForbiddenKeys,
 }
 
 /// One thing that must hold after the pipeline has run.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct InvariantKeys {
+pub(in crate::probe::checks) struct InvariantKeys {
     /// What must hold, in words.
     #[schemars(length(min = 1))]
-    pub(super) description: String,
+    pub(in crate::probe::checks) description: String,
     /// How it is looked at.
-    pub(super) check: CheckKeys,
+    pub(in crate::probe::checks) check: CheckKeys,
     /// What it weighs in the composite.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 1_000_000))]
-    pub(super) weight: f64,
+    pub(in crate::probe::checks) weight: f64,
     /// Whether a scenario in which it does not hold has a composite of 0.
     #[serde(default)]
-    pub(super) gate: bool,
+    pub(in crate::probe::checks) gate: bool,
 }
 
 const fn one() -> f64 {
@@ -142,29 +141,29 @@ impl Parameter {
 /// The folder in which a scenario runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct WorkspaceKeys {
+pub(in crate::probe::checks) struct WorkspaceKeys {
     /// A folder that is copied into it. Without it the workspace is empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
-    pub(super) template: Option<String>,
+    pub(in crate::probe::checks) template: Option<String>,
 }
 
 /// What no scenario may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct ForbiddenKeys {
+pub(in crate::probe::checks) struct ForbiddenKeys {
     /// Globs of the files in the workspace that the pipeline may write; it may write no others.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) file_writes_outside: Option<Vec<String>>,
+    pub(in crate::probe::checks) file_writes_outside: Option<Vec<String>>,
     /// `deny`: no secret of the environment may stand in what the pipeline prints, answers or logs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) secrets_in_logs: Option<Deny>,
+    pub(in crate::probe::checks) secrets_in_logs: Option<Deny>,
 }
 
 /// The word `deny`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Deny {
+pub(in crate::probe::checks) enum Deny {
     /// It is denied.
     Deny,
 }

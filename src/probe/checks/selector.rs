@@ -6,7 +6,7 @@ use crate::file::beneath;
 
 /// Where a text comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::probe::checks) enum Selector {
+pub(super) enum Selector {
     /// The output file; what was printed where there is none.
     AgentOutput,
     /// What was printed on the standard output.

@@ -1,0 +1,55 @@
+//! Adds to the reasons of a verdict why the item that stands for them came out badly: a figure says that
+//! something broke, and only the record of the item knows what.
+
+use crate::gate::verdict::{ReasonCode, Verdict};
+use crate::page::safe;
+use crate::probe::{probe_of, registry};
+use crate::report::Report;
+
+/// A longer text would hide the reason behind its details.
+const LONGEST: usize = 240;
+
+/// Names the first item of each reason that does something, with what its record tells of it.
+pub(super) fn tell(head: &Report, verdict: &mut Verdict) {
+    let mut told = Vec::new();
+    for reason in &verdict.reasons {
+        let why = || {
+            let metric = reason
+                .metric
+                .as_deref()
+                .filter(|_| reason.effect.is_some())?;
+            let item = first(verdict, reason.code, metric)?;
+            let probe = probe_of(metric);
+            let why = registry::kind(probe)?.why(head.probes.of(probe)?, item, metric)?;
+            let why = safe::cut(&why, LONGEST);
+            // A backtick without another one would turn what follows into a name.
+            let is_paired = why.matches('`').count().is_multiple_of(2);
+            let why = if is_paired {
+                why
+            } else {
+                why.replace('`', "'")
+            };
+            Some(format!("; in `{}`: {why}", safe::cut(item, 60)))
+        };
+        told.push(why());
+    }
+    for (reason, why) in verdict.reasons.iter_mut().zip(told) {
+        reason.text.extend(why);
+    }
+}
+
+/// The item that a reason names first.
+fn first<'v>(verdict: &'v Verdict, code: ReasonCode, metric: &str) -> Option<&'v str> {
+    let is_certain = match code {
+        ReasonCode::BrokenCases => true,
+        ReasonCode::DoubtfulCases => false,
+        ReasonCode::Metric => {
+            let driver = verdict.metrics.get(metric)?.drivers.first()?;
+            return Some(&driver.case);
+        }
+        _ => return None,
+    };
+    let mut broken = verdict.broken_cases.iter();
+    let case = broken.find(|case| case.certain == is_certain && case.metric == metric)?;
+    Some(&case.case)
+}
