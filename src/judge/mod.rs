@@ -17,6 +17,7 @@ mod panel;
 mod scorer;
 mod seat;
 mod settings;
+pub(crate) mod trial;
 mod ungraded;
 mod unscored;
 
