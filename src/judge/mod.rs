@@ -7,6 +7,7 @@
 //! A sample that cannot be graded is *unscored*: it has an error of a type, it is counted, and it is in
 //! no mean. No error becomes a score.
 
+pub(crate) mod calibration;
 mod embedding;
 mod exact_match;
 mod exhibit;

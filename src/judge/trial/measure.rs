@@ -58,6 +58,33 @@ pub(crate) enum TrialMeasure {
     SelfPreference,
 }
 
+impl TrialMeasure {
+    /// Its name for people, in a word or three.
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::Order => "right order, surely worse copies",
+            Self::OrderTruncated => "right order, truncated",
+            Self::OrderContradicted => "right order, contradicted",
+            Self::OrderShuffled => "right order, shuffled",
+            Self::Auc => "separation (AUC)",
+            Self::PositionShift => "gain of the first place",
+            Self::PositionFlips => "verdicts that depend on the place",
+            Self::PaddingShift => "gain by filler",
+            Self::LengthCorrelation => "correlation with length",
+            Self::ObedienceShift => "gain by an instruction",
+            Self::RepeatNoise => "noise between repeats",
+            Self::RepeatFlips => "verdicts that differ between repeats",
+            Self::LabelsSpearman => "labels: rank correlation",
+            Self::LabelsKappa => "labels: Cohen's kappa",
+            Self::LabelsError => "labels: mean absolute error",
+            Self::OtherSpearman => "comparison judge: rank correlation",
+            Self::OtherKappa => "comparison judge: Cohen's kappa",
+            Self::OtherError => "comparison judge: mean absolute error",
+            Self::SelfPreference => "gain of the own family",
+        }
+    }
+}
+
 /// Every figure of a trial.
 pub(crate) type TrialFigures = BTreeMap<TrialMeasure, TrialFigure>;
 

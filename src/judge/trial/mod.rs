@@ -20,5 +20,5 @@ pub(crate) use grades::{Grades, Scored};
 pub(crate) use measure::{TrialFigures, TrialMeasure};
 pub(crate) use plan::{TrialExhibit, TrialSettings, TrialTask, tasks};
 pub(crate) use plant::Plant;
-pub(crate) use record::{FinishedTrial, TrialRecord, conclude};
+pub(crate) use record::{FinishedTrial, RESAMPLES, TrialRecord, conclude};
 pub(crate) use samples::TrialFigure;

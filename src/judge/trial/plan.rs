@@ -99,9 +99,9 @@ const COPIES: &[Plant] = &[
 ];
 
 impl TrialTask {
-    /// As the folder of a call is named: `0007-truncated`.
-    pub(crate) fn name(self) -> String {
-        format!("{:04}-{}", self.answer + 1, self.plant.name())
+    /// The name of the answer among the folders of the calls: `0007`.
+    pub(crate) fn folder(self) -> String {
+        format!("{:04}", self.answer + 1)
     }
 
     /// Whether the comparison judge grades it too: what has a repeat, filler or an instruction in it is
