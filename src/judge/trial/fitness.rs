@@ -73,6 +73,9 @@ pub(crate) struct Criterion {
     /// The figure that it looks at; none where it counts gradings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) measure: Option<TrialMeasure>,
+    /// Between which values the whole interval of the figure must lie; none where nothing was asked of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) allowed: Option<(f64, f64)>,
     /// What was found, in a sentence.
     pub(crate) text: String,
 }
@@ -108,6 +111,15 @@ impl Limit {
             Self::Within(limit) => limit - value.abs(),
         };
         (room > 0.0).then_some(room)
+    }
+
+    /// Between which values of a figure that lies in `[-1, 1]`.
+    const fn ends(self) -> (f64, f64) {
+        match self {
+            Self::AtLeast(limit) => (limit, 1.0),
+            Self::AtMost(limit) => (-1.0, limit),
+            Self::Within(limit) => (-limit, limit),
+        }
     }
 
     fn said(self) -> String {
@@ -239,6 +251,7 @@ fn criterion(
             name: name.to_owned(),
             ruling: Ruling::Open,
             measure: Some(measure),
+            allowed: Some(limit.ends()),
             text: format!("{what} is not known: {why}"),
         };
     };
@@ -271,6 +284,7 @@ fn criterion(
         name: name.to_owned(),
         ruling,
         measure: Some(measure),
+        allowed: Some(limit.ends()),
         text,
     }
 }
@@ -289,6 +303,7 @@ fn unasked(name: &str, measure: TrialMeasure, why: &str) -> Criterion {
         name: name.to_owned(),
         ruling: Ruling::Unasked,
         measure: Some(measure),
+        allowed: None,
         text: why.to_owned(),
     }
 }
@@ -307,6 +322,7 @@ fn scored(around: Circumstances) -> Criterion {
             Ruling::Broken
         },
         measure: None,
+        allowed: None,
         text: match is_kept {
             true => format!(
                 "{unscored} of {asked} gradings have no score, and at most {share:.0} % may"
@@ -325,6 +341,7 @@ fn prompts(around: Circumstances) -> Criterion {
         name: "prompts".to_owned(),
         ruling: if is_kept { Ruling::Kept } else { Ruling::Open },
         measure: None,
+        allowed: None,
         text: match is_kept {
             true => format!(
                 "the judge was tried on {prompts} prompts, and {FEWEST_PROMPTS} are the fewest"
@@ -406,6 +423,7 @@ mod tests {
                 name: String::new(),
                 ruling: *ruling,
                 measure: None,
+                allowed: None,
                 text: String::new(),
             });
             fitness(&each.collect::<Vec<_>>())
