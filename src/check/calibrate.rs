@@ -98,9 +98,16 @@ pub(crate) fn calibrate(
         .family
         .clone()
         .or_else(|| own_family(&answers, settings));
-    let mut graded = Graded::default();
+    let shows_two = settings.shows_two_texts();
+    let mut graded = TrialCalls::default();
     let (mut judge, mut unscored) = (BTreeMap::new(), BTreeMap::new());
-    for (task, grade) in graded.all(&calls, "judge", &*judges.on_trial, &tasks, |_, _| true)? {
+    for (task, grade) in graded.all(
+        &calls,
+        "judge",
+        (&*judges.on_trial, shows_two),
+        &tasks,
+        |_, _| true,
+    )? {
         match grade {
             Ok(grade) => {
                 let orders = orders(&grade);
@@ -111,7 +118,13 @@ pub(crate) fn calibrate(
         }
     }
     if let Some(both) = &judges.in_both_orders {
-        let grades = graded.all(&calls, "orders", &**both, &tasks, is_shown_in_both_orders)?;
+        let grades = graded.all(
+            &calls,
+            "orders",
+            (&**both, true),
+            &tasks,
+            is_shown_in_both_orders,
+        )?;
         for (task, grade) in grades {
             let orders = grade.ok().as_ref().and_then(orders);
             if let Some(scored) = judge.get_mut(&task) {
@@ -119,9 +132,13 @@ pub(crate) fn calibrate(
             }
         }
     }
-    let compared = graded.all(&calls, "other", &*judges.other, &tasks, |task, _| {
-        task.is_compared()
-    })?;
+    let compared = graded.all(
+        &calls,
+        "other",
+        (&*judges.other, true),
+        &tasks,
+        |task, _| task.is_compared(),
+    )?;
     let other = compared.into_iter();
     let other: BTreeMap<TrialTask, f64> = other
         .filter_map(|(task, grade)| Some((task, grade.ok()?.score())))
@@ -161,7 +178,7 @@ pub(crate) fn calibrate(
                 judge,
                 other,
                 own_family: family.as_deref(),
-                shows_two: settings.shows_two_texts(),
+                shows_two,
             },
         },
         RESAMPLES,
@@ -295,7 +312,7 @@ struct Calls<'a> {
 
 /// What the calls of all judges of a trial add up to.
 #[derive(Default)]
-struct Graded {
+struct TrialCalls {
     cost: Cost,
     notices: Vec<String>,
     /// A signal, or a change of the files, stopped the calls.
@@ -304,13 +321,13 @@ struct Graded {
     first_reasons: BTreeMap<String, String>,
 }
 
-impl Graded {
+impl TrialCalls {
     /// Has a judge grade the tasks that are wanted, in a folder of its own.
     fn all(
         &mut self,
         calls: &Calls<'_>,
         folder: &str,
-        judge: &dyn Judge,
+        (judge, needs_reference): (&dyn Judge, bool),
         tasks: &BTreeMap<TrialTask, TrialExhibit<'_>>,
         is_wanted: impl Fn(TrialTask, &TrialExhibit<'_>) -> bool,
     ) -> anyhow::Result<Vec<(TrialTask, Result<Grade, Ungraded>)>> {
@@ -343,7 +360,7 @@ impl Graded {
         let wanted: Vec<(&TrialTask, &TrialExhibit<'_>)> = wanted.collect();
         let items: Vec<_> = wanted
             .iter()
-            .map(|(task, exhibit)| (call(**task), shown(exhibit)))
+            .map(|(task, exhibit)| (call(**task), shown(exhibit, needs_reference)))
             .collect();
         let graded = judging::grade_all(judge, &runners, &items)?;
         if let Some(watch) = calls.watch {
@@ -377,11 +394,14 @@ fn call(task: TrialTask) -> Task {
     }
 }
 
-fn shown<'a>(exhibit: &'a TrialExhibit<'_>) -> Exhibit<'a> {
+/// What a judge is shown. One that grades by criteria sees a reference only where somebody gave one, as it
+/// does in a run.
+fn shown<'a>(exhibit: &'a TrialExhibit<'_>, needs_reference: bool) -> Exhibit<'a> {
+    let is_shown = needs_reference || exhibit.is_reference_given;
     Exhibit {
         prompt: exhibit.prompt,
         response: &exhibit.response,
-        reference: Some(exhibit.reference),
+        reference: is_shown.then_some(exhibit.reference),
         criteria: None,
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct TrialExhibit<'a> {
     pub(crate) response: String,
     /// What the copy is graded against.
     pub(crate) reference: &'a str,
+    /// Whether somebody gave this reference, rather than that the good answer stands for it.
+    pub(crate) is_reference_given: bool,
 }
 
 /// How much is asked.
@@ -61,6 +63,7 @@ pub(crate) fn tasks<'a>(
                     prompt: &answer.prompt,
                     response: response.clone(),
                     reference,
+                    is_reference_given: answer.reference.is_some(),
                 };
                 tasks.insert(task, exhibit);
             }
