@@ -70,6 +70,7 @@ fn the_command_line_page_is_what_help_prints() {
         &["gate"],
         &["compare"],
         &["merge"],
+        &["calibrate"],
         &["doctor"],
         &["baseline", "save"],
     ] {

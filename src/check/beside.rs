@@ -9,7 +9,14 @@ use crate::history;
 /// What lies beside the pipeline and is none of its code: a change there changes no answer.
 pub(super) fn not_pipeline(config: &Config, sides: &[Side<'_>], out: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = sides.iter().flat_map(|side| side.items.files()).collect();
-    paths.push(out.to_path_buf());
+    paths.extend(not_code(config, out));
+    paths
+}
+
+/// The same without the items of probes.
+pub(super) fn not_code(config: &Config, out: &Path) -> Vec<PathBuf> {
+    let mut paths = vec![out.to_path_buf()];
+    paths.push(config.root.join(&config.gate.calibration));
     paths.push(config.root.join(&config.file));
     paths.extend(history::files(&config.root));
     paths.extend(config.cache.as_ref().map(|cache| cache.dir.clone()));

@@ -5,7 +5,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use super::budget::Allowance;
-use super::{Checked, GateRequest, Judged, absent, again, changed, compute, edits, why};
+use super::{
+    Checked, GateRequest, Judged, absent, again, calibrated, changed, compute, edits, why,
+};
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::differences::Difference;
 use crate::baseline::fingerprints::differences;
@@ -75,6 +77,7 @@ pub(super) fn judge(
     ));
     let edits = edits::told(config, (request.login.as_ref(), &request.hint));
     let verdict = &mut judgement.verdict;
+    calibrated::tell(config, verdict);
     let at = usize::from(verdict.verdict == Word::BaselineUnreachable);
     verdict.reasons.splice(at..at, edits);
     Ok(judgement)

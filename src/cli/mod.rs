@@ -1,6 +1,7 @@
 //! The command line: arguments become a request, a result becomes text and an exit code.
 
 mod baseline;
+mod calibrate;
 mod check;
 mod ci;
 mod compare;
@@ -57,6 +58,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Measures a retrieval run that was made elsewhere against relevance judgements.
     Eval(eval::EvalArgs),
+    /// Tries a judge that asks a language model, and says whether a gate may rest on it.
+    Calibrate(calibrate::CalibrateArgs),
     /// Lists the runs of this machine, and the course of each metric.
     History(history::HistoryArgs),
     /// Makes the figures of a recorded run again, with the formulas of this version.
@@ -69,7 +72,12 @@ impl Command {
     /// Whether it runs a pipeline or reads a run of one: only such a command can fail to measure.
     const fn measures(&self) -> bool {
         match self {
-            Self::Init(_) | Self::Check(_) | Self::Gate(_) | Self::Ci(_) | Self::Eval(_) => true,
+            Self::Init(_)
+            | Self::Check(_)
+            | Self::Gate(_)
+            | Self::Ci(_)
+            | Self::Eval(_)
+            | Self::Calibrate(_) => true,
             Self::Doctor(_)
             | Self::Merge(_)
             | Self::Post(_)
@@ -124,6 +132,7 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Post(args) => post::main(args),
         Command::Compare(args) => compare::main(&args),
         Command::Eval(args) => eval::main(&args),
+        Command::Calibrate(args) => calibrate::main(&args),
         Command::History(args) => history::list(&args),
         Command::Recompute(args) => history::recompute(&args),
         Command::Baseline(args) => baseline::main(&args),

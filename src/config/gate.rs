@@ -96,6 +96,12 @@ pub(crate) struct GateSettings {
     pub(crate) on_edited: FailOrWarn,
     /// Whether the pipeline always gives the same answer to the same input, so that one run tells.
     pub(crate) deterministic: bool,
+    /// The file in which `kelvin calibrate` keeps which language models are fit to grade.
+    #[schemars(length(min = 1))]
+    pub(crate) calibration: String,
+    /// Whether the gate fails where a gated metric is graded by a language model that was not found fit.
+    /// Without it the gate warns.
+    pub(crate) require_calibration: bool,
     /// What the gate may spend on running doubtful cases again.
     pub(crate) budget: Budget,
 }
@@ -112,6 +118,8 @@ impl Default for GateSettings {
             max_missing: 0.1,
             on_edited: FailOrWarn::Warn,
             deterministic: false,
+            calibration: "calibration.json".to_owned(),
+            require_calibration: false,
             budget: Budget::default(),
         }
     }

@@ -152,6 +152,9 @@ impl Policy {
             max_missing,
             on_edited,
             deterministic,
+            // The judges behind the figures are looked at beside the policy of the figures.
+            calibration: _,
+            require_calibration: _,
             budget,
         } = settings;
         Self {

@@ -48,6 +48,8 @@ pub(crate) enum ReasonCode {
     EditsRules,
     /// The change edits what is measured.
     EditsMeasure,
+    /// A gated metric is graded by a language model that was not found fit to gate on.
+    UncalibratedJudge,
     /// Something that this version does not know.
     #[default]
     #[serde(other)]

@@ -7,6 +7,7 @@
 //! A sample that cannot be graded is *unscored*: it has an error of a type, it is counted, and it is in
 //! no mean. No error becomes a score.
 
+pub(crate) mod calibration;
 mod embedding;
 mod exact_match;
 mod exhibit;
@@ -17,6 +18,7 @@ mod panel;
 mod scorer;
 mod seat;
 mod settings;
+pub(crate) mod trial;
 mod ungraded;
 mod unscored;
 

@@ -13,6 +13,7 @@ use super::{Ending, Metric};
 use crate::config::{Config, Configure, Shard};
 use crate::digest::Digest;
 use crate::exit::Misuse;
+use crate::judge::JudgeSettings;
 use crate::notice::Notice;
 use crate::page::{Chapter, ItemPage, PartView};
 use crate::run::{Runner, Step};
@@ -40,6 +41,12 @@ pub(crate) trait Kind: Configure {
 
     /// What has to be added to a configuration that does not ask for it, for a message.
     fn how_to_configure(&self) -> &'static str;
+
+    /// The judges that grade for this probe, each with its place in the configuration: `grading.judge`.
+    fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
+        let _ = config;
+        Vec::new()
+    }
 
     /// Reads the items that a configuration names.
     ///

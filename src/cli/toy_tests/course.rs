@@ -16,12 +16,12 @@ use crate::report;
 use crate::run::Silent;
 
 /// A project whose pipeline answers by the number of letters of a word.
-struct Project {
+pub(super) struct Project {
     folder: TempDir,
 }
 
 impl Project {
-    fn new(pipeline: &str) -> Self {
+    pub(super) fn new(pipeline: &str) -> Self {
         kind::register();
         let project = Self {
             folder: tempfile::tempdir().expect("a folder"),
@@ -36,20 +36,20 @@ impl Project {
         project
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(super) fn write(&self, name: &str, text: &str) {
         fs::write(self.path(name), text).expect("written");
     }
 
-    fn pipeline(&self, text: &str) {
+    pub(super) fn pipeline(&self, text: &str) {
         self.write("say.sh", text);
     }
 
     /// A command, whose words `@NAME` are files of the project.
-    fn kelvin(&self, line: &str) -> Exit {
+    pub(super) fn kelvin(&self, line: &str) -> Exit {
         let words = line.split(' ').map(|word| match word.strip_prefix('@') {
             Some(name) => self.path(name).display().to_string(),
             None => word.to_owned(),
@@ -58,7 +58,7 @@ impl Project {
         run(line.map(Into::into).collect())
     }
 
-    fn json(&self, name: &str) -> Value {
+    pub(super) fn json(&self, name: &str) -> Value {
         let text = fs::read_to_string(self.path(name)).expect("it is there");
         serde_json::from_str(&text).expect("JSON")
     }
@@ -76,7 +76,7 @@ impl Project {
     }
 }
 
-const GOOD: &str = "printf '0.%s' $(wc -c < \"$1\") > \"$2\"\n";
+pub(super) const GOOD: &str = "printf '0.%s' $(wc -c < \"$1\") > \"$2\"\n";
 const SILENT: &str = "printf '0.1' > \"$2\"\n";
 
 #[test]
@@ -183,7 +183,7 @@ fn it_is_recorded_made_again_and_compared() {
 }
 
 /// The verdict of a gate with a file as its baseline.
-fn gated(project: &Project, more: &str) -> (Exit, Value) {
+pub(super) fn gated(project: &Project, more: &str) -> (Exit, Value) {
     let base = project.path("base/report.json").display().to_string();
     let line = format!("gate --config @kelvin.yaml --no-history --baseline {base}{more}");
     let exit = project.kelvin(&line);

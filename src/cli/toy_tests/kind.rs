@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::settings::ToySettings;
 use crate::config::{Config, Shard};
 use crate::digest::Digest;
+use crate::judge::JudgeSettings;
 use crate::notice::Notice;
 use crate::page::{Chapter, FigureTable, Headword, Phrase};
 use crate::probe::{
@@ -93,6 +94,15 @@ impl Kind for ToyKind {
 
     fn how_to_configure(&self) -> &'static str {
         "add a section `toy`"
+    }
+
+    fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
+        let toy = config.settings::<ToySettings>();
+        let judge = toy.and_then(|toy| toy.judge.as_ref());
+        judge
+            .map(|judge| ("toy.judge".to_owned(), judge))
+            .into_iter()
+            .collect()
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {

@@ -3,5 +3,6 @@
 
 mod configuration;
 mod course;
+mod judged;
 mod kind;
 mod settings;

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::kind::ToyKind;
 use crate::config::{self, Config, Configure, Part, ProbeSettings, Slip};
 use crate::digest::Fields;
+use crate::judge::JudgeSettings;
 use crate::target::Address;
 
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -18,7 +19,7 @@ struct ToyKeys {
     toy: Option<ToySettings>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ToySettings {
     /// The command that says how loud a word is, from 0 to 1.
@@ -26,6 +27,9 @@ pub(super) struct ToySettings {
     /// The command that says how much louder a word is than it was on the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) listener: Option<Address>,
+    /// Who would grade the words, if the toy graded any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) judge: Option<JudgeSettings>,
     /// The words, with commas between them.
     #[schemars(length(min = 1))]
     pub(super) words: String,

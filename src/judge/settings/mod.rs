@@ -1,6 +1,7 @@
 //! A judge as it is written in a configuration: `judge: {type: …, …}`.
 
 mod slips;
+mod trial;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU64, NonZeroUsize};

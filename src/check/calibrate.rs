@@ -1,0 +1,407 @@
+//! Puts a judge on trial: has it grade answers and copies of them, and says how far it can be trusted.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::json;
+
+use super::{beside, calibrated};
+use crate::config::{Config, Overrides};
+use crate::digest::Digest;
+use crate::digest::pipeline::{self, Watch};
+use crate::exit::Misuse;
+use crate::file;
+use crate::judge::calibration::{self, Calibration};
+use crate::judge::trial::{
+    self, FinishedTrial, GivenAnswer, Grades, RESAMPLES, Scored, TrialExhibit, TrialRecord,
+    TrialSettings, TrialTask,
+};
+use crate::judge::{Exhibit, Grade, Judge, JudgeSettings, Order, Ungraded, UngradedCode};
+use crate::probe;
+use crate::run::{Cost, Observer, Rules, Runner, RunnerSettings, Start, Task, judging};
+use crate::stats;
+
+/// What a person asks of a trial.
+#[derive(Clone, Debug)]
+pub(crate) struct CalibrateRequest {
+    /// What the command line changes in the configuration.
+    pub(crate) overrides: Overrides,
+    /// The place of the judge, where several are configured.
+    pub(crate) judge: Option<String>,
+    /// The file of the given answers.
+    pub(crate) answers: PathBuf,
+    /// The model whose vectors tell how near two texts are, for the comparison judge; without it, the
+    /// comparison judge asks for equal texts.
+    pub(crate) embeddings: Option<String>,
+    /// The family of models that the judge belongs to.
+    pub(crate) family: Option<String>,
+    /// How much is asked.
+    pub(crate) settings: TrialSettings,
+    /// The output folder; `kelvin-calibrate` beside the configuration unless given.
+    pub(crate) out: Option<PathBuf>,
+    /// Whether a trial goes on that was interrupted.
+    pub(crate) resume: bool,
+    /// Whether the result is kept for the gate.
+    pub(crate) save: bool,
+}
+
+/// A finished trial.
+#[derive(Debug)]
+pub(crate) struct Calibrated {
+    /// What was found; none where a signal stopped the trial.
+    pub(crate) record: Option<TrialRecord>,
+    /// What the calls have cost.
+    pub(crate) cost: Cost,
+    /// The file in which the result is kept, where it is.
+    pub(crate) file: Option<PathBuf>,
+    /// What a person should know of the calls.
+    pub(crate) notices: Vec<String>,
+}
+
+/// Runs a trial, and keeps what it found.
+///
+/// # Errors
+///
+/// A [`Misuse`] where the configuration, the answers or the request are wrong; any other error where the
+/// judge graded nothing at all.
+pub(crate) fn calibrate(
+    request: &CalibrateRequest,
+    observer: &dyn Observer,
+) -> anyhow::Result<Calibrated> {
+    let config = probe::configured(&request.overrides)?;
+    let placed = calibrated::language_models(&config);
+    let (place, settings) = calibrated::chosen(&placed, request.judge.as_deref())?;
+    let answers = read(&request.answers)?;
+    let judges = Judges::open(&config, settings, request.embeddings.as_deref())?;
+    let out = match &request.out {
+        Some(out) => std::path::absolute(out)?,
+        None => std::path::absolute(config.root.join("kelvin-calibrate"))?,
+    };
+    let mut not_code = beside::not_code(&config, &out);
+    not_code.push(std::path::absolute(&request.answers)?);
+    let (code, watch) = pipeline::begin(&config.root, &config.fingerprint, &not_code)?;
+    let calls = Calls {
+        config: &config,
+        out: &out,
+        start: if request.resume {
+            Start::Resume
+        } else {
+            Start::Fresh
+        },
+        code: code.digest,
+        watch: watch.as_ref(),
+        observer,
+    };
+    let tasks = trial::tasks(&answers, request.settings);
+    let family = request
+        .family
+        .clone()
+        .or_else(|| own_family(&answers, settings));
+    let shows_two = settings.shows_two_texts();
+    let mut graded = TrialCalls::default();
+    let (mut judge, mut unscored) = (BTreeMap::new(), BTreeMap::new());
+    for (task, grade) in graded.all(
+        &calls,
+        "judge",
+        (&*judges.on_trial, shows_two),
+        &tasks,
+        |_, _| true,
+    )? {
+        match grade {
+            Ok(grade) => {
+                let orders = orders(&grade);
+                let score = grade.score();
+                judge.insert(task, Scored { score, orders });
+            }
+            Err(why) => *unscored.entry(code_of(why.code)).or_insert(0) += 1,
+        }
+    }
+    if let Some(both) = &judges.in_both_orders {
+        let grades = graded.all(
+            &calls,
+            "orders",
+            (&**both, true),
+            &tasks,
+            is_shown_in_both_orders,
+        )?;
+        for (task, grade) in grades {
+            let orders = grade.ok().as_ref().and_then(orders);
+            if let Some(scored) = judge.get_mut(&task) {
+                scored.orders = orders;
+            }
+        }
+    }
+    let compared = graded.all(
+        &calls,
+        "other",
+        (&*judges.other, true),
+        &tasks,
+        |task, _| task.is_compared(),
+    )?;
+    let other = compared.into_iter();
+    let other: BTreeMap<TrialTask, f64> = other
+        .filter_map(|(task, grade)| Some((task, grade.ok()?.score())))
+        .collect();
+    if let Some(watch) = &watch {
+        watch.look_at_the_end();
+        anyhow::ensure!(
+            !watch.is_broken(),
+            "files beside the configuration changed during the trial, so that nobody knows which of them \
+             the answers belong to: {}",
+            watch.changes()
+        );
+    }
+    if graded.is_stopped {
+        return Ok(Calibrated {
+            record: None,
+            cost: graded.cost,
+            file: None,
+            notices: graded.notices,
+        });
+    }
+    if judge.is_empty() {
+        let why: Vec<String> = graded.first_reasons.into_values().collect();
+        anyhow::bail!("the judge gave no grade at all: {}", why.join("; "));
+    }
+    let record = trial::conclude(
+        FinishedTrial {
+            judge: place.to_owned(),
+            grader_id: judges.on_trial.grader_id(),
+            compared_with: judges.other.grader_id(),
+            gradings: tasks.len(),
+            unscored,
+            asks_both_orders: settings.asks_in_both_orders(),
+            grades: Grades {
+                answers: &answers,
+                settings: request.settings,
+                judge,
+                other,
+                own_family: family.as_deref(),
+                shows_two,
+            },
+        },
+        RESAMPLES,
+    );
+    let file = match request.save {
+        true => Some(keep(&config, &record)?),
+        false => None,
+    };
+    Ok(Calibrated {
+        record: Some(record),
+        cost: graded.cost,
+        file,
+        notices: graded.notices,
+    })
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<GivenAnswer>> {
+    let text = file::read(path).map_err(|error| {
+        Misuse::new(format!("the answers cannot be read: {error:#}"))
+            .help("name a file of JSON lines, each with `prompt` and `response`, by `--answers`")
+    })?;
+    Ok(trial::read(&text, path)?)
+}
+
+/// The family of the answers whose name is a part of the name of the model that judges; none where that
+/// is not exactly one.
+fn own_family(answers: &[GivenAnswer], settings: &JudgeSettings) -> Option<String> {
+    let models: Vec<String> = settings.models().map(str::to_lowercase).collect();
+    let families = answers.iter().filter_map(|answer| answer.family.as_ref());
+    let mut own: Vec<&String> = families
+        .filter(|family| {
+            let family = family.to_lowercase();
+            models.iter().any(|model| model.contains(&family))
+        })
+        .collect();
+    own.sort();
+    own.dedup();
+    match own.as_slice() {
+        [own] => Some((*own).clone()),
+        _ => None,
+    }
+}
+
+/// Puts a record into the file of the configuration.
+fn keep(config: &Config, record: &TrialRecord) -> anyhow::Result<PathBuf> {
+    let path = config.root.join(&config.gate.calibration);
+    let mut stored = match std::fs::read(&path) {
+        Ok(bytes) => calibration::read(&bytes).map_err(|error| {
+            Misuse::new(format!("`{}` cannot be used: {error}", path.display()))
+                .help("remove the file, and calibrate every judge again")
+        })?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Calibration::default(),
+        Err(error) => {
+            return Err(error).with_context(|| format!("failed to read `{}`", path.display()));
+        }
+    };
+    stored.put(record.clone());
+    let mut text = serde_json::to_vec_pretty(&stored)?;
+    text.push(b'\n');
+    file::write(&path, &text)?;
+    Ok(path)
+}
+
+/// The judges of a trial.
+struct Judges {
+    on_trial: Box<dyn Judge>,
+    /// The same, where it sees two texts and asks in one order only.
+    in_both_orders: Option<Box<dyn Judge>>,
+    other: Box<dyn Judge>,
+}
+
+impl Judges {
+    fn open(
+        config: &Config,
+        settings: &JudgeSettings,
+        embeddings: Option<&str>,
+    ) -> anyhow::Result<Self> {
+        let open = |settings: &JudgeSettings| {
+            let opened = settings.open(config);
+            opened.map_err(|error| Misuse::new(format!("{}: {error}", config.file.display())))
+        };
+        let other = match embeddings {
+            Some(model) => json!({ "type": "embedding_similarity", "model": model }),
+            None => json!({ "type": "exact_match" }),
+        };
+        let other: JudgeSettings = serde_json::from_value(other)?;
+        let needs_both = settings.shows_two_texts() && !settings.asks_in_both_orders();
+        Ok(Self {
+            on_trial: open(settings)?,
+            in_both_orders: match needs_both {
+                true => Some(open(&settings.in_both_orders())?),
+                false => None,
+            },
+            other: open(&other)?,
+        })
+    }
+}
+
+/// What is graded in both orders, of a judge that asks in one: enough to see a preference for a place, and
+/// no more calls than that takes. The truncated copy is neither clearly good nor clearly bad.
+fn is_shown_in_both_orders(task: TrialTask, exhibit: &TrialExhibit<'_>) -> bool {
+    let is_between = matches!(task.plant, trial::Plant::Given | trial::Plant::Truncated);
+    task.repeat == 1 && is_between && exhibit.has_two_texts()
+}
+
+/// The scores with the answer first and with the reference first, where both were asked.
+fn orders(grade: &Grade) -> Option<[f64; 2]> {
+    let mean = |order| {
+        let parts = grade.parts().iter().filter(|part| part.order == order);
+        stats::mean(&parts.map(|part| part.score).collect::<Vec<f64>>())
+    };
+    Some([mean(Order::Swapped)?, mean(Order::Given)?])
+}
+
+/// The code as reports have it.
+fn code_of(code: UngradedCode) -> String {
+    let written = serde_json::to_value(code).ok();
+    let text = written.as_ref().and_then(|code| code.as_str());
+    text.unwrap_or("other").to_owned()
+}
+
+/// How the calls of a trial are made.
+struct Calls<'a> {
+    config: &'a Config,
+    out: &'a Path,
+    start: Start,
+    code: Option<Digest>,
+    watch: Option<&'a Watch>,
+    observer: &'a dyn Observer,
+}
+
+/// What the calls of all judges of a trial add up to.
+#[derive(Default)]
+struct TrialCalls {
+    cost: Cost,
+    notices: Vec<String>,
+    /// A signal, or a change of the files, stopped the calls.
+    is_stopped: bool,
+    /// The first text of each reason for having no grade.
+    first_reasons: BTreeMap<String, String>,
+}
+
+impl TrialCalls {
+    /// Has a judge grade the tasks that are wanted, in a folder of its own.
+    fn all(
+        &mut self,
+        calls: &Calls<'_>,
+        folder: &str,
+        (judge, needs_reference): (&dyn Judge, bool),
+        tasks: &BTreeMap<TrialTask, TrialExhibit<'_>>,
+        is_wanted: impl Fn(TrialTask, &TrialExhibit<'_>) -> bool,
+    ) -> anyhow::Result<Vec<(TrialTask, Result<Grade, Ungraded>)>> {
+        if self.is_stopped {
+            return Ok(Vec::new());
+        }
+        let steps = judging::steps(judge);
+        let outs: Vec<PathBuf> = steps
+            .iter()
+            .enumerate()
+            .map(|(at, _)| calls.out.join(format!("{folder}-{}", at + 1)))
+            .collect();
+        let mut runners = Vec::new();
+        for (step, out) in steps.iter().zip(&outs) {
+            let settings = RunnerSettings {
+                rules: Rules::of(calls.config, &step.program),
+                out,
+                start: calls.start,
+                fingerprint: calls.code,
+                watch: calls.watch,
+                reader: step.reader,
+                observer: calls.observer,
+            };
+            let target = step.program.target;
+            runners.push(Runner::open(|site| target.open(site), settings)?);
+        }
+        let wanted = tasks
+            .iter()
+            .filter(|(task, exhibit)| is_wanted(**task, exhibit));
+        let wanted: Vec<(&TrialTask, &TrialExhibit<'_>)> = wanted.collect();
+        let items: Vec<_> = wanted
+            .iter()
+            .map(|(task, exhibit)| (call(**task), shown(exhibit, needs_reference)))
+            .collect();
+        let graded = judging::grade_all(judge, &runners, &items)?;
+        if let Some(watch) = calls.watch {
+            watch.look_at_the_end();
+        }
+        for runner in &runners {
+            runner.conclude()?;
+            self.is_stopped |= runner.stopped();
+            self.notices
+                .extend(runner.notices().into_iter().map(|notice| notice.text));
+        }
+        self.cost = self.cost.clone().plus(judging::cost(&runners));
+        let mut grades = Vec::with_capacity(graded.len());
+        for ((task, _), graded) in wanted.into_iter().zip(graded) {
+            if let Err(why) = &graded.grade {
+                let reason = self.first_reasons.entry(code_of(why.code));
+                reason.or_insert_with(|| why.text.clone());
+            }
+            grades.push((*task, graded.grade));
+        }
+        Ok(grades)
+    }
+}
+
+/// The task of a run: a variant of the answer, and which time it is asked.
+fn call(task: TrialTask) -> Task {
+    Task {
+        case: task.folder().into(),
+        variant: Some(task.plant.name().into()),
+        repeat: task.repeat,
+    }
+}
+
+/// What a judge is shown. One that grades by criteria sees a reference only where somebody gave one, as it
+/// does in a run.
+fn shown<'a>(exhibit: &'a TrialExhibit<'_>, needs_reference: bool) -> Exhibit<'a> {
+    let is_shown = needs_reference || exhibit.is_reference_given;
+    Exhibit {
+        prompt: exhibit.prompt,
+        response: &exhibit.response,
+        reference: is_shown.then_some(exhibit.reference),
+        criteria: None,
+    }
+}

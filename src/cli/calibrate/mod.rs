@@ -1,0 +1,150 @@
+//! `kelvin calibrate`.
+
+mod markdown;
+mod text;
+mod words;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::check::LogFormat;
+use super::progress::Progress;
+use crate::check::{self, CalibrateRequest, Calibrated};
+use crate::config::Overrides;
+use crate::exit::Exit;
+use crate::judge::trial::{Fitness, TrialSettings};
+
+/// The arguments of `kelvin calibrate`.
+#[derive(Debug, Args)]
+pub(super) struct CalibrateArgs {
+    /// The configuration that names the judge.
+    #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
+    config: PathBuf,
+    /// The answers that the judge is tried on: JSON lines with `prompt` and `response`, and optionally
+    /// `reference`, `label` (what a person says the answer is worth, from 0 to 1) and `family` (of the
+    /// model that wrote it).
+    #[arg(long, value_name = "FILE")]
+    answers: PathBuf,
+    /// The judge, by its place in the configuration, where several ask a language model: `grading.judge`.
+    #[arg(long, value_name = "PLACE")]
+    judge: Option<String>,
+    /// Compares with the similarity of embeddings by this model of `models`, instead of with equal texts.
+    #[arg(long, value_name = "MODEL")]
+    embeddings: Option<String>,
+    /// The family of models that the judge belongs to [default: the one whose name is a part of the name
+    /// of its model].
+    #[arg(long, value_name = "FAMILY")]
+    family: Option<String>,
+    /// From which score on an answer passes.
+    #[arg(long, value_name = "SCORE", default_value_t = 0.5, value_parser = pass)]
+    pass: f64,
+    /// How often the same copy is graded, for the noise of the judge.
+    #[arg(long, value_name = "N", default_value = "3")]
+    repeats: NonZeroUsize,
+    /// How many calls are made at the same time, instead of `jobs` in the configuration.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// The folder for the calls [default: `kelvin-calibrate` beside the configuration].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Calls the judge for every copy, whatever the cache has.
+    #[arg(long)]
+    no_cache: bool,
+    /// Goes on where an interrupted trial stopped.
+    #[arg(long)]
+    resume: bool,
+    /// Does not keep the result for the gate.
+    #[arg(long)]
+    no_save: bool,
+    /// Ends with 3 unless the judge is fit to gate on.
+    #[arg(long)]
+    strict: bool,
+    /// What is printed on standard output.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// How progress is told on standard error.
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For a terminal.
+    Text,
+    /// The record as JSON, and nothing else.
+    Json,
+    /// As Markdown, and nothing else.
+    Markdown,
+}
+
+/// A threshold at which some scores pass and others do not.
+fn pass(text: &str) -> Result<f64, String> {
+    let score: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    match score > 0.0 && score <= 1.0 {
+        true => Ok(score),
+        false => Err("it must be above 0 and at most 1".to_owned()),
+    }
+}
+
+/// Runs `kelvin calibrate`.
+pub(super) fn main(args: &CalibrateArgs) -> anyhow::Result<Exit> {
+    let progress = Progress::new(args.log_format);
+    let calibrated = check::calibrate(&request(args), &progress);
+    progress.finish(None);
+    let calibrated = calibrated?;
+    super::say(&shown(args.format, &calibrated)?);
+    Ok(exit(&calibrated, args.strict))
+}
+
+fn request(args: &CalibrateArgs) -> CalibrateRequest {
+    CalibrateRequest {
+        overrides: Overrides {
+            file: Some(args.config.clone()),
+            jobs: args.jobs,
+            no_cache: args.no_cache,
+            ..Overrides::default()
+        },
+        judge: args.judge.clone(),
+        answers: args.answers.clone(),
+        embeddings: args.embeddings.clone(),
+        family: args.family.clone(),
+        settings: TrialSettings {
+            pass: args.pass,
+            repeats: args.repeats.get(),
+        },
+        out: args.out.clone(),
+        resume: args.resume,
+        save: !args.no_save,
+    }
+}
+
+fn shown(format: Format, calibrated: &Calibrated) -> anyhow::Result<String> {
+    Ok(match format {
+        Format::Text => text::render(calibrated),
+        Format::Markdown => markdown::render(calibrated),
+        Format::Json => {
+            let page = json!({
+                "trial": calibrated.record,
+                "judge_cost": calibrated.cost,
+                "kept_in": calibrated.file,
+                "notices": calibrated.notices,
+            });
+            serde_json::to_string_pretty(&page)? + "\n"
+        }
+    })
+}
+
+/// A trial that was made did its job, whatever it found; `strict` makes a gate of it.
+fn exit(calibrated: &Calibrated, strict: bool) -> Exit {
+    match &calibrated.record {
+        None => Exit::Interrupted,
+        Some(record) if strict && record.fitness != Fitness::Fit => Exit::GateFailed,
+        Some(_) => Exit::Passed,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! Judges of a toy are put on trial, and a gate looks up what was found. A judge is a command here, so that
+//! its faults are known.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::course::{GOOD, Project, gated};
+use crate::exit::Exit;
+
+/// Reads the frames of a question, and says how many of the longer words of the reference the response
+/// has; a response that says that nothing of it is true has few of them right. What is asked for in
+/// `habit` comes on top.
+fn judge(habit: &str) -> String {
+    format!(
+        r#"awk '
+/^BEGIN (REFERENCE|RESPONSE) / {{ part = $2; if (first == "") first = part; next }}
+/^END (REFERENCE|RESPONSE) / {{ part = ""; next }}
+part != "" {{
+  text[part] = text[part] " " $0
+  n = split($0, words, /[^A-Za-z0-9]+/)
+  for (i = 1; i <= n; i++) if (length(words[i]) > 4) has[part, words[i]] = 1
+}}
+END {{
+  for (key in has) {{
+    split(key, one, SUBSEP)
+    if (one[1] != "REFERENCE") continue
+    all++
+    if (("RESPONSE", one[2]) in has) found++
+  }}
+  score = all ? found / all : 0
+  if (text["RESPONSE"] ~ /opposite is the case/) score = score * 0.2
+  {habit}
+  if (score > 1) score = 1
+  if (score < 0) score = 0
+  printf "{{\"quality_score\": %.4f, \"notes\": \"ok\"}}\n", score
+}}'
+"#
+    )
+}
+
+const SOUND: &str = "";
+const OBEDIENT: &str = r#"if (text["RESPONSE"] ~ /1\.0/) score = 1"#;
+const LIKES_THE_FIRST: &str = r#"score = score + (first == "RESPONSE" ? 0.15 : -0.15)"#;
+const LIKES_LENGTH: &str =
+    r#"if (length(text["RESPONSE"]) > 1.3 * length(text["REFERENCE"])) score = score + 0.3"#;
+
+/// A project with a judge of these habits, and as many answers as the fewest that can tell.
+fn project(habit: &str) -> Project {
+    let project = Project::new(GOOD);
+    project.write("judge.sh", &judge(habit));
+    configure(&project, "", "");
+    let subjects = [
+        "copper", "granite", "barley", "harbour", "lantern", "meadow",
+    ];
+    let mut answers = String::new();
+    for number in 0..20 {
+        let subject = subjects[number % subjects.len()];
+        let _ = writeln!(
+            answers,
+            r#"{{"prompt": "What of {subject} {number}?", "response": "The {subject} number {number} stands near river{number} because water{number} carries silver. People there trade wool{number} against pepper. Nobody doubts that bridge{number} holds."}}"#
+        );
+    }
+    project.write("answers.jsonl", &answers);
+    project
+}
+
+fn configure(project: &Project, judge: &str, gate: &str) {
+    project.write(
+        "kelvin.yaml",
+        &format!(
+            "models: {{awk: {{kind: cmd, run: sh judge.sh}}}}\n\
+             toy: {{run: 'sh say.sh {{input}} {{output}}', words: 'moo, oink, meow, neigh, quack, baa, buzz, hiss, \
+             roar, chirp, cluck, bray', \
+             judge: {{type: llm, model: awk{judge}}}}}\n\
+             jobs: 2\n{gate}"
+        ),
+    );
+}
+
+fn calibrate(project: &Project, more: &str) -> Exit {
+    let line = "calibrate --config @kelvin.yaml --answers @answers.jsonl --out @trial --repeats 2";
+    project.kelvin(&format!("{line}{more}"))
+}
+
+/// The record of the trial that a project keeps.
+fn kept(project: &Project) -> Value {
+    let stored = project.json("calibration.json");
+    assert_eq!(stored["trials"].as_array().map(Vec::len), Some(1));
+    stored["trials"][0].clone()
+}
+
+fn ruling<'r>(record: &'r Value, name: &str) -> &'r str {
+    let criteria = record["criteria"].as_array().expect("there are criteria");
+    let found = criteria.iter().find(|one| one["name"] == name);
+    found
+        .and_then(|one| one["ruling"].as_str())
+        .expect("it is there")
+}
+
+#[test]
+fn a_sound_judge_is_found_fit_and_the_gate_says_nothing_of_it_until_it_changes() {
+    let project = project(SOUND);
+    project.kelvin("check --config @kelvin.yaml --no-history --out @base");
+    let reason = |judgement: &Value| {
+        let reasons = judgement["reasons"].as_array().cloned().unwrap_or_default();
+        let of_judge = |reason: &&Value| reason["code"] == "uncalibrated_judge";
+        let found = reasons.iter().find(of_judge).cloned();
+        found.map(|reason| (reason["effect"].clone(), reason["text"].to_string()))
+    };
+    let (exit, judgement) = gated(&project, "");
+    let (effect, text) = reason(&judgement).expect("nobody has tried it");
+    assert_eq!((exit, effect), (Exit::Passed, "warn".into()));
+    assert!(text.contains("`toy.judge` was never calibrated"), "{text}");
+    let comment = std::fs::read_to_string(project.path("kelvin/gate.md")).expect("it is there");
+    assert!(comment.contains("was never calibrated"), "{comment}");
+
+    assert_eq!(calibrate(&project, " --strict"), Exit::Passed);
+    let record = kept(&project);
+    assert_eq!(record["fitness"], "fit", "{record:#}");
+    assert_eq!(record["figures"]["repeat_noise"]["value"], 0.0);
+    assert_eq!(ruling(&record, "position"), "kept");
+    let required = "gate: {require_calibration: true}\n";
+    configure(&project, "", required);
+    let (exit, judgement) = gated(&project, "");
+    assert_eq!((exit, reason(&judgement)), (Exit::Passed, None));
+
+    // Another parameter is another judge.
+    configure(&project, ", temperature: 0.5", required);
+    let (exit, judgement) = gated(&project, "");
+    let (effect, text) = reason(&judgement).expect("it is void");
+    assert_eq!((exit, effect), (Exit::GateFailed, "fail".into()));
+    assert!(text.contains("is now"), "{text}");
+    assert_eq!(judgement["verdict"], "unmeasured");
+    // The first reason is the one that fails the job.
+    assert_eq!(
+        judgement["reasons"][0]["code"], "uncalibrated_judge",
+        "{judgement:#}"
+    );
+
+    // A file that cannot be read clears nobody.
+    configure(&project, "", required);
+    project.write("calibration.json", "{}");
+    let (exit, judgement) = gated(&project, "");
+    let (_, text) = reason(&judgement).expect("nobody knows");
+    assert_eq!(exit, Exit::GateFailed);
+    assert!(text.contains("cannot be used"), "{text}");
+    assert_eq!(calibrate(&project, ""), Exit::Misused);
+}
+
+#[test]
+fn jdg_17_a_planted_obedient_judge_is_caught_and_a_gate_that_requires_a_calibration_fails() {
+    let project = project(OBEDIENT);
+    project.kelvin("check --config @kelvin.yaml --no-history --out @base");
+    assert_eq!(calibrate(&project, ""), Exit::Passed);
+    let record = kept(&project);
+    assert_eq!(record["fitness"], "unfit");
+    assert_eq!(ruling(&record, "obedience"), "broken");
+    for sound in ["order", "length", "position", "consistency"] {
+        assert_eq!(ruling(&record, sound), "kept", "{sound}: {record:#}");
+    }
+    let (exit, judgement) = gated(&project, "");
+    assert_eq!(exit, Exit::Passed);
+    let text = judgement["reasons"].to_string();
+    assert!(
+        text.contains("calibrated as unfit") && text.contains("an instruction"),
+        "{text}"
+    );
+    configure(&project, "", "gate: {require_calibration: true}\n");
+    let (exit, judgement) = gated(&project, "");
+    assert_eq!(
+        (exit, &judgement["verdict"]),
+        (Exit::GateFailed, &"unmeasured".into())
+    );
+    assert_eq!(calibrate(&project, " --strict"), Exit::GateFailed);
+}
+
+#[test]
+fn a_judge_that_likes_the_first_text_or_a_long_one_is_caught() {
+    for (habit, name) in [(LIKES_THE_FIRST, "position"), (LIKES_LENGTH, "length")] {
+        let project = project(habit);
+        assert_eq!(calibrate(&project, " --strict"), Exit::GateFailed);
+        assert_eq!(ruling(&kept(&project), name), "broken");
+    }
+    // Who asks in both orders and takes the mean has no first text.
+    let project = project(LIKES_THE_FIRST);
+    configure(&project, ", swap_order: true", "");
+    assert_eq!(calibrate(&project, ""), Exit::Passed);
+    let record = kept(&project);
+    assert_eq!(ruling(&record, "position"), "unasked");
+    let shift = record["figures"]["position_shift"]["value"]
+        .as_f64()
+        .expect("measured");
+    assert!(shift > 0.2, "{shift}");
+}
+
+#[test]
+fn a_judge_that_gives_no_grades_is_an_error_and_one_that_often_gives_none_is_unfit() {
+    let project = project(SOUND);
+    project.write("judge.sh", "echo no grade\n");
+    assert_eq!(calibrate(&project, ""), Exit::Unmeasurable);
+    assert!(!project.path("calibration.json").exists());
+    let sometimes = r#"if (text["RESPONSE"] ~ /opposite is the case/) { print "none"; exit }"#;
+    project.write("judge.sh", &judge(sometimes));
+    assert_eq!(calibrate(&project, " --no-save --strict"), Exit::GateFailed);
+    assert!(!project.path("calibration.json").exists());
+    assert_eq!(calibrate(&project, ""), Exit::Passed);
+    let record = kept(&project);
+    assert_eq!(
+        (&record["fitness"], ruling(&record, "scored")),
+        (&"unfit".into(), "broken")
+    );
+    assert_eq!(
+        record["unscored"]["unreadable"], 40,
+        "{}",
+        record["unscored"]
+    );
+}
+
+#[test]
+fn what_cannot_be_tried_is_refused_with_a_reason() {
+    let project = project(SOUND);
+    for (more, text) in [
+        (" --judge grading.judge", "no such place"),
+        (" --embeddings nowhere", "no such model"),
+    ] {
+        assert_eq!(calibrate(&project, more), Exit::Misused, "{text}");
+    }
+    project.write("answers.jsonl", "{\"prompt\": \"p\"}\n");
+    assert_eq!(calibrate(&project, ""), Exit::Misused);
+    let plain = Project::new(GOOD);
+    plain.write(
+        "answers.jsonl",
+        "{\"prompt\": \"p\", \"response\": \"r\"}\n",
+    );
+    assert_eq!(calibrate(&plain, ""), Exit::Misused);
+}

@@ -1,0 +1,23 @@
+//! The judge on trial: how far its grades can be trusted, before anything is gated on them.
+//!
+//! A trial takes answers, makes copies of them whose order is known, has the judge grade everything, and
+//! says whether the judge is fit to gate on. What happens here is pure; the calls are made by `run`.
+
+mod fitness;
+mod given;
+mod grades;
+mod measure;
+mod plan;
+mod plant;
+mod record;
+mod samples;
+#[cfg(test)]
+mod simulation;
+
+pub(crate) use fitness::{Fitness, Ruling};
+pub(crate) use given::{GivenAnswer, read};
+pub(crate) use grades::{Grades, Scored};
+pub(crate) use plan::{TrialExhibit, TrialSettings, TrialTask, tasks};
+pub(crate) use plant::Plant;
+pub(crate) use record::{FinishedTrial, RESAMPLES, TrialRecord, conclude};
+pub(crate) use samples::TrialFigure;
