@@ -1,3 +1,6 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde_json::json;
 
 use super::server::{Faults, decides, says};
@@ -171,6 +174,32 @@ fn no_model_is_called_that_nothing_asks_for() {
         "it changes nothing"
     );
     assert_eq!(cost(&project)["usage"], json!(null));
+}
+
+#[test]
+fn the_gate_tells_what_an_answer_takes_next_to_the_base() {
+    let tokens = Arc::new(AtomicU64::new(100));
+    let told = Arc::clone(&tokens);
+    let server = Faults::start(move |_, _| {
+        let sent = told.load(Ordering::SeqCst);
+        let body = json!({
+            "choices": [{ "message": { "content": "{\"decision\": \"go\"}" } }],
+            "usage": { "prompt_tokens": sent, "completion_tokens": 0 },
+        });
+        super::server::Reaction::Answer(200, Vec::new(), body.to_string())
+    });
+    let price = "    price: {input_per_million: 10, output_per_million: 10}\n";
+    let project = project(&server, price, "");
+    project.check();
+    project.write("base.json", &project.read("kelvin/report.json"));
+    tokens.store(170, Ordering::SeqCst);
+    project.kelvin(&["gate", "--baseline", "base.json"]);
+    let ratio = project.json("kelvin/gate.json")["cost_ratio"].as_f64();
+    assert!(ratio.is_some_and(|ratio| (ratio - 1.7).abs() < 1e-9), "{ratio:?}");
+    // The end of a run has the sum.
+    let said = project.check();
+    assert!(said.stdout.contains("1,360 tokens, $0.014"), "{}", said.stdout);
+    assert!(project.read("kelvin/report.html").contains("1,360 tokens"));
 }
 
 #[test]
