@@ -2,7 +2,7 @@
 //! command and can tell what they mean.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
@@ -78,7 +78,8 @@ impl Project {
         self.0.path()
     }
 
-    fn check(&self, scorer: &str, more: &str) -> anyhow::Result<Report> {
+    /// The configuration with this scorer, and further lines.
+    fn configured(&self, scorer: &str, more: &str) -> anyhow::Result<PathBuf> {
         let file = self.root().join("kelvin.yaml");
         let text = format!(
             "run: sh pipeline.sh {{input}} {{output}}\ncases: cases\ndecision_field: decision\n\
@@ -86,6 +87,11 @@ impl Project {
              scorer: {scorer}\nmodels: {{judge: {{kind: cmd, run: sh judge.sh}}}}\n{more}"
         );
         fs::write(&file, text)?;
+        Ok(file)
+    }
+
+    fn check(&self, scorer: &str, more: &str) -> anyhow::Result<Report> {
+        let file = self.configured(scorer, more)?;
         let request = Request {
             overrides: Overrides {
                 file: Some(file),
@@ -288,4 +294,43 @@ fn what_is_wrong_with_such_a_scorer_is_told_at_its_place() {
         assert!(found.contains(said), "{scorer}: {found}");
     }
     assert_eq!(project.calls(), 0);
+}
+
+#[test]
+fn a_list_of_what_would_be_run_has_the_most_calls_of_the_judge_and_makes_none() {
+    let project = Project::new(PARAPHRASES, JUDGE);
+    let listed = |scorer: &str, more: &str| {
+        let file = project.configured(scorer, more).expect("written");
+        let overrides = Overrides {
+            file: Some(file),
+            ..Overrides::default()
+        };
+        let request = Request {
+            overrides,
+            ..Request::default()
+        };
+        super::list::list(&request, false)
+            .expect("listed")
+            .invocations
+    };
+    let once = listed("{llm: {model: judge}}", "");
+    let variants: usize = once
+        .iter()
+        .filter(|(kind, _)| is_variant(kind))
+        .map(|(_, n)| n)
+        .sum();
+    assert_eq!(once["judge (at most)"], variants);
+    let twice = listed("{llm: {model: judge, swap_order: true, votes: 3}}", "");
+    assert_eq!(twice["judge (at most)"], 6 * variants);
+    let floor = listed(
+        "{embedding: {model: judge}}",
+        "noise_floor: {enabled: true, replications: 4}\n",
+    );
+    assert_eq!(floor["judge (at most)"], variants + 3 * 6);
+    assert!(!listed("exact", "").contains_key("judge (at most)"));
+    assert_eq!(project.calls(), 0);
+}
+
+fn is_variant(kind: &str) -> bool {
+    kind != "baseline" && !kind.starts_with("judge")
 }

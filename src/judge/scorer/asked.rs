@@ -30,6 +30,13 @@ impl AskedJudge {
         &*self.judge
     }
 
+    /// How many calls it takes to ask about one pair.
+    pub(crate) fn calls(&self) -> usize {
+        let pair = ("one".to_owned(), "other".to_owned());
+        let questions = self.judge.questions(&Self::exhibit(&pair));
+        questions.map_or(0, |questions| questions.len())
+    }
+
     /// The distance that a score stands for.
     fn distance(&self, score: f64) -> f64 {
         match self.same_from {

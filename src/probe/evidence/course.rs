@@ -139,6 +139,16 @@ impl Items for CasesToRun<'_> {
         // The replays of the noise floor include the first invocation of the baseline.
         let replays = self.settings.noise_floor.map_or(0, |floor| floor.get());
         let mut listing = Listing::default();
+        let compared: usize = of_each.iter().map(|(variants, ..)| variants.len()).sum();
+        if let Some(asked) = self.scorer.asked() {
+            let runs = replays.max(repeats);
+            let of_noise = match replays {
+                0 => 0,
+                _ => self.places.len() * (runs * (runs - 1) / 2),
+            };
+            let calls = (compared * repeats + of_noise) * asked.calls();
+            listing.invocations.insert("judge (at most)", calls);
+        }
         let baselines = self.places.len() * replays.max(repeats);
         listing.invocations.insert("baseline", baselines);
         for (variants, counts, notices) in of_each {

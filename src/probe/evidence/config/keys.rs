@@ -50,7 +50,7 @@ pub(super) struct EvidenceKeys {
     /// Replays of the baselines that measure how much the pipeline varies by itself.
     #[serde(default)]
     pub(crate) noise_floor: NoiseFloor,
-    /// How two decisions are compared: `exact`, `set`, or ordered levels.
+    /// How two decisions are compared: `exact`, `set`, ordered levels, or by a model where they are prose.
     #[serde(default)]
     pub(crate) scorer: Choice,
 }
