@@ -80,6 +80,8 @@ pub(crate) fn calibrate(
         Some(out) => std::path::absolute(out)?,
         None => std::path::absolute(config.root.join("kelvin-calibrate"))?,
     };
+    // Git passes over the folder, so that what a trial leaves is no code of the pipeline.
+    file::write(&out.join(".gitignore"), b"*\n")?;
     let mut not_code = beside::not_code(&config, &out);
     not_code.push(std::path::absolute(&request.answers)?);
     let (code, watch) = pipeline::begin(&config.root, &config.fingerprint, &not_code)?;
