@@ -79,7 +79,7 @@ fn configure(project: &Project, judge: &str, gate: &str) {
 }
 
 fn calibrate(project: &Project, more: &str) -> Exit {
-    let line = "calibrate --config @kelvin.yaml --answers @answers.jsonl --out @trial --repeats 2";
+    let line = "calibrate --config @kelvin.yaml --answers @answers.jsonl --repeats 2";
     project.kelvin(&format!("{line}{more}"))
 }
 
@@ -118,6 +118,8 @@ fn a_sound_judge_is_found_fit_and_the_gate_says_nothing_of_it_until_it_changes()
     assert_eq!(calibrate(&project, " --strict"), Exit::Passed);
     let record = kept(&project);
     assert_eq!(record["fitness"], "fit", "{record:#}");
+    let ignored = std::fs::read_to_string(project.path("kelvin-calibrate/.gitignore"));
+    assert_eq!(ignored.expect("git passes over the folder"), "*\n");
     assert_eq!(record["figures"]["repeat_noise"]["value"], 0.0);
     assert_eq!(ruling(&record, "position"), "kept");
     let required = "gate: {require_calibration: true}\n";

@@ -97,12 +97,7 @@ impl Kind for ToyKind {
     }
 
     fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
-        let toy = config.settings::<ToySettings>();
-        let judge = toy.and_then(|toy| toy.judge.as_ref());
-        judge
-            .map(|judge| ("toy.judge".to_owned(), judge))
-            .into_iter()
-            .collect()
+        super::settings::judges(config)
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {

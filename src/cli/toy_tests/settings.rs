@@ -39,6 +39,14 @@ pub(super) struct ToySettings {
     pub(super) volume: usize,
 }
 
+/// The judge, with its place in the configuration.
+pub(super) fn judges(config: &Config) -> Vec<(String, &JudgeSettings)> {
+    let toy = config.settings::<ToySettings>();
+    let judge = toy.and_then(|toy| toy.judge.as_ref());
+    let placed = judge.map(|judge| ("toy.judge".to_owned(), judge));
+    placed.into_iter().collect()
+}
+
 impl Configure for ToyKind {
     fn required(&self) -> &'static [&'static str] {
         &["toy"]

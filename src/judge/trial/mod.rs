@@ -6,6 +6,7 @@
 mod fitness;
 mod given;
 mod grades;
+mod limit;
 mod measure;
 mod plan;
 mod plant;

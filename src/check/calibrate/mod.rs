@@ -1,5 +1,7 @@
 //! Puts a judge on trial: has it grade answers and copies of them, and says how far it can be trusted.
 
+mod calls;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -8,8 +10,7 @@ use serde_json::json;
 
 use super::{beside, calibrated};
 use crate::config::{Config, Overrides};
-use crate::digest::Digest;
-use crate::digest::pipeline::{self, Watch};
+use crate::digest::pipeline;
 use crate::exit::Misuse;
 use crate::file;
 use crate::judge::calibration::{self, Calibration};
@@ -17,10 +18,11 @@ use crate::judge::trial::{
     self, FinishedTrial, GivenAnswer, Grades, RESAMPLES, Scored, TrialExhibit, TrialRecord,
     TrialSettings, TrialTask,
 };
-use crate::judge::{Exhibit, Grade, Judge, JudgeSettings, Order, Ungraded, UngradedCode};
+use crate::judge::{Grade, Judge, JudgeSettings, Order};
 use crate::probe;
-use crate::run::{Cost, Observer, Rules, Runner, RunnerSettings, Start, Task, judging};
+use crate::run::{Cost, Observer, Start};
 use crate::stats;
+use calls::{Calls, TrialCalls, code_of};
 
 /// What a person asks of a trial.
 #[derive(Clone, Debug)]
@@ -78,6 +80,8 @@ pub(crate) fn calibrate(
         Some(out) => std::path::absolute(out)?,
         None => std::path::absolute(config.root.join("kelvin-calibrate"))?,
     };
+    // Git passes over the folder, so that what a trial leaves is no code of the pipeline.
+    file::write(&out.join(".gitignore"), b"*\n")?;
     let mut not_code = beside::not_code(&config, &out);
     not_code.push(std::path::absolute(&request.answers)?);
     let (code, watch) = pipeline::begin(&config.root, &config.fingerprint, &not_code)?;
@@ -291,117 +295,4 @@ fn orders(grade: &Grade) -> Option<[f64; 2]> {
         stats::mean(&parts.map(|part| part.score).collect::<Vec<f64>>())
     };
     Some([mean(Order::Swapped)?, mean(Order::Given)?])
-}
-
-/// The code as reports have it.
-fn code_of(code: UngradedCode) -> String {
-    let written = serde_json::to_value(code).ok();
-    let text = written.as_ref().and_then(|code| code.as_str());
-    text.unwrap_or("other").to_owned()
-}
-
-/// How the calls of a trial are made.
-struct Calls<'a> {
-    config: &'a Config,
-    out: &'a Path,
-    start: Start,
-    code: Option<Digest>,
-    watch: Option<&'a Watch>,
-    observer: &'a dyn Observer,
-}
-
-/// What the calls of all judges of a trial add up to.
-#[derive(Default)]
-struct TrialCalls {
-    cost: Cost,
-    notices: Vec<String>,
-    /// A signal, or a change of the files, stopped the calls.
-    is_stopped: bool,
-    /// The first text of each reason for having no grade.
-    first_reasons: BTreeMap<String, String>,
-}
-
-impl TrialCalls {
-    /// Has a judge grade the tasks that are wanted, in a folder of its own.
-    fn all(
-        &mut self,
-        calls: &Calls<'_>,
-        folder: &str,
-        (judge, needs_reference): (&dyn Judge, bool),
-        tasks: &BTreeMap<TrialTask, TrialExhibit<'_>>,
-        is_wanted: impl Fn(TrialTask, &TrialExhibit<'_>) -> bool,
-    ) -> anyhow::Result<Vec<(TrialTask, Result<Grade, Ungraded>)>> {
-        if self.is_stopped {
-            return Ok(Vec::new());
-        }
-        let steps = judging::steps(judge);
-        let outs: Vec<PathBuf> = steps
-            .iter()
-            .enumerate()
-            .map(|(at, _)| calls.out.join(format!("{folder}-{}", at + 1)))
-            .collect();
-        let mut runners = Vec::new();
-        for (step, out) in steps.iter().zip(&outs) {
-            let settings = RunnerSettings {
-                rules: Rules::of(calls.config, &step.program),
-                out,
-                start: calls.start,
-                fingerprint: calls.code,
-                watch: calls.watch,
-                reader: step.reader,
-                observer: calls.observer,
-            };
-            let target = step.program.target;
-            runners.push(Runner::open(|site| target.open(site), settings)?);
-        }
-        let wanted = tasks
-            .iter()
-            .filter(|(task, exhibit)| is_wanted(**task, exhibit));
-        let wanted: Vec<(&TrialTask, &TrialExhibit<'_>)> = wanted.collect();
-        let items: Vec<_> = wanted
-            .iter()
-            .map(|(task, exhibit)| (call(**task), shown(exhibit, needs_reference)))
-            .collect();
-        let graded = judging::grade_all(judge, &runners, &items)?;
-        if let Some(watch) = calls.watch {
-            watch.look_at_the_end();
-        }
-        for runner in &runners {
-            runner.conclude()?;
-            self.is_stopped |= runner.stopped();
-            self.notices
-                .extend(runner.notices().into_iter().map(|notice| notice.text));
-        }
-        self.cost = self.cost.clone().plus(judging::cost(&runners));
-        let mut grades = Vec::with_capacity(graded.len());
-        for ((task, _), graded) in wanted.into_iter().zip(graded) {
-            if let Err(why) = &graded.grade {
-                let reason = self.first_reasons.entry(code_of(why.code));
-                reason.or_insert_with(|| why.text.clone());
-            }
-            grades.push((*task, graded.grade));
-        }
-        Ok(grades)
-    }
-}
-
-/// The task of a run: a variant of the answer, and which time it is asked.
-fn call(task: TrialTask) -> Task {
-    Task {
-        case: task.folder().into(),
-        variant: Some(task.plant.name().into()),
-        repeat: task.repeat,
-    }
-}
-
-/// What a judge is shown. One that grades by criteria sees a reference only where somebody gave one, as it
-/// does in a run.
-fn shown<'a>(exhibit: &'a TrialExhibit<'_>, needs_reference: bool) -> Exhibit<'a> {
-    let is_shown = needs_reference || exhibit.is_reference_given;
-    Exhibit {
-        prompt: exhibit.prompt,
-        response: &exhibit.response,
-        reference: is_shown.then_some(exhibit.reference),
-        criteria: None,
-    }
 }

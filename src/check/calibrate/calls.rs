@@ -1,0 +1,124 @@
+//! The calls of a trial, made like every other call.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::config::Config;
+use crate::digest::Digest;
+use crate::digest::pipeline::Watch;
+use crate::judge::trial::{TrialExhibit, TrialTask};
+use crate::judge::{Exhibit, Grade, Judge, Ungraded, UngradedCode};
+use crate::run::{Cost, Observer, Rules, Runner, RunnerSettings, Start, Task, judging};
+
+/// How the calls of a trial are made.
+pub(super) struct Calls<'a> {
+    pub(super) config: &'a Config,
+    pub(super) out: &'a Path,
+    pub(super) start: Start,
+    pub(super) code: Option<Digest>,
+    pub(super) watch: Option<&'a Watch>,
+    pub(super) observer: &'a dyn Observer,
+}
+
+/// What the calls of all judges of a trial add up to.
+#[derive(Default)]
+pub(super) struct TrialCalls {
+    pub(super) cost: Cost,
+    pub(super) notices: Vec<String>,
+    /// A signal, or a change of the files, stopped the calls.
+    pub(super) is_stopped: bool,
+    /// The first text of each reason for having no grade.
+    pub(super) first_reasons: BTreeMap<String, String>,
+}
+
+impl TrialCalls {
+    /// Has a judge grade the tasks that are wanted, in a folder of its own.
+    pub(super) fn all(
+        &mut self,
+        calls: &Calls<'_>,
+        folder: &str,
+        (judge, needs_reference): (&dyn Judge, bool),
+        tasks: &BTreeMap<TrialTask, TrialExhibit<'_>>,
+        is_wanted: impl Fn(TrialTask, &TrialExhibit<'_>) -> bool,
+    ) -> anyhow::Result<Vec<(TrialTask, Result<Grade, Ungraded>)>> {
+        if self.is_stopped {
+            return Ok(Vec::new());
+        }
+        let steps = judging::steps(judge);
+        let outs: Vec<PathBuf> = steps
+            .iter()
+            .enumerate()
+            .map(|(at, _)| calls.out.join(format!("{folder}-{}", at + 1)))
+            .collect();
+        let mut runners = Vec::new();
+        for (step, out) in steps.iter().zip(&outs) {
+            let settings = RunnerSettings {
+                rules: Rules::of(calls.config, &step.program),
+                out,
+                start: calls.start,
+                fingerprint: calls.code,
+                watch: calls.watch,
+                reader: step.reader,
+                observer: calls.observer,
+            };
+            let target = step.program.target;
+            runners.push(Runner::open(|site| target.open(site), settings)?);
+        }
+        let wanted = tasks
+            .iter()
+            .filter(|(task, exhibit)| is_wanted(**task, exhibit));
+        let wanted: Vec<(&TrialTask, &TrialExhibit<'_>)> = wanted.collect();
+        let items: Vec<_> = wanted
+            .iter()
+            .map(|(task, exhibit)| (call(**task), shown(exhibit, needs_reference)))
+            .collect();
+        let graded = judging::grade_all(judge, &runners, &items)?;
+        if let Some(watch) = calls.watch {
+            watch.look_at_the_end();
+        }
+        for runner in &runners {
+            runner.conclude()?;
+            self.is_stopped |= runner.stopped();
+            self.notices
+                .extend(runner.notices().into_iter().map(|notice| notice.text));
+        }
+        self.cost = self.cost.plus(judging::cost(&runners));
+        let mut grades = Vec::with_capacity(graded.len());
+        for ((task, _), graded) in wanted.into_iter().zip(graded) {
+            if let Err(why) = &graded.grade {
+                let reason = self.first_reasons.entry(code_of(why.code));
+                reason.or_insert_with(|| why.text.clone());
+            }
+            grades.push((*task, graded.grade));
+        }
+        Ok(grades)
+    }
+}
+
+/// The task of a run: a variant of the answer, and which time it is asked.
+fn call(task: TrialTask) -> Task {
+    Task {
+        case: task.folder().into(),
+        variant: Some(task.plant.name().into()),
+        repeat: task.repeat,
+    }
+}
+
+/// What a judge is shown. One that grades by criteria sees a reference only where somebody gave one, as it
+/// does in a run.
+fn shown<'a>(exhibit: &'a TrialExhibit<'_>, needs_reference: bool) -> Exhibit<'a> {
+    let is_shown = needs_reference || exhibit.is_reference_given;
+    Exhibit {
+        prompt: exhibit.prompt,
+        response: &exhibit.response,
+        reference: is_shown.then_some(exhibit.reference),
+        criteria: None,
+    }
+}
+
+/// The code as reports have it.
+pub(super) fn code_of(code: UngradedCode) -> String {
+    let written = serde_json::to_value(code).ok();
+    let text = written.as_ref().and_then(|code| code.as_str());
+    text.unwrap_or("other").to_owned()
+}
