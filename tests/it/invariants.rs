@@ -163,6 +163,66 @@ fn an_invariant_that_breaks_in_two_of_forty_scenarios_is_found_and_the_first_lin
 }
 
 #[test]
+fn a_deterministic_pipeline_needs_no_replicas_and_without_a_word_of_that_the_gate_warns() {
+    let more = format!("{INVARIANTS}gate: {{deterministic: true}}\n");
+    let (_remote, project) = repository(AGENT, &more);
+    project.write(
+        "pipeline.sh",
+        &format!("{AGENT}\ncase $KELVIN_SCENARIO in s07|s21) rm made.txt;; esac\n"),
+    );
+    commit(&project, "worse");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(3), "{}", judgement["reasons"]);
+    let first = judgement["reasons"][0]["text"].as_str().expect("a text");
+    assert!(
+        first.contains("s07") && first.contains("nothing was made"),
+        "{first}"
+    );
+    // One run of the base tells nothing of its noise: the gate does not fail, and is not silent either.
+    configure(&project, INVARIANTS);
+    commit(&project, "another gate");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(0), "{}", judgement["reasons"]);
+    let reasons = judgement["reasons"].to_string();
+    for part in ["may have broken", "s07", "s21", "nothing was made"] {
+        assert!(reasons.contains(part), "{part}: {reasons}");
+    }
+}
+
+#[test]
+fn a_check_that_became_an_error_everywhere_does_not_pass_the_gate() {
+    let more =
+        "invariants:\n  made: {description: made, check: {type: custom, script: check.sh}}\n";
+    let (remote, url) = bare();
+    let project = project(AGENT, 12, more);
+    script(&project, "check.sh", "echo '{\"passed\": true}'");
+    project.write(".gitignore", "/kelvin/\n");
+    let root = project.root();
+    git(root, &["init", "--quiet", "--initial-branch=main"]);
+    git(root, &["remote", "add", "origin", &url]);
+    commit(&project, "base");
+    git(root, &["push", "--quiet", "origin", "main"]);
+    project.kelvin(&["check"]).expect(0);
+    project.kelvin(&["baseline", "save"]).expect(0);
+    git(root, &["checkout", "--quiet", "-b", "change"]);
+    script(&project, "check.sh", "exit 1");
+    commit(&project, "a broken check");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(3), "{}", judgement["reasons"]);
+    let told = judgement["reasons"].to_string();
+    // The script says what is measured, and the change edits it.
+    assert!(
+        told.contains("edits the script of a check `check.sh`"),
+        "{told}"
+    );
+    assert_eq!(
+        judgement["metrics"]["checks.composite"]["verdict"],
+        "unmeasured"
+    );
+    drop(remote);
+}
+
+#[test]
 fn a_flaky_pipeline_that_nobody_changed_passes_the_gate() {
     // In a third of its runs it does not say that it is done; by chance that differs from run to run.
     let flaky = r#"
