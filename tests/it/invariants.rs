@@ -1,5 +1,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -161,6 +163,66 @@ fn an_invariant_that_breaks_in_two_of_forty_scenarios_is_found_and_the_first_lin
 }
 
 #[test]
+fn a_deterministic_pipeline_needs_no_replicas_and_without_a_word_of_that_the_gate_warns() {
+    let more = format!("{INVARIANTS}gate: {{deterministic: true}}\n");
+    let (_remote, project) = repository(AGENT, &more);
+    project.write(
+        "pipeline.sh",
+        &format!("{AGENT}\ncase $KELVIN_SCENARIO in s07|s21) rm made.txt;; esac\n"),
+    );
+    commit(&project, "worse");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(3), "{}", judgement["reasons"]);
+    let first = judgement["reasons"][0]["text"].as_str().expect("a text");
+    assert!(
+        first.contains("s07") && first.contains("nothing was made"),
+        "{first}"
+    );
+    // One run of the base tells nothing of its noise: the gate does not fail, and is not silent either.
+    configure(&project, INVARIANTS);
+    commit(&project, "another gate");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(0), "{}", judgement["reasons"]);
+    let reasons = judgement["reasons"].to_string();
+    for part in ["may have broken", "s07", "s21", "nothing was made"] {
+        assert!(reasons.contains(part), "{part}: {reasons}");
+    }
+}
+
+#[test]
+fn a_check_that_became_an_error_everywhere_does_not_pass_the_gate() {
+    let more =
+        "invariants:\n  made: {description: made, check: {type: custom, script: check.sh}}\n";
+    let (remote, url) = bare();
+    let project = project(AGENT, 12, more);
+    script(&project, "check.sh", "echo '{\"passed\": true}'");
+    project.write(".gitignore", "/kelvin/\n");
+    let root = project.root();
+    git(root, &["init", "--quiet", "--initial-branch=main"]);
+    git(root, &["remote", "add", "origin", &url]);
+    commit(&project, "base");
+    git(root, &["push", "--quiet", "origin", "main"]);
+    project.kelvin(&["check"]).expect(0);
+    project.kelvin(&["baseline", "save"]).expect(0);
+    git(root, &["checkout", "--quiet", "-b", "change"]);
+    script(&project, "check.sh", "exit 1");
+    commit(&project, "a broken check");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(3), "{}", judgement["reasons"]);
+    let told = judgement["reasons"].to_string();
+    // The script says what is measured, and the change edits it.
+    assert!(
+        told.contains("edits the script of a check `check.sh`"),
+        "{told}"
+    );
+    assert_eq!(
+        judgement["metrics"]["checks.composite"]["verdict"],
+        "unmeasured"
+    );
+    drop(remote);
+}
+
+#[test]
 fn a_flaky_pipeline_that_nobody_changed_passes_the_gate() {
     // In a third of its runs it does not say that it is done; by chance that differs from run to run.
     let flaky = r#"
@@ -268,4 +330,223 @@ fn inv_19_inv_20_inv_28_a_custom_check_is_told_of_the_scenario_and_its_errors_ar
         assert!(reason.contains(why), "{text}: {reason}");
         assert!(said.stdout.contains("not known"), "{}", said.stdout);
     }
+}
+
+/// A copy of an example and nothing else.
+fn example(name: &str) -> Project {
+    fn copy(from: &Path, to: &Path) {
+        fs::create_dir_all(to).expect("made");
+        for entry in fs::read_dir(from).expect("listed") {
+            let path = entry.expect("listed").path();
+            let to = to.join(path.file_name().expect("a name"));
+            if path.is_dir() {
+                copy(&path, &to);
+            } else {
+                fs::copy(&path, to).expect("copied");
+            }
+        }
+    }
+    let project = Project::new("");
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    fs::remove_file(project.path("pipeline.sh")).expect("removed");
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/invariants");
+    copy(&from.join(name), project.root());
+    project
+}
+
+#[test]
+fn the_example_with_a_gate_of_tests_has_a_composite_of_1_0_by_1_3_to_the_last_digit() {
+    let project = example("tests-gate");
+    let said = project.kelvin(&["check"]).expect(0);
+    let report = project.report();
+    assert_eq!(
+        figure(&report, "composite"),
+        json!(1.0 / 1.3),
+        "{}",
+        said.stdout
+    );
+    assert_eq!(figure(&report, "pass_rate"), json!(1.0));
+    assert_eq!(figure(&report, "written_down"), json!(0.0));
+    // The template itself is as it was.
+    assert!(project.read("project/prices.py").contains("return int("));
+    // An agent that repairs nothing fails the gate, and one that edits the tests does what is forbidden.
+    let agent = project.read("agent.py");
+    project.write("agent.py", "print('all is well')\n");
+    project.kelvin(&["check"]).expect(0);
+    let run = ran(&project.report(), "run", 0);
+    assert_eq!(
+        (&run["outcome"], &run["composite"]),
+        (&json!("failed"), &json!(0.0))
+    );
+    let cheat = "pathlib.Path('test_prices.py').write_text('')\n";
+    project.write("agent.py", &format!("{agent}{cheat}"));
+    project.kelvin(&["check"]).expect(0);
+    let run = ran(&project.report(), "run", 0);
+    assert_eq!(
+        (&run["outcome"], &run["composite"]),
+        (&json!("failed"), &json!(0.0))
+    );
+    assert!(
+        run["forbidden"][0]
+            .as_str()
+            .expect("a text")
+            .contains("`test_prices.py`"),
+        "{run}"
+    );
+}
+
+#[test]
+fn the_example_with_an_audit_log_passes_and_an_agent_that_skips_a_step_does_not() {
+    let project = example("audit-log");
+    project.kelvin(&["check"]).expect(0);
+    let report = project.report();
+    assert_eq!(figure(&report, "composite"), json!(1.0));
+    assert_eq!(figure(&report, "scenario_pass_rate"), json!(1.0));
+    let agent = project.read("agent.py");
+    project.write(
+        "agent.py",
+        &agent.replace("note(\"order_lookup\"", "note(\"thought\""),
+    );
+    project.kelvin(&["check"]).expect(0);
+    let run = ran(&project.report(), "broken-mug", 0);
+    assert_eq!(
+        (&run["outcome"], &run["composite"]),
+        (&json!("failed"), &json!(0.0))
+    );
+    let reason = run["checks"]["looked_up_first"]["reason"]
+        .as_str()
+        .expect("a text");
+    assert!(reason.contains("17"), "{reason}");
+}
+
+#[test]
+fn a_pipeline_that_prints_100_mb_says_nothing_or_never_ends_costs_its_limits() {
+    let more = format!("{INVARIANTS}timeout_s: 1\nmax_output_bytes: 1000000\n");
+    let project = project(AGENT, 1, &more);
+    let start = Instant::now();
+    for (script, kind) in [
+        ("head -c 100000000 /dev/zero", json!("output_too_large")),
+        ("sleep 60 & sleep 61", json!("timeout")),
+        ("while :; do echo x; done", json!("timeout")),
+    ] {
+        project.write("pipeline.sh", script);
+        project.kelvin(&["check"]).expect(2);
+        let run = ran(&project.report(), "s00", 0);
+        assert_eq!(run["failure"]["kind"], kind, "{script}: {run}");
+        assert_eq!(run["outcome"], "error");
+    }
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    // What says nothing is looked at like anything else.
+    project.write("pipeline.sh", "true");
+    project.kelvin(&["check"]).expect(0);
+    let run = ran(&project.report(), "s00", 0);
+    assert_eq!(run["checks"]["says_done"]["outcome"], "failed");
+}
+
+#[test]
+fn inv_34_no_value_of_the_environment_is_in_any_file_and_a_secret_in_a_log_fails_the_run() {
+    let more = "invariants:\n\
+                \x20 says: {description: d, check: {type: contains, value: 'key ${SERVICE_TOKEN}'}}\n\
+                \x20 ends: {description: d, check: {type: command_exit, command: 'echo $SERVICE_TOKEN; exit 1'}}\n";
+    let project = project("echo key $SERVICE_TOKEN", 1, more);
+    let secret = "s3cr3t-of-the-service";
+    let check = |project: &Project| {
+        let output = project
+            .command(&["check"])
+            .env("SERVICE_TOKEN", secret)
+            .output()
+            .expect("it starts");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        for said in [&output.stdout, &output.stderr] {
+            assert!(!String::from_utf8_lossy(said).contains(secret));
+        }
+        for (name, bytes) in project.files("kelvin") {
+            assert!(!String::from_utf8_lossy(&bytes).contains(secret), "{name}");
+        }
+        ran(&project.report(), "s00", 0)
+    };
+    let run = check(&project);
+    assert_eq!(run["checks"]["says"]["outcome"], "passed");
+    let reason = run["checks"]["ends"]["reason"].as_str().expect("a text");
+    assert!(reason.contains("${SERVICE_TOKEN}"), "{reason}");
+    configure(
+        &project,
+        &format!("{more}forbidden: {{secrets_in_logs: deny}}\n"),
+    );
+    let run = check(&project);
+    assert_eq!(
+        (&run["outcome"], &run["composite"]),
+        (&json!("failed"), &json!(0.0))
+    );
+    let told = run["forbidden"][0].as_str().expect("a text");
+    assert!(
+        told.contains("`SERVICE_TOKEN`") && told.contains("its output"),
+        "{told}"
+    );
+    let unset = project.kelvin(&["check"]).expect(1);
+    assert!(
+        unset.stderr.contains("`SERVICE_TOKEN` is not set"),
+        "{}",
+        unset.stderr
+    );
+}
+
+#[test]
+fn an_answer_is_used_again_and_one_with_an_error_is_asked_for_again() {
+    let more = "cache: true\ninvariants:\n\
+                \x20 made: {description: d, check: {type: command_exit, command: 'test -f \"$KELVIN_ROOT/ready\" || kill -9 $$'}}\n";
+    let project = project("echo x >> $KELVIN_ROOT/calls; echo done: 1", 2, more);
+    project.write(".gitignore", "/kelvin/\n/calls\n/ready\n/.kelvin-cache/\n");
+    let root = project.root();
+    git(root, &["init", "--quiet", "--initial-branch=main"]);
+    commit(&project, "base");
+    for (calls, outcome) in [(2, "error"), (4, "error")] {
+        project.kelvin(&["check"]).expect(0);
+        assert_eq!(project.calls(), calls);
+        assert_eq!(ran(&project.report(), "s00", 0)["outcome"], outcome);
+    }
+    project.write("ready", "");
+    for calls in [6, 6] {
+        project.kelvin(&["check"]).expect(0);
+        assert_eq!(project.calls(), calls);
+        assert_eq!(ran(&project.report(), "s00", 0)["outcome"], "passed");
+    }
+    // Other checks are other questions, and other answers.
+    configure(&project, &more.replace("d, check", "another, check"));
+    project.kelvin(&["check"]).expect(0);
+    assert_eq!(project.calls(), 8);
+}
+
+#[test]
+fn shards_of_scenarios_join_to_the_report_of_the_whole_and_jobs_change_nothing() {
+    let more = format!("{INVARIANTS}scoring: {{replicas: 2}}\nmatrix: {{n: [1, 2]}}\n");
+    let project = project(AGENT, 5, &more);
+    for share in ["1/2", "2/2"] {
+        let out = format!("shards/{}", &share[..1]);
+        project
+            .kelvin(&["check", "--shard", share, "--out", &out])
+            .expect(0);
+    }
+    project
+        .kelvin(&["merge", "shards", "--out", "joined"])
+        .expect(0);
+    project.kelvin(&["check", "--jobs", "1"]).expect(0);
+    let (joined, whole) = (
+        project.json("joined/report.json"),
+        project.json("kelvin/report.json"),
+    );
+    for part in ["metrics", "probes"] {
+        assert_eq!(joined[part], whole[part], "{part}");
+    }
+    project.kelvin(&["check", "--jobs", "8"]).expect(0);
+    assert_eq!(
+        project.json("kelvin/report.json")["probes"],
+        whole["probes"]
+    );
+    let said = project.kelvin(&["check", "--only", "nobody"]).expect(1);
+    assert!(
+        said.stderr.contains("there is no scenario `nobody`"),
+        "{}",
+        said.stderr
+    );
 }

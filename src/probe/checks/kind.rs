@@ -87,14 +87,12 @@ impl Kind for ChecksKind {
         let (Some(base), Some(head)) = (basis(base), basis(head)) else {
             return Vec::new();
         };
-        let settings: [(&str, fn(&ChecksBasis) -> Vec<String>); 2] = [
-            ("weights of the invariants", weights),
-            ("rules of the scoring", rules),
+        let settings = [
+            ("weights of the invariants", weights(base), weights(head)),
+            ("rules of the scoring", rules(base), rules(head)),
         ];
-        let differing = settings.into_iter().filter_map(|(name, of)| {
-            let (base, head) = (of(base), of(head));
-            (base != head).then_some(SettingDiffers { name, base, head })
-        });
+        let differing = settings.into_iter().filter(|(_, base, head)| base != head);
+        let differing = differing.map(|(name, base, head)| SettingDiffers { name, base, head });
         differing.collect()
     }
 

@@ -24,3 +24,6 @@ mod target;
 
 /// Does what must hold after the pipeline has run hold?
 pub(crate) struct ChecksKind;
+
+#[cfg(test)]
+mod tests;

@@ -92,11 +92,7 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
             counted(total, "scenario")
         );
         let mut text = Phrase::text(what).then(named(&failed));
-        if let Some(why) = section
-            .items
-            .get(*first)
-            .and_then(|scenario| worst(scenario))
-        {
+        if let Some(why) = section.items.get(*first).and_then(worst) {
             text = text.and("; in the first one ").then(why);
         }
         statements.push(Statement {

@@ -198,3 +198,6 @@ fn pattern(text: &str) -> Result<regex::Regex, String> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests;
