@@ -223,17 +223,10 @@ const NO_KIND: &[&str] = &["answer", "tests"];
 /// Files to the right of the probes that know one of them by its name, each with what is left to do.
 /// This list may only become shorter.
 const KNOWS_A_PROBE: &[(&str, &str)] = &[
-    (
-        "report/document.rs",
-        "accessors for the tests, and the section that two probes align",
-    ),
+    ("report/document.rs", "accessors for the tests"),
     (
         "report/json/older.rs",
         "what earlier versions left to the ids of metrics",
-    ),
-    (
-        "baseline/align.rs",
-        "the alignment of retrieval runs is no method of a kind yet",
     ),
     (
         "baseline/peer/mod.rs",
@@ -243,22 +236,8 @@ const KNOWS_A_PROBE: &[(&str, &str)] = &[
         "gate/broken/mod.rs",
         "evidence as statistics means it: no name of a probe",
     ),
-    (
-        "check/settle.rs",
-        "hands the comparison of the queries to the judgement",
-    ),
-    (
-        "gate/judgement.rs",
-        "`gate.json` has a field for the queries",
-    ),
-    (
-        "gate/queries.rs",
-        "what is told of the queries is no part of a chapter yet",
-    ),
-    ("publish/comment/mod.rs", "shows the queries"),
     ("check/eval.rs", "`kelvin eval` is a command of one probe"),
     ("check/doctor/project.rs", "looks at cases"),
-    ("cli/compare.rs", "a strict comparison looks at the queries"),
     ("cli/eval.rs", "`kelvin eval` is a command of one probe"),
     (
         "cli/init/decision.rs",
@@ -360,6 +339,24 @@ fn a_name_of_a_probe_would_be_found_in_code_and_not_in_a_comment() {
         "    /// The settings of a toy.\n    // toy\n",
         "toy"
     ));
+}
+
+#[test]
+fn a_probe_that_is_also_a_word_would_be_found_by_its_module_its_types_and_its_metrics() {
+    for code in [
+        "use crate::probe::checks::Scenario;",
+        "let section: &ChecksSection = found;",
+        "metrics.get(\"checks.passed\")",
+    ] {
+        assert!(names(code, "checks"), "{code}");
+    }
+    for code in [
+        "right(\"checks\", true, \"for the check run\")",
+        "mod checks;",
+        "// probe::checks",
+    ] {
+        assert!(!names(code, "checks"), "{code}");
+    }
 }
 
 #[test]

@@ -77,7 +77,7 @@ impl Project {
 }
 
 pub(super) const GOOD: &str = "printf '0.%s' $(wc -c < \"$1\") > \"$2\"\n";
-const SILENT: &str = "printf '0.1' > \"$2\"\n";
+pub(super) const SILENT: &str = "printf '0.1' > \"$2\"\n";
 
 #[test]
 fn it_is_listed_rehearsed_checked_and_shown_by_every_renderer() {
