@@ -223,37 +223,44 @@ const NO_KIND: &[&str] = &["answer", "tests"];
 /// Files to the right of the probes that know one of them by its name, each with what is left to do.
 /// This list may only become shorter.
 const KNOWS_A_PROBE: &[(&str, &str)] = &[
-    ("report/document.rs", "accessors for the tests"),
     (
         "report/json/older.rs",
-        "what earlier versions left to the ids of metrics",
+        "reports of earlier versions had these probes, and said of their metrics no more than the ids; a \
+         probe that comes later is never in it",
     ),
     (
         "baseline/peer/mod.rs",
-        "reads the reports of another evaluator, which has one probe",
+        "reads the reports of another evaluator, which measures one thing: its figures become those of \
+         the probe that means the same",
     ),
     (
         "gate/broken/mod.rs",
-        "evidence as statistics means it: no name of a probe",
+        "the evidence for a hypothesis, as statistics says it: no name of a probe",
     ),
-    ("check/eval.rs", "`kelvin eval` is a command of one probe"),
-    ("check/doctor/project.rs", "looks at cases"),
-    ("cli/eval.rs", "`kelvin eval` is a command of one probe"),
+    (
+        "check/eval.rs",
+        "`kelvin eval` computes the measures of one probe from files and runs nothing",
+    ),
+    (
+        "check/doctor/project.rs",
+        "counts the cases of one probe and their units, and warns of a single case, for which that probe \
+         has no other to take a unit from",
+    ),
+    (
+        "cli/eval.rs",
+        "the arguments of `kelvin eval`: a command line belongs to the program and not to a probe",
+    ),
     (
         "cli/init/decision.rs",
-        "`kelvin init` writes the keys of one probe",
+        "`kelvin init` asks for what one probe needs and writes its keys",
     ),
     (
         "cli/init/look.rs",
-        "`kelvin init` writes the keys of one probe",
+        "`kelvin init` looks at the cases of one probe, to ask less",
     ),
     (
         "cli/init/steps.rs",
-        "`kelvin init` writes the keys of one probe",
-    ),
-    (
-        "cli/progress.rs",
-        "the last event of a log has figures of one probe",
+        "`kelvin init` asks for what one probe needs and writes its keys",
     ),
 ];
 

@@ -37,7 +37,7 @@ pub(crate) use kind::{
     SettingDiffers,
 };
 pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, Range, Unit, probe_of};
-pub(crate) use section::{AnySection, Item, Section, SectionFingerprint};
+pub(crate) use section::{AnySection, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
 pub(crate) use sections::Sections;
 
 /// A side of a comparison.

@@ -17,6 +17,8 @@ use crate::page::{Block, ComparisonPage, Phrase};
 use crate::probe::{
     AlignedSection, AlignedSections, AlignmentWarning, AnySection, ItemComparison, Metric,
 };
+use crate::publish::{Context, Publication, annotations};
+use crate::report;
 
 /// What became of the words.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -133,6 +135,24 @@ fn it_aligns_its_sections_and_everything_shows_what_became_of_its_words() {
         serde_json::to_value(&stored).expect("it is JSON"),
         judgement
     );
+
+    // A word that got worse is remarked upon where it stands.
+    let report = fs::read(project.path("kelvin/report.json")).expect("it is there");
+    let remarks = annotations::of(&Publication {
+        report: &report::json::read(&report).expect("it is read"),
+        judgement: Some(&stored),
+        context: &Context::default(),
+        out: &project.path("kelvin"),
+        folder: "toys",
+        excerpts: &[],
+        warnings: &[],
+    });
+    assert_eq!(remarks.len(), 12);
+    let remark = remarks.iter().find(|remark| remark.message.contains("moo"));
+    let remark = remark.expect("it got worse");
+    assert_eq!((&*remark.path, remark.line), ("toys/kelvin.yaml", 1));
+    let sentence = "toy.loudness of word moo went from 0.3000 to 0.1000";
+    assert!(remark.message.starts_with(sentence), "{remark:?}");
 }
 
 #[test]

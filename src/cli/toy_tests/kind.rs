@@ -15,7 +15,7 @@ use super::settings::ToySettings;
 use crate::config::{Config, Shard};
 use crate::digest::Digest;
 use crate::judge::JudgeSettings;
-use crate::notice::Notice;
+use crate::notice::{Code, Notice};
 use crate::page::{Chapter, FigureTable, Headword, Phrase};
 use crate::probe::{
     AlignedSections, AnySection, CaseValue, Ending, Findings, Forecast, Item, ItemComparison,
@@ -299,8 +299,14 @@ impl AtWork<'_> {
                 input: Digest::of(task.case.as_bytes()),
                 loudness: Vec::new(),
                 louder: None,
+                notices: Vec::new(),
             });
             let said = outcome.result.ok();
+            if said.is_none() {
+                let text = format!("repeat {} was not said", task.repeat);
+                let notice = Notice::new(Code::QueriesFailed, text);
+                word.notices.push(notice.case(&*task.case));
+            }
             word.loudness.push(said.and_then(|said| said.as_f64()));
         }
         Ok(())

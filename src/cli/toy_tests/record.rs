@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::probe::{Item, Section, VariantPart};
+use crate::notice::Notice;
+use crate::probe::{Item, ItemPlace, Section, VariantPart};
 
 /// What a report stores of the toy.
 pub(super) type ToySection = Section<(), Word>;
@@ -19,6 +20,9 @@ pub(super) struct Word {
     /// What the listener said of it next to the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) louder: Option<f64>,
+    /// Which repeats have no answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) notices: Vec<Notice>,
 }
 
 impl Word {
@@ -55,5 +59,16 @@ impl Item for Word {
 
     fn folders(&self) -> Vec<&str> {
         Vec::new()
+    }
+
+    fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    fn place(&self, _: Option<&str>) -> Option<ItemPlace<'_>> {
+        Some(ItemPlace {
+            file: "kelvin.yaml",
+            line: 1,
+        })
     }
 }
