@@ -224,57 +224,43 @@ const NO_KIND: &[&str] = &["answer", "tests"];
 /// This list may only become shorter.
 const KNOWS_A_PROBE: &[(&str, &str)] = &[
     (
-        "report/document.rs",
-        "accessors for the tests, and the section that two probes align",
-    ),
-    (
         "report/json/older.rs",
-        "what earlier versions left to the ids of metrics",
-    ),
-    (
-        "baseline/align.rs",
-        "the alignment of retrieval runs is no method of a kind yet",
+        "reports of earlier versions had these probes, and said of their metrics no more than the ids; a \
+         probe that comes later is never in it",
     ),
     (
         "baseline/peer/mod.rs",
-        "reads the reports of another evaluator, which has one probe",
+        "reads the reports of another evaluator, which measures one thing: its figures become those of \
+         the probe that means the same",
     ),
     (
         "gate/broken/mod.rs",
-        "evidence as statistics means it: no name of a probe",
+        "the evidence for a hypothesis, as statistics says it: no name of a probe",
     ),
     (
-        "check/settle.rs",
-        "hands the comparison of the queries to the judgement",
+        "check/eval.rs",
+        "`kelvin eval` computes the measures of one probe from files and runs nothing",
     ),
     (
-        "gate/judgement.rs",
-        "`gate.json` has a field for the queries",
+        "check/doctor/project.rs",
+        "counts the cases of one probe and their units, and warns of a single case, for which that probe \
+         has no other to take a unit from",
     ),
     (
-        "gate/queries.rs",
-        "what is told of the queries is no part of a chapter yet",
+        "cli/eval.rs",
+        "the arguments of `kelvin eval`: a command line belongs to the program and not to a probe",
     ),
-    ("publish/comment/mod.rs", "shows the queries"),
-    ("check/eval.rs", "`kelvin eval` is a command of one probe"),
-    ("check/doctor/project.rs", "looks at cases"),
-    ("cli/compare.rs", "a strict comparison looks at the queries"),
-    ("cli/eval.rs", "`kelvin eval` is a command of one probe"),
     (
         "cli/init/decision.rs",
-        "`kelvin init` writes the keys of one probe",
+        "`kelvin init` asks for what one probe needs and writes its keys",
     ),
     (
         "cli/init/look.rs",
-        "`kelvin init` writes the keys of one probe",
+        "`kelvin init` looks at the cases of one probe, to ask less",
     ),
     (
         "cli/init/steps.rs",
-        "`kelvin init` writes the keys of one probe",
-    ),
-    (
-        "cli/progress.rs",
-        "the last event of a log has figures of one probe",
+        "`kelvin init` asks for what one probe needs and writes its keys",
     ),
 ];
 
@@ -360,6 +346,24 @@ fn a_name_of_a_probe_would_be_found_in_code_and_not_in_a_comment() {
         "    /// The settings of a toy.\n    // toy\n",
         "toy"
     ));
+}
+
+#[test]
+fn a_probe_that_is_also_a_word_would_be_found_by_its_module_its_types_and_its_metrics() {
+    for code in [
+        "use crate::probe::checks::Scenario;",
+        "let section: &ChecksSection = found;",
+        "metrics.get(\"checks.passed\")",
+    ] {
+        assert!(names(code, "checks"), "{code}");
+    }
+    for code in [
+        "right(\"checks\", true, \"for the check run\")",
+        "mod checks;",
+        "// probe::checks",
+    ] {
+        assert!(!names(code, "checks"), "{code}");
+    }
 }
 
 #[test]

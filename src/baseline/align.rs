@@ -1,7 +1,6 @@
-//! Two reports in the form in which they are compared: each probe aligns its own sections.
+//! Two reports in the form in which they are compared: each kind of probe aligns its own sections.
 
-use crate::probe::probe_of;
-use crate::probe::retrieval::compare::{self, Around, RetrievalChange};
+use crate::probe::{ItemComparisons, Surroundings, probe_of, registry};
 use crate::report::Report;
 
 /// Two reports that can be compared.
@@ -11,8 +10,8 @@ pub(crate) struct AlignedReports {
     pub(crate) base: Report,
     /// The change.
     pub(crate) head: Report,
-    /// What became of the queries, where both sides have some.
-    pub(crate) retrieval: Option<RetrievalChange>,
+    /// What became of the items of each probe that both sides have and that aligns its sections.
+    pub(crate) comparisons: ItemComparisons,
 }
 
 /// Aligns what both reports have of the same probe.
@@ -20,31 +19,34 @@ pub(crate) fn align(base: &Report, head: &Report) -> AlignedReports {
     let mut aligned = AlignedReports {
         base: base.clone(),
         head: head.clone(),
-        retrieval: None,
+        comparisons: ItemComparisons::default(),
     };
-    let (Some(old), Some(new)) = (base.retrieval(), head.retrieval()) else {
-        return aligned;
-    };
-    let command = |report: &Report| {
-        let section = report.probes.of("retrieval");
-        section.and_then(|section| section.fingerprint().command)
-    };
-    let around = Around {
-        configuration: base.run.fingerprints.config != head.run.fingerprints.config,
-        command: match (command(base), command(head)) {
-            (Some(before), Some(after)) => before != after,
-            // A report of version 1 does not tell it for each probe.
-            _ => false,
-        },
-    };
-    let (old, new, change) = compare::align(&old, &new, around);
-    for (report, section) in [(&mut aligned.base, old), (&mut aligned.head, new)] {
-        report.metrics.retain(|id, _| probe_of(id) != "retrieval");
-        report.metrics.extend(section.metrics);
-        let ending = report.run.ending;
-        let stored = crate::probe::retrieval::stored(section.record, ending);
-        report.probes.put("retrieval", Box::new(stored));
+    for kind in registry::kinds() {
+        let name = kind.name();
+        let (Some(old), Some(new)) = (base.probes.of(name), head.probes.of(name)) else {
+            continue;
+        };
+        let around = Surroundings {
+            configuration: base.run.fingerprints.config != head.run.fingerprints.config,
+            command: match (old.fingerprint().command, new.fingerprint().command) {
+                (Some(before), Some(after)) => before != after,
+                // A report of version 1 does not tell it for each probe.
+                _ => false,
+            },
+        };
+        let Some(sections) = kind.align(old, new, around) else {
+            continue;
+        };
+        let sides = [
+            (&mut aligned.base, sections.base),
+            (&mut aligned.head, sections.head),
+        ];
+        for (report, side) in sides {
+            report.metrics.retain(|id, _| probe_of(id) != name);
+            report.metrics.extend(side.metrics);
+            report.probes.put(name, side.section);
+        }
+        aligned.comparisons.put(name, sections.items);
     }
-    aligned.retrieval = Some(change);
     aligned
 }

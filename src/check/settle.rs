@@ -16,7 +16,6 @@ use crate::config::Config;
 use crate::file;
 use crate::gate::looks::{Rerun, Side};
 use crate::gate::policy::Policy;
-use crate::gate::queries;
 use crate::gate::verdict::{Verdict, Word};
 use crate::gate::{Gate, Judgement, Next, changes};
 use crate::probe::{ComparedSide, registry};
@@ -216,9 +215,7 @@ fn settle(
         }
     };
     let aligned = baseline::align(&base, &head);
-    if let Some(change) = &aligned.retrieval {
-        queries::tell(change, &mut verdict);
-    }
+    verdict.warn_of_alignment(&aligned.comparisons);
     why::tell(&head, &mut verdict);
     told.told.extend(counted_once(ComparedSide::Base, &base));
     told.told.extend(counted_once(ComparedSide::Head, &head));
@@ -228,7 +225,7 @@ fn settle(
         reruns: side.invocations() - before,
         base_invocations: Some(base.run.session.cost.invocations),
         cost_ratio: head.run.session.cost.times(&base.run.session.cost),
-        retrieval: aligned.retrieval,
+        comparisons: aligned.comparisons,
         ..Judgement::with_base(verdict, provenance)
     }
     .differing(told.told))

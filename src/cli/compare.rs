@@ -13,9 +13,8 @@ use crate::baseline::{align, completed};
 use crate::check;
 use crate::exit::{Exit, Misuse};
 use crate::gate::policy::Policy;
-use crate::gate::queries;
 use crate::gate::{Gate, Judgement, Next, changes};
-use crate::probe::retrieval::compare::RetrievalChange;
+use crate::probe::ItemComparison;
 use crate::publish::comment;
 
 /// The arguments of `kelvin compare`.
@@ -65,13 +64,13 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
         same_but_for_the_pipeline(&told)?;
     }
     let aligned = align(&base, &head);
-    let retrieval = aligned.retrieval;
-    if args.strict_chunker_version
-        && let Some(Err(what)) = retrieval.as_ref().map(RetrievalChange::strict)
-    {
-        return Err(Misuse::new(what)
-            .help("leave `--strict-chunker-version` out to compare them by document")
-            .into());
+    let comparisons = aligned.comparisons;
+    if args.strict_chunker_version {
+        let mut each = comparisons.each();
+        each.try_for_each(ItemComparison::strict).map_err(|what| {
+            Misuse::new(what)
+                .help("leave `--strict-chunker-version` out to compare them by document")
+        })?;
     }
     let (base, head) = (aligned.base, aligned.head);
     let (old, new) = (Measured::from(&base), Measured::from(&head));
@@ -83,12 +82,10 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
         Next::Verdict(verdict) => *verdict,
         Next::Rerun(_) => gate.give_up(&comparison),
     };
-    if let Some(change) = &retrieval {
-        queries::tell(change, &mut verdict);
-    }
+    verdict.warn_of_alignment(&comparisons);
     let judgement = Judgement {
         cases: changes::of(&comparison, &verdict),
-        retrieval,
+        comparisons,
         ..Judgement::with_base(verdict, provenance)
     }
     .differing(notices.chain(told.told).collect());

@@ -1,5 +1,6 @@
 //! Progress on standard error: a bar on a terminal, lines elsewhere, or one JSON object a line.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -61,17 +62,7 @@ impl Progress {
         match (&self.form, report) {
             (Form::Bar(bar), _) => bar.finish_and_clear(),
             (Form::Json, Some(report)) => {
-                let value = |id: &str| report.metrics.get(id).and_then(|metric| metric.value);
-                say_json(json!({
-                    "event": "finished",
-                    "ending": report.run.ending,
-                    "seconds": report.run.session.seconds,
-                    "cases": report.cases().len(),
-                    "invariance": value("evidence.invariance"),
-                    "sensitivity": value("evidence.sensitivity"),
-                    "kelvin_score": value("evidence.kelvin_score"),
-                    "cost": report.run.session.cost,
-                }));
+                say_json(finished(report));
             }
             _ => {}
         }
@@ -192,6 +183,27 @@ fn as_json(event: &Event<'_>) -> serde_json::Value {
             "failure": failure,
         }),
     }
+}
+
+/// The last event: how the run ended, and the figures that a person is shown first.
+fn finished(report: &Report) -> serde_json::Value {
+    let sections = report.probes.iter();
+    let items: BTreeMap<&str, usize> = sections
+        .map(|(name, section)| (name, section.ids().len()))
+        .collect();
+    let shown = report.metrics.iter();
+    let metrics: BTreeMap<&str, Option<f64>> = shown
+        .filter(|(_, metric)| metric.is_shown_first())
+        .map(|(id, metric)| (id.as_str(), metric.value))
+        .collect();
+    json!({
+        "event": "finished",
+        "ending": report.run.ending,
+        "seconds": report.run.session.seconds,
+        "items": items,
+        "metrics": metrics,
+        "cost": report.run.session.cost,
+    })
 }
 
 /// Progress is best effort: that nobody reads it is no reason to stop.

@@ -7,13 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::changes::CaseChange;
 use super::policy::Effect;
-use super::queries;
 use super::reproduce::Reproduction;
 use super::verdict::{MetricVerdict, Verdict, Word};
 use crate::baseline::differences::Difference;
 use crate::baseline::{Provenance, Tried};
-use crate::page::safe;
-use crate::probe::retrieval::compare::RetrievalChange;
+use crate::page::{safe, terminal};
+use crate::probe::{ItemComparison, ItemComparisons};
 
 /// The version of `gate.json`.
 const SCHEMA_VERSION: u32 = 1;
@@ -40,9 +39,9 @@ pub(crate) struct Judgement {
     pub(crate) cases: Vec<CaseChange>,
     /// How many invocations the re-runs of the head took.
     pub(crate) reruns: usize,
-    /// The queries of the retrieval probe, where both sides have it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) retrieval: Option<RetrievalChange>,
+    /// What became of the items of each probe that aligns its sections, each under its name.
+    #[serde(flatten)]
+    pub(crate) comparisons: ItemComparisons,
     /// How many invocations measuring the base took; null where there is none.
     #[serde(default)]
     pub(crate) base_invocations: Option<usize>,
@@ -58,7 +57,7 @@ pub(crate) struct Judgement {
 
 impl Judgement {
     /// A verdict with its base.
-    pub(crate) const fn with_base(verdict: Verdict, base: Provenance) -> Self {
+    pub(crate) fn with_base(verdict: Verdict, base: Provenance) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             verdict,
@@ -68,7 +67,7 @@ impl Judgement {
             difference_codes: Vec::new(),
             cases: Vec::new(),
             reruns: 0,
-            retrieval: None,
+            comparisons: ItemComparisons::default(),
             base_invocations: None,
             cost_ratio: None,
             reproduce: None,
@@ -76,7 +75,7 @@ impl Judgement {
     }
 
     /// A verdict where there is nothing to compare with.
-    pub(crate) const fn without_base(verdict: Verdict, tried: Vec<Tried>) -> Self {
+    pub(crate) fn without_base(verdict: Verdict, tried: Vec<Tried>) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             verdict,
@@ -86,7 +85,7 @@ impl Judgement {
             difference_codes: Vec::new(),
             cases: Vec::new(),
             reruns: 0,
-            retrieval: None,
+            comparisons: ItemComparisons::default(),
             base_invocations: None,
             cost_ratio: None,
             reproduce: None,
@@ -126,8 +125,8 @@ impl Judgement {
                 metric.verdict.as_str().replace('_', " ")
             );
         }
-        if let Some(retrieval) = &self.retrieval {
-            page.push_str(&queries::terminal(retrieval));
+        for compared in self.comparisons.each().filter_map(ItemComparison::page) {
+            page.push_str(&terminal::render_comparison(&compared));
         }
         indented(&mut page, " ", &self.provenance());
         for difference in &self.differences {

@@ -10,7 +10,6 @@ pub(crate) mod look;
 pub(crate) mod looks;
 mod losses;
 pub(crate) mod policy;
-pub(crate) mod queries;
 mod reason;
 pub(crate) mod reproduce;
 mod sentence;

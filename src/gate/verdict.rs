@@ -12,6 +12,7 @@ use super::policy::{Attention, Effect};
 pub(crate) use super::reason::{Reason, ReasonCode};
 use crate::baseline::compare::Turnover;
 use crate::exit::Exit;
+use crate::probe::{ItemComparison, ItemComparisons};
 
 /// What the gate says of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -296,7 +297,7 @@ impl Verdict {
 
     /// Adds what the alignment of two runs left to warn of. `is_open`: whether it leaves the verdict
     /// open, so that nothing passes without a word; what was found worse stays so.
-    pub(crate) fn warn(&mut self, text: String, is_open: bool) {
+    fn warn(&mut self, text: String, is_open: bool) {
         let behind = |reason: &Reason| reason.effect == Some(Effect::Fail);
         let at = self.reasons.iter().filter(|reason| behind(reason)).count();
         self.reasons.insert(
@@ -310,6 +311,13 @@ impl Verdict {
         );
         if is_open {
             self.verdict = self.verdict.max(Word::Inconclusive);
+        }
+    }
+
+    /// Warns of what a reader must know of how the items of each probe were compared.
+    pub(crate) fn warn_of_alignment(&mut self, comparisons: &ItemComparisons) {
+        for warning in comparisons.each().flat_map(ItemComparison::warnings) {
+            self.warn(warning.text, warning.is_open);
         }
     }
 

@@ -121,6 +121,20 @@ impl Chapter<'_> {
     }
 }
 
+/// What became of the items of one probe between two runs.
+pub(crate) struct ComparisonPage<'a> {
+    /// What was compared, as a title.
+    pub(crate) title: &'static str,
+    /// The items, in the plural and with an article: `the queries`.
+    pub(crate) items: &'static str,
+    /// All of it in one line, for a screen.
+    pub(crate) summary: String,
+    /// The few items that a screen has room for, those that got worse first.
+    pub(crate) worst: Vec<Phrase>,
+    /// What a text says of it.
+    pub(crate) blocks: Vec<Block<'a>>,
+}
+
 /// The one word for what a probe measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Headword {

@@ -21,7 +21,8 @@ pub(crate) use block::{
     PartView, Plane, Status, Table, TableCell, TableRow,
 };
 pub(crate) use document::{
-    Breakdown, Chapter, DISCLAIMER, FigureTable, Group, Headword, ItemList, RunPage, Signal,
+    Breakdown, Chapter, ComparisonPage, DISCLAIMER, FigureTable, Group, Headword, ItemList,
+    RunPage, Signal,
 };
 pub(crate) use estimate::{BANDS, Estimate, band, brief, display};
 pub(crate) use notices::{FailedInvocation, NoticeCount, label};

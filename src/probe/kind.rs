@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
 use serde::Serialize;
+use serde_json::Value;
 
+use super::aligned::{AlignedSections, ItemComparison, Surroundings};
 use super::section::{AnySection, SectionFingerprint};
 use super::{Ending, Metric};
 use crate::config::{Config, Configure, Shard};
@@ -107,6 +109,33 @@ pub(crate) trait Kind: Configure {
     /// compared. The name is singular.
     fn incomparable(&self, base: &dyn AnySection, head: &dyn AnySection) -> Option<SettingDiffers> {
         let _ = (base, head);
+        None
+    }
+
+    /// Brings two sections into the form in which they can be compared, and tells what became of each
+    /// item; none where they are compared as they are.
+    fn align(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+        around: Surroundings,
+    ) -> Option<AlignedSections> {
+        let _ = (base, head, around);
+        None
+    }
+
+    /// Reads the comparison of items that a verdict has stored.
+    ///
+    /// # Errors
+    ///
+    /// Where the value is no comparison of this kind.
+    fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
+        Ok(Arc::new(stored))
+    }
+
+    /// The JSON schema of such a comparison; none where the kind does not align its sections.
+    fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
+        let _ = generator;
         None
     }
 

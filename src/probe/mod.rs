@@ -1,9 +1,11 @@
 //! Probes run the system under test, each in its own way, and hand back metrics. Nothing to the
 //! right of here knows which probe a metric came from.
 
+mod aligned;
 mod answer;
 pub(crate) mod checks;
 mod compared;
+mod comparisons;
 mod configured;
 mod estimate;
 pub(crate) mod evidence;
@@ -21,8 +23,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use crate::page::display;
+pub(crate) use aligned::{
+    AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings,
+};
 pub(crate) use answer::DecisionField;
 pub(crate) use compared::{ComparedItem, ComparedItems, VariantPart};
+pub(crate) use comparisons::ItemComparisons;
 pub(crate) use configured::{configured, configured_by};
 pub(crate) use estimate::{estimate, family};
 pub(crate) use evidence::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
@@ -31,7 +37,7 @@ pub(crate) use kind::{
     SettingDiffers,
 };
 pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, Range, Unit, probe_of};
-pub(crate) use section::{AnySection, Item, Section, SectionFingerprint};
+pub(crate) use section::{AnySection, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
 pub(crate) use sections::Sections;
 
 /// A side of a comparison.

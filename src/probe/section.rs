@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ComparedItem, Ending, VariantPart};
 use crate::digest::Digest;
+use crate::notice::Notice;
 
 /// What the items of a probe and its command were; two sections are comparable as far as these agree.
 /// A digest is missing where a report of an earlier version had one for all probes together.
@@ -63,6 +64,42 @@ pub(crate) trait Item:
     /// The names of the folders that hold its files, each below the one before it; empty where it has
     /// none.
     fn folders(&self) -> Vec<&str>;
+
+    /// Its caps, skips and warnings.
+    fn notices(&self) -> &[Notice] {
+        &[]
+    }
+
+    /// Where a person finds it, or what one of its variants is about; none where it is in no file.
+    fn place(&self, variant: Option<&str>) -> Option<ItemPlace<'_>> {
+        let _ = variant;
+        None
+    }
+
+    /// Its input, or that of one of its variants; none where it has no such input, or none that is a text
+    /// for people.
+    fn input(&self, variant: Option<&str>) -> Option<StoredInput> {
+        let _ = variant;
+        None
+    }
+}
+
+/// A place in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ItemPlace<'a> {
+    /// The file, relative to the configuration.
+    pub(crate) file: &'a str,
+    /// The line, from 1.
+    pub(crate) line: usize,
+}
+
+/// An input that a run has left in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoredInput {
+    /// The file, relative to the report.
+    pub(crate) file: String,
+    /// The digest of the text as it was run.
+    pub(crate) digest: Digest,
 }
 
 /// A section of any probe.
@@ -81,6 +118,15 @@ pub(crate) trait AnySection: fmt::Debug + Send + Sync {
 
     /// What others need to know of an item; none where the section has no item of that id.
     fn item(&self, id: &str) -> Option<Glance<'_>>;
+
+    /// The caps, skips and warnings of all items.
+    fn notices(&self) -> Vec<&Notice>;
+
+    /// As [`Item::place`]; none where the section has no item of that id.
+    fn place(&self, id: &str, variant: Option<&str>) -> Option<ItemPlace<'_>>;
+
+    /// As [`Item::input`]; none where the section has no item of that id.
+    fn input(&self, id: &str, variant: Option<&str>) -> Option<StoredInput>;
 
     /// The items as a comparison sees them, by id.
     fn compared(&self) -> BTreeMap<&str, ComparedItem<'_>>;
@@ -163,6 +209,18 @@ where
             has_answer: item.has_answer(),
             folders: item.folders(),
         })
+    }
+
+    fn notices(&self) -> Vec<&Notice> {
+        self.items.values().flat_map(Item::notices).collect()
+    }
+
+    fn place(&self, id: &str, variant: Option<&str>) -> Option<ItemPlace<'_>> {
+        self.items.get(id)?.place(variant)
+    }
+
+    fn input(&self, id: &str, variant: Option<&str>) -> Option<StoredInput> {
+        self.items.get(id)?.input(variant)
     }
 
     fn compared(&self) -> BTreeMap<&str, ComparedItem<'_>> {

@@ -11,8 +11,9 @@ use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::section::{AnySection, Glance, SectionFingerprint};
+use super::section::{AnySection, Glance, ItemPlace, SectionFingerprint, StoredInput};
 use super::{ComparedItem, Ending, Kind, registry};
+use crate::notice::Notice;
 
 /// What each probe of a run has stored, by its name.
 #[derive(Debug, Default)]
@@ -198,6 +199,18 @@ impl AnySection for Unknown {
     }
 
     fn item(&self, _: &str) -> Option<Glance<'_>> {
+        None
+    }
+
+    fn notices(&self) -> Vec<&Notice> {
+        Vec::new()
+    }
+
+    fn place(&self, _: &str, _: Option<&str>) -> Option<ItemPlace<'_>> {
+        None
+    }
+
+    fn input(&self, _: &str, _: Option<&str>) -> Option<StoredInput> {
         None
     }
 

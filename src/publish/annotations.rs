@@ -1,13 +1,14 @@
-//! Remarks at the case files: which unit a drop comes from.
+//! Remarks at the files of the items: which part of a file a drop comes from.
 
 use super::{Annotation, Level, Publication};
 use crate::gate::policy::Effect;
 use crate::page::safe;
+use crate::probe::{probe_of, registry};
 
 /// Remarks in all.
 const MOST: usize = 100;
 
-/// A remark for each case that got worse, worst first.
+/// A remark for each item that got worse and that a person finds in a file, worst first.
 pub(crate) fn of(publication: &Publication<'_>) -> Vec<Annotation> {
     let Some(judgement) = publication.judgement else {
         return Vec::new();
@@ -23,19 +24,12 @@ pub(crate) fn of(publication: &Publication<'_>) -> Vec<Annotation> {
         .iter()
         .filter(|case| case.is_worse())
         .filter_map(|change| {
-            let case = publication.report.cases().get(&change.case)?;
+            let probe = probe_of(&change.metric);
+            let section = publication.report.probes.of(probe)?;
             let first = change.variants.first();
-            let flipped = first.and_then(|first| first.variant.as_deref());
-            let variant = case
-                .variants
-                .iter()
-                .find(|variant| flipped == Some(variant.id.as_str()));
-            let unit_type = variant.and_then(|variant| variant.unit_type.as_deref());
-            let unit = case
-                .units
-                .iter()
-                .find(|unit| Some(unit.unit_type.as_ref()) == unit_type)
-                .or(case.units.first());
+            let variant = first.and_then(|first| first.variant.as_deref());
+            let place = section.place(&change.case, variant)?;
+            let noun = registry::kind(probe).map_or("item", |kind| kind.nouns().0);
             let (base, head) = (change.base?, change.head?);
             let what = match first {
                 Some(first) => format!("; for example {first}"),
@@ -48,12 +42,12 @@ pub(crate) fn of(publication: &Publication<'_>) -> Vec<Annotation> {
                     // Within what is allowed: worth knowing, nothing to warn of.
                     true => Level::Notice,
                 },
-                path: file(publication, &case.file),
-                line: unit.map_or(1, |unit| unit.line),
+                path: file(publication, place.file),
+                line: place.line,
                 title: safe::cut(&format!("{} got worse", change.metric), 100),
                 message: safe::cut(
                     &format!(
-                        "{} of case {} went from {base:.4} to {head:.4}{what}",
+                        "{} of {noun} {} went from {base:.4} to {head:.4}{what}",
                         change.metric, change.case
                     ),
                     500,
@@ -64,7 +58,7 @@ pub(crate) fn of(publication: &Publication<'_>) -> Vec<Annotation> {
         .collect()
 }
 
-/// A case file as the repository names it.
+/// A file as the repository names it.
 fn file(publication: &Publication<'_>, file: &str) -> String {
     let folder = publication.folder.trim_matches('/');
     match folder {

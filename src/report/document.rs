@@ -9,9 +9,7 @@ use super::versions::AnyVersion;
 use crate::config::Shard;
 use crate::digest::Digest;
 use crate::notice::{Code, Notice};
-use crate::probe::evidence::EvidenceSection;
-use crate::probe::retrieval::{self, RetrievalRecord, RetrievalSection};
-use crate::probe::{CaseRecord, Ending, Metric, Sections, probe_of};
+use crate::probe::{Ending, Metric, Sections, probe_of};
 use crate::run::Cost;
 
 /// Grows when an old reader would misread a new report.
@@ -86,34 +84,6 @@ impl Report {
                 .map(|(name, section)| (name.to_owned(), section.fingerprint().items))
                 .collect(),
         }
-    }
-
-    /// The cases of the evidence probe; none where it was not run.
-    pub(crate) fn cases(&self) -> &BTreeMap<String, CaseRecord> {
-        static NONE: BTreeMap<String, CaseRecord> = BTreeMap::new();
-        self.evidence().map_or(&NONE, |section| &section.items)
-    }
-
-    /// What the evidence probe has stored.
-    pub(crate) fn evidence(&self) -> Option<&EvidenceSection> {
-        self.probes.get()
-    }
-
-    /// What its figures depend on.
-    #[cfg(test)]
-    pub(crate) fn basis(&self) -> &crate::probe::evidence::Basis {
-        static NONE: std::sync::OnceLock<crate::probe::evidence::Basis> =
-            std::sync::OnceLock::new();
-        self.evidence().map_or_else(
-            || NONE.get_or_init(Default::default),
-            |section| &section.basis,
-        )
-    }
-
-    /// What the retrieval probe has stored.
-    pub(crate) fn retrieval(&self) -> Option<RetrievalRecord> {
-        let section = self.probes.get::<RetrievalSection>()?;
-        Some(retrieval::record(section.clone()))
     }
 
     /// How many items of all probes have repeats that count as one run.

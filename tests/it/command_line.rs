@@ -117,6 +117,28 @@ fn json_events_are_json_on_every_line_and_leave_standard_output_alone() {
     let of = |name: &str| events.iter().filter(|event| event["event"] == name).count();
     assert_eq!(of("invocation"), 52);
     assert_eq!(of("finished"), 1);
+    let finished = events.last().expect("there are events");
+    let report = project.report();
+    assert_eq!(finished["event"], "finished");
+    assert_eq!(
+        finished["items"]["evidence"],
+        report["probes"]["evidence"]["items"]
+            .as_object()
+            .expect("cases")
+            .len()
+    );
+    let figures = finished["metrics"].as_object().expect("figures by id");
+    for id in [
+        "evidence.invariance",
+        "evidence.sensitivity",
+        "evidence.kelvin_score",
+    ] {
+        let value = &report["metrics"][id]["value"];
+        assert!(
+            figures.contains_key(id) && figures[id] == *value,
+            "{id}: {finished}"
+        );
+    }
     assert!(
         events
             .iter()

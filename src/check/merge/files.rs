@@ -1,4 +1,4 @@
-//! The inputs and outputs of every case, from the shards to where the joined report is.
+//! The inputs and outputs of every item, from the shards to where the joined report is.
 
 use std::fs;
 use std::path::Path;
@@ -9,16 +9,21 @@ use super::gather::Found;
 use crate::digest::Digest;
 use crate::report::Report;
 
-/// What a case's folder holds beside its reports.
+/// What the folder of an item holds beside its reports.
 const PARTS: [&str; 2] = ["baseline", "perturbations"];
 
-/// Copies the files of every case. A shard of which only the report is there has none.
+/// Copies the files of every item. A shard of which only the report is there has none.
 pub(super) fn copy(found: &[Found], out: &Path) -> anyhow::Result<()> {
     for shard in found {
-        for case in shard.report.cases().values() {
-            for part in PARTS {
-                let from = shard.folder.join(&case.folder).join(part);
-                tree(&from, &out.join(&case.folder).join(part))?;
+        for (_, section) in shard.report.probes.iter() {
+            for item in section.ids().into_iter().filter_map(|id| section.item(id)) {
+                let Some(folder) = item.folders.first() else {
+                    continue;
+                };
+                for part in PARTS {
+                    let from = shard.folder.join(folder).join(part);
+                    tree(&from, &out.join(folder).join(part))?;
+                }
             }
         }
     }
@@ -50,18 +55,11 @@ fn tree(from: &Path, to: &Path) -> anyhow::Result<()> {
 pub(super) fn text(
     report: &Report,
     out: &Path,
-    case: &str,
+    item: &str,
     variant: Option<&str>,
 ) -> Option<String> {
-    let record = report.cases().get(case)?;
-    let folder = out.join(&record.folder);
-    let (path, digest) = match variant {
-        None => (folder.join("baseline"), record.input),
-        Some(id) => {
-            let variant = record.variants.iter().find(|variant| variant.id == id)?;
-            (folder.join("perturbations").join(id), variant.input)
-        }
-    };
-    let text = fs::read_to_string(path.join("input.md")).ok()?;
-    (Digest::of(text.as_bytes()) == digest).then_some(text)
+    let mut sections = report.probes.iter();
+    let input = sections.find_map(|(_, section)| section.input(item, variant))?;
+    let text = fs::read_to_string(out.join(input.file)).ok()?;
+    (Digest::of(text.as_bytes()) == input.digest).then_some(text)
 }

@@ -77,7 +77,7 @@ impl Project {
 }
 
 pub(super) const GOOD: &str = "printf '0.%s' $(wc -c < \"$1\") > \"$2\"\n";
-const SILENT: &str = "printf '0.1' > \"$2\"\n";
+pub(super) const SILENT: &str = "printf '0.1' > \"$2\"\n";
 
 #[test]
 fn it_is_listed_rehearsed_checked_and_shown_by_every_renderer() {
@@ -223,6 +223,11 @@ fn it_is_gated_with_reruns_and_told_in_the_comment() {
     project.pipeline("case $KELVIN_REPEAT in 1) exit 1;; esac\nprintf '0.4' > \"$2\"\n");
     let (exit, judgement) = gated(&project, " --no-rerun");
     assert_ne!(exit, Exit::Passed, "{judgement}");
+    let comment = fs::read_to_string(project.path("kelvin/gate.md")).expect("it is there");
+    assert!(
+        comment.contains("13 notices") && comment.contains("- repeat 1 was not said\n"),
+        "{comment}"
+    );
 }
 
 #[test]

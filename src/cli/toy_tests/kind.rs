@@ -3,24 +3,27 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize};
+use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
+use super::comparison::{self, WordComparison};
+use super::reader::NumberReader;
+use super::record::{ToySection, Word};
 use super::settings::ToySettings;
 use crate::config::{Config, Shard};
 use crate::digest::Digest;
 use crate::judge::JudgeSettings;
-use crate::notice::Notice;
+use crate::notice::{Code, Notice};
 use crate::page::{Chapter, FigureTable, Headword, Phrase};
 use crate::probe::{
-    AnySection, CaseValue, Ending, Findings, Forecast, Item, Items, Kind, Listing, Metric, Planned,
-    Probe, RunView, Section, SectionFingerprint, VariantPart, estimate, family, registry,
+    AlignedSections, AnySection, CaseValue, Ending, Findings, Forecast, Item, ItemComparison,
+    Items, Kind, Listing, Metric, Planned, Probe, RunView, SectionFingerprint, Surroundings,
+    estimate, family, registry,
 };
-use crate::run::{Failure, FailureKind, Program, Reader, Runner, Step, Task};
+use crate::run::{Program, Runner, Step, Task};
 use crate::stats;
-use crate::target::Reply;
 
 /// Adds the kind for this thread.
 pub(super) fn register() {
@@ -31,49 +34,6 @@ pub(super) fn register() {
 
 /// How loud is each word?
 pub(super) struct ToyKind;
-
-/// What a report stores of the toy.
-type ToySection = Section<(), Word>;
-
-/// What the pipeline said of a word, once a repeat; none where it failed.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-struct Word {
-    input: Digest,
-    loudness: Vec<Option<f64>>,
-    /// What the listener said of it next to the base.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    louder: Option<f64>,
-}
-
-impl Item for Word {
-    fn digest(&self) -> Digest {
-        self.input
-    }
-
-    fn inputs(&self) -> usize {
-        1
-    }
-
-    fn repeats(&self) -> usize {
-        self.loudness.len()
-    }
-
-    fn has_answer(&self) -> bool {
-        self.loudness.iter().any(Option::is_some)
-    }
-
-    fn is_kept(&self) -> bool {
-        false
-    }
-
-    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
-        BTreeMap::new()
-    }
-
-    fn folders(&self) -> Vec<&str> {
-        Vec::new()
-    }
-}
 
 impl Kind for ToyKind {
     fn name(&self) -> &'static str {
@@ -125,6 +85,24 @@ impl Kind for ToyKind {
         generator.subschema_for::<ToySection>()
     }
 
+    fn align(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+        _: Surroundings,
+    ) -> Option<AlignedSections> {
+        comparison::align(base, head)
+    }
+
+    fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
+        let comparison: WordComparison = serde_json::from_value(stored)?;
+        Ok(Arc::new(comparison))
+    }
+
+    fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
+        Some(generator.subschema_for::<Option<WordComparison>>())
+    }
+
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
         let mut chapter = Chapter::new(Headword {
             word: "toy",
@@ -154,7 +132,7 @@ impl Kind for ToyKind {
 }
 
 /// The mean loudness, gated.
-fn findings(section: ToySection) -> Findings {
+pub(super) fn findings(section: ToySection) -> Findings {
     let mut per_case = BTreeMap::new();
     let mut all = Vec::new();
     let mut failed = 0;
@@ -279,26 +257,6 @@ impl Planned for Said<'_> {
     }
 }
 
-/// Takes a number from an output.
-struct NumberReader;
-
-impl Reader for NumberReader {
-    fn digest(&self) -> Digest {
-        Digest::of(b"toy/number/v1")
-    }
-
-    fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
-        serde_json::from_slice(output)
-            .ok()
-            .filter(Value::is_number)
-            .ok_or_else(|| Failure::new(FailureKind::OutputNotJson, "its output is no number"))
-    }
-
-    fn smallest(&self, value: &Value) -> Vec<u8> {
-        value.to_string().into_bytes()
-    }
-}
-
 /// The first call for a word.
 fn task(word: &str) -> Task {
     Task {
@@ -336,8 +294,14 @@ impl AtWork<'_> {
                 input: Digest::of(task.case.as_bytes()),
                 loudness: Vec::new(),
                 louder: None,
+                notices: Vec::new(),
             });
             let said = outcome.result.ok();
+            if said.is_none() {
+                let text = format!("repeat {} was not said", task.repeat);
+                let notice = Notice::new(Code::QueriesFailed, text);
+                word.notices.push(notice.case(&*task.case));
+            }
             word.loudness.push(said.and_then(|said| said.as_f64()));
         }
         Ok(())

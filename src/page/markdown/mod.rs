@@ -3,8 +3,8 @@
 mod writer;
 
 use super::{
-    Block, Chapter, DISCLAIMER, Estimate, FailedInvocation, FigureTable, ItemPage, RunPage, Status,
-    Table, TableRow, Tone, counted, label, safe,
+    Block, Chapter, ComparisonPage, DISCLAIMER, Estimate, FailedInvocation, FigureTable, ItemPage,
+    RunPage, Status, Table, TableRow, Tone, counted, label, safe,
 };
 use crate::notice::Notice;
 use writer::{Writer, name, phrase, quote};
@@ -72,6 +72,15 @@ pub(crate) fn render_item(page: &ItemPage<'_>) -> String {
         block(&mut writer, one);
     }
     writer.line(&format!("_{DISCLAIMER}_"));
+    writer.finish()
+}
+
+/// Renders what became of the items of one probe, as a part of a longer page.
+pub(crate) fn render_comparison(page: &ComparisonPage<'_>) -> String {
+    let mut writer = Writer::default();
+    for one in &page.blocks {
+        block(&mut writer, one);
+    }
     writer.finish()
 }
 

@@ -3,8 +3,8 @@
 mod screen;
 
 use super::{
-    Breakdown, Chapter, DISCLAIMER, Estimate, FigureTable, NoticeCount, Phrase, PhrasePart,
-    RunPage, Signal, Tone, band, counted, safe,
+    Breakdown, Chapter, ComparisonPage, DISCLAIMER, Estimate, FigureTable, NoticeCount, Phrase,
+    PhrasePart, RunPage, Signal, Tone, band, counted, safe,
 };
 use crate::notice::Code;
 use screen::{Ink, Screen};
@@ -48,6 +48,19 @@ pub(crate) fn render(page: &RunPage<'_>, folder: &str, style: Style) -> String {
         laid_out(page, folder, &TIGHT)
     };
     screen.render(style)
+}
+
+/// Renders what became of the items of one probe, as lines of a longer page.
+pub(crate) fn render_comparison(page: &ComparisonPage<'_>) -> String {
+    const WIDTH: usize = 76;
+    let mut text = format!("{:<INDENT$}{}\n", page.title, page.summary);
+    for item in &page.worst {
+        let item = item.show(|_, foreign| foreign.to_owned());
+        text.push_str("  ");
+        text.push_str(&safe::cut(&item, WIDTH));
+        text.push('\n');
+    }
+    text
 }
 
 fn laid_out(page: &RunPage<'_>, folder: &str, room: &Room) -> Screen {

@@ -160,4 +160,8 @@ impl Item for ScenarioRecord {
     fn folders(&self) -> Vec<&str> {
         Vec::new()
     }
+
+    fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
 }

@@ -7,8 +7,10 @@ use super::perturb::{self, Relation};
 use super::recompute::recompute;
 use crate::digest::Digest;
 use crate::judge::Scorer;
-use crate::notice::Code;
-use crate::probe::{CaseRecord, Findings, Item, Section, VariantPart};
+use crate::notice::{Code, Notice};
+use crate::probe::{
+    CaseRecord, Findings, Item, ItemPlace, Section, StoredInput, VariantPart, VariantRecord,
+};
 
 /// What a report stores of this probe.
 pub(crate) type EvidenceSection = Section<Basis, CaseRecord>;
@@ -56,6 +58,41 @@ impl Item for CaseRecord {
         std::iter::once(self.folder.as_str())
             .chain(variants)
             .collect()
+    }
+
+    fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// The unit that a variant is about, or the first one.
+    fn place(&self, variant: Option<&str>) -> Option<ItemPlace<'_>> {
+        let variant = variant.and_then(|id| self.variant(id));
+        let unit_type = variant.and_then(|variant| variant.unit_type.as_deref());
+        let mut units = self.units.iter();
+        let unit = units
+            .find(|unit| Some(unit.unit_type.as_ref()) == unit_type)
+            .or(self.units.first());
+        Some(ItemPlace {
+            file: &self.file,
+            line: unit.map_or(1, |unit| unit.line),
+        })
+    }
+
+    fn input(&self, variant: Option<&str>) -> Option<StoredInput> {
+        let (folder, digest) = match variant {
+            None => ("baseline".to_owned(), self.input),
+            Some(id) => (format!("perturbations/{id}"), self.variant(id)?.input),
+        };
+        Some(StoredInput {
+            file: format!("{}/{folder}/input.md", self.folder),
+            digest,
+        })
+    }
+}
+
+impl CaseRecord {
+    fn variant(&self, id: &str) -> Option<&VariantRecord> {
+        self.variants.iter().find(|variant| variant.id == id)
     }
 }
 

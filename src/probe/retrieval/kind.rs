@@ -3,11 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::RetrievalKind;
+use super::compare::{self, RetrievalChange};
 use super::documents::Documents;
 use super::figures::{failure_rate, figures};
 use super::measure::{Asking, Questions, notices};
@@ -20,8 +23,9 @@ use crate::digest::Digest;
 use crate::notice::Notice;
 use crate::page::Chapter;
 use crate::probe::{
-    AnySection, Ending, Findings, Forecast, Item, Items, Kind, Listing, Metric, Planned, Probe,
-    RunView, Section, SectionFingerprint, VariantPart,
+    AlignedSection, AlignedSections, AnySection, Ending, Findings, Forecast, Item, ItemComparison,
+    Items, Kind, Listing, Metric, Planned, Probe, RunView, Section, SectionFingerprint,
+    Surroundings, VariantPart,
 };
 use crate::run::{Runner, Step};
 
@@ -142,6 +146,39 @@ impl Kind for RetrievalKind {
             .or_insert_with(rate);
     }
 
+    fn align(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+        around: Surroundings,
+    ) -> Option<AlignedSections> {
+        let [old, new] = [base, head].map(|side| side.as_any().downcast_ref::<RetrievalSection>());
+        let (old, new) = (old?, new?);
+        let (base, head, change) =
+            compare::align(&record(old.clone()), &record(new.clone()), around);
+        let side = |section: &RetrievalSection, side: compare::Aligned| AlignedSection {
+            section: Box::new(stored(side.record, section.ending)),
+            metrics: side.metrics,
+        };
+        Some(AlignedSections {
+            base: side(old, base),
+            head: side(new, head),
+            items: Arc::new(change),
+        })
+    }
+
+    fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
+        let change: RetrievalChange = serde_json::from_value(stored)?;
+        Ok(Arc::new(change))
+    }
+
+    fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
+        let mut schema = generator.subschema_for::<Option<RetrievalChange>>();
+        let meaning = "The queries of the retrieval probe, where both sides have it.";
+        schema.insert("description".to_owned(), meaning.into());
+        Some(schema)
+    }
+
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
         let section = section
             .as_any()
@@ -192,7 +229,7 @@ pub(crate) fn record(section: RetrievalSection) -> RetrievalRecord {
 }
 
 /// The section of a record.
-pub(crate) fn stored(record: RetrievalRecord, ending: Ending) -> RetrievalSection {
+fn stored(record: RetrievalRecord, ending: Ending) -> RetrievalSection {
     RetrievalSection {
         ending,
         fingerprint: SectionFingerprint {

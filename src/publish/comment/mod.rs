@@ -16,7 +16,8 @@ use std::path::Path;
 use similar::TextDiff;
 
 use super::{Context, Publication};
-use crate::gate::{Judgement, queries};
+use crate::gate::Judgement;
+use crate::page::markdown;
 use crate::report::Report;
 use inputs::difference;
 use tables::{cases, figures, metrics};
@@ -125,8 +126,11 @@ pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Secti
             metrics(publication, judgement, lists.metrics),
         ));
         sections.push(section(4, "further reasons", reasons(judgement)));
-        let queries = judgement.retrieval.as_ref().map(queries::markdown);
-        sections.push(section(7, "the queries", queries.unwrap_or_default()));
+        let comparisons = judgement.comparisons.each();
+        sections.extend(comparisons.filter_map(|comparison| {
+            let page = comparison.page()?;
+            Some(section(7, page.items, markdown::render_comparison(&page)))
+        }));
         sections.push(section(7, "the cases", cases(judgement, lists.cases)));
         for excerpt in publication.excerpts.iter().take(lists.excerpts) {
             sections.push(section(

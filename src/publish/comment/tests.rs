@@ -363,3 +363,42 @@ fn act_11_neither_remarks_nor_outputs_carry_a_command() {
         );
     }
 }
+
+#[test]
+fn a_remark_stands_at_the_unit_that_the_worst_variant_is_about() {
+    let base = fixture::report(12, |_, kind, _| Some(f64::from(u8::from(kind == "swap"))));
+    // Swaps move the decision no more, and everything else does.
+    let head = fixture::report(12, |_, kind, _| Some(f64::from(u8::from(kind != "swap"))));
+    let judgement = judged(&base, &head);
+    let context = context();
+    let remarks = crate::publish::annotations::of(&Publication {
+        report: &head,
+        judgement: Some(&judgement),
+        context: &context,
+        out: Path::new("kelvin"),
+        folder: "suite",
+        excerpts: &[],
+        warnings: &[],
+    });
+    let worse = judgement.cases.iter().filter(|case| case.is_worse());
+    let mut seen = std::collections::BTreeSet::new();
+    for (remark, change) in remarks.iter().zip(worse) {
+        let first = change.variants.first().expect("a variant got worse");
+        let first = first.variant.as_deref().expect("it has a name");
+        let variants = &head.cases()[&change.case].variants;
+        let variant = variants.iter().find(|variant| variant.id == first);
+        // The lines of the fixture: the units stand four lines apart, and the first one on line 3.
+        let line = match variant.and_then(|variant| variant.unit_type.as_deref()) {
+            Some("release_rule") => 7,
+            Some("verification_record") => 23,
+            Some(other) => panic!("`{other}` does not govern"),
+            None => 3,
+        };
+        assert_eq!(remark.path, format!("suite/cases/{}.md", change.case));
+        assert_eq!(remark.line, line, "{change:?}");
+        let sentence = format!("{} of case {} went from", change.metric, change.case);
+        assert!(remark.message.starts_with(&sentence), "{remark:?}");
+        seen.insert(line);
+    }
+    assert!(seen.contains(&3) && seen.len() > 1, "{seen:?}");
+}

@@ -37,11 +37,8 @@ pub(super) fn differences(judgement: &Judgement) -> String {
 }
 
 pub(super) fn notices(publication: &Publication<'_>, most: usize) -> String {
-    let cases = publication
-        .report
-        .cases()
-        .values()
-        .flat_map(|case| &case.notices);
+    let sections = publication.report.probes.iter();
+    let of_items = sections.flat_map(|(_, section)| section.notices());
     let all: Vec<String> = publication
         .warnings
         .iter()
@@ -51,7 +48,7 @@ pub(super) fn notices(publication: &Publication<'_>, most: usize) -> String {
                 .report
                 .notices
                 .iter()
-                .chain(cases)
+                .chain(of_items)
                 .map(|notice| prose(&notice.text)),
         )
         .collect();

@@ -2,8 +2,10 @@
 //! and span, or by document alone, where they were not.
 
 mod align;
+mod page;
 mod spans;
 mod targets;
+mod told;
 
 use std::collections::BTreeMap;
 
@@ -12,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::figures::{figures, figures_by_document};
 use super::{QueryRecord, RetrievalRecord, SpanRule};
-use crate::probe::{ComparedSide, Metric};
+use crate::probe::{ComparedSide, Metric, Surroundings};
 use align::Alignment;
 
 /// By what a hit of one side is the same as one of the other.
@@ -138,22 +140,13 @@ pub(crate) struct Aligned {
     pub(crate) metrics: BTreeMap<String, Metric>,
 }
 
-/// What differs between two runs outside of their records.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Around {
-    /// Everything in the configuration that changes what is measured.
-    pub(crate) configuration: bool,
-    /// The command and the declared environment.
-    pub(crate) command: bool,
-}
-
 /// Aligns two runs, so that the same figures of both can be compared, and tells what became of each
 /// query. Where the chunker is the same they stay as they are; otherwise a first hit counts by
 /// document, or document and span, on both sides, and what needs chunks is left out.
 pub(crate) fn align(
     base: &RetrievalRecord,
     head: &RetrievalRecord,
-    around: Around,
+    around: Surroundings,
 ) -> (Aligned, Aligned, RetrievalChange) {
     let (mut old, mut new) = (base.clone(), head.clone());
     let alignment = Alignment::between(&mut old, &mut new);
@@ -172,7 +165,12 @@ pub(crate) fn align(
 }
 
 /// What became of every query and every figure.
-fn change(base: &Aligned, head: &Aligned, alignment: Alignment, around: Around) -> RetrievalChange {
+fn change(
+    base: &Aligned,
+    head: &Aligned,
+    alignment: Alignment,
+    around: Surroundings,
+) -> RetrievalChange {
     let (old, new) = (&base.record, &head.record);
     let notes = causes(old, new, around);
     let deltas = deltas(&base.metrics, &head.metrics);
@@ -264,7 +262,7 @@ fn told(id: &str, base: Option<u32>, head: Option<u32>, causes: &[String]) -> Qu
 }
 
 /// Known reasons for which two runs differ.
-fn causes(old: &RetrievalRecord, new: &RetrievalRecord, around: Around) -> Vec<String> {
+fn causes(old: &RetrievalRecord, new: &RetrievalRecord, around: Surroundings) -> Vec<String> {
     [
         (
             "the chunker version differs",
@@ -295,25 +293,6 @@ fn deltas(
 }
 
 impl RetrievalChange {
-    /// Refuses versions of the chunker that differ or are not known.
-    ///
-    /// # Errors
-    ///
-    /// What differs, with both versions.
-    pub(crate) fn strict(&self) -> Result<(), String> {
-        let one = |versions: &[String]| match versions {
-            [] => "unknown".to_owned(),
-            versions => versions.join(", "),
-        };
-        let (base, head) = (one(&self.base_versions), one(&self.head_versions));
-        if self.base_versions.len() == 1 && base == head {
-            return Ok(());
-        }
-        Err(format!(
-            "the chunker version of the base is `{base}`, that of the head is `{head}`"
-        ))
-    }
-
     /// The queries that changed, longest hurt first: regressions by the rank that was lost, losses
     /// by how far they fell, then wins.
     pub(crate) fn worst_first(&self) -> Vec<&QueryChange> {

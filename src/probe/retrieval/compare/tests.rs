@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::digest::Digest;
+use crate::probe::ItemComparison as _;
 use crate::probe::retrieval::{Citations, Hit, Labels, Ranking, RetrievalBasis, Retrieved, Span};
 
 fn digest() -> Digest {
@@ -64,7 +65,7 @@ fn record(version: Option<&str>, queries: Vec<QueryRecord>) -> RetrievalRecord {
 
 /// What became of the queries.
 fn change(base: &RetrievalRecord, head: &RetrievalRecord) -> RetrievalChange {
-    align(base, head, Around::default()).2
+    align(base, head, Surroundings::default()).2
 }
 
 fn ranks(version: Option<&str>, ranks: &[Option<u32>]) -> RetrievalRecord {
@@ -303,7 +304,7 @@ fn what_chunks_alone_expect_is_known_from_the_corpus_the_hits_of_the_base_or_not
             .map(|query| (query.base_rank, query.head_rank));
         assert_eq!(ranks, expected);
         assert_eq!(known.not_aligned.len(), usize::from(expected.is_none()));
-        let (base, head, _) = align(&sides.0, &sides.1, Around::default());
+        let (base, head, _) = align(&sides.0, &sides.1, Surroundings::default());
         let mrr = |side: &Aligned| side.metrics["retrieval.mrr"].value;
         assert!(mrr(&base).is_some(), "what the base measured stays");
         assert_eq!(mrr(&head).is_some(), expected.is_some());

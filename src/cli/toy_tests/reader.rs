@@ -1,0 +1,27 @@
+//! Takes the loudness from what the pipeline has written.
+
+use serde_json::Value;
+
+use crate::digest::Digest;
+use crate::run::{Failure, FailureKind, Reader};
+use crate::target::Reply;
+
+/// Takes a number from an output.
+pub(super) struct NumberReader;
+
+impl Reader for NumberReader {
+    fn digest(&self) -> Digest {
+        Digest::of(b"toy/number/v1")
+    }
+
+    fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
+        serde_json::from_slice(output)
+            .ok()
+            .filter(Value::is_number)
+            .ok_or_else(|| Failure::new(FailureKind::OutputNotJson, "its output is no number"))
+    }
+
+    fn smallest(&self, value: &Value) -> Vec<u8> {
+        value.to_string().into_bytes()
+    }
+}

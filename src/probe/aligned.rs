@@ -1,0 +1,82 @@
+//! Two sections of one probe in the form in which they are compared, and what became of their items.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::Metric;
+use super::section::AnySection;
+use crate::page::ComparisonPage;
+
+/// Two sections whose figures can be compared.
+#[derive(Debug)]
+pub(crate) struct AlignedSections {
+    /// What the change is compared with.
+    pub(crate) base: AlignedSection,
+    /// The change.
+    pub(crate) head: AlignedSection,
+    /// What became of each item.
+    pub(crate) items: Arc<dyn ItemComparison>,
+}
+
+/// One side of an alignment.
+#[derive(Debug)]
+pub(crate) struct AlignedSection {
+    /// The records; items that are paired have the same digest on both sides.
+    pub(crate) section: Box<dyn AnySection>,
+    /// The figures of the probe, by id. They stand in the place of all that it had.
+    pub(crate) metrics: BTreeMap<String, Metric>,
+}
+
+/// What differs between two runs beside the records of a probe.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Surroundings {
+    /// Whether anything in the configuration differs that changes what is measured.
+    pub(crate) configuration: bool,
+    /// Whether the command or the declared environment differs.
+    pub(crate) command: bool,
+}
+
+/// What became of each item of one probe between two runs. It is stored in `gate.json`, under the name
+/// of the probe.
+pub(crate) trait ItemComparison: fmt::Debug + Send + Sync {
+    /// The comparison as it is written.
+    fn written(&self) -> &dyn erased_serde::Serialize;
+
+    /// What people are shown of it; none where there is nothing to show.
+    fn page(&self) -> Option<ComparisonPage<'_>> {
+        None
+    }
+
+    /// What a reader of the verdict must know of how the items were compared.
+    fn warnings(&self) -> Vec<AlignmentWarning> {
+        Vec::new()
+    }
+
+    /// Refuses sections that could be compared in a coarse way only.
+    ///
+    /// # Errors
+    ///
+    /// What differs between the sides, in a clause.
+    fn strict(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Something that a verdict warns of because of how two sections were aligned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AlignmentWarning {
+    /// The sentence.
+    pub(crate) text: String,
+    /// Whether it leaves the verdict open, so that nothing passes without a word.
+    pub(crate) is_open: bool,
+}
+
+/// The comparison of a probe that this program does not know: it is kept as it is.
+impl ItemComparison for Value {
+    fn written(&self) -> &dyn erased_serde::Serialize {
+        self
+    }
+}

@@ -1,0 +1,103 @@
+//! The comparisons of items in a verdict, by the name of their probe.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use super::{ItemComparison, registry};
+
+/// What became of the items of each probe that aligns its sections, by the name of the probe. In
+/// `gate.json` the names stand among the fields of the verdict.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ItemComparisons(BTreeMap<String, Arc<dyn ItemComparison>>);
+
+impl ItemComparisons {
+    /// Adds the comparison of a probe.
+    pub(crate) fn put(&mut self, name: &str, comparison: Arc<dyn ItemComparison>) {
+        self.0.insert(name.to_owned(), comparison);
+    }
+
+    /// Every comparison, in the order of the names of the probes.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &dyn ItemComparison> {
+        self.0.values().map(|comparison| &**comparison)
+    }
+}
+
+/// Two comparisons are the same where the same is written of them.
+impl PartialEq for ItemComparisons {
+    fn eq(&self, other: &Self) -> bool {
+        let written = |of: &Self| serde_json::to_value(of).ok();
+        written(self).is_some_and(|one| Some(one) == written(other))
+    }
+}
+
+impl Serialize for ItemComparisons {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, comparison) in &self.0 {
+            map.serialize_entry(name, comparison.written())?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for ItemComparisons {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ByProbe)
+    }
+}
+
+struct ByProbe;
+
+impl<'de> Visitor<'de> for ByProbe {
+    type Value = ItemComparisons;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the comparisons of items, by the name of their probe")
+    }
+
+    /// Takes the fields that the verdict around it left. A field of a later version may be the comparison
+    /// of a probe that this program does not know, or anything else: an object is kept as it is, and
+    /// other values are passed over.
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ItemComparisons, A::Error> {
+        let mut comparisons = ItemComparisons::default();
+        while let Some((name, stored)) = map.next_entry::<String, Value>()? {
+            match registry::kind(&name) {
+                _ if stored.is_null() => {}
+                Some(kind) => {
+                    let comparison = kind.stored_comparison(stored);
+                    let comparison = comparison
+                        .map_err(|error| A::Error::custom(format_args!("`{name}`: {error}")))?;
+                    comparisons.put(&name, comparison);
+                }
+                None if stored.is_object() => comparisons.put(&name, Arc::new(stored)),
+                None => {}
+            }
+        }
+        Ok(comparisons)
+    }
+}
+
+impl JsonSchema for ItemComparisons {
+    fn schema_name() -> Cow<'static, str> {
+        "ItemComparisons".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let kinds = registry::kinds().into_iter();
+        let properties: serde_json::Map<String, Value> = kinds
+            .filter_map(|kind| {
+                let schema = kind.comparison_schema(generator)?;
+                Some((kind.name().to_owned(), schema.to_value()))
+            })
+            .collect();
+        json_schema!({ "type": "object", "properties": properties })
+    }
+}

@@ -1,0 +1,98 @@
+//! What a verdict is told of two retrieval runs.
+
+use std::collections::BTreeSet;
+
+use super::RetrievalChange;
+use super::page::{LONGEST_ID, enumerated};
+use crate::page::{ComparisonPage, safe};
+use crate::probe::{AlignmentWarning, ComparedSide, ItemComparison};
+
+impl ItemComparison for RetrievalChange {
+    fn written(&self) -> &dyn erased_serde::Serialize {
+        self
+    }
+
+    fn page(&self) -> Option<ComparisonPage<'_>> {
+        Some(self.as_page())
+    }
+
+    fn warnings(&self) -> Vec<AlignmentWarning> {
+        let mut warnings = Vec::new();
+        let mut warn = |text: String, is_open| warnings.push(AlignmentWarning { text, is_open });
+        if !self.not_aligned.is_empty() {
+            let text = format!(
+                "the chunkers of base and head differ, and nothing tells the documents of the chunks \
+                 that {} expect: give `expected_doc_ids`, or a `corpus`",
+                queries(&self.not_aligned)
+            );
+            warn(text, false);
+        }
+        let oversized = self.newly_oversized();
+        if !oversized.is_empty() {
+            let text = format!(
+                "in {} a hit of the head counts that is more than 10 times as long as the expected \
+                 passage, which any hit of such a length would have",
+                queries(&oversized)
+            );
+            warn(text, false);
+        }
+        if self.spans_gone {
+            let text = "the hits of the base tell their spans and those of the head do not: the \
+                        queries were compared by document alone, so that a wrong part of the right \
+                        document is not seen"
+                .to_owned();
+            warn(text, true);
+        }
+        if !self.worse_by_chunk.is_empty() {
+            let text = format!(
+                "the head names another chunker, but most of its chunks are called as those of the \
+                 base: by document nothing was lost, by chunk {} got worse; only spans in the hits \
+                 would tell which is right",
+                queries(&self.worse_by_chunk)
+            );
+            warn(text, true);
+        }
+        warnings
+    }
+
+    /// Refuses versions of the chunker that differ or are not known.
+    fn strict(&self) -> Result<(), String> {
+        let one = |versions: &[String]| match versions {
+            [] => "unknown".to_owned(),
+            versions => versions.join(", "),
+        };
+        let (base, head) = (one(&self.base_versions), one(&self.head_versions));
+        if self.base_versions.len() == 1 && base == head {
+            return Ok(());
+        }
+        Err(format!(
+            "the chunker version of the base is `{base}`, that of the head is `{head}`"
+        ))
+    }
+}
+
+impl RetrievalChange {
+    /// Queries with an oversized hit on the head and none on the base.
+    fn newly_oversized(&self) -> Vec<String> {
+        let of = |side: ComparedSide| -> BTreeSet<&str> {
+            let hits = self.oversized_hits.iter().filter(|hit| hit.side == side);
+            hits.map(|hit| hit.query.as_str()).collect()
+        };
+        of(ComparedSide::Head)
+            .difference(&of(ComparedSide::Base))
+            .map(|id| (*id).to_owned())
+            .collect()
+    }
+}
+
+/// The queries that a sentence of a verdict is about.
+fn queries(ids: &[String]) -> String {
+    match ids {
+        [id] => format!("query `{}`", safe::cut(id, LONGEST_ID)),
+        ids => format!(
+            "{} queries ({})",
+            ids.len(),
+            safe::line(&enumerated(ids, 3))
+        ),
+    }
+}
