@@ -131,7 +131,8 @@ fn every_crate_has_one_owner() {
         let code = without_tests(&file, &text);
         for (name, owners) in OWNERS {
             let used = code.contains(&format!("{name}::")) || code.contains(&format!("use {name}"));
-            if used && !owners.contains(&module.as_str()) {
+            let is_owner = |owner: &&str| *owner == module || Path::new(&file).starts_with(owner);
+            if used && !owners.iter().any(is_owner) {
                 wrong.push(format!("{file}: `{name}` belongs to {owners:?}"));
             }
         }
