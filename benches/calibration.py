@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LABEL, PLOT, RIGHT, ROW, TOP, BOTTOM = 250, 420, 190, 40, 74, 46
+LABEL, PLOT, RIGHT, ROW, TOP, BOTTOM = 250, 400, 250, 40, 74, 46
 LOW, HIGH = -1.0, 1.0
 INKS = {"kept": "#1a7f37", "broken": "#cf222e", "open": "#9a6700", "unasked": "#59636e"}
 WORDS = {"kept": "kept", "broken": "broken", "open": "open", "unasked": "not asked"}
