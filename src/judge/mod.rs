@@ -13,6 +13,7 @@ mod exact_match;
 mod exhibit;
 mod grade;
 mod llm;
+mod mode;
 mod model;
 mod panel;
 mod scorer;

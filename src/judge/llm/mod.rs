@@ -7,9 +7,9 @@ mod scale;
 
 use serde_json::{Value, json};
 
+use super::mode::Mode;
 use super::panel::Reducer;
 use super::seat::Reading;
-use super::settings::Mode;
 use super::{Exhibit, Grade, GradePart, Judge, Order, Question, Seat, Ungraded, UngradedCode};
 use crate::digest::{Digest, Fields};
 use crate::target::{Asking, Failure, ModelSettings};

@@ -2,7 +2,7 @@
 //! texts stands in the id of the judge anyway, so that grades by other words are never compared.
 
 use super::scale::Scale;
-use crate::judge::settings::Mode;
+use crate::judge::mode::Mode;
 
 /// The version of all rubrics.
 pub(super) const VERSION: &str = "v1";

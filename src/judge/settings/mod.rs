@@ -13,6 +13,7 @@ use super::Judge;
 use super::embedding::EmbeddingSimilarity;
 use super::exact_match::{ExactMatch, Normalize};
 use super::llm::{Llm, Rubric, Scale};
+use super::mode::Mode;
 use super::panel::{Panel, Reducer};
 use crate::config::Config;
 use crate::target::{Asking, ModelName, ModelSettings};
@@ -104,22 +105,6 @@ pub(crate) enum JudgeType {
     Llm,
     /// Several judges.
     Panel,
-}
-
-/// What a model is asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub(crate) enum Mode {
-    /// How good the response is, next to the reference.
-    #[default]
-    Reference,
-    /// How well the response satisfies the criteria; there is no reference.
-    Criteria,
-    /// Which of the two is better: 1 for the response, 0 for the reference, 0.5 for a tie.
-    Pairwise,
-    /// Whether the two mean the same.
-    Equivalence,
 }
 
 impl JudgeSettings {

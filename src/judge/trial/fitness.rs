@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::limit::Limit;
+use super::limit::{Limit, Ruling};
 use super::measure::{TrialFigures, TrialMeasure};
 use super::samples::TrialFigure;
 
@@ -48,20 +48,6 @@ impl Fitness {
             Self::Undecided => "undecided",
         }
     }
-}
-
-/// How a criterion came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Ruling {
-    /// The limit is kept.
-    Kept,
-    /// The limit is not kept.
-    Broken,
-    /// More prompts would be needed to tell.
-    Open,
-    /// It was not asked, and the judge can be fit without it.
-    Unasked,
 }
 
 /// One thing that a judge must do to be fit.

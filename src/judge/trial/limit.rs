@@ -1,6 +1,7 @@
 //! What a figure must keep to.
 
-use super::fitness::Ruling;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// What a figure must keep to.
 #[derive(Clone, Copy, Debug)]
@@ -8,6 +9,20 @@ pub(super) enum Limit {
     AtLeast(f64),
     AtMost(f64),
     Within(f64),
+}
+
+/// How a criterion came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ruling {
+    /// The limit is kept.
+    Kept,
+    /// The limit is not kept.
+    Broken,
+    /// More prompts would be needed to tell.
+    Open,
+    /// It was not asked, and the judge can be fit without it.
+    Unasked,
 }
 
 impl Limit {

@@ -15,9 +15,10 @@ mod samples;
 #[cfg(test)]
 mod simulation;
 
-pub(crate) use fitness::{Fitness, Ruling};
+pub(crate) use fitness::Fitness;
 pub(crate) use given::{GivenAnswer, read};
 pub(crate) use grades::{Grades, Scored};
+pub(crate) use limit::Ruling;
 pub(crate) use plan::{TrialExhibit, TrialSettings, TrialTask, tasks};
 pub(crate) use plant::Plant;
 pub(crate) use record::{FinishedTrial, RESAMPLES, TrialRecord, conclude};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::fitness::{self, Circumstances, Criterion, Fitness};
 use super::given;
 use super::grades::{Grades, variance};
+use super::limit::Ruling;
 use super::measure::{TrialFigures, TrialMeasure, measure};
 use super::plant::Plant;
 use crate::digest::Digest;
@@ -153,8 +154,8 @@ impl TrialRecord {
     /// The criteria that keep the judge from being fit, in their order.
     pub(crate) fn against(&self) -> impl Iterator<Item = &Criterion> {
         let wanted = match self.fitness {
-            Fitness::Unfit => fitness::Ruling::Broken,
-            Fitness::Fit | Fitness::Undecided => fitness::Ruling::Open,
+            Fitness::Unfit => Ruling::Broken,
+            Fitness::Fit | Fitness::Undecided => Ruling::Open,
         };
         self.criteria.iter().filter(move |one| one.ruling == wanted)
     }

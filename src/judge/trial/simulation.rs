@@ -8,9 +8,10 @@
 
 use std::collections::BTreeMap;
 
-use super::fitness::{Fitness, Ruling};
+use super::fitness::Fitness;
 use super::given::GivenAnswer;
 use super::grades::{Grades, Scored};
+use super::limit::Ruling;
 use super::plan::{TrialSettings, TrialTask, tasks};
 use super::plant::Plant;
 use super::record::{FinishedTrial, TrialRecord, conclude};

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::super::{Rubric, frame, rubric, scale::Scale};
 use super::hostile_texts::HOSTILE;
 use crate::judge::Exhibit;
+use crate::judge::mode::Mode;
 use crate::judge::panel::Reducer;
-use crate::judge::settings::Mode;
 use crate::judge::settings::tests_only::opened;
 
 /// A question taken apart.
