@@ -3,6 +3,7 @@
 //! in [`raw`].
 
 mod around;
+mod branch;
 pub(crate) mod check;
 pub(crate) mod configure;
 pub(crate) mod diagnostic;
@@ -17,6 +18,7 @@ mod quote;
 mod raw;
 pub(crate) mod shape;
 mod shard;
+mod wanted;
 pub(crate) mod yaml;
 
 use std::any::Any;

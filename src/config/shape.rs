@@ -5,11 +5,13 @@
 
 use serde_json::{Value, json};
 
+pub(crate) use super::branch::{branches, properties};
+use super::branch::{names_a_model, tag, takes, takes_anything, words};
 use super::configure::Slip;
 use super::diagnostic::Problem;
 use super::hints;
+pub(crate) use super::wanted::wanted;
 use super::yaml::{Content, Node};
-use crate::target::ModelName;
 
 /// What to do about a slip, where somebody knows better than the schema does.
 pub(crate) type Hint<'a> = dyn Fn(&Slip<'_>) -> Option<String> + 'a;
@@ -30,24 +32,6 @@ pub(crate) fn problems(node: &Node, schema: &Value, source: &str, hint: &Hint<'_
     };
     walk.node(node, schema);
     walk.found
-}
-
-/// The keys that a schema of a mapping knows, with their schemas.
-pub(crate) fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    let known = schema.get("properties").and_then(Value::as_object);
-    known
-        .into_iter()
-        .flatten()
-        .map(|(key, value)| (&**key, value))
-}
-
-/// The alternatives of a schema, at any depth; itself where it has none.
-pub(crate) fn branches(schema: &Value) -> Vec<&Value> {
-    let inner = schema.get("anyOf").or_else(|| schema.get("oneOf"));
-    match inner.and_then(Value::as_array) {
-        Some(inner) => inner.iter().flat_map(branches).collect(),
-        None => vec![schema],
-    }
 }
 
 struct Walk<'a> {
@@ -281,128 +265,5 @@ impl Walk<'_> {
             }
             path => format!("`{}`", path.join(".")),
         }
-    }
-}
-
-/// Whether a schema says nothing of a value.
-fn takes_anything(schema: &Value) -> bool {
-    let says_something = ["type", "anyOf", "oneOf", "enum", "const", "$ref"];
-    match schema {
-        Value::Bool(takes) => *takes,
-        schema => says_something.iter().all(|key| schema.get(key).is_none()),
-    }
-}
-
-/// The key that tells mappings apart: each has a word of its own there.
-fn tag<'a>(branches: &[&'a Value]) -> Option<&'a str> {
-    let [first, _, ..] = branches else {
-        return None;
-    };
-    let has_word = |branch: &Value, key: &str| branch["properties"][key]["const"].is_string();
-    let mut keys = properties(first).map(|(key, _)| key);
-    keys.find(|key| branches.iter().all(|branch| has_word(branch, key)))
-}
-
-/// Whether a text is the name of a declared model.
-fn names_a_model(schema: &Value) -> bool {
-    schema.get("format").and_then(Value::as_str) == Some(ModelName::FORMAT)
-}
-
-/// Whether a branch takes values of this kind, whatever their content.
-fn takes(branch: &Value, content: &Content) -> bool {
-    let named = |name: &str| match branch.get("type") {
-        Some(Value::String(only)) => only == name,
-        Some(Value::Array(several)) => several.iter().any(|one| one == name),
-        _ => false,
-    };
-    match content {
-        Content::Null => named("null"),
-        Content::Bool(_) => named("boolean"),
-        Content::Integer(_) => named("integer") || named("number"),
-        Content::Float(_) => named("number"),
-        Content::Text(_) => named("string"),
-        Content::List(_) => named("array"),
-        Content::Map(_) => named("object"),
-    }
-}
-
-/// The words that a branch allows; none where any string will do.
-fn words(branch: &Value) -> Vec<&str> {
-    let listed = branch.get("enum").and_then(Value::as_array);
-    let only = branch.get("const");
-    listed
-        .into_iter()
-        .flatten()
-        .chain(only)
-        .filter_map(Value::as_str)
-        .collect()
-}
-
-/// What a schema wants, in words: "a whole number from 1 to 100".
-pub(crate) fn wanted(schema: &Value) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    for branch in branches(schema) {
-        let words = words(branch);
-        if words.len() > 3 {
-            parts.push("one of the known names".to_owned());
-        } else if words.is_empty() {
-            let described = described(branch);
-            // Mappings that a key tells apart are described alike.
-            if parts.last() != Some(&described) {
-                parts.push(described);
-            }
-        } else {
-            parts.extend(words.iter().map(|word| format!("`{word}`")));
-        }
-    }
-    match parts.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-        Some((only, _)) => only.clone(),
-        None => "something else".to_owned(),
-    }
-}
-
-fn described(branch: &Value) -> String {
-    if takes_anything(branch) {
-        "any value".to_owned()
-    } else if takes(branch, &Content::Bool(true)) {
-        "`true` or `false`".to_owned()
-    } else if takes(branch, &Content::Integer(0.into())) {
-        let whole = if takes(branch, &Content::Float(0.0)) {
-            "a number"
-        } else {
-            "a whole number"
-        };
-        format!("{whole}{}", limits(branch))
-    } else if takes(branch, &Content::List(Vec::new())) {
-        let items = branch.get("items").map(wanted).unwrap_or_default();
-        match &*items {
-            "a string" => "a list of strings".to_owned(),
-            _ => format!("a list, each entry {items}"),
-        }
-    } else if takes(branch, &Content::Map(Vec::new())) {
-        let keys: Vec<String> = properties(branch)
-            .map(|(key, _)| format!("`{key}`"))
-            .collect();
-        match &keys[..] {
-            [only] => format!("a mapping with the key {only}"),
-            _ => "a mapping".to_owned(),
-        }
-    } else {
-        "a string".to_owned()
-    }
-}
-
-fn limits(branch: &Value) -> String {
-    let limit = |name| branch.get(name).filter(|limit| limit.is_number());
-    match (
-        limit("minimum"),
-        limit("exclusiveMinimum"),
-        limit("maximum"),
-    ) {
-        (Some(least), _, Some(most)) => format!(" from {least} to {most}"),
-        (None, Some(bound), Some(most)) => format!(" above {bound} and at most {most}"),
-        (Some(least), _, None) => format!(" from {least}"),
-        _ => String::new(),
     }
 }

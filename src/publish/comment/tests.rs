@@ -171,8 +171,8 @@ fn what_the_models_took_stands_next_to_what_they_took_on_the_base() {
     assert!(shown.contains(words), "{shown}");
     // Twice the answers for twice the money is the same cost; without prices the tokens are compared.
     let cost = &mut head.run.session.cost;
-    cost.invocations = 2 * cost.invocations;
-    cost.cache_hits = 2 * cost.cache_hits;
+    cost.invocations *= 2;
+    cost.cache_hits *= 2;
     cost.usage_of_answers = usage(30_000, None);
     assert!(ratio(&base, &head).contains("30,000 tokens, 1.5 times the cost"));
     // What is not known has no ratio.
