@@ -30,7 +30,7 @@ use serde_json::Value;
 use crate::target::Failure;
 
 pub(crate) use exhibit::Exhibit;
-pub(crate) use grade::{Grade, GradePart, Order, flip_rate};
+pub(crate) use grade::{Grade, GradePart, Order};
 pub(crate) use scorer::{AskedJudge, Choice, Known, Pair, Scorer, of, stored};
 #[cfg(test)]
 pub(crate) use scorer::{ScorerKind, tests_only};

@@ -127,9 +127,9 @@ impl JudgeSettings {
         }
         let members: Result<Vec<_>, String> = self.panel.iter().map(|one| one.open(find)).collect();
         let members = members?;
-        for (at, member) in members.iter().enumerate() {
-            let same = |other: &Box<dyn Judge>| other.grader_id() == member.grader_id();
-            if members[..at].iter().any(same) {
+        let ids: Vec<String> = members.iter().map(|member| member.grader_id()).collect();
+        for (at, id) in ids.iter().enumerate() {
+            if ids[..at].contains(id) {
                 return Err(format!(
                     "judge {} of the panel is there already: to ask a model several times, use `votes`",
                     at + 1

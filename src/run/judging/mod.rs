@@ -23,13 +23,9 @@ const INPUT: &str = "question.txt";
 pub(crate) struct Graded {
     /// The grade, or why there is none.
     pub(crate) grade: Result<Grade, Ungraded>,
-    /// How long the calls took, in seconds; those of answers of the cache included.
-    pub(crate) seconds: f64,
     /// What the answers have used, where it is known: those that were asked for now, and those that were
     /// known from before.
     pub(crate) usage: Option<Usage>,
-    /// Further attempts, after a failure that may pass and after an answer that could not be read.
-    pub(crate) retries: usize,
 }
 
 /// What a judge calls, one step for each seat, in folders `judge`, `judge-2` and so on.
@@ -144,15 +140,10 @@ fn read(
 }
 
 fn of_answers(grade: Result<Grade, Ungraded>, answers: &[Option<Outcome>]) -> Graded {
-    let made = answers.iter().flatten();
+    let used = answers.iter().flatten().map(|outcome| outcome.usage);
     Graded {
         grade,
-        seconds: made.clone().map(|outcome| outcome.seconds).sum(),
-        usage: made
-            .clone()
-            .map(|outcome| outcome.usage)
-            .fold(None, Usage::sum),
-        retries: made.map(|outcome| outcome.attempts.saturating_sub(1)).sum(),
+        usage: used.fold(None, Usage::sum),
     }
 }
 

@@ -140,7 +140,6 @@ fn jdg_15_both_orders_are_asked_and_the_flip_is_kept() {
     assert_eq!(order(&asked[1].1), ["PROMPT", "RESPONSE", "REFERENCE"]);
     let grade = graded(&settings, &[0.9, 0.3]);
     assert_eq!(grade.score(), 0.6);
-    assert!((grade.order_effect().expect("both orders") - 0.6).abs() < 1e-12);
     assert_eq!(grade.is_flipped(), Some(true));
     assert_eq!(graded(&settings, &[0.9, 0.7]).is_flipped(), Some(false));
 }
