@@ -195,10 +195,17 @@ fn the_gate_tells_what_an_answer_takes_next_to_the_base() {
     tokens.store(170, Ordering::SeqCst);
     project.kelvin(&["gate", "--baseline", "base.json"]);
     let ratio = project.json("kelvin/gate.json")["cost_ratio"].as_f64();
-    assert!(ratio.is_some_and(|ratio| (ratio - 1.7).abs() < 1e-9), "{ratio:?}");
+    assert!(
+        ratio.is_some_and(|ratio| (ratio - 1.7).abs() < 1e-9),
+        "{ratio:?}"
+    );
     // The end of a run has the sum.
     let said = project.check();
-    assert!(said.stdout.contains("1,360 tokens, $0.014"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("1,360 tokens, $0.014"),
+        "{}",
+        said.stdout
+    );
     assert!(project.read("kelvin/report.html").contains("1,360 tokens"));
 }
 
