@@ -138,6 +138,12 @@ impl Grade {
         self.cut
     }
 
+    /// By how much the score was higher in the usual order than in the swapped one; none where the
+    /// judge was asked in one order only.
+    pub(crate) fn order_effect(&self) -> Option<f64> {
+        Some(self.mean(Order::Given)? - self.mean(Order::Swapped)?)
+    }
+
     /// Whether the two orders lead to different verdicts: the scores are not on the same side of one
     /// half. None where the judge was asked in one order only.
     pub(crate) fn is_flipped(&self) -> Option<bool> {
@@ -151,6 +157,16 @@ impl Grade {
         let asked_in_both = self.parts.iter().any(|part| part.order == Order::Swapped);
         stats::mean(&scores).filter(|_| asked_in_both)
     }
+}
+
+/// The share of grades whose two orders lead to different verdicts, with how many were asked in both;
+/// none where no grade was.
+pub(crate) fn flip_rate<'g>(grades: impl Iterator<Item = &'g Grade>) -> Option<(f64, usize)> {
+    let flips: Vec<f64> = grades
+        .filter_map(Grade::is_flipped)
+        .map(f64::from)
+        .collect();
+    Some((stats::mean(&flips)?, flips.len()))
 }
 
 /// A grade as a report has it; it is checked like one that was just made.
@@ -253,17 +269,18 @@ mod tests {
     }
 
     #[test]
-    fn jdg_15_a_flip_is_a_verdict_that_changes_with_the_order() {
-        let flips = [
-            (both(1.0, 0.0), true),
-            (both(0.9, 0.6), false),
-            (both(0.5, 0.7), true),
-            (both(0.2, 0.2), false),
+    fn jdg_15_the_flip_rate_counts_verdicts_that_change_with_the_order() {
+        let grades = [
+            both(1.0, 0.0),
+            both(0.9, 0.6),
+            both(0.5, 0.7),
+            both(0.2, 0.2),
         ];
-        for (grade, flipped) in &flips {
-            assert_eq!(grade.is_flipped(), Some(*flipped), "{grade:?}");
-        }
+        assert_eq!(flip_rate(grades.iter()), Some((0.5, 4)));
+        assert_eq!(grades[0].order_effect(), Some(1.0));
+        assert_eq!(grades[3].order_effect(), Some(0.0));
         let once = Grade::new(1.0, "", "judge/v1").expect("it is valid");
-        assert_eq!(once.is_flipped(), None);
+        assert_eq!((once.order_effect(), once.is_flipped()), (None, None));
+        assert_eq!(flip_rate([once].iter()), None);
     }
 }

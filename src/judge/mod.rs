@@ -30,12 +30,12 @@ use serde_json::Value;
 use crate::target::Failure;
 
 pub(crate) use exhibit::Exhibit;
-pub(crate) use grade::{Grade, GradePart, Order};
+pub(crate) use grade::{Grade, GradePart, Order, flip_rate};
 pub(crate) use scorer::{AskedJudge, Choice, Known, Pair, Scorer, of, stored};
 #[cfg(test)]
 pub(crate) use scorer::{ScorerKind, tests_only};
 pub(crate) use seat::{Question, Seat};
-pub(crate) use settings::JudgeSettings;
+pub(crate) use settings::{JudgeSettings, Needs};
 pub(crate) use ungraded::{Ungraded, UngradedCode};
 pub(crate) use unscored::MaxErrors;
 
