@@ -22,6 +22,8 @@ pub(crate) enum Block<'a> {
     Table(Table),
     /// What an invocation printed, after a sentence that says which one it was.
     Printed(Phrase, &'a str),
+    /// Texts next to each other, each with a sentence that says what it is.
+    Beside(Vec<(Phrase, &'a str)>),
     /// Notices.
     Notices(Vec<&'a Notice>),
 }
@@ -246,6 +248,17 @@ pub(crate) struct ItemPage<'a> {
     pub(crate) name: &'a str,
     /// What it says.
     pub(crate) blocks: Vec<Block<'a>>,
+}
+
+/// What both sides answered to an item, for a comment that shows what got worse. All texts are untrusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AnswersView {
+    /// What it is graded next to; none where there is nothing.
+    pub(crate) before: Option<String>,
+    /// What is graded.
+    pub(crate) after: String,
+    /// What was said of it.
+    pub(crate) said: String,
 }
 
 /// One part of an item next to the item as it is, for a comment that shows what made the difference.

@@ -17,8 +17,8 @@ mod words;
 pub(crate) mod fixture;
 
 pub(crate) use block::{
-    Block, Chip, Column, Detail, HeatCell, HeatGrid, HeatRow, ItemPage, ItemSignal, ItemView,
-    PartView, Plane, Status, Table, TableCell, TableRow,
+    AnswersView, Block, Chip, Column, Detail, HeatCell, HeatGrid, HeatRow, ItemPage, ItemSignal,
+    ItemView, PartView, Plane, Status, Table, TableCell, TableRow,
 };
 pub(crate) use document::{
     Breakdown, Chapter, ComparisonPage, DISCLAIMER, FigureTable, Group, Headword, ItemList,

@@ -13,6 +13,10 @@ use crate::page::{
 /// How many differences a page holds, and how many bytes of them.
 const DIFFS: usize = 1_500;
 const DIFF_BYTES: usize = 3_000_000;
+/// How many bytes of texts that stand next to each other a page holds, and how many of each where there is
+/// no more room.
+const BESIDE_BYTES: usize = 6_000_000;
+const CUT_TEXT: usize = 500;
 /// How many rows of items a page lists before it leaves out those that did as expected.
 const ROWS: usize = 15_000;
 /// The most notices of an item that are listed.
@@ -25,6 +29,7 @@ pub(super) struct Budget<'a> {
     texts: &'a Texts<'a>,
     diffs: usize,
     bytes: usize,
+    beside: usize,
     rows: usize,
     /// Differences that found no room.
     pub(super) diffs_left_out: usize,
@@ -39,6 +44,7 @@ impl<'a> Budget<'a> {
             texts,
             diffs: DIFFS,
             bytes: DIFF_BYTES,
+            beside: BESIDE_BYTES,
             rows: ROWS,
             diffs_left_out: 0,
             rows_left_out: 0,
@@ -107,7 +113,35 @@ pub(super) enum BlockView {
     Chips { chips: Vec<ChipView> },
     Table(TableView),
     Printed { intro: Phrase, text: String },
+    Beside { columns: Vec<TextColumn> },
     Notices { rows: Vec<NoticeRow>, more: usize },
+}
+
+/// One of several texts that stand next to each other.
+#[derive(Serialize)]
+pub(super) struct TextColumn {
+    intro: Phrase,
+    text: String,
+    /// Whether the text found no room and was cut.
+    is_cut: bool,
+}
+
+impl TextColumn {
+    /// As much of a text as the page has room for.
+    fn of(intro: &Phrase, text: &str, budget: &mut Budget<'_>) -> Self {
+        let mut text = safe::lines(text);
+        let is_cut = text.len() > budget.beside.max(CUT_TEXT);
+        if is_cut {
+            let end = (0..=CUT_TEXT).rev().find(|end| text.is_char_boundary(*end));
+            text.truncate(end.unwrap_or(0));
+        }
+        budget.beside = budget.beside.saturating_sub(text.len());
+        Self {
+            intro: shortened(intro),
+            text,
+            is_cut,
+        }
+    }
 }
 
 impl BlockView {
@@ -130,6 +164,12 @@ impl BlockView {
             Block::Printed(intro, text) => Self::Printed {
                 intro: shortened(&intro),
                 text: safe::lines(text),
+            },
+            Block::Beside(texts) => Self::Beside {
+                columns: texts
+                    .iter()
+                    .map(|(intro, text)| TextColumn::of(intro, text, budget))
+                    .collect(),
             },
             Block::Notices(notices) => Self::Notices {
                 rows: notices

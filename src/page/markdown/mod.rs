@@ -223,6 +223,14 @@ fn block(writer: &mut Writer, block: &Block<'_>) {
             writer.gap();
             writer.block(&safe::fenced(text, PRINTED));
         }
+        Block::Beside(texts) => {
+            for (intro, text) in texts {
+                writer.line(&phrase(intro));
+                writer.gap();
+                writer.block(&safe::fenced(text, PRINTED));
+                writer.gap();
+            }
+        }
         Block::Notices(notices) => {
             for notice in notices {
                 writer.line(&format!("- {}", told(notice)));
