@@ -72,6 +72,9 @@ fn the_command_line_page_is_what_help_prints() {
         &["merge"],
         &["calibrate"],
         &["doctor"],
+        &["ledger"],
+        &["ledger", "export"],
+        &["rejudge"],
         &["baseline", "save"],
     ] {
         let name = [&["kelvin"], command].concat().join(" ");

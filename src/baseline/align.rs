@@ -26,6 +26,7 @@ pub(crate) fn align(base: &Report, head: &Report) -> AlignedReports {
         let (Some(old), Some(new)) = (base.probes.of(name), head.probes.of(name)) else {
             continue;
         };
+        kind.figures_of_base(old, new, &mut aligned.base.metrics);
         let around = Surroundings {
             configuration: base.run.fingerprints.config != head.run.fingerprints.config,
             command: match (old.fingerprint().command, new.fingerprint().command) {

@@ -131,6 +131,7 @@ mod tests {
                 commit: None,
                 dirty: false,
                 cost: Cost::default(),
+                item_seconds: BTreeMap::new(),
             },
         };
         let basis = Basis {

@@ -107,6 +107,7 @@ fn report(section: RetrievalSection, clock: &Clock) -> Report {
             commit: commit(),
             dirty: false,
             cost: Cost::default(),
+            item_seconds: BTreeMap::new(),
         },
     };
     let mut probes = Sections::default();

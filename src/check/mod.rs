@@ -15,11 +15,15 @@ mod edits;
 mod eval;
 mod finished;
 mod gate;
+#[cfg(test)]
+mod grading_tests;
+pub(crate) mod ledger;
 mod list;
 mod merge;
 #[cfg(test)]
 mod prose_tests;
 mod record;
+mod rejudge;
 mod save;
 #[cfg(test)]
 mod scorer_tests;
@@ -50,6 +54,7 @@ pub(crate) use gate::gate;
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use record::{Recomputed, recompute, record, record_eval};
+pub(crate) use rejudge::{RejudgeRequest, rejudge};
 pub(crate) use save::{SaveRequest, finished, save, writer};
 pub(crate) use settle::configuration;
 pub(crate) use side::{folder, recorded, run, side};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{configuration, stage};
+use super::{configuration, ledger, stage};
 use crate::baseline;
 use crate::config::Overrides;
 use crate::history::{History, Scene};
@@ -30,7 +30,12 @@ pub(crate) fn record(config: &Path, report: &Report) -> anyhow::Result<()> {
         configuration: configuration(&config),
         branch: baseline::branch(&config.root).or_else(told_branch),
     };
-    History::create(&config.root)?.record(report, &scene)?;
+    let mut history = History::create(&config.root)?;
+    history.record(report, &scene)?;
+    let entries = ledger::entries(report);
+    if !entries.is_empty() {
+        history.append(&entries)?;
+    }
     Ok(())
 }
 

@@ -239,9 +239,22 @@ impl Stage<'_> {
                 commit: self.code.commit.clone(),
                 dirty: self.code.dirty || changes.is_some(),
                 cost: self.cost(),
+                item_seconds: self.item_seconds(),
             },
         };
         assemble(run, findings, notices)
+    }
+
+    fn item_seconds(&self) -> BTreeMap<String, BTreeMap<String, Vec<f64>>> {
+        let seconds = self.probes.iter().map(|probe| probe.seconds());
+        let by_probe = self
+            .names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .zip(seconds);
+        by_probe
+            .filter(|(_, seconds)| !seconds.is_empty())
+            .collect()
     }
 
     fn fingerprints(&self) -> Fingerprints {

@@ -69,7 +69,8 @@ pub(super) fn record_eval(report: &Report, off: bool) {
     }
 }
 
-fn warn(recorded: anyhow::Result<()>) {
+/// Tells that something could not be recorded: what was measured is as good without.
+pub(super) fn warn(recorded: anyhow::Result<()>) {
     if let Err(error) = recorded {
         let text = safe::lines(&format!("{error:#}"));
         let _ = writeln!(

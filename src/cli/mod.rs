@@ -10,9 +10,11 @@ mod eval;
 mod gate;
 mod history;
 mod init;
+mod ledger;
 mod merge;
 mod post;
 mod progress;
+mod rejudge;
 #[cfg(test)]
 mod toy_tests;
 
@@ -64,6 +66,10 @@ enum Command {
     History(history::HistoryArgs),
     /// Makes the figures of a recorded run again, with the formulas of this version.
     Recompute(history::RecomputeArgs),
+    /// Grades the stored answers of a report with another judge; no pipeline is run.
+    Rejudge(rejudge::RejudgeArgs),
+    /// Lists what judges have graded on this machine, and what it cost.
+    Ledger(ledger::LedgerArgs),
     /// Keeps reports to compare with.
     Baseline(baseline::BaselineArgs),
 }
@@ -77,6 +83,7 @@ impl Command {
             | Self::Gate(_)
             | Self::Ci(_)
             | Self::Eval(_)
+            | Self::Rejudge(_)
             | Self::Calibrate(_) => true,
             Self::Doctor(_)
             | Self::Merge(_)
@@ -84,6 +91,7 @@ impl Command {
             | Self::Compare(_)
             | Self::History(_)
             | Self::Recompute(_)
+            | Self::Ledger(_)
             | Self::Baseline(_) => false,
         }
     }
@@ -135,6 +143,8 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Calibrate(args) => calibrate::main(&args),
         Command::History(args) => history::list(&args),
         Command::Recompute(args) => history::recompute(&args),
+        Command::Rejudge(args) => rejudge::main(args),
+        Command::Ledger(args) => ledger::main(args),
         Command::Baseline(args) => baseline::main(&args),
     };
     ended.unwrap_or_else(|error| {

@@ -29,6 +29,22 @@ pub(super) const STEPS: &[&str] = &[
         record BLOB NOT NULL,
         PRIMARY KEY (run, list, name)
     ) STRICT;",
+    // The ledger outlives the runs: each entry is an answer that a judge has graded. `tags` is a JSON list.
+    "CREATE TABLE ledger (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        time TEXT NOT NULL,
+        prompt TEXT NOT NULL,
+        prompt_digest TEXT NOT NULL,
+        candidate TEXT NOT NULL,
+        baseline TEXT,
+        score REAL NOT NULL,
+        grader TEXT NOT NULL,
+        cost_usd REAL,
+        latency_ms REAL,
+        tokens_in INTEGER,
+        tokens_out INTEGER,
+        tags TEXT NOT NULL
+    ) STRICT;",
 ];
 
 /// The version that this program writes.

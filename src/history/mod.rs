@@ -3,12 +3,14 @@
 //! A run is stored as its report without the items, and each item (a case, later a query) by
 //! itself, both compressed: everything that a metric is made from, so that it can be made again.
 
+mod ledger;
 mod list;
 mod migrate;
 mod pack;
 mod read;
 mod write;
 
+pub(crate) use ledger::{LedgerEntry, LedgerFilter, LedgerSummary, in_utc, summaries};
 pub(crate) use list::{Figure, Listed, sparkline};
 pub(crate) use read::Wanted;
 pub(crate) use write::Scene;

@@ -34,7 +34,7 @@ pub(crate) use scorer::{AskedJudge, Choice, Known, Pair, Scorer, of, stored};
 #[cfg(test)]
 pub(crate) use scorer::{ScorerKind, tests_only};
 pub(crate) use seat::{Question, Seat};
-pub(crate) use settings::JudgeSettings;
+pub(crate) use settings::{JudgeSettings, Needs};
 pub(crate) use ungraded::{Ungraded, UngradedCode};
 pub(crate) use unscored::MaxErrors;
 

@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use super::aligned::{AlignedSections, ItemComparison, Surroundings};
 use super::section::{AnySection, SectionFingerprint};
-use super::{Ending, Metric};
+use super::{Ending, GradedPair, Metric};
 use crate::config::{Config, Configure, Shard};
 use crate::digest::Digest;
 use crate::exit::Misuse;
 use crate::judge::JudgeSettings;
 use crate::notice::Notice;
-use crate::page::{Chapter, ItemPage, PartView};
+use crate::page::{AnswersView, Chapter, ItemPage, PartView};
 use crate::run::{Runner, Step};
 use crate::target::{Site, Target};
 
@@ -139,6 +139,28 @@ pub(crate) trait Kind: Configure {
         None
     }
 
+    /// Puts into the figures of the base what a head must be compared with, where that is not what the base
+    /// has measured for itself: a head that was measured next to the base brings along both sides.
+    fn figures_of_base(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+        metrics: &mut BTreeMap<String, Metric>,
+    ) {
+        let _ = (base, head, metrics);
+    }
+
+    /// The answers that a judge has graded, for the ledger. `seconds` tells how long the pipeline took for
+    /// each repeat of an item, where that is known.
+    fn graded_pairs(
+        &self,
+        section: &dyn AnySection,
+        seconds: &BTreeMap<String, Vec<f64>>,
+    ) -> Vec<GradedPair> {
+        let _ = (section, seconds);
+        Vec::new()
+    }
+
     /// What the page of a run says of a section.
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a>;
 
@@ -163,6 +185,12 @@ pub(crate) trait Kind: Configure {
     /// where the record does not tell. The words are not ours, and nothing has made them harmless.
     fn why(&self, section: &dyn AnySection, item: &str, metric: &str) -> Option<String> {
         let _ = (section, item, metric);
+        None
+    }
+
+    /// What both sides answered to an item; none where the probe keeps no answers for people.
+    fn answers(&self, section: &dyn AnySection, item: &str) -> Option<AnswersView> {
+        let _ = (section, item);
         None
     }
 
@@ -254,6 +282,11 @@ pub(crate) trait Probe {
 
     /// What has been measured so far.
     fn findings(&self) -> Findings;
+
+    /// How long the pipeline took for each repeat of each item, in seconds, where others need that.
+    fn seconds(&self) -> BTreeMap<String, Vec<f64>> {
+        BTreeMap::new()
+    }
 
     /// The text of an input: of an item, or of one of its variants; none where there is no such input
     /// or it is no text for people.

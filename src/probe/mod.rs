@@ -9,6 +9,8 @@ mod comparisons;
 mod configured;
 mod estimate;
 pub(crate) mod evidence;
+mod graded;
+pub(crate) mod grading;
 mod kind;
 mod metric;
 pub(crate) mod registry;
@@ -32,6 +34,7 @@ pub(crate) use comparisons::ItemComparisons;
 pub(crate) use configured::{configured, configured_by};
 pub(crate) use estimate::{estimate, family};
 pub(crate) use evidence::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
+pub(crate) use graded::GradedPair;
 pub(crate) use kind::{
     Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe, RunView,
     SettingDiffers,

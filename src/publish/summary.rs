@@ -11,6 +11,7 @@ const REPORT: usize = 600_000;
 const LISTS: Lists = Lists {
     metrics: 200,
     cases: 500,
+    answers: 10,
     excerpts: 10,
     notices: 200,
 };

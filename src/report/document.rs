@@ -192,4 +192,8 @@ pub(crate) struct Session {
     pub(crate) dirty: bool,
     /// What was called and what was saved.
     pub(crate) cost: Cost,
+    /// How long the pipeline took for each repeat of each item, in seconds, by probe: of the probes whose
+    /// answers go to the ledger.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) item_seconds: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
 }

@@ -92,7 +92,20 @@ fn session(found: &[Found]) -> Session {
         commit: sessions().find_map(|session| session.commit.clone()),
         dirty: sessions().any(|session| session.dirty),
         cost,
+        item_seconds: item_seconds(found),
     }
+}
+
+/// The times of all: no item is in two shards.
+fn item_seconds(found: &[Found]) -> BTreeMap<String, BTreeMap<String, Vec<f64>>> {
+    let mut all: BTreeMap<String, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
+    for one in found {
+        for (probe, of_probe) in &one.report.run.session.item_seconds {
+            let items = all.entry(probe.clone()).or_default();
+            items.extend(of_probe.clone());
+        }
+    }
+    all
 }
 
 /// What each shard tells of its items, once; what the figures tell is told anew.

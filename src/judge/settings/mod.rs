@@ -1,5 +1,6 @@
 //! A judge as it is written in a configuration: `judge: {type: …, …}`.
 
+mod needs;
 mod slips;
 mod trial;
 
@@ -16,6 +17,7 @@ use super::llm::{Llm, Rubric, Scale};
 use super::panel::{Panel, Reducer};
 use crate::config::Config;
 use crate::target::{Asking, ModelName, ModelSettings};
+pub(crate) use needs::Needs;
 
 /// The most characters that a model is shown of a text.
 const MAX_CHARS: usize = 20_000;

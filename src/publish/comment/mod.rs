@@ -1,10 +1,11 @@
 //! The comment: what happened, where, and what to do, within a number of bytes.
 //!
 //! A page is a list of sections. Where they are too long together, whole sections go, the least
-//! important first: the differences between texts, then the further cases, the notices, what differs
+//! important first: the differences between texts, then the answers, the further cases, the notices, what differs
 //! beside the figures, the further reasons, the cost, how to reproduce it, and last the table. The
 //! first lines always stay, and a line says what is left out and where it is.
 
+mod answers;
 mod head;
 mod inputs;
 mod tables;
@@ -28,6 +29,7 @@ use words::{differences, foot, notices, reasons, reproduce, unposted};
 pub(super) struct Lists {
     pub(super) metrics: usize,
     pub(super) cases: usize,
+    pub(super) answers: usize,
     pub(super) excerpts: usize,
     pub(super) notices: usize,
 }
@@ -35,6 +37,7 @@ pub(super) struct Lists {
 const OF_A_COMMENT: Lists = Lists {
     metrics: 20,
     cases: 10,
+    answers: 5,
     excerpts: 2,
     notices: 20,
 };
@@ -132,6 +135,8 @@ pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Secti
             Some(section(7, page.items, markdown::render_comparison(&page)))
         }));
         sections.push(section(7, "the cases", cases(judgement, lists.cases)));
+        let answers = answers::answers(publication, judgement, lists.answers);
+        sections.push(section(8, "the answers", answers));
         for excerpt in publication.excerpts.iter().take(lists.excerpts) {
             sections.push(section(
                 9,

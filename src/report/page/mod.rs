@@ -9,8 +9,8 @@ use super::{Report, SCHEMA_VERSION};
 use crate::page::html::Texts;
 use crate::page::terminal::Style;
 use crate::page::{
-    Chapter, FigureTable, NoticeCount, PartView, Phrase, RunPage, counted, duration, html,
-    markdown, terminal, used,
+    AnswersView, Chapter, FigureTable, NoticeCount, PartView, Phrase, RunPage, counted, duration,
+    html, markdown, terminal, used,
 };
 use crate::probe::{Ending, RunView, estimate, probe_of, registry};
 
@@ -66,6 +66,14 @@ pub(crate) fn part(report: &Report, item: &str, part: &str) -> Option<PartView> 
     let sections = report.probes.known().into_iter();
     let mut parts = sections.filter_map(|(kind, section)| kind.part(section, item, part));
     parts.next()
+}
+
+/// What both sides answered to an item of a probe, as a comment shows it.
+pub(crate) fn answers(report: &Report, probe: &str, item: &str) -> Option<AnswersView> {
+    let sections = report.probes.known().into_iter();
+    let mut of_probe = sections.filter(|(kind, _)| kind.name() == probe);
+    let (kind, section) = of_probe.next()?;
+    kind.answers(section, item)
 }
 
 /// What each probe says, in the order of the registry.

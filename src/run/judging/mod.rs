@@ -23,12 +23,17 @@ const INPUT: &str = "question.txt";
 pub(crate) struct Graded {
     /// The grade, or why there is none.
     pub(crate) grade: Result<Grade, Ungraded>,
-    /// How long the calls took, in seconds; those of answers of the cache included.
-    pub(crate) seconds: f64,
     /// What the answers have used, where it is known: those that were asked for now, and those that were
     /// known from before.
     pub(crate) usage: Option<Usage>,
     /// Further attempts, after a failure that may pass and after an answer that could not be read.
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "the cost of a run counts them for all samples together"
+        )
+    )]
     pub(crate) retries: usize,
 }
 
@@ -147,7 +152,6 @@ fn of_answers(grade: Result<Grade, Ungraded>, answers: &[Option<Outcome>]) -> Gr
     let made = answers.iter().flatten();
     Graded {
         grade,
-        seconds: made.clone().map(|outcome| outcome.seconds).sum(),
         usage: made
             .clone()
             .map(|outcome| outcome.usage)

@@ -1,0 +1,116 @@
+//! The ledger of graded answers: what a run adds to it, and what is imported from elsewhere.
+
+use std::path::Path;
+
+use super::folder;
+use crate::exit::Misuse;
+use crate::history::{History, LedgerEntry, LedgerFilter};
+use crate::report::Report;
+use crate::run::Clock;
+
+/// What a report adds to the ledger: every answer that has a score.
+pub(super) fn entries(report: &Report) -> Vec<LedgerEntry> {
+    let session = &report.run.session;
+    let mut entries = Vec::new();
+    for (kind, section) in report.probes.known() {
+        let seconds = session
+            .item_seconds
+            .get(kind.name())
+            .cloned()
+            .unwrap_or_default();
+        let pairs = kind.graded_pairs(section, &seconds).into_iter();
+        entries.extend(pairs.map(|pair| LedgerEntry {
+            recorded_at: session.started_at.clone(),
+            prompt: pair.prompt,
+            prompt_digest: pair.prompt_digest.to_string(),
+            candidate: pair.candidate,
+            baseline: pair.baseline,
+            judge_score: pair.score,
+            grader_id: pair.grader,
+            cost_usd: pair.usage.and_then(|usage| usage.usd),
+            latency_ms: pair.seconds.map(|seconds| seconds * 1000.0),
+            tokens_in: pair.usage.map(|usage| usage.input_tokens),
+            tokens_out: pair.usage.map(|usage| usage.output_tokens),
+            tags: pair.tags,
+        }));
+    }
+    entries
+}
+
+/// Adds the answers of a report that were graded anew to the ledger beside a configuration.
+///
+/// # Errors
+///
+/// Where the database cannot be written.
+pub(crate) fn record(config: &Path, report: &Report) -> anyhow::Result<()> {
+    // The answers are older than their new grades.
+    let now = Clock::start().started_at();
+    let mut entries = entries(report);
+    for entry in &mut entries {
+        entry.recorded_at.clone_from(&now);
+    }
+    if entries.is_empty() {
+        return Ok(());
+    }
+    History::create(&folder(config)?)?.append(&entries)
+}
+
+/// The entries of the ledger beside a configuration; none where nothing was recorded yet.
+///
+/// # Errors
+///
+/// Where the database cannot be read.
+pub(crate) fn read(config: &Path, filter: &LedgerFilter) -> anyhow::Result<Vec<LedgerEntry>> {
+    match History::open(&folder(config)?)? {
+        Some(history) => history.ledger(filter),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Removes what was recorded before a time, which is RFC 3339 in UTC; how many entries.
+///
+/// # Errors
+///
+/// Where the database cannot be written.
+pub(crate) fn prune(config: &Path, before: &str) -> anyhow::Result<usize> {
+    match History::open(&folder(config)?)? {
+        Some(mut history) => history.prune_ledger(before),
+        None => Ok(0),
+    }
+}
+
+/// What an import has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Imported {
+    /// How many entries were added.
+    pub(crate) added: usize,
+    /// The lines that are no entries, each with what is wrong.
+    pub(crate) skipped: Vec<(usize, String)>,
+}
+
+/// Adds the entries of a file of JSON lines; lines that are none are passed over and counted.
+///
+/// # Errors
+///
+/// A [`Misuse`] where the file cannot be read, and where the database cannot be written.
+pub(crate) fn import(config: &Path, file: &Path) -> anyhow::Result<Imported> {
+    let bytes = std::fs::read(file)
+        .map_err(|error| Misuse::new(format!("failed to read `{}`: {error}", file.display())))?;
+    let mut imported = Imported::default();
+    let mut entries = Vec::new();
+    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let entry = serde_json::from_slice::<LedgerEntry>(line).map_err(|error| error.to_string());
+        match entry.and_then(LedgerEntry::checked) {
+            Ok(entry) => entries.push(entry),
+            Err(why) => imported.skipped.push((number, why)),
+        }
+    }
+    imported.added = entries.len();
+    if !entries.is_empty() {
+        History::create(&folder(config)?)?.append(&entries)?;
+    }
+    Ok(imported)
+}

@@ -1,0 +1,101 @@
+//! Grades the stored answers of a report with another judge; no pipeline is run.
+
+use std::path::PathBuf;
+
+use super::{Checked, recompute, side, write};
+use crate::config::Overrides;
+use crate::exit::Misuse;
+use crate::probe::grading::{GradingKind, GradingSection, GradingSettings, Regrading};
+use crate::probe::{self, AnySection as _, Ending, Kind as _};
+use crate::run::{self, Observer, Rules, Runner, RunnerSettings, Start, judging};
+
+/// What a person asks of a new grading.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RejudgeRequest {
+    /// The report: a file, a run of the history, or a revision.
+    pub(crate) report: String,
+    /// What the command line changes in the configuration, which names the judge.
+    pub(crate) overrides: Overrides,
+    /// The output folder.
+    pub(crate) out: PathBuf,
+}
+
+/// Grades the answers of a report with the judge of the configuration, and writes a report.
+///
+/// # Errors
+///
+/// A [`Misuse`] where the report has no answers, or not all of them, and where the configuration has no judge.
+pub(crate) fn rejudge(
+    request: &RejudgeRequest,
+    observer: &dyn Observer,
+) -> anyhow::Result<Checked> {
+    let config = probe::configured(&request.overrides)?;
+    let name = GradingKind.name();
+    let Some(settings) = config.settings::<GradingSettings>() else {
+        let what = format!(
+            "`{}` has no section `{name}`, which names the judge",
+            config.file.display()
+        );
+        return Err(Misuse::new(what)
+            .help(GradingKind.how_to_configure())
+            .into());
+    };
+    let stored = side(&request.report, &config.file)?.report;
+    let Some(section) = stored.probes.get::<GradingSection>() else {
+        let what = format!("the report `{}` has no graded answers", request.report);
+        return Err(Misuse::new(what)
+            .help("name a report of a run with a section `grading`")
+            .into());
+    };
+    let judge = settings.judge.open(&config).map_err(|what| {
+        Misuse::new(format!(
+            "{}: the judge of `grading`: {what}",
+            config.file.display()
+        ))
+    })?;
+    let regrading = Regrading::new(section.clone(), settings, judge)?;
+    let out = std::path::absolute(&request.out)?;
+    let _claim = run::claim(&out)?;
+    let steps = regrading.steps();
+    let outs: Vec<PathBuf> = steps
+        .iter()
+        .map(|step| {
+            out.join(name)
+                .join(step.folder.as_deref().unwrap_or_default())
+        })
+        .collect();
+    let mut runners = Vec::new();
+    for (step, out) in steps.iter().zip(&outs) {
+        let settings = RunnerSettings {
+            rules: Rules::of(&config, &step.program),
+            out,
+            start: Start::Fresh,
+            fingerprint: None,
+            watch: None,
+            reader: step.reader,
+            observer,
+        };
+        runners.push(Runner::open(
+            |site| step.program.target.open(site),
+            settings,
+        )?);
+    }
+    let found = regrading.run(&runners)?;
+    let mut report = stored.clone();
+    // What the former grades had to tell is told anew.
+    let former = GradingKind.recompute(section.boxed()).notices;
+    report.notices.retain(|notice| !former.contains(notice));
+    let ending = found.section.ending();
+    report.probes.put(name, found.section);
+    let mut report = recompute(name, report).report;
+    if ending == Ending::Interrupted {
+        report.run.ending = ending;
+    }
+    report.run.fingerprints.config = config.measured();
+    report.run.session.cost = judging::cost(&runners);
+    for runner in &runners {
+        runner.conclude()?;
+    }
+    write::files(&report, &out, &|_, _| None)?;
+    Ok(Checked { report, out })
+}

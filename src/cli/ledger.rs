@@ -1,0 +1,300 @@
+//! `kelvin ledger`.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::check::ledger as book;
+use crate::exit::{Exit, Misuse};
+use crate::history::{LedgerEntry, LedgerFilter, LedgerSummary, in_utc, summaries};
+use crate::page::{counted, safe};
+
+/// The arguments of `kelvin ledger`.
+#[derive(Debug, Args)]
+pub(super) struct LedgerArgs {
+    #[command(subcommand)]
+    command: Option<LedgerCommand>,
+    /// The configuration beside which the history with the ledger lies.
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "kelvin.yaml",
+        global = true
+    )]
+    config: PathBuf,
+    /// Those of this candidate only, as the list names it.
+    #[arg(long, value_name = "NAME", global = true)]
+    candidate: Option<String>,
+    /// Those of this judge only, by its id.
+    #[arg(long, value_name = "ID", global = true)]
+    grader: Option<String>,
+    /// Those of prompts with this tag only.
+    #[arg(long, value_name = "TAG", global = true)]
+    tag: Option<String>,
+    /// The last so many only; a list has the last 50 unless told otherwise.
+    #[arg(long, value_name = "N", global = true)]
+    last: Option<usize>,
+}
+
+#[derive(Debug, Subcommand)]
+enum LedgerCommand {
+    /// Prints every entry.
+    Export {
+        /// The form.
+        #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
+        format: ExportFormat,
+    },
+    /// Sums the entries up by candidate and judge.
+    Summary {
+        /// What is printed.
+        #[arg(long, value_enum, default_value_t = SummaryFormat::Text)]
+        format: SummaryFormat,
+    },
+    /// Removes the entries that were recorded before a day or a time.
+    Prune {
+        /// The day or the time; UTC unless it names another zone.
+        #[arg(long, value_name = "DATE")]
+        before: String,
+    },
+    /// Adds the entries of a file of JSON lines, as `export` prints them.
+    Import {
+        /// The file; lines that are no entries are passed over and counted.
+        file: PathBuf,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ExportFormat {
+    /// One JSON object a line.
+    Jsonl,
+    /// Comma-separated values, for a spreadsheet.
+    Csv,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SummaryFormat {
+    /// For a terminal.
+    Text,
+    /// As JSON.
+    Json,
+}
+
+/// So many entries are listed unless a number is given.
+const LISTED: usize = 50;
+/// So many malformed lines of an import are shown.
+const SKIPPED: usize = 20;
+
+/// Runs `kelvin ledger`.
+pub(super) fn main(args: LedgerArgs) -> anyhow::Result<Exit> {
+    let LedgerArgs {
+        command,
+        config,
+        candidate,
+        grader,
+        tag,
+        last,
+    } = args;
+    let filter = |last| LedgerFilter {
+        candidate: candidate.clone(),
+        grader: grader.clone(),
+        tag: tag.clone(),
+        last,
+    };
+    let text = match command {
+        None => list(&book::read(&config, &filter(last.or(Some(LISTED))))?),
+        Some(LedgerCommand::Export { format }) => {
+            let entries = book::read(&config, &filter(last))?;
+            match format {
+                ExportFormat::Jsonl => json_lines(&entries)?,
+                ExportFormat::Csv => csv(&entries),
+            }
+        }
+        Some(LedgerCommand::Summary { format }) => {
+            let summaries = summaries(&book::read(&config, &filter(last))?);
+            match format {
+                SummaryFormat::Json => serde_json::to_string_pretty(&summaries)? + "\n",
+                SummaryFormat::Text => table(&summaries),
+            }
+        }
+        Some(LedgerCommand::Prune { before }) => {
+            let time = in_utc(&before).map_err(|what| {
+                Misuse::new(format!("`--before`: {what}"))
+                    .help("write a day, 2026-11-22, or a time, 2026-11-22T06:00:00Z")
+            })?;
+            let removed = book::prune(&config, &time)?;
+            format!("{} from before {time} removed\n", counted_entries(removed))
+        }
+        Some(LedgerCommand::Import { file }) => {
+            let imported = book::import(&config, &file)?;
+            let mut text = format!(
+                "{} added, {} skipped\n",
+                counted_entries(imported.added),
+                counted(imported.skipped.len(), "malformed line")
+            );
+            for (line, why) in imported.skipped.iter().take(SKIPPED) {
+                let _ = writeln!(text, "  line {line}: {}", safe::cut(why, 120));
+            }
+            if let Some(more) = imported.skipped.len().checked_sub(SKIPPED + 1) {
+                let _ = writeln!(text, "  and {} more", more + 1);
+            }
+            text
+        }
+    };
+    super::say(&text);
+    Ok(Exit::Passed)
+}
+
+fn counted_entries(count: usize) -> String {
+    match count {
+        1 => "1 entry".to_owned(),
+        _ => format!("{count} entries"),
+    }
+}
+
+/// A line for each entry, the oldest first.
+fn list(entries: &[LedgerEntry]) -> String {
+    if entries.is_empty() {
+        return "the ledger has no such entry; `kelvin check` adds one for each answer that it has graded\n"
+            .to_owned();
+    }
+    let mut page = String::new();
+    for entry in entries {
+        let _ = writeln!(
+            page,
+            "{}  {:<20}  {:.4}  {:<28}  {:<24}  {}",
+            safe::cut(&entry.recorded_at, 20),
+            safe::cut(&entry.prompt, 20),
+            entry.judge_score,
+            safe::cut(&entry.candidate, 28),
+            safe::cut(&entry.grader_id, 24),
+            safe::cut(&entry.tags.join(", "), 30),
+        );
+    }
+    page
+}
+
+fn json_lines(entries: &[LedgerEntry]) -> anyhow::Result<String> {
+    let mut text = String::new();
+    for entry in entries {
+        text.push_str(&serde_json::to_string(entry)?);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// The columns of a CSV file.
+const COLUMNS: [&str; 12] = [
+    "recorded_at",
+    "prompt",
+    "prompt_digest",
+    "candidate",
+    "baseline",
+    "judge_score",
+    "grader_id",
+    "cost_usd",
+    "latency_ms",
+    "tokens_in",
+    "tokens_out",
+    "tags",
+];
+
+/// The entries as comma-separated values (RFC 4180).
+fn csv(entries: &[LedgerEntry]) -> String {
+    let mut text = COLUMNS.join(",") + "\r\n";
+    for entry in entries {
+        let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+        let count = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
+        let cells = [
+            cell(&entry.recorded_at),
+            cell(&entry.prompt),
+            cell(&entry.prompt_digest),
+            cell(&entry.candidate),
+            cell(entry.baseline.as_deref().unwrap_or_default()),
+            entry.judge_score.to_string(),
+            cell(&entry.grader_id),
+            number(entry.cost_usd),
+            number(entry.latency_ms),
+            count(entry.tokens_in),
+            count(entry.tokens_out),
+            cell(&entry.tags.join(" ")),
+        ];
+        text.push_str(&cells.join(","));
+        text.push_str("\r\n");
+    }
+    text
+}
+
+/// A text as a cell. A spreadsheet takes a cell that begins with one of these signs for a formula, also within
+/// quotes and after white space; an apostrophe before it makes it a text.
+/// See: <https://owasp.org/www-community/attacks/CSV_Injection>.
+fn cell(text: &str) -> String {
+    const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+    let begins = |text: &str| text.starts_with(FORMULA) || text.starts_with(['\t', '\r', '\n']);
+    let mark = if begins(text) || begins(text.trim_start()) {
+        "'"
+    } else {
+        ""
+    };
+    format!("\"{mark}{}\"", text.replace('"', "\"\""))
+}
+
+/// A line for each candidate and judge.
+fn table(summaries: &[LedgerSummary]) -> String {
+    if summaries.is_empty() {
+        return "the ledger has no such entry\n".to_owned();
+    }
+    let number = |value: Option<f64>, digits: usize| {
+        value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
+    };
+    let mut page = format!(
+        "{:<32}  {:<28}  {:>7}  {:>6}  {:>9}  {:>10}  {:>10}\n",
+        "candidate", "judge", "entries", "score", "USD", "latency ms", "tokens"
+    );
+    for summary in summaries {
+        let tokens = summary
+            .tokens
+            .map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
+        let _ = writeln!(
+            page,
+            "{:<32}  {:<28}  {:>7}  {:>6}  {:>9}  {:>10}  {:>10}",
+            safe::cut(&summary.candidate, 32),
+            safe::cut(&summary.grader_id, 28),
+            summary.count,
+            number(summary.mean_score, 4),
+            number(summary.cost_usd, 4),
+            number(summary.mean_latency_ms, 0),
+            tokens,
+        );
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cell_of_a_csv_file_is_a_formula_or_breaks_out_of_its_quotes() {
+        for hostile in [
+            "=1+1",
+            "+1",
+            "-1",
+            "@SUM(A1)",
+            "\t=1",
+            "\r=1",
+            "  =cmd|' /C calc'!A0",
+            "＝1",
+        ] {
+            let cell = cell(hostile);
+            assert!(cell.starts_with("\"'"), "{cell:?}");
+        }
+        assert_eq!(cell("a \"b\", c"), "\"a \"\"b\"\", c\"");
+        assert_eq!(
+            cell("python3 answer.py --fast"),
+            "\"python3 answer.py --fast\""
+        );
+        // Two lines stay within one cell.
+        assert_eq!(cell("a\r\nb"), "\"a\r\nb\"");
+    }
+}

@@ -1,0 +1,304 @@
+//! The ledger: every answer that a judge has graded, with what it cost.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use rusqlite::{Row, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
+
+use super::History;
+use crate::stats;
+
+/// One graded answer. The names are those of the ledger of llm-connect where both have the same thing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LedgerEntry {
+    /// When the run began, RFC 3339 in UTC.
+    pub(crate) recorded_at: String,
+    /// The id of the prompt.
+    pub(crate) prompt: String,
+    /// The digest of the prompt.
+    pub(crate) prompt_digest: String,
+    /// What answered: a command line or a model.
+    pub(crate) candidate: String,
+    /// What it was graded next to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) baseline: Option<String>,
+    /// The score, from 0 to 1.
+    pub(crate) judge_score: f64,
+    /// The id of the judge.
+    pub(crate) grader_id: String,
+    /// What the answer cost, in US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cost_usd: Option<f64>,
+    /// How long the answer took, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) latency_ms: Option<f64>,
+    /// Tokens of the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tokens_in: Option<u64>,
+    /// Tokens of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tokens_out: Option<u64>,
+    /// Words to sort prompts by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tags: Vec<String>,
+}
+
+/// The entries of one candidate and one judge together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct LedgerSummary {
+    /// What answered.
+    pub(crate) candidate: String,
+    /// The id of the judge.
+    pub(crate) grader_id: String,
+    /// How many entries there are.
+    pub(crate) count: usize,
+    /// Their mean score; null where there is none.
+    pub(crate) mean_score: Option<f64>,
+    /// What all of them cost, in US dollars; null where the cost of no entry is known.
+    pub(crate) cost_usd: Option<f64>,
+    /// Of how many entries the cost is known.
+    pub(crate) with_cost: usize,
+    /// Their mean latency, in milliseconds; null where none is known.
+    pub(crate) mean_latency_ms: Option<f64>,
+    /// All their tokens; null where those of no entry are known.
+    pub(crate) tokens: Option<u64>,
+}
+
+/// Which entries are meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LedgerFilter {
+    /// Those of this candidate.
+    pub(crate) candidate: Option<String>,
+    /// Those of this judge.
+    pub(crate) grader: Option<String>,
+    /// Those with this tag.
+    pub(crate) tag: Option<String>,
+    /// The last so many.
+    pub(crate) last: Option<usize>,
+}
+
+impl LedgerFilter {
+    fn takes(&self, entry: &LedgerEntry) -> bool {
+        let is = |wanted: &Option<String>, value: &str| {
+            wanted.as_ref().is_none_or(|wanted| wanted == value)
+        };
+        let is_tagged = |tag: &String| entry.tags.contains(tag);
+        is(&self.candidate, &entry.candidate)
+            && is(&self.grader, &entry.grader_id)
+            && self.tag.as_ref().is_none_or(is_tagged)
+    }
+}
+
+impl LedgerEntry {
+    /// What is wrong with an entry that came from elsewhere; none where nothing is. The time is brought to
+    /// UTC: a time without a zone is one of UTC.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, for a person.
+    pub(crate) fn checked(mut self) -> Result<Self, String> {
+        self.recorded_at = in_utc(&self.recorded_at)?;
+        if !(0.0..=1.0).contains(&self.judge_score) {
+            return Err(format!(
+                "`judge_score` is {}, not from 0 to 1",
+                self.judge_score
+            ));
+        }
+        for (name, text) in [
+            ("prompt", &self.prompt),
+            ("candidate", &self.candidate),
+            ("grader_id", &self.grader_id),
+        ] {
+            if text.trim().is_empty() {
+                return Err(format!("`{name}` is blank"));
+            }
+        }
+        for (name, value) in [("cost_usd", self.cost_usd), ("latency_ms", self.latency_ms)] {
+            if value.is_some_and(|value| !value.is_finite() || value < 0.0) {
+                return Err(format!("`{name}` is no number from 0 up"));
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// A time as RFC 3339 in UTC; a time without a zone is one of UTC, and a day begins at midnight.
+///
+/// # Errors
+///
+/// Where the text is no time.
+pub(crate) fn in_utc(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let zoned = text.parse::<jiff::Timestamp>();
+    let utc = |time: jiff::civil::DateTime| time.to_zoned(jiff::tz::TimeZone::UTC);
+    let time = zoned.or_else(|error| {
+        let naive = text.parse::<jiff::civil::DateTime>();
+        // A date alone is read as its midnight.
+        let zoned = naive.and_then(utc).map_err(|_| error)?;
+        Ok::<_, jiff::Error>(zoned.timestamp())
+    });
+    match time {
+        Ok(time) => Ok(time.to_string()),
+        Err(error) => Err(format!("`{text}` is no time: {error}")),
+    }
+}
+
+impl History {
+    /// Adds entries, all of them or none. Several processes may do so at once: each waits for the other.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be written.
+    pub(crate) fn append(&mut self, entries: &[LedgerEntry]) -> anyhow::Result<()> {
+        let change = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        {
+            let mut insert = change.prepare(
+                "INSERT INTO ledger (time, prompt, prompt_digest, candidate, baseline, score, grader, cost_usd, \
+                 latency_ms, tokens_in, tokens_out, tags) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            )?;
+            for entry in entries {
+                let tokens = |count: Option<u64>| count.map(i64::try_from).transpose();
+                insert.execute(params![
+                    entry.recorded_at,
+                    entry.prompt,
+                    entry.prompt_digest,
+                    entry.candidate,
+                    entry.baseline,
+                    entry.judge_score,
+                    entry.grader_id,
+                    entry.cost_usd,
+                    entry.latency_ms,
+                    tokens(entry.tokens_in)?,
+                    tokens(entry.tokens_out)?,
+                    serde_json::to_string(&entry.tags)?,
+                ])?;
+            }
+        }
+        change.commit()?;
+        Ok(())
+    }
+
+    /// The entries that are meant, in the order in which they were added.
+    ///
+    /// # Errors
+    ///
+    /// Where the database cannot be read.
+    pub(crate) fn ledger(&self, filter: &LedgerFilter) -> anyhow::Result<Vec<LedgerEntry>> {
+        let mut query = self.connection.prepare(
+            "SELECT time, prompt, prompt_digest, candidate, baseline, score, grader, cost_usd, latency_ms, \
+             tokens_in, tokens_out, tags FROM ledger ORDER BY number",
+        )?;
+        let mut rows = query.query([])?;
+        let mut entries = Vec::new();
+        while let Some(row) = rows.next()? {
+            let entry = entry(row).context("an entry of the ledger is damaged")?;
+            if filter.takes(&entry) {
+                entries.push(entry);
+            }
+        }
+        if let Some(last) = filter.last {
+            entries.drain(..entries.len().saturating_sub(last));
+        }
+        Ok(entries)
+    }
+
+    /// Removes the entries that were recorded before a time, which is RFC 3339 in UTC; how many.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be written.
+    pub(crate) fn prune_ledger(&mut self, before: &str) -> anyhow::Result<usize> {
+        // Times of one form sort as texts, but fractions of a second have as many digits as they need.
+        let before: jiff::Timestamp = before.parse()?;
+        let change = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut old = Vec::new();
+        {
+            let mut query = change.prepare("SELECT number, time FROM ledger")?;
+            let mut rows = query.query([])?;
+            while let Some(row) = rows.next()? {
+                let (number, time): (i64, String) = (row.get(0)?, row.get(1)?);
+                let time: jiff::Timestamp =
+                    time.parse().context("an entry of the ledger has no time")?;
+                if time < before {
+                    old.push(number);
+                }
+            }
+            let mut delete = change.prepare("DELETE FROM ledger WHERE number = ?")?;
+            for number in &old {
+                delete.execute([number])?;
+            }
+        }
+        change.commit()?;
+        Ok(old.len())
+    }
+}
+
+fn entry(row: &Row<'_>) -> anyhow::Result<LedgerEntry> {
+    let tokens = |count: Option<i64>| count.map(u64::try_from).transpose();
+    let tags: String = row.get(11)?;
+    Ok(LedgerEntry {
+        recorded_at: row.get(0)?,
+        prompt: row.get(1)?,
+        prompt_digest: row.get(2)?,
+        candidate: row.get(3)?,
+        baseline: row.get(4)?,
+        judge_score: row.get(5)?,
+        grader_id: row.get(6)?,
+        cost_usd: row.get(7)?,
+        latency_ms: row.get(8)?,
+        tokens_in: tokens(row.get(9)?)?,
+        tokens_out: tokens(row.get(10)?)?,
+        tags: serde_json::from_str(&tags)?,
+    })
+}
+
+/// The entries by candidate and judge, in the order of the names. Of nothing there is no summary, and the mean
+/// of nothing is null.
+pub(crate) fn summaries(entries: &[LedgerEntry]) -> Vec<LedgerSummary> {
+    let mut groups: BTreeMap<(&str, &str), Vec<&LedgerEntry>> = BTreeMap::new();
+    for entry in entries {
+        let key = (entry.candidate.as_str(), entry.grader_id.as_str());
+        groups.entry(key).or_default().push(entry);
+    }
+    let groups = groups.into_iter();
+    groups
+        .map(|((candidate, grader), entries)| LedgerSummary {
+            candidate: candidate.to_owned(),
+            grader_id: grader.to_owned(),
+            ..summary(&entries)
+        })
+        .collect()
+}
+
+/// Entries together, whatever they are of.
+fn summary(entries: &[&LedgerEntry]) -> LedgerSummary {
+    let values = |of: fn(&LedgerEntry) -> Option<f64>| -> Vec<f64> {
+        entries.iter().filter_map(|entry| of(entry)).collect()
+    };
+    let costs = values(|entry| entry.cost_usd);
+    let tokens: Vec<u64> = entries
+        .iter()
+        .filter_map(|entry| {
+            let both = [entry.tokens_in, entry.tokens_out];
+            both.iter()
+                .any(Option::is_some)
+                .then(|| both.iter().flatten().sum())
+        })
+        .collect();
+    LedgerSummary {
+        candidate: String::new(),
+        grader_id: String::new(),
+        count: entries.len(),
+        mean_score: stats::mean(&values(|entry| Some(entry.judge_score))),
+        cost_usd: (!costs.is_empty()).then(|| costs.iter().sum()),
+        with_cost: costs.len(),
+        mean_latency_ms: stats::mean(&values(|entry| entry.latency_ms)),
+        tokens: (!tokens.is_empty()).then(|| tokens.iter().sum()),
+    }
+}
