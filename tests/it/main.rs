@@ -28,6 +28,9 @@ mod github;
 /// A git server on loopback.
 mod server;
 
+/// Graded answers, their gate, the ledger, and grading anew.
+mod grading;
+
 /// Repositories made with the system's git.
 mod repository;
 
