@@ -357,3 +357,35 @@ fn inv_33_every_scenario_is_crossed_with_the_matrix_and_has_a_stable_id() {
         assert!(error.contains(told), "{told}\n{error}");
     }
 }
+
+#[test]
+fn the_document_names_every_check_and_figure_and_its_configurations_load() {
+    let document = include_str!("../../../docs/invariants.md");
+    let blocks = document.split("```yaml\n").skip(1);
+    let blocks: Vec<&str> = blocks.filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(blocks.len(), 2);
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("project")).expect("made");
+    for block in blocks {
+        let text = match block.contains("run:") {
+            true => block.to_owned(),
+            false => with("{type: latency, max_s: 1}") + block,
+        };
+        load_in(folder.path(), &text).unwrap_or_else(|error| panic!("{error:#}\nin\n{block}"));
+    }
+    let schema = crate::config::schema_of::<crate::probe::checks::keys::CheckKeys>().to_value();
+    let kinds = schema["oneOf"].as_array().expect("the kinds of checks");
+    assert_eq!(kinds.len(), 13);
+    for kind in kinds {
+        let name = kind["properties"]["type"]["const"]
+            .as_str()
+            .expect("a name");
+        assert!(document.contains(&format!("`{name}`")), "{name}");
+        for (key, _) in crate::config::shape::properties(kind) {
+            assert!(document.contains(&format!("`{key}`")), "{name}.{key}");
+        }
+    }
+    for name in crate::probe::checks::figures::RESERVED {
+        assert!(document.contains(&format!("`checks.{name}`")), "{name}");
+    }
+}
