@@ -21,7 +21,7 @@ pub(crate) mod trec;
 pub(crate) use config::{RetrievalSettings, SpanRule};
 #[cfg(test)]
 pub(crate) use figures::figures;
-pub(crate) use kind::{RetrievalSection, StoredBasis, record};
+pub(crate) use kind::{RetrievalSection, StoredBasis};
 #[cfg(test)]
 pub(crate) use measure::notices;
 pub(crate) use ranking::Ranking;
