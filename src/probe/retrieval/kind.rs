@@ -213,7 +213,7 @@ fn findings(section: RetrievalSection, of_the_run: Vec<Notice>) -> Findings {
 }
 
 /// The record as the measures know it.
-pub(crate) fn record(section: RetrievalSection) -> RetrievalRecord {
+fn record(section: RetrievalSection) -> RetrievalRecord {
     let versions = section.items.values().flat_map(|query| &query.runs);
     let versions = versions.filter_map(|run| run.chunker_version.clone());
     let mut chunker_versions: Vec<String> = versions.collect();
