@@ -1,0 +1,83 @@
+//! What a judge has said is in the records: nobody asks it twice.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::check::merge::{MergeRequest, merge};
+use crate::check::stage;
+
+#[test]
+fn what_the_judge_has_said_is_in_the_report_and_nobody_is_asked_again() {
+    let project = Project::new(PARAPHRASES, JUDGE);
+    let floor = "noise_floor: {enabled: true, replications: 3}\n";
+    let judged = project
+        .check("{llm: {model: judge}}", floor)
+        .expect("measured");
+    assert!(project.calls() > 0);
+    assert_eq!(value(&judged, "evidence.noise_floor"), Some(0.0));
+    let before = judged.metrics.clone();
+    let again = recompute("run", judged);
+    assert!(again.changed.is_empty(), "{:?}", again.changed.keys());
+    assert_eq!(again.report.metrics, before);
+    assert_eq!(project.calls(), 0);
+}
+
+#[test]
+fn shards_are_joined_without_asking_the_judge_again() {
+    let project = Project::new(PARAPHRASES, JUDGE);
+    let whole = project
+        .check("{llm: {model: judge}}", "")
+        .expect("measured");
+    let of_whole = project.calls();
+    let mut of_shards = 0;
+    for index in 1..=2 {
+        let shard = Some(Shard { index, count: 2 });
+        project
+            .check_shard("{llm: {model: judge}}", "", shard)
+            .expect("measured");
+        of_shards += project.calls();
+    }
+    assert!(of_whole > 0 && of_shards >= of_whole);
+    let joined = merge(&MergeRequest {
+        shards: vec![project.root().join("shards")],
+        out: Some(project.root().join("joined")),
+    });
+    let joined = joined.expect("they belong together").report;
+    assert_eq!(project.calls(), 0);
+    assert_eq!(joined.metrics, whole.metrics);
+}
+
+#[test]
+fn further_repeats_ask_about_new_pairs_only() {
+    let project = Project::new(PARAPHRASES, JUDGE);
+    let file = project
+        .configured("{llm: {model: judge}}", "")
+        .expect("written");
+    let request = Request {
+        overrides: Overrides {
+            file: Some(file),
+            ..Overrides::default()
+        },
+        ..Request::default()
+    };
+    stage::with(&request, &Silent, |stage| {
+        stage.measure(&|_| true)?;
+        let once = stage.report();
+        assert!(project.calls() > 0);
+        // The pipeline answers a repeat as it did before, so every pair is known.
+        stage.repeat(&["a", "b"].map(|case| (case.to_owned(), 3)).into())?;
+        let repeated = stage.report();
+        assert_eq!(project.calls(), 0);
+        let samples = |report: &Report| report.metrics["evidence.invariance"].n;
+        assert!(samples(&repeated) > samples(&once));
+        assert_eq!(value(&repeated, "evidence.invariance"), Some(1.0));
+
+        // Now it answers in other words, and only those are asked about.
+        let other = PARAPHRASES.replace("\"%s\"}", "\"Well: %s\"}");
+        fs::write(project.root().join("pipeline.sh"), other).expect("written");
+        stage.repeat(&BTreeMap::from([("a".to_owned(), 4)]))?;
+        assert!(project.calls() > 0);
+        Ok(())
+    })
+    .expect("the run goes on");
+}
