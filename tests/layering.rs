@@ -248,6 +248,10 @@ const KNOWS_A_PROBE: &[(&str, &str)] = &[
          has no other to take a unit from",
     ),
     (
+        "check/rejudge.rs",
+        "`kelvin rejudge` grades the stored answers of one probe anew",
+    ),
+    (
         "cli/eval.rs",
         "the arguments of `kelvin eval`: a command line belongs to the program and not to a probe",
     ),
@@ -420,6 +424,7 @@ fn kinds(sources: &[(String, String, String)]) -> BTreeSet<String> {
 fn names(code: &str, word: &str) -> bool {
     let ways = match word {
         "checks" => vec!["\"checks.", "probe::checks", "checksk", "checkss"],
+        "grading" => vec!["\"grading.", "probe::grading", "gradingkind", "gradingse"],
         word => vec![word],
     };
     let mut lines = code.lines().map(str::trim_start).map(str::to_lowercase);
