@@ -7,7 +7,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::model::{self, ModelCall, ModelSettings};
 use super::registry::kinds;
 use super::{Launch, Site, Target, TargetKind};
 use crate::exit::Misuse;
@@ -29,30 +28,14 @@ impl Address {
         Self(Value::String(line.trim().to_owned()))
     }
 
-    /// The address of a call of a model.
-    pub(super) fn model(call: &ModelCall) -> Self {
-        Self(json!({ model::KEY: call }))
+    /// The address of a target that has a key, with its settings.
+    pub(super) fn of(key: &str, settings: Value) -> Self {
+        Self(json!({ key: settings }))
     }
 
-    /// The same address, where it names a model with what the configuration declares of it. The
-    /// function finds a model by its name.
-    ///
-    /// # Errors
-    ///
-    /// Where no model of that name is declared.
-    pub(crate) fn resolved<'m>(
-        self,
-        find: impl Fn(&str) -> Option<&'m ModelSettings>,
-    ) -> Result<Self, String> {
-        match self.0.get(model::KEY) {
-            Some(written) => model::resolve(written, find),
-            None => Ok(self),
-        }
-    }
-
-    /// The name of the model that is called; none where no model is.
-    pub(crate) fn called_model(&self) -> Option<String> {
-        model::called(self.0.get(model::KEY)?)
+    /// The settings under the key of a target; none where it is the address of another one.
+    pub(super) fn settings_of(&self, key: &str) -> Option<&Value> {
+        self.0.get(key)
     }
 
     /// The same address without white space around a command line.

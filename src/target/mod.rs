@@ -5,7 +5,9 @@
 
 mod address;
 mod command;
+mod declared;
 mod failure;
+mod limits;
 mod meter;
 mod model;
 mod private;
@@ -29,8 +31,9 @@ use crate::signal::Interrupt;
 pub(crate) use address::Address;
 pub(crate) use command::{SideCommand, SideEnd, SideProgram};
 pub(crate) use failure::{Failure, FailureKind};
+pub(crate) use limits::CallLimits;
 pub(crate) use meter::{Entry, Meter, Pass};
-pub(crate) use model::{Asking, CallLimits, Endpoint, ModelName, ModelSettings, base_url};
+pub(crate) use model::{Asking, Endpoint, ModelName, ModelSettings, base_url};
 #[cfg(test)]
 pub(crate) use registry::tests_only;
 pub(crate) use setup::setup;

@@ -25,12 +25,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Address, Launch, Site, Target, TargetKind};
+use super::{Launch, Site, Target, TargetKind};
 use crate::digest::Digest;
 use crate::exit::Misuse;
 
+pub(crate) use settings::Endpoint;
 use settings::{AnthropicEndpoint, OpenAiEndpoint, Price};
-pub(crate) use settings::{CallLimits, Endpoint};
 
 /// The key under which an address names a model.
 pub(super) const KEY: &str = "model";
@@ -122,26 +122,23 @@ enum CallKind {
 }
 
 impl ModelSettings {
-    /// The address of a chat call: the input of the call is the user's message, the output is the
-    /// text of the answer.
-    pub(crate) fn chat(&self, asking: &Asking) -> Address {
-        self.address(CallKind::Chat(asking.clone()))
+    /// What an address of a chat call holds.
+    pub(super) fn chat_call(&self, asking: &Asking) -> Value {
+        self.call(CallKind::Chat(asking.clone()))
     }
 
-    /// The address of an embedding call: the input is a JSON list of texts, the output a JSON list of
-    /// as many vectors.
-    pub(crate) fn embedding(&self) -> Address {
-        self.address(CallKind::Embedding)
+    /// What an address of an embedding call holds.
+    pub(super) fn embedding_call(&self) -> Value {
+        self.call(CallKind::Embedding)
     }
 
-    fn address(&self, call: CallKind) -> Address {
-        let call = ModelCall {
+    fn call(&self, call: CallKind) -> Value {
+        json!(ModelCall {
             name: self.name.clone(),
             endpoint: self.endpoint.clone(),
             call,
             recorded: self.recorded,
-        };
-        Address::model(&call)
+        })
     }
 }
 
@@ -182,8 +179,8 @@ struct NamedAsking {
     max_tokens: Option<u64>,
 }
 
-/// The address of the model that is written under the key of this target; what is resolved already stays
-/// as it is.
+/// What an address holds of the model that a configuration writes under the key of this target; what is
+/// resolved already stays as it is.
 ///
 /// # Errors
 ///
@@ -191,9 +188,9 @@ struct NamedAsking {
 pub(super) fn resolve<'m>(
     written: &Value,
     find: impl Fn(&str) -> Option<&'m ModelSettings>,
-) -> Result<Address, String> {
+) -> Result<Value, String> {
     if let Ok(call) = ModelCall::deserialize(written) {
-        return Ok(Address::model(&call));
+        return Ok(json!(call));
     }
     let (name, asking) = match Written::deserialize(written) {
         Ok(Written::Name(name)) => (name, Asking::default()),
@@ -210,7 +207,7 @@ pub(super) fn resolve<'m>(
         Err(error) => return Err(format!("`{KEY}` names no model: {error}")),
     };
     match find(&name.0) {
-        Some(model) => Ok(model.chat(&asking)),
+        Some(model) => Ok(model.chat_call(&asking)),
         None => Err(format!("`models` declares no model `{}`", name.0)),
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::target::{Ended, Invocation, Site};
+use crate::target::{Address, Ended, Invocation, Site};
 
 /// `.ci/run` runs it where the models can be had; it installs them.
 #[test]

@@ -1,11 +1,13 @@
 //! The models that a configuration declares, as they are written under `models`.
 
 use std::collections::BTreeMap;
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::NonZeroU64;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::target::CallLimits;
 
 /// A model: how it is reached, what is asked of it with every call, and what bounds its calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -159,35 +161,6 @@ pub(crate) struct Price {
     /// A million tokens that are answered.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub(crate) output_per_million: f64,
-}
-
-/// What bounds the calls of a model in one run of the program, whatever makes the calls.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct CallLimits {
-    /// The most calls, further attempts included.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1_000_000_000))]
-    pub(crate) max_calls: Option<u64>,
-    /// No call begins once so many tokens were used, those that are sent and those that are answered.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
-    pub(crate) max_tokens: Option<u64>,
-    /// No call begins once the calls have cost so many US dollars. It needs `price`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(max = 1_000_000), extend("exclusiveMinimum" = 0))]
-    pub(crate) usd: Option<f64>,
-    /// How many calls are under way at the same time. Without it: `jobs`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1024))]
-    pub(crate) concurrency: Option<NonZeroUsize>,
-}
-
-impl CallLimits {
-    /// Whether nothing is bounded.
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 impl Endpoint {

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::*;
-use crate::target::FailureKind;
 use crate::target::model::wire::Wire;
+use crate::target::{Address, FailureKind};
 
 fn endpoint(text: Value) -> Endpoint {
     serde_json::from_value(text).expect("a model")
