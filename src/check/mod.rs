@@ -15,11 +15,11 @@ mod edits;
 mod eval;
 mod finished;
 mod gate;
-#[cfg(test)]
-mod grading_tests;
 pub(crate) mod ledger;
 mod list;
 mod merge;
+#[cfg(test)]
+mod noisy_judge_tests;
 #[cfg(test)]
 mod prose_tests;
 mod record;

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use super::{Checked, recompute, side, write};
 use crate::config::Overrides;
 use crate::exit::Misuse;
-use crate::probe::grading::{GradingKind, GradingSection, GradingSettings, Regrading};
-use crate::probe::{self, AnySection as _, Ending, Kind as _};
+use crate::probe::{self, Ending};
 use crate::run::{self, Observer, Rules, Runner, RunnerSettings, Start, judging};
 
-/// What a person asks of a new grading.
+/// What a person asks who wants answers graded anew.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RejudgeRequest {
     /// The report: a file, a run of the history, or a revision.
@@ -30,33 +29,24 @@ pub(crate) fn rejudge(
     observer: &dyn Observer,
 ) -> anyhow::Result<Checked> {
     let config = probe::configured(&request.overrides)?;
-    let name = GradingKind.name();
-    let Some(settings) = config.settings::<GradingSettings>() else {
-        let what = format!(
-            "`{}` has no section `{name}`, which names the judge",
-            config.file.display()
-        );
-        return Err(Misuse::new(what)
-            .help(GradingKind.how_to_configure())
-            .into());
-    };
     let stored = side(&request.report, &config.file)?.report;
-    let Some(section) = stored.probes.get::<GradingSection>() else {
+    let mut found = None;
+    for (kind, section) in stored.probes.known() {
+        if let Some(rejudging) = kind.rejudging(section, &config)? {
+            found = Some((kind, section, rejudging));
+            break;
+        }
+    }
+    let Some((kind, section, rejudging)) = found else {
         let what = format!("the report `{}` has no graded answers", request.report);
         return Err(Misuse::new(what)
-            .help("name a report of a run with a section `grading`")
+            .help("name a report of a run whose answers a judge has graded")
             .into());
     };
-    let judge = settings.judge.open(&config).map_err(|what| {
-        Misuse::new(format!(
-            "{}: the judge of `grading`: {what}",
-            config.file.display()
-        ))
-    })?;
-    let regrading = Regrading::new(section.clone(), settings, judge)?;
+    let name = kind.name();
     let out = std::path::absolute(&request.out)?;
     let _claim = run::claim(&out)?;
-    let steps = regrading.steps();
+    let steps = rejudging.steps();
     let outs: Vec<PathBuf> = steps
         .iter()
         .map(|step| {
@@ -80,10 +70,10 @@ pub(crate) fn rejudge(
             settings,
         )?);
     }
-    let found = regrading.run(&runners)?;
+    let found = rejudging.run(&runners)?;
     let mut report = stored.clone();
     // What the former grades had to tell is told anew.
-    let former = GradingKind.recompute(section.boxed()).notices;
+    let former = kind.recompute(section.boxed()).notices;
     report.notices.retain(|notice| !former.contains(notice));
     let ending = found.section.ending();
     report.probes.put(name, found.section);

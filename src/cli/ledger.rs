@@ -7,8 +7,9 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::check::ledger as book;
 use crate::exit::{Exit, Misuse};
-use crate::history::{LedgerEntry, LedgerFilter, LedgerSummary, in_utc, summaries};
+use crate::history::{LedgerEntry, LedgerFilter, LedgerSummary, summaries};
 use crate::page::{counted, safe};
+use crate::run::in_utc;
 
 /// The arguments of `kelvin ledger`.
 #[derive(Debug, Args)]

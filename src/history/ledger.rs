@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use rusqlite::{Row, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
 use super::History;
+use crate::run::{in_utc, is_before};
 use crate::stats;
 
 /// One graded answer. The names are those of the ledger of llm-connect where both have the same thing.
@@ -124,27 +125,6 @@ impl LedgerEntry {
     }
 }
 
-/// A time as RFC 3339 in UTC; a time without a zone is one of UTC, and a day begins at midnight.
-///
-/// # Errors
-///
-/// Where the text is no time.
-pub(crate) fn in_utc(text: &str) -> Result<String, String> {
-    let text = text.trim();
-    let zoned = text.parse::<jiff::Timestamp>();
-    let utc = |time: jiff::civil::DateTime| time.to_zoned(jiff::tz::TimeZone::UTC);
-    let time = zoned.or_else(|error| {
-        let naive = text.parse::<jiff::civil::DateTime>();
-        // A date alone is read as its midnight.
-        let zoned = naive.and_then(utc).map_err(|_| error)?;
-        Ok::<_, jiff::Error>(zoned.timestamp())
-    });
-    match time {
-        Ok(time) => Ok(time.to_string()),
-        Err(error) => Err(format!("`{text}` is no time: {error}")),
-    }
-}
-
 impl History {
     /// Adds entries, all of them or none. Several processes may do so at once: each waits for the other.
     ///
@@ -212,8 +192,6 @@ impl History {
     ///
     /// Where it cannot be written.
     pub(crate) fn prune_ledger(&mut self, before: &str) -> anyhow::Result<usize> {
-        // Times of one form sort as texts, but fractions of a second have as many digits as they need.
-        let before: jiff::Timestamp = before.parse()?;
         let change = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -223,9 +201,7 @@ impl History {
             let mut rows = query.query([])?;
             while let Some(row) = rows.next()? {
                 let (number, time): (i64, String) = (row.get(0)?, row.get(1)?);
-                let time: jiff::Timestamp =
-                    time.parse().context("an entry of the ledger has no time")?;
-                if time < before {
+                if is_before(&time, before).map_err(|what| anyhow!(what))? {
                     old.push(number);
                 }
             }

@@ -10,7 +10,7 @@ mod pack;
 mod read;
 mod write;
 
-pub(crate) use ledger::{LedgerEntry, LedgerFilter, LedgerSummary, in_utc, summaries};
+pub(crate) use ledger::{LedgerEntry, LedgerFilter, LedgerSummary, summaries};
 pub(crate) use list::{Figure, Listed, sparkline};
 pub(crate) use read::Wanted;
 pub(crate) use write::Scene;

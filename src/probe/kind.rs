@@ -161,6 +161,21 @@ pub(crate) trait Kind: Configure {
         Vec::new()
     }
 
+    /// The answers of a section, to be graded anew by the judge of a configuration; none where the probe keeps no
+    /// answers that were graded.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where the answers cannot be graded so.
+    fn rejudging(
+        &self,
+        section: &dyn AnySection,
+        config: &Config,
+    ) -> anyhow::Result<Option<Box<dyn Rejudging>>> {
+        let _ = (section, config);
+        Ok(None)
+    }
+
     /// What the page of a run says of a section.
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a>;
 
@@ -291,6 +306,19 @@ pub(crate) trait Probe {
     /// The text of an input: of an item, or of one of its variants; none where there is no such input
     /// or it is no text for people.
     fn text(&self, item: &str, variant: Option<&str>) -> Option<Cow<'_, str>>;
+}
+
+/// The answers of a section with another judge; no pipeline is run.
+pub(crate) trait Rejudging {
+    /// What the judge calls.
+    fn steps(&self) -> Vec<Step<'_>>;
+
+    /// Grades every answer; the runners are in the order of the steps.
+    ///
+    /// # Errors
+    ///
+    /// Where the run cannot go on.
+    fn run(&self, runners: &[Runner<'_>]) -> anyhow::Result<Findings>;
 }
 
 /// What a probe hands on.

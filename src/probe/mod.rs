@@ -36,7 +36,7 @@ pub(crate) use estimate::{estimate, family};
 pub(crate) use evidence::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
 pub(crate) use graded::GradedPair;
 pub(crate) use kind::{
-    Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe, RunView,
+    Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe, Rejudging, RunView,
     SettingDiffers,
 };
 pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, Range, Unit, probe_of};

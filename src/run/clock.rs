@@ -1,4 +1,4 @@
-//! The only clock: when a run started and how long it has taken.
+//! The only clock: when a run started and how long it has taken; and times as texts.
 
 use std::time::Instant;
 
@@ -27,4 +27,37 @@ impl Clock {
     pub(crate) fn seconds(&self) -> f64 {
         self.start.elapsed().as_secs_f64()
     }
+}
+
+/// A time as RFC 3339 in UTC; a time without a zone is one of UTC, and a day begins at midnight.
+///
+/// # Errors
+///
+/// Where the text is no time.
+pub(crate) fn in_utc(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let utc = |time: jiff::civil::DateTime| time.to_zoned(jiff::tz::TimeZone::UTC);
+    let time = text.parse::<jiff::Timestamp>().or_else(|error| {
+        let naive = text.parse::<jiff::civil::DateTime>();
+        let zoned = naive.and_then(utc).map_err(|_| error)?;
+        Ok::<_, jiff::Error>(zoned.timestamp())
+    });
+    match time {
+        Ok(time) => Ok(time.to_string()),
+        Err(error) => Err(format!("`{text}` is no time: {error}")),
+    }
+}
+
+/// Whether a time is before another one, both as RFC 3339 in UTC. They do not sort as texts, since the fraction of
+/// a second has as many digits as it needs.
+///
+/// # Errors
+///
+/// Where one of them is no time.
+pub(crate) fn is_before(time: &str, other: &str) -> Result<bool, String> {
+    let read = |text: &str| {
+        let time = text.parse::<jiff::Timestamp>();
+        time.map_err(|error| format!("`{text}` is no time: {error}"))
+    };
+    Ok(read(time)? < read(other)?)
 }

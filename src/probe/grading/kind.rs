@@ -9,17 +9,19 @@ use schemars::{Schema, SchemaGenerator};
 use super::measure::Grading;
 use super::plan::Plan;
 use super::prompts::Prompt;
+use super::regrade::StoredPairs;
 use super::section::{GradingSection, findings, own};
 use super::stored::StoredAnswers;
 use super::{GradingKind, GradingSettings, base, ledger, page};
 use crate::config::{Config, Shard};
 use crate::digest::Fields;
+use crate::exit::Misuse;
 use crate::judge::JudgeSettings;
 use crate::notice::Notice;
 use crate::page::{AnswersView, Chapter};
 use crate::probe::{
     AnySection, Findings, Forecast, GradedPair, Items, Kind, Listing, Metric, Planned, Probe,
-    RunView, SectionFingerprint,
+    Rejudging, RunView, SectionFingerprint,
 };
 use crate::run::{Runner, Step, judging};
 
@@ -96,6 +98,28 @@ impl Kind for GradingKind {
             .downcast::<GradingSection>()
             .expect("a kind is given sections of its own");
         findings(*section, Vec::new())
+    }
+
+    fn rejudging(
+        &self,
+        section: &dyn AnySection,
+        config: &Config,
+    ) -> anyhow::Result<Option<Box<dyn Rejudging>>> {
+        let Some(settings) = config.settings::<GradingSettings>() else {
+            let what = format!(
+                "`{}` has no section `grading`, which names the judge",
+                config.file.display()
+            );
+            return Err(Misuse::new(what).help(self.how_to_configure()).into());
+        };
+        let judge = settings.judge.open(config).map_err(|what| {
+            Misuse::new(format!(
+                "{}: the judge of `grading`: {what}",
+                config.file.display()
+            ))
+        })?;
+        let pairs = StoredPairs::new(own(section).clone(), settings, judge)?;
+        Ok(Some(Box::new(pairs)))
     }
 
     fn graded_pairs(

@@ -23,7 +23,7 @@ mod stored;
 pub(crate) use config::GradingSettings;
 #[cfg(test)]
 pub(crate) use record::{Answered, GradedSample, GradingBasis, KeptText, PromptRecord, Scoring};
-pub(crate) use regrade::Regrading;
+#[cfg(test)]
 pub(crate) use section::GradingSection;
 
 /// How good are the answers, in the eyes of a judge?

@@ -11,23 +11,23 @@ use super::section::{GradingSection, findings};
 use crate::exit::Misuse;
 use crate::judge::Judge;
 use crate::page::counted;
-use crate::probe::{Ending, Findings};
+use crate::probe::{Ending, Findings, Rejudging};
 use crate::run::{Runner, Step, judging};
 
 /// The answers of a section and another judge.
-pub(crate) struct Regrading {
+pub(super) struct StoredPairs {
     section: GradingSection,
     judge: Box<dyn Judge>,
 }
 
-impl Regrading {
+impl StoredPairs {
     /// Takes the answers of a section, and the judge of a configuration.
     ///
     /// # Errors
     ///
     /// A [`Misuse`] where an answer was cut when it was stored, since a judge must not grade a part of it for
     /// the whole, and where the judge needs what is not stored.
-    pub(crate) fn new(
+    pub(super) fn new(
         mut section: GradingSection,
         settings: &GradingSettings,
         judge: Box<dyn Judge>,
@@ -47,18 +47,14 @@ impl Regrading {
         section.basis.max_errors = settings.max_errors;
         Ok(Self { section, judge })
     }
+}
 
-    /// What the judge calls.
-    pub(crate) fn steps(&self) -> Vec<Step<'_>> {
+impl Rejudging for StoredPairs {
+    fn steps(&self) -> Vec<Step<'_>> {
         judging::steps(&*self.judge)
     }
 
-    /// Grades every answer; the runners are in the order of the steps.
-    ///
-    /// # Errors
-    ///
-    /// Where the run cannot go on.
-    pub(crate) fn run(&self, runners: &[Runner<'_>]) -> anyhow::Result<Findings> {
+    fn run(&self, runners: &[Runner<'_>]) -> anyhow::Result<Findings> {
         let mut section = self.section.clone();
         let scoring = section.basis.scoring;
         let mut pairs = Vec::new();
