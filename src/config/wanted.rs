@@ -8,8 +8,13 @@ use super::yaml::Content;
 /// What a schema wants, in words: "a whole number from 1 to 100".
 pub(crate) fn wanted(schema: &Value) -> String {
     let mut parts: Vec<String> = Vec::new();
+    let mut keys: Vec<String> = Vec::new();
     for branch in branches(schema) {
         let words = words(branch);
+        if let (true, Some(key)) = (words.is_empty(), only_key(branch)) {
+            keys.push(key);
+            continue;
+        }
         if words.len() > 3 {
             parts.push("one of the known names".to_owned());
         } else if words.is_empty() {
@@ -22,11 +27,35 @@ pub(crate) fn wanted(schema: &Value) -> String {
             parts.extend(words.iter().map(|word| format!("`{word}`")));
         }
     }
+    // Mappings that a key tells apart are told together, after what is shorter.
+    parts.extend(match &keys[..] {
+        [] => None,
+        [only] => Some(format!("a mapping with the key {only}")),
+        keys => Some(format!("a mapping with one of the keys {}", either(keys))),
+    });
+    match &parts[..] {
+        [] => "something else".to_owned(),
+        parts => either(parts),
+    }
+}
+
+/// "one", or "one or two", or "one, two or three".
+fn either(parts: &[String]) -> String {
     match parts.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-        Some((only, _)) => only.clone(),
-        None => "something else".to_owned(),
+        _ => parts.concat(),
     }
+}
+
+/// The only key of a mapping that has one; none of any other value.
+fn only_key(branch: &Value) -> Option<String> {
+    let of_map = takes(branch, &Content::Map(Vec::new()))
+        && !takes_anything(branch)
+        && !takes(branch, &Content::Bool(true))
+        && !takes(branch, &Content::List(Vec::new()));
+    let mut keys = properties(branch).map(|(key, _)| format!("`{key}`"));
+    let only = keys.next().filter(|_| of_map)?;
+    keys.next().is_none().then_some(only)
 }
 
 fn described(branch: &Value) -> String {
@@ -48,13 +77,7 @@ fn described(branch: &Value) -> String {
             _ => format!("a list, each entry {items}"),
         }
     } else if takes(branch, &Content::Map(Vec::new())) {
-        let keys: Vec<String> = properties(branch)
-            .map(|(key, _)| format!("`{key}`"))
-            .collect();
-        match &keys[..] {
-            [only] => format!("a mapping with the key {only}"),
-            _ => "a mapping".to_owned(),
-        }
+        "a mapping".to_owned()
     } else {
         "a string".to_owned()
     }

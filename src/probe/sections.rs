@@ -21,6 +21,7 @@ pub(crate) struct Sections(BTreeMap<String, Box<dyn AnySection>>);
 
 impl Sections {
     /// The section of a type; none where the probe was not run.
+    #[cfg(test)]
     pub(crate) fn get<S: Any>(&self) -> Option<&S> {
         let mut sections = self.0.values();
         sections.find_map(|section| section.as_any().downcast_ref::<S>())

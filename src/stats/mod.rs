@@ -1,14 +1,12 @@
 //! Means, intervals and quantiles; pure, every formula with its source.
 
 mod agreement;
-mod bootstrap;
 mod interval;
 mod rank;
 mod special;
 mod student;
 
 pub(crate) use agreement::{kappa, mean_absolute_error};
-pub(crate) use bootstrap::Bootstrap;
 pub(crate) use interval::clustered_interval;
 pub(crate) use rank::{auc, spearman};
 pub(crate) use special::ln_beta;

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bootstrap::Bootstrap;
 use super::grades::Grades;
 use super::plant::Plant;
 use super::samples::{Samples, TrialFigure};
-use crate::stats::{self, Bootstrap};
+use crate::stats;
 
 /// What is measured of a judge.
 #[derive(

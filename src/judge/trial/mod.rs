@@ -3,6 +3,7 @@
 //! A trial takes answers, makes copies of them whose order is known, has the judge grade everything, and
 //! says whether the judge is fit to gate on. What happens here is pure; the calls are made by `run`.
 
+mod bootstrap;
 mod fitness;
 mod given;
 mod grades;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bootstrap::Bootstrap;
 use super::fitness::{self, Circumstances, Criterion, Fitness};
 use super::given;
 use super::grades::{Grades, variance};
@@ -12,7 +13,7 @@ use super::limit::Ruling;
 use super::measure::{TrialFigures, TrialMeasure, measure};
 use super::plant::Plant;
 use crate::digest::Digest;
-use crate::stats::{self, Bootstrap};
+use crate::stats;
 
 /// What a trial found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::stats::{self, Bootstrap};
+use super::bootstrap::Bootstrap;
+use crate::stats;
 
 /// A figure of a trial: a value with its interval, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

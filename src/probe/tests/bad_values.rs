@@ -222,7 +222,7 @@ pub(super) fn values() -> Vec<Bad> {
         with(
             "scorer: exakt",
             &[
-                "`scorer` must be `exact`, `set` or a mapping",
+                "`scorer` must be `exact`, `set` or a mapping with one of the keys `ordinal`, `embedding` or `llm`",
                 "did you mean `exact`?",
             ],
         ),

@@ -129,7 +129,7 @@ fn jdg_21_a_time_without_a_zone_is_one_of_utc() {
         "2026-01-02T05:04:05+02:00",
         "2026-01-03",
     ];
-    project.write("more.jsonl", &times.map(|time| line(time)).join("\n"));
+    project.write("more.jsonl", &times.map(line).join("\n"));
     project
         .kelvin(&["ledger", "import", "more.jsonl"])
         .expect(0);
