@@ -235,10 +235,6 @@ const KNOWS_A_PROBE: &[(&str, &str)] = &[
          the probe that means the same",
     ),
     (
-        "gate/broken/mod.rs",
-        "the evidence for a hypothesis, as statistics says it: no name of a probe",
-    ),
-    (
         "check/eval.rs",
         "`kelvin eval` computes the measures of one probe from files and runs nothing",
     ),
@@ -246,10 +242,6 @@ const KNOWS_A_PROBE: &[(&str, &str)] = &[
         "check/doctor/project.rs",
         "counts the cases of one probe and their units, and warns of a single case, for which that probe \
          has no other to take a unit from",
-    ),
-    (
-        "check/rejudge.rs",
-        "`kelvin rejudge` grades the stored answers of one probe anew",
     ),
     (
         "cli/eval.rs",

@@ -100,21 +100,21 @@ impl Guard {
         let mut bad = 0;
         for (before, is_bad) in runs.head.iter().enumerate() {
             bad += usize::from(*is_bad);
-            let evidence = self.evidence(&runs, bad, before + 1);
-            if runs.base >= FEWEST_BASE_RUNS && evidence >= self.enough {
+            let log_e_value = self.log_e_value(&runs, bad, before + 1);
+            if runs.base >= FEWEST_BASE_RUNS && log_e_value >= self.enough {
                 return Finding::Broken {
                     bad,
                     runs: before + 1,
                 };
             }
-            if evidence < 0.0 {
+            if log_e_value < 0.0 {
                 return Finding::Clear;
             }
         }
         let so_far = runs.head.len();
         // No more runs than could settle it, were they all bad.
         let settled = (so_far + 1..=MOST_RUNS)
-            .find(|all| self.evidence(&runs, bad + all - so_far, *all) >= self.enough);
+            .find(|all| self.log_e_value(&runs, bad + all - so_far, *all) >= self.enough);
         match settled {
             Some(all) if may_rerun && runs.base >= FEWEST_BASE_RUNS && case.head_runs() < all => {
                 Finding::Rerun(all)
@@ -125,7 +125,7 @@ impl Guard {
 
     /// The logarithm of the e-value of `bad` bad runs among `runs`: the ratio of two Beta-binomial
     /// likelihoods.
-    fn evidence(&self, seen: &Runs, bad: usize, runs: usize) -> f64 {
+    fn log_e_value(&self, seen: &Runs, bad: usize, runs: usize) -> f64 {
         let (bad, good) = (bad as f64, (runs - bad) as f64);
         let likelihood = |(a, b): (f64, f64)| ln_beta(a + bad, b + good) - ln_beta(a, b);
         let usual = (

@@ -34,7 +34,7 @@ fn the_evidence_agrees_with_the_oracle() {
         (2, 2, 3_634.161_747_343_567),
         (3, 3, 18_142.013_466_042_157),
     ] {
-        let got = guard.evidence(&runs, bad, all).exp();
+        let got = guard.log_e_value(&runs, bad, all).exp();
         assert!((got / want - 1.0).abs() < 1e-9, "{got} {want}");
     }
 }
