@@ -43,7 +43,7 @@ fn first<'v>(verdict: &'v Verdict, code: ReasonCode, metric: &str) -> Option<&'v
     let is_certain = match code {
         ReasonCode::BrokenCases => true,
         ReasonCode::DoubtfulCases => false,
-        ReasonCode::Metric => {
+        ReasonCode::Metric | ReasonCode::NothingGated => {
             let driver = verdict.metrics.get(metric)?.drivers.first()?;
             return Some(&driver.case);
         }

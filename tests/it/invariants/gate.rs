@@ -1,0 +1,183 @@
+//! Invariants at the gate, in real repositories.
+
+use super::*;
+
+/// A repository on a branch whose base has been measured and saved.
+fn repository(script: &str, scenarios: usize, more: &str) -> (tempfile::TempDir, Project) {
+    let (remote, url) = bare();
+    let project = project(script, scenarios, more);
+    project.write(".gitignore", "/kelvin/\n/calls/\n");
+    let root = project.root();
+    git(root, &["init", "--quiet", "--initial-branch=main"]);
+    git(root, &["remote", "add", "origin", &url]);
+    commit(&project, "base");
+    git(root, &["push", "--quiet", "origin", "main"]);
+    project.kelvin(&["check"]).expect(0);
+    project.kelvin(&["baseline", "save"]).expect(0);
+    git(root, &["checkout", "--quiet", "-b", "change"]);
+    (remote, project)
+}
+
+fn gate(project: &Project) -> (Said, Value) {
+    let said = project.kelvin(&["gate"]);
+    let judgement = verdict(project, &said);
+    (said, judgement)
+}
+
+#[test]
+fn an_invariant_that_breaks_in_two_of_forty_scenarios_is_found_and_the_first_line_says_which_where_and_why()
+ {
+    let more = format!("{INVARIANTS}scoring: {{replicas: 3}}\n");
+    let (_remote, project) = repository(AGENT, 40, &more);
+    project.write(
+        "pipeline.sh",
+        &format!("{AGENT}\ncase $KELVIN_SCENARIO in s07|s21) rm made.txt;; esac\n"),
+    );
+    commit(&project, "worse");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(3), "{}", said.stdout);
+    assert_eq!(judgement["verdict"], "regression");
+    let first = judgement["reasons"][0]["text"].as_str().expect("a text");
+    for part in [
+        "s07",
+        "s21",
+        "tests_pass",
+        "ended with exit code 3",
+        "nothing was made",
+    ] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+    let page = project.read("kelvin/gate.md");
+    let line = page
+        .lines()
+        .find(|line| line.starts_with("**"))
+        .expect("a reason");
+    assert!(
+        line.contains("tests_pass") && line.contains("nothing was made"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_deterministic_pipeline_needs_no_replicas_and_without_a_word_of_that_the_gate_warns() {
+    let more = format!("{INVARIANTS}gate: {{deterministic: true}}\n");
+    let (_remote, project) = repository(AGENT, 40, &more);
+    project.write(
+        "pipeline.sh",
+        &format!("{AGENT}\ncase $KELVIN_SCENARIO in s07|s21) rm made.txt;; esac\n"),
+    );
+    commit(&project, "worse");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(3), "{}", judgement["reasons"]);
+    let first = judgement["reasons"][0]["text"].as_str().expect("a text");
+    assert!(
+        first.contains("s07") && first.contains("nothing was made"),
+        "{first}"
+    );
+    // One run of the base tells nothing of its noise: the gate does not fail, and is not silent either.
+    configure(&project, INVARIANTS);
+    commit(&project, "another gate");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(0), "{}", judgement["reasons"]);
+    let reasons = judgement["reasons"].to_string();
+    for part in ["may have broken", "s07", "s21", "nothing was made"] {
+        assert!(reasons.contains(part), "{part}: {reasons}");
+    }
+}
+
+#[test]
+fn a_check_that_became_an_error_everywhere_does_not_pass_the_gate() {
+    let more =
+        "invariants:\n  made: {description: made, check: {type: custom, script: check.sh}}\n";
+    let (remote, url) = bare();
+    let project = project(AGENT, 12, more);
+    script(&project, "check.sh", "echo '{\"passed\": true}'");
+    project.write(".gitignore", "/kelvin/\n");
+    let root = project.root();
+    git(root, &["init", "--quiet", "--initial-branch=main"]);
+    git(root, &["remote", "add", "origin", &url]);
+    commit(&project, "base");
+    git(root, &["push", "--quiet", "origin", "main"]);
+    project.kelvin(&["check"]).expect(0);
+    project.kelvin(&["baseline", "save"]).expect(0);
+    git(root, &["checkout", "--quiet", "-b", "change"]);
+    script(&project, "check.sh", "exit 1");
+    commit(&project, "a broken check");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(3), "{}", judgement["reasons"]);
+    let told = judgement["reasons"].to_string();
+    // The script says what is measured, and the change edits it.
+    assert!(
+        told.contains("edits the script of a check `check.sh`"),
+        "{told}"
+    );
+    assert_eq!(
+        judgement["metrics"]["checks.composite"]["verdict"],
+        "unmeasured"
+    );
+    drop(remote);
+}
+
+#[test]
+fn a_flaky_pipeline_that_nobody_changed_passes_the_gate() {
+    // In a third of its runs it does not say that it is done; by chance that differs from run to run.
+    let flaky = r#"
+echo x > made.txt
+n=$(printf '%s' "$KELVIN_SCENARIO-$KELVIN_REPEAT-$(cat "$KELVIN_ROOT/salt")" | cksum | cut -d' ' -f1)
+[ $((n % 3)) -eq 0 ] || echo done: yes
+"#;
+    let more = format!("{INVARIANTS}scoring: {{replicas: 3, pass_threshold: 0.7}}\n");
+    let (remote, url) = bare();
+    let project = project(flaky, 40, &more);
+    project.write("salt", "0");
+    project.write(".gitignore", "/kelvin/\n");
+    let root = project.root();
+    git(root, &["init", "--quiet", "--initial-branch=main"]);
+    git(root, &["remote", "add", "origin", &url]);
+    commit(&project, "base");
+    git(root, &["push", "--quiet", "origin", "main"]);
+    project.kelvin(&["check"]).expect(0);
+    project.kelvin(&["baseline", "save"]).expect(0);
+    let share = figure(&project.report(), "says_done")
+        .as_f64()
+        .expect("measured");
+    assert!((0.5..0.8).contains(&share), "{share}");
+    for salt in ["1", "2"] {
+        git(root, &["checkout", "--quiet", "-B", "change", "main"]);
+        project.write("salt", salt);
+        commit(&project, "the same by other luck");
+        let (said, judgement) = gate(&project);
+        assert_eq!(said.code, Some(0), "salt {salt}: {}", judgement["reasons"]);
+    }
+    drop(remote);
+}
+
+#[test]
+fn in_four_scenarios_a_broken_invariant_is_found_too_and_a_failure_is_told_once() {
+    let more = format!("{INVARIANTS}scoring: {{replicas: 3}}\n");
+    let (_remote, project) = repository(AGENT, 4, &more);
+    let breaks = |project: &Project, what: &str| {
+        let script = format!("{AGENT}\ncase $KELVIN_SCENARIO in s02) {what};; esac\n");
+        project.write("pipeline.sh", &script);
+        commit(project, what);
+        gate(project)
+    };
+    let (said, judgement) = breaks(&project, "rm made.txt");
+    assert_eq!(said.code, Some(3), "{}", said.stdout);
+    let first = judgement["reasons"][0]["text"].as_str().expect("a text");
+    for part in ["s02", "tests_pass", "nothing was made"] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+
+    let (said, judgement) = breaks(&project, "exit 7");
+    assert_eq!(said.code, Some(3), "{}", said.stdout);
+    let of_failures = |reason: &&Value| reason["metric"] == "checks.failure_rate";
+    let reasons = judgement["reasons"].as_array().expect("a list");
+    let told: Vec<&Value> = reasons.iter().filter(of_failures).collect();
+    assert_eq!(told.len(), 1, "{reasons:#?}");
+    assert!(
+        told[0]["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("exit code 7"))
+    );
+}
