@@ -106,6 +106,14 @@ fn inv_04_inv_27_a_gate_that_does_not_hold_makes_the_composite_0_and_its_output_
         "ended with exit code 3, expected 0; stderr: nothing was made"
     );
     assert!(said.stdout.contains("nothing was made"), "{}", said.stdout);
+    let page = project.read("kelvin/report.html");
+    for part in [
+        "Scenarios",
+        "does not pass, with a composite of 0.0000",
+        "ended with exit code 3",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What a page says of the checks.
 
+mod items;
+
 use std::collections::BTreeMap;
 
 use super::figures::RESERVED;
@@ -46,6 +48,7 @@ pub(super) fn chapter<'a>(
     });
     chapter.lists = lacking(section).into_iter().collect();
     chapter.failed = failed(section);
+    chapter.items = Some(items::items(section));
     chapter.notices = section
         .items
         .values()
