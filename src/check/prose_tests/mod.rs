@@ -1,6 +1,7 @@
 //! Decisions in prose, compared by a judge: pipelines whose right answer is known, and a judge that is a
 //! command and can tell what they mean.
 
+mod gated;
 mod known;
 
 use std::fs;

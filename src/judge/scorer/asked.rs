@@ -248,6 +248,10 @@ impl ScorerKind for EmbeddingKind {
     ) -> Result<Option<Box<dyn Scorer>>, String> {
         Ok(Some(Box::new(EMBEDDING.open(settings, config)?)))
     }
+
+    fn judge(&self, settings: &Value) -> Option<JudgeSettings> {
+        EMBEDDING.settings(settings).ok().map(|(judge, _)| judge)
+    }
 }
 
 impl ScorerKind for LlmKind {
@@ -273,5 +277,9 @@ impl ScorerKind for LlmKind {
         config: &Config,
     ) -> Result<Option<Box<dyn Scorer>>, String> {
         Ok(Some(Box::new(LLM.open(settings, config)?)))
+    }
+
+    fn judge(&self, settings: &Value) -> Option<JudgeSettings> {
+        LLM.settings(settings).ok().map(|(judge, _)| judge)
     }
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::registry::kinds;
 use super::{Scorer, ScorerKind};
 use crate::config::Config;
+use crate::judge::JudgeSettings;
 
 /// A scorer that was chosen, and how that was written.
 #[derive(Clone, Debug)]
@@ -18,6 +19,7 @@ pub(crate) struct Choice {
     name: &'static str,
     settings: Value,
     scorer: Arc<dyn Scorer>,
+    judge: Option<JudgeSettings>,
 }
 
 impl Choice {
@@ -59,7 +61,14 @@ impl Choice {
             name: kind.name(),
             settings: settings.clone(),
             scorer: kind.open(settings)?.into(),
+            judge: kind.judge(settings),
         })
+    }
+
+    /// The judge that the scorer asks, with its place in the configuration; none where it asks nobody.
+    pub(crate) fn judge(&self) -> Option<(String, &JudgeSettings)> {
+        let judge = self.judge.as_ref()?;
+        Some((format!("scorer.{}", self.name), judge))
     }
 
     /// The settings, where they are a list of texts, as the levels of an ordinal scorer are; empty

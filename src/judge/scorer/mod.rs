@@ -16,6 +16,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::config::Config;
+use crate::judge::JudgeSettings;
 
 pub(crate) use asked::{AskedJudge, Known, Pair};
 pub(crate) use choice::{Choice, of, stored};
@@ -72,6 +73,13 @@ pub(crate) trait ScorerKind: Sync {
     ) -> Result<Option<Box<dyn Scorer>>, String> {
         let _ = (settings, config);
         Ok(None)
+    }
+
+    /// The settings of the judge that the scorer asks; none where it asks nobody. Whoever wants to know
+    /// how far a scorer can be trusted puts this judge on trial.
+    fn judge(&self, settings: &Value) -> Option<JudgeSettings> {
+        let _ = settings;
+        None
     }
 }
 

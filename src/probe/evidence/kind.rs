@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use schemars::{Schema, SchemaGenerator};
 
-use super::EvidenceKind;
 use super::basis::Basis;
 use super::course::CasesToRun;
 use super::failures::failure_rate;
 use super::page::{self, EvidenceRun, Expectations};
 use super::section::{EvidenceSection, findings};
+use super::{EvidenceKind, EvidenceSettings};
 use crate::config::Config;
-use crate::judge;
+use crate::judge::{self, JudgeSettings};
 use crate::notice::{Code, Notice};
 use crate::page::{Chapter, ItemPage, PartView};
 use crate::probe::{
@@ -44,6 +44,12 @@ impl Kind for EvidenceKind {
 
     fn how_to_configure(&self) -> &'static str {
         "add `run`, `cases`, `decision_field` and `governing_types`"
+    }
+
+    fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
+        let settings = config.settings::<EvidenceSettings>();
+        let judge = settings.and_then(|settings| settings.scorer.judge());
+        judge.into_iter().collect()
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
