@@ -29,7 +29,6 @@ pub(crate) struct Grade {
 
 /// One of several answers that a grade is made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct GradePart {
     /// The member of the panel, from 1; none without a panel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,7 +170,6 @@ pub(crate) fn flip_rate<'g>(grades: impl Iterator<Item = &'g Grade>) -> Option<(
 
 /// A grade as a report has it; it is checked like one that was just made.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RawGrade {
     score: f64,
     #[serde(default)]
@@ -255,6 +253,9 @@ mod tests {
         let grade = read(stored).expect("it is valid");
         assert_eq!((grade.score(), grade.notes()), (0.5, "so so"));
         assert_eq!(serde_json::to_string(&grade).expect("written"), stored);
+        // A later version may store more.
+        let later = r#"{"score":0.5,"grader_id":"judge/v1","parts":[{"vote":1,"score":0,"mood":2}],"new":1}"#;
+        assert!(read(later).is_ok());
         for wrong in [
             r#"{"score":1.5,"grader_id":"judge/v1"}"#,
             r#"{"score":true,"grader_id":"judge/v1"}"#,
