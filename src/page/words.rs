@@ -179,6 +179,16 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
+/// Ids for a person: the first few, and how many more there are.
+pub(crate) fn listed(ids: &[&str]) -> String {
+    const MOST: usize = 20;
+    let shown = ids[..ids.len().min(MOST)].join(", ");
+    match ids.len().saturating_sub(MOST) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,6 +12,7 @@ use super::output::{self, Output};
 use super::record::{Citations, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved};
 use crate::digest::{Digest, Fields};
 use crate::notice::{Code, Notice};
+use crate::page::listed;
 use crate::probe::Ending;
 use crate::probe::retrieval::documents::Documents;
 use crate::run::kept::{self, Times};
@@ -306,14 +307,4 @@ pub(crate) fn notices(record: &RetrievalRecord) -> Vec<Notice> {
         notices.push(Notice::new(Code::UnknownQueries, text));
     }
     notices
-}
-
-/// Ids for a person: the first few, and how many more there are.
-fn listed(ids: &[&str]) -> String {
-    const MOST: usize = 20;
-    let shown = ids[..ids.len().min(MOST)].join(", ");
-    match ids.len().saturating_sub(MOST) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }

@@ -4,18 +4,23 @@ use super::*;
 
 /// A repository on a branch whose base has been measured and saved.
 fn repository(script: &str, scenarios: usize, more: &str) -> (tempfile::TempDir, Project) {
-    let (remote, url) = bare();
     let project = project(script, scenarios, more);
+    (measured(&project), project)
+}
+
+/// Makes a repository of a project, measures and saves its base, and begins a change. Returns the remote.
+fn measured(project: &Project) -> tempfile::TempDir {
+    let (remote, url) = bare();
     project.write(".gitignore", "/kelvin/\n/calls/\n");
     let root = project.root();
     git(root, &["init", "--quiet", "--initial-branch=main"]);
     git(root, &["remote", "add", "origin", &url]);
-    commit(&project, "base");
+    commit(project, "base");
     git(root, &["push", "--quiet", "origin", "main"]);
     project.kelvin(&["check"]).expect(0);
     project.kelvin(&["baseline", "save"]).expect(0);
     git(root, &["checkout", "--quiet", "-b", "change"]);
-    (remote, project)
+    remote
 }
 
 fn gate(project: &Project) -> (Said, Value) {
@@ -89,18 +94,9 @@ fn a_deterministic_pipeline_needs_no_replicas_and_without_a_word_of_that_the_gat
 fn a_check_that_became_an_error_everywhere_does_not_pass_the_gate() {
     let more =
         "invariants:\n  made: {description: made, check: {type: custom, script: check.sh}}\n";
-    let (remote, url) = bare();
     let project = project(AGENT, 12, more);
     script(&project, "check.sh", "echo '{\"passed\": true}'");
-    project.write(".gitignore", "/kelvin/\n");
-    let root = project.root();
-    git(root, &["init", "--quiet", "--initial-branch=main"]);
-    git(root, &["remote", "add", "origin", &url]);
-    commit(&project, "base");
-    git(root, &["push", "--quiet", "origin", "main"]);
-    project.kelvin(&["check"]).expect(0);
-    project.kelvin(&["baseline", "save"]).expect(0);
-    git(root, &["checkout", "--quiet", "-b", "change"]);
+    let remote = measured(&project);
     script(&project, "check.sh", "exit 1");
     commit(&project, "a broken check");
     let (said, judgement) = gate(&project);
@@ -127,23 +123,18 @@ n=$(printf '%s' "$KELVIN_SCENARIO-$KELVIN_REPEAT-$(cat "$KELVIN_ROOT/salt")" | c
 [ $((n % 3)) -eq 0 ] || echo done: yes
 "#;
     let more = format!("{INVARIANTS}scoring: {{replicas: 3, pass_threshold: 0.7}}\n");
-    let (remote, url) = bare();
     let project = project(flaky, 40, &more);
     project.write("salt", "0");
-    project.write(".gitignore", "/kelvin/\n");
-    let root = project.root();
-    git(root, &["init", "--quiet", "--initial-branch=main"]);
-    git(root, &["remote", "add", "origin", &url]);
-    commit(&project, "base");
-    git(root, &["push", "--quiet", "origin", "main"]);
-    project.kelvin(&["check"]).expect(0);
-    project.kelvin(&["baseline", "save"]).expect(0);
+    let remote = measured(&project);
     let share = figure(&project.report(), "says_done")
         .as_f64()
         .expect("measured");
     assert!((0.5..0.8).contains(&share), "{share}");
     for salt in ["1", "2"] {
-        git(root, &["checkout", "--quiet", "-B", "change", "main"]);
+        git(
+            project.root(),
+            &["checkout", "--quiet", "-B", "change", "main"],
+        );
         project.write("salt", salt);
         commit(&project, "the same by other luck");
         let (said, judgement) = gate(&project);

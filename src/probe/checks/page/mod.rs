@@ -10,7 +10,7 @@ use super::scoring;
 use crate::notice::{Code, Notice};
 use crate::page::{
     Block, Chapter, Column, FailedInvocation, FigureTable, Headword, Phrase, Statement, Table,
-    TableRow, Tone, counted,
+    TableRow, Tone, counted, listed,
 };
 use crate::probe::{Metric, estimate};
 
@@ -323,15 +323,6 @@ pub(super) fn notices(section: &ChecksSection) -> Vec<Notice> {
         notices.push(Notice::new(Code::CheckErrors, text));
     }
     notices
-}
-
-fn listed(ids: &[&str]) -> String {
-    const MOST: usize = 20;
-    let shown = ids[..ids.len().min(MOST)].join(", ");
-    match ids.len().saturating_sub(MOST) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }
 
 /// A reason where there is little room.
