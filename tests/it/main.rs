@@ -38,9 +38,10 @@ mod repository;
 mod following;
 mod gate;
 
+/// What the gate runs again, and what that costs.
+mod base_again;
 /// What hides a drop: edited cases, lost inputs, withdrawn types.
 mod loss;
-/// What the gate runs again, and what that costs.
 mod reruns;
 
 /// The command that a verdict shows to run the gate again.
