@@ -235,19 +235,6 @@ const KNOWS_A_PROBE: &[(&str, &str)] = &[
          the probe that means the same",
     ),
     (
-        "check/eval.rs",
-        "`kelvin eval` computes the measures of one probe from files and runs nothing",
-    ),
-    (
-        "check/doctor/project.rs",
-        "counts the cases of one probe and their units, and warns of a single case, for which that probe \
-         has no other to take a unit from",
-    ),
-    (
-        "cli/eval.rs",
-        "the arguments of `kelvin eval`: a command line belongs to the program and not to a probe",
-    ),
-    (
         "cli/init/decision.rs",
         "`kelvin init` asks for what one probe needs and writes its keys",
     ),

@@ -21,7 +21,7 @@ pub(super) fn commit(
     config: &Config,
     (repo, commit): (&Repository, Oid),
     fetched_with: (Option<&Login>, &Hint),
-    (only, shard): (&[String], Option<Shard>),
+    (probe, only, shard): (Option<&'static str>, &[String], Option<Shard>),
     repeats: NonZeroUsize,
     observer: &dyn Observer,
 ) -> anyhow::Result<Report> {
@@ -38,11 +38,12 @@ pub(super) fn commit(
             cache_dir: config.cache.as_ref().map(|cache| cache.dir.clone()),
             ..Overrides::default()
         },
-        probe: None,
+        probe,
         only: only.to_vec(),
         shard,
         out: Some(folder.path().join("kelvin")),
         mode: Mode::Run,
+        is_base: true,
     };
     Ok(check(&request, observer, &|_| true)?.report)
 }

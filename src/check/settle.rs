@@ -106,7 +106,8 @@ fn settle(
     }
     let login = request.login.as_ref();
     let base_of = |repo: &_, commit, only: &[String], repeats| {
-        let (with, which) = ((login, &request.hint), (only, request.check.shard));
+        let with = (login, &request.hint);
+        let which = (request.check.probe, only, request.check.shard);
         compute::commit(config, (repo, commit), with, which, repeats, observer)
     };
     let can_be_run = side.can_be_run();

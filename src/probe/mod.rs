@@ -44,6 +44,7 @@ pub(crate) use kind::{
 };
 pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, Range, Unit, probe_of};
 pub(crate) use repeated::RepeatedItems;
+pub(crate) use retrieval::{EvalRequest, evaluate};
 pub(crate) use section::{AnySection, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
 pub(crate) use sections::Sections;
 

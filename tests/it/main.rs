@@ -38,6 +38,9 @@ mod repository;
 mod following;
 mod gate;
 
+/// One probe of several, on both sides.
+mod one_probe;
+
 /// What hides a drop: edited cases, lost inputs, withdrawn types.
 mod loss;
 /// What the gate runs again, and what that costs.

@@ -100,6 +100,16 @@ impl Items for CasesToRun<'_> {
         }
     }
 
+    fn size(&self) -> Option<String> {
+        let units: usize = self.corpus.cases.iter().map(|case| case.units.len()).sum();
+        Some(format!("with {units} units"))
+    }
+
+    fn too_few(&self) -> Option<&'static str> {
+        let is_single = self.corpus.cases.len() == 1;
+        is_single.then_some("there is no other to take evidence from")
+    }
+
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
         let ids = self.corpus.cases.iter().map(|case| &*case.name);
         let chosen = ChosenItems::of(ids, only, shard);
