@@ -219,7 +219,7 @@ fn every_kind_of_probe_is_in_the_registry() {
 }
 
 /// Folders of `probe` that all kinds share.
-const NO_KIND: &[&str] = &["answer", "tests"];
+const NO_KIND: &[&str] = &["answer", "repeated", "tests"];
 
 /// Files to the right of the probes that know one of them by its name, each with what is left to do.
 /// This list may only become shorter.
@@ -233,19 +233,6 @@ const KNOWS_A_PROBE: &[(&str, &str)] = &[
         "baseline/peer/mod.rs",
         "reads the reports of another evaluator, which measures one thing: its figures become those of \
          the probe that means the same",
-    ),
-    (
-        "check/eval.rs",
-        "`kelvin eval` computes the measures of one probe from files and runs nothing",
-    ),
-    (
-        "check/doctor/project.rs",
-        "counts the cases of one probe and their units, and warns of a single case, for which that probe \
-         has no other to take a unit from",
-    ),
-    (
-        "cli/eval.rs",
-        "the arguments of `kelvin eval`: a command line belongs to the program and not to a probe",
     ),
     (
         "cli/init/decision.rs",

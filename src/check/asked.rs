@@ -28,7 +28,7 @@ pub(super) struct Side<'c> {
 /// A [`Misuse`] where the items or the request are wrong.
 pub(super) fn read<'c>(request: &Request, config: &'c Config) -> anyhow::Result<Vec<Side<'c>>> {
     let mut sides = Vec::new();
-    for kind in kinds(config, request.probe)? {
+    for kind in kinds(config, request)? {
         sides.push(Side {
             kind,
             items: kind.read(config)?,
@@ -46,12 +46,13 @@ pub(super) fn read<'c>(request: &Request, config: &'c Config) -> anyhow::Result<
 }
 
 /// The kinds of the probes that are run.
-fn kinds(config: &Config, asked: Option<&str>) -> Result<Vec<&'static dyn Kind>, Misuse> {
+fn kinds(config: &Config, request: &Request) -> Result<Vec<&'static dyn Kind>, Misuse> {
+    let asked = request.probe;
     let mut kinds = registry::kinds();
     kinds.retain(|kind| asked.is_none_or(|asked| asked == kind.name()));
     let helps: Vec<&str> = kinds.iter().map(|kind| kind.how_to_configure()).collect();
     kinds.retain(|kind| config.configures(kind.name()));
-    if !kinds.is_empty() {
+    if !kinds.is_empty() || (request.is_base && asked.is_some()) {
         return Ok(kinds);
     }
     let what = asked.map_or_else(|| "probe".to_owned(), |asked| format!("{asked} probe"));

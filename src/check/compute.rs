@@ -30,7 +30,7 @@ pub(super) fn commit(
     config: &Config,
     (repo, commit): (&Repository, Oid),
     fetched_with: (Option<&Login>, &Hint),
-    (runs, shard): (Runs<'_>, Option<Shard>),
+    (runs, probe, shard): (Runs<'_>, Option<&'static str>, Option<Shard>),
     observer: &dyn Observer,
 ) -> anyhow::Result<Report> {
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
@@ -52,11 +52,12 @@ pub(super) fn commit(
             cache_dir: config.cache.as_ref().map(|cache| cache.dir.clone()),
             ..Overrides::default()
         },
-        probe: None,
+        probe,
         only: again.map_or_else(Vec::new, |wanted| wanted.keys().cloned().collect()),
         shard,
         out: Some(folder.path().join("kelvin")),
         mode: Mode::Run,
+        is_base: true,
     };
     stage::with(&request, observer, |stage| {
         stage.measure(&|_| true)?;

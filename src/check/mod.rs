@@ -49,7 +49,7 @@ use crate::publish::mask::Masker;
 use crate::report::Report;
 use crate::run::Observer;
 pub(crate) use calibrate::{CalibrateRequest, Calibrated, calibrate};
-pub(crate) use eval::{EvalRequest, eval};
+pub(crate) use eval::eval;
 pub(crate) use gate::gate;
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
@@ -77,6 +77,8 @@ pub(crate) struct Request {
     pub(crate) mode: Mode,
     /// Takes secrets out of what is written; none where nothing is known of any.
     pub(crate) masker: Option<Arc<Masker>>,
+    /// Whether it is the base of a change that is measured, which may not have had the probe yet.
+    pub(crate) is_base: bool,
 }
 
 impl Request {

@@ -102,7 +102,8 @@ fn settle(
     let policy = Policy::of(&config.gate, config.baseline.require);
     let login = request.login.as_ref();
     let base_of = |repo: &_, commit, runs: Runs<'_>| {
-        let (with, which) = ((login, &request.hint), (runs, request.check.shard));
+        let with = (login, &request.hint);
+        let which = (runs, request.check.probe, request.check.shard);
         compute::commit(config, (repo, commit), with, which, observer)
     };
     let can_be_run = side.can_be_run();

@@ -227,6 +227,16 @@ pub(crate) trait Items: Sync {
     /// What is configured, whatever was chosen of it.
     fn fingerprint(&self) -> SectionFingerprint;
 
+    /// How large they are beside their number, e.g. "with 20 units"; none where the number says it all.
+    fn size(&self) -> Option<String> {
+        None
+    }
+
+    /// Why so few of them tell less than they could; none where they are enough.
+    fn too_few(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Restricts them to those of these ids, where the list is not empty, and to a share of these.
     /// Returns how many were chosen before they were shared out.
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize;
@@ -305,7 +315,10 @@ pub(crate) trait Probe {
 
     /// The text of an input: of an item, or of one of its variants; none where there is no such input
     /// or it is no text for people.
-    fn text(&self, item: &str, variant: Option<&str>) -> Option<Cow<'_, str>>;
+    fn text(&self, item: &str, variant: Option<&str>) -> Option<Cow<'_, str>> {
+        let _ = (item, variant);
+        None
+    }
 }
 
 /// The answers of a section with another judge; no pipeline is run.

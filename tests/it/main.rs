@@ -38,6 +38,9 @@ mod repository;
 mod following;
 mod gate;
 
+/// One probe of several, on both sides.
+mod one_probe;
+
 /// What the gate runs again, and what that costs.
 mod base_again;
 /// What hides a drop: edited cases, lost inputs, withdrawn types.
