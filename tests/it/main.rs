@@ -43,9 +43,10 @@ mod one_probe;
 
 /// What the gate runs again, and what that costs.
 mod base_again;
+mod reruns;
+
 /// What hides a drop: edited cases, lost inputs, withdrawn types.
 mod loss;
-mod reruns;
 
 /// The command that a verdict shows to run the gate again.
 mod reproduce;
