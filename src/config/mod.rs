@@ -37,6 +37,7 @@ pub(crate) use gate::{
     BaselineSettings, BaselineSource, Budget, FailOrWarn, GateRule, GateSettings, MetricPolicy,
     MetricRule, OnSuspected,
 };
+pub(crate) use hints::nearest;
 pub(crate) use quote::quote;
 pub(crate) use shard::Shard;
 

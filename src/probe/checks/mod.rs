@@ -20,6 +20,7 @@ mod scenarios;
 mod scene;
 mod scoring;
 mod selector;
+mod services;
 mod target;
 
 /// Does what must hold after the pipeline has run hold?

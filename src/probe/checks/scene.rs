@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::scenario::Scenario;
 use super::selector::Selector;
+use super::services::RunningServices;
 use crate::file::beneath::{Beneath, NotOpened};
 use crate::signal::Interrupt;
 use crate::target::StandardOutput;
@@ -40,8 +42,10 @@ pub(super) struct Scene<'a> {
     pub(super) printed: &'a StandardOutput,
     /// How long the pipeline took.
     pub(super) seconds: f64,
+    /// The services of the scenario.
+    pub(super) services: &'a RunningServices<'a>,
     /// Tells when the run is to stop.
-    pub(super) interrupt: &'a Interrupt,
+    pub(super) interrupt: &'a Arc<Interrupt>,
 }
 
 /// Why there is no text to look at, as the end of a sentence.

@@ -17,6 +17,7 @@ use super::kinds::Stopped;
 use super::record::ScenarioAnswer;
 use super::scenario::{Scenario, plain};
 use super::scene::Scene;
+use super::services::{RunningServices, ServiceSite, Trouble};
 use crate::file::beneath::Beneath;
 use crate::target::{
     Ended, Failure, FailureKind, Invocation, Reply, Site, StandardOutput, Streams, Target,
@@ -124,6 +125,7 @@ impl ScenarioTarget<'_> {
         scenario: &Scenario,
         place: &Place,
         variables: &[(String, OsString)],
+        services: &RunningServices<'_>,
         output: &mut Vec<u8>,
     ) -> Result<Ran, Ended> {
         let printed = RefCell::default();
@@ -158,7 +160,7 @@ impl ScenarioTarget<'_> {
                 };
                 Reply { streams, ..reply }
             }
-            other => return Err(self.masked(other, place)),
+            other => return Err(self.masked(other, place, services)),
         };
         Ok(Ran {
             reply,
@@ -169,10 +171,10 @@ impl ScenarioTarget<'_> {
 
     /// A failure in whose texts neither a value of the environment stands nor the path of a folder that
     /// has another name in every run.
-    fn masked(&self, ended: Ended, place: &Place) -> Ended {
+    fn masked(&self, ended: Ended, place: &Place, services: &RunningServices<'_>) -> Ended {
         match ended {
             Ended::Failed { failure, reply } => {
-                let text = |text: &str| self.text(text, place);
+                let text = |text: &str| self.text(text, place, services);
                 let failure = Failure {
                     kind: failure.kind.clone(),
                     message: text(&failure.message),
@@ -188,12 +190,27 @@ impl ScenarioTarget<'_> {
         }
     }
 
-    fn text(&self, text: &str, place: &Place) -> String {
+    fn text(&self, text: &str, place: &Place, services: &RunningServices<'_>) -> String {
         let workspace = place.workspace.display().to_string();
         let beside = place.private.with_file_name("").display().to_string();
+        let text = services.masked(text.to_owned());
         let text = text.replace(&workspace, "{workspace}");
         let text = text.replace(beside.trim_end_matches('/'), "{workspace}/..");
         self.settings.without_values(&text)
+    }
+
+    /// What becomes of a scenario whose services cannot be used.
+    fn troubled(&self, trouble: Trouble) -> Ended {
+        let why = match trouble {
+            Trouble::Failed(why) => why,
+            Trouble::TimedOut(time) => format!("a service took more than {} s", time.as_secs_f64()),
+            Trouble::Stopped => return Ended::Interrupted,
+        };
+        let why = self.settings.without_values(&why);
+        Ended::Failed {
+            failure: Box::new(Failure::new(FailureKind::NotStarted, why)),
+            reply: Reply::default(),
+        }
     }
 
     /// Asks every check, and looks for what is forbidden.
@@ -209,15 +226,15 @@ impl ScenarioTarget<'_> {
                 finding = finding.negated();
             }
             let mut result = finding.stored();
-            result.reason = self.text(&result.reason, place);
+            result.reason = self.text(&result.reason, place, scene.services);
             if let Some(details) = &mut result.details {
-                each_text(details, &|text| self.text(text, place));
+                each_text(details, &|text| self.text(text, place, scene.services));
             }
             answer.checks.insert(invariant.name.clone(), result);
         }
         let output = String::from_utf8_lossy(scene.output);
         let output: String = output.chars().take(EXCERPT).collect();
-        answer.agent_output = self.text(&output, place);
+        answer.agent_output = self.text(&output, place, scene.services);
         Ok(answer)
     }
 }
@@ -250,7 +267,23 @@ impl Target for ScenarioTarget<'_> {
             Ok(place) => place,
             Err(error) => return impossible(format!("the workspace could not be made: {error}")),
         };
-        let variables = place.variables(&scenario, root);
+        let services = RunningServices::open(
+            &self.settings.services,
+            ServiceSite {
+                name: "",
+                root,
+                folder: &place.workspace,
+                private: &place.private,
+                audit_log: &place.audit_log,
+                interrupt: &self.site.interrupt,
+            },
+        );
+        let services = match services {
+            Ok(services) => services,
+            Err(trouble) => return self.troubled(trouble),
+        };
+        let mut variables = place.variables(&scenario, root);
+        variables.extend(services.variables());
         let forbidden = &self.settings.forbidden;
         let snapshot = || match forbidden.writable {
             Some(_) => Snapshot::of(&place.workspace).map(Some),
@@ -266,7 +299,7 @@ impl Target for ScenarioTarget<'_> {
             Ok(beneath) => beneath,
             Err(error) => return unseen(error),
         };
-        let ran = match self.ran(call, &scenario, &place, &variables, output) {
+        let ran = match self.ran(call, &scenario, &place, &variables, &services, output) {
             Ok(ran) => ran,
             Err(ended) => return ended,
         };
@@ -299,6 +332,7 @@ impl Target for ScenarioTarget<'_> {
             output_file: &place.output,
             printed: &ran.printed,
             seconds: ran.seconds,
+            services: &services,
             interrupt: &self.site.interrupt,
         };
         let mut answer = match self.look(&scene, &place) {
@@ -306,6 +340,9 @@ impl Target for ScenarioTarget<'_> {
             Err(Stopped) => return Ended::Interrupted,
         };
         answer.forbidden = found;
+        if let Err(trouble) = services.close() {
+            return self.troubled(trouble);
+        }
         match serde_json::to_writer(&mut *output, &answer) {
             Ok(()) => Ended::Answered(ran.reply),
             Err(error) => impossible(format!("what was found cannot be written: {error}")),

@@ -131,10 +131,6 @@ fn inv_01_inv_02_inv_07_inv_09_inv_11_inv_24_what_is_wrong_is_told_with_its_line
             vec![":5:", "`gone.py` is not there"],
         ),
         (
-            with("{type: sql, service: db, query: q, equals: 1}"),
-            vec!["`sql` is not there yet"],
-        ),
-        (
             with("{type: llm_as_judge, model: m}"),
             vec!["`llm_as_judge` is not there yet"],
         ),
@@ -220,10 +216,6 @@ fn inv_01_inv_02_inv_07_inv_09_inv_11_inv_24_what_is_wrong_is_told_with_its_line
         (
             with(file).replace("run: agent", "run: sh agent.sh"),
             vec!["write `{root}/agent.sh`"],
-        ),
-        (
-            with(file) + "services: {db: {type: postgres}}\n",
-            vec!["services are not there yet"],
         ),
     ] {
         let told = refusal(&text);
@@ -375,7 +367,7 @@ fn the_document_names_every_check_and_figure_and_its_configurations_load() {
     }
     let schema = crate::config::schema_of::<crate::probe::checks::keys::CheckKeys>().to_value();
     let kinds = schema["oneOf"].as_array().expect("the kinds of checks");
-    assert_eq!(kinds.len(), 13);
+    assert_eq!(kinds.len(), 14);
     for kind in kinds {
         let name = kind["properties"]["type"]["const"]
             .as_str()

@@ -3,9 +3,11 @@
 
 use std::ops::Range;
 
+use super::services;
 use crate::config::yaml::{Content, Key, Node};
 use crate::config::{Part, Problem, Slip};
 use crate::probe::checks::keys::{Aggregation, CheckKeys};
+use crate::probe::checks::services::DeclaredServices;
 use crate::probe::checks::{figures, interpolate, kinds};
 
 /// More scenarios than this come from a slip in `matrix`.
@@ -24,6 +26,7 @@ pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
         let what = "the command holds a control character";
         found.push(Problem::new(at.clone(), what));
     }
+    services::problems(node, &mut found);
     invariants(node, &mut found);
     scoring(node, &mut found);
     matrix(node, &mut found);
@@ -32,7 +35,7 @@ pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
 }
 
 /// The entries of the mapping under a key.
-fn entries<'n>(node: &'n Node, key: &str) -> &'n [(Key, Node)] {
+pub(super) fn entries<'n>(node: &'n Node, key: &str) -> &'n [(Key, Node)] {
     match node.get(&[key]).map(|node| &node.content) {
         Some(Content::Map(entries)) => entries,
         _ => &[],
@@ -51,6 +54,7 @@ fn invariants(node: &Node, found: &mut Vec<Problem>) {
             ),
         );
     }
+    let declared = services::declared_in(node);
     let mut weights = Some(0.0);
     for (key, invariant) in invariants {
         named(&key.text, &key.at, found);
@@ -68,7 +72,7 @@ fn invariants(node: &Node, found: &mut Vec<Problem>) {
         };
         weights = weights.zip(weight).map(|(sum, weight)| sum + weight);
         if let Some(check) = invariant.get(&["check"]) {
-            look(check, found);
+            look(check, &declared, found);
         }
     }
     if weights == Some(0.0) && !invariants.is_empty() {
@@ -101,7 +105,7 @@ fn named(name: &str, at: &Range<usize>, found: &mut Vec<Problem>) {
 }
 
 /// A check: its variables, then everything that shows when it is opened.
-fn look(check: &Node, found: &mut Vec<Problem>) {
+fn look(check: &Node, services: &DeclaredServices, found: &mut Vec<Problem>) {
     let before = found.len();
     unset(check, found);
     if found.len() > before {
@@ -114,7 +118,7 @@ fn look(check: &Node, found: &mut Vec<Problem>) {
     let (Ok(written), Ok(filled)) = (keys(written), keys(filled)) else {
         return;
     };
-    if let Err((key, what)) = kinds::open(&written, &filled) {
+    if let Err((key, what)) = kinds::open(&written, &filled, services) {
         let at = match key {
             "" => check,
             key => check.get(&[key]).unwrap_or(check),
@@ -124,7 +128,7 @@ fn look(check: &Node, found: &mut Vec<Problem>) {
 }
 
 /// The variables of the environment that are named and not set.
-fn unset(node: &Node, found: &mut Vec<Problem>) {
+pub(super) fn unset(node: &Node, found: &mut Vec<Problem>) {
     match &node.content {
         Content::Text(text) => {
             for name in interpolate::names(text) {
@@ -216,10 +220,6 @@ fn writable(node: &Node, found: &mut Vec<Problem>) {
 /// What is known elsewhere under these keys, and what stands for it here.
 const OTHER_KEYS: &[(&str, &str)] = &[
     (
-        "services",
-        "services are not there yet: this version has no checks of databases and mocked servers",
-    ),
-    (
         "task",
         "what the pipeline is asked stands in a case (`cases`) or in a line of `scenarios`",
     ),
@@ -262,7 +262,7 @@ const OTHER_KEYS: &[(&str, &str)] = &[
     ("replicas", "write `scoring: {replicas: …}`"),
     (
         "db_writes_outside",
-        "not supported: this version has no checks of databases",
+        "not supported: ask with a check of type `sql` what the pipeline must not have written",
     ),
     (
         "http_except",
@@ -274,7 +274,6 @@ const OTHER_KEYS: &[(&str, &str)] = &[
 
 /// The kinds of checks that are known and that this version does not have.
 const NOT_YET: &[(&str, &str)] = &[
-    ("sql", "checks of databases"),
     ("http_mock_assertions", "checks of mocked servers"),
     ("llm_as_judge", "checks by a judge"),
 ];
@@ -302,6 +301,9 @@ pub(super) fn hint(slip: &Slip<'_>) -> Option<String> {
             Some(format!(
                 "`{word}` is not there yet: this version has no {what}"
             ))
+        }
+        Slip::UnknownWord("mariadb", words) if words.contains(&"mysql") => {
+            Some("MariaDB is of the type `mysql`".to_owned())
         }
         Slip::UnknownWord(..) => None,
     }

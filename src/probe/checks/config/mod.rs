@@ -1,6 +1,7 @@
 //! The settings of this probe in their checked form, made from the keys that it owns in `kelvin.yaml`.
 
 mod check;
+mod services;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use super::interpolate;
 use super::keys::{self, CheckKeys, ChecksKeys, Parameter};
 use super::kinds::{self, Check};
 use super::record::{ChecksBasis, InvariantBasis};
+use super::services::Service;
 use crate::config::{self, Config, Configure, Part, ProbeSettings, Problem, Slip};
 use crate::digest::{Digest, Fields};
 use crate::run::Program;
@@ -39,6 +41,8 @@ pub(crate) struct ChecksSettings {
     pub(super) invariants: Vec<Invariant>,
     /// How the figures are made.
     pub(super) basis: ChecksBasis,
+    /// What scenarios use beside their workspace, by name.
+    pub(super) services: BTreeMap<String, Box<dyn Service>>,
     /// What no scenario may do.
     pub(super) forbidden: Forbidden,
     /// The values that `${NAME}` stands for, by name.
@@ -47,6 +51,8 @@ pub(crate) struct ChecksSettings {
     files: Vec<(&'static str, PathBuf)>,
     /// What the file says of what is measured, with defaults, under its keys.
     written: Map<String, Value>,
+    /// What the answer of a scenario depends on of its services.
+    of_services: Digest,
 }
 
 /// Where scenarios come from.
@@ -91,6 +97,10 @@ impl ChecksSettings {
     pub(super) fn reader_digest(&self) -> Digest {
         let fields = Fields::of("kelvin/reader/checks/v1")
             .field("checks", Value::Object(self.written.clone()).to_string());
+        let fields = match self.services.is_empty() {
+            true => fields,
+            false => fields.field("services", self.of_services.bytes()),
+        };
         let values = self.values.iter();
         let fields = values.fold(fields, |fields, (name, value)| fields.field(name, value));
         fields.digest()
@@ -137,7 +147,10 @@ impl Configure for ChecksKind {
         }
         let keys: ChecksKeys = part.read()?;
         in_the_folder(part, config, &keys)?;
-        let mut written = serde_json::to_value(&keys)?;
+        let mut written = serde_json::to_value(ChecksKeys {
+            services: services::without_places(&keys.services),
+            ..keys.clone()
+        })?;
         let written = written
             .as_object_mut()
             .map(std::mem::take)
@@ -145,11 +158,14 @@ impl Configure for ChecksKind {
         let mut values = BTreeMap::new();
         let mut invariants = Vec::new();
         let mut files: Vec<(&'static str, PathBuf)> = Vec::new();
+        let declared = services::declared(&keys.services);
+        let services = services::settle(part, config, &keys.services, &mut values)?;
+        files.extend(services.files);
         for (name, invariant) in &keys.invariants {
             let check = serde_json::to_value(&invariant.check)?;
             let filled = interpolate::filled(&check, &interpolate::of_environment, &mut values);
             let filled: CheckKeys = serde_json::from_value(filled)?;
-            let opened = kinds::open(&invariant.check, &filled);
+            let opened = kinds::open(&invariant.check, &filled, &declared);
             let refused = |(_, what): (&str, String)| part.misuse(Problem::new(0..0, what));
             if let CheckKeys::Custom(custom) = &filled {
                 files.push(("script of a check", PathBuf::from(&custom.script)));
@@ -196,6 +212,8 @@ impl Configure for ChecksKind {
                 replica_aggregation: keys.scoring.replica_aggregation,
             },
             invariants,
+            services: services.all,
+            of_services: services.digest,
             forbidden: Forbidden {
                 writable: keys
                     .forbidden

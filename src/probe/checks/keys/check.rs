@@ -34,6 +34,8 @@ pub(in crate::probe::checks) enum CheckKeys {
     Numeric(NumericKeys),
     /// The pipeline took no longer.
     Latency(LatencyKeys),
+    /// A query to a database brings a value.
+    Sql(SqlKeys),
 }
 
 /// A command in the workspace.
@@ -275,6 +277,30 @@ pub(in crate::probe::checks) struct LatencyKeys {
     pub(in crate::probe::checks) not: bool,
 }
 
+/// A query.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::probe::checks) struct SqlKeys {
+    /// The name of the service that is asked, one of `services`.
+    #[schemars(length(min = 1))]
+    pub(in crate::probe::checks) service: String,
+    /// One statement that reads: `SELECT`, `WITH`, `VALUES` or `SHOW`.
+    #[schemars(length(min = 1))]
+    pub(in crate::probe::checks) query: String,
+    /// What the first column of the first row has to be, type and all.
+    pub(in crate::probe::checks) equals: Value,
+    /// Whether a value of another type is the same where it is written the same, such as `0` and `"0"`.
+    #[serde(default)]
+    pub(in crate::probe::checks) coerce: bool,
+    /// Seconds after which the query is stopped; the check is then an error.
+    #[serde(default = "half_minute")]
+    #[schemars(range(max = 86_400), extend("exclusiveMinimum" = 0))]
+    pub(in crate::probe::checks) timeout_s: f64,
+    /// Whether the check passes where it otherwise fails, and the other way round.
+    #[serde(default)]
+    pub(in crate::probe::checks) not: bool,
+}
+
 impl CheckKeys {
     /// Whether the check is turned round.
     pub(in crate::probe::checks) const fn is_negated(&self) -> bool {
@@ -291,6 +317,7 @@ impl CheckKeys {
             Self::Levenshtein(keys) => keys.not,
             Self::Numeric(keys) => keys.not,
             Self::Latency(keys) => keys.not,
+            Self::Sql(keys) => keys.not,
         }
     }
 }
@@ -302,6 +329,10 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D:
 
 const fn minute() -> f64 {
     60.0
+}
+
+const fn half_minute() -> f64 {
+    30.0
 }
 
 const fn similar() -> f64 {

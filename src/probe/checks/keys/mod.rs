@@ -3,9 +3,12 @@
 
 mod check;
 mod sections;
+mod services;
 
 pub(super) use check::{
     CheckKeys, CommandExitKeys, ContainsKeys, CustomKeys, EqualsKeys, FileContentKeys, FileKeys,
     JsonPathKeys, JsonSchemaKeys, LatencyKeys, LevenshteinKeys, NumericKeys, RegexKeys, RunsIn,
+    SqlKeys,
 };
 pub(super) use sections::{Aggregation, ChecksKeys, OWN, Parameter, REQUIRED};
+pub(super) use services::{ServiceKeys, SqliteKeys};

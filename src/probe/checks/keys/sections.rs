@@ -7,15 +7,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::check::CheckKeys;
+use super::services::ServiceKeys;
 use crate::target::Address;
 
 /// The keys without which this probe cannot be run.
 pub(in crate::probe::checks) const REQUIRED: [&str; 2] = ["run", "invariants"];
 
 /// The keys that no other probe has.
-pub(in crate::probe::checks) const OWN: [&str; 6] = [
+pub(in crate::probe::checks) const OWN: [&str; 7] = [
     "invariants",
     "scoring",
+    "services",
     "scenarios",
     "matrix",
     "workspace",
@@ -39,6 +41,10 @@ pub(in crate::probe::checks) struct ChecksKeys {
     /// How the checks of a scenario become one figure, and when a scenario passes.
     #[serde(default)]
     pub(in crate::probe::checks) scoring: Scoring,
+    /// What a scenario uses beside its workspace, by name: databases. The pipeline sees the address as
+    /// `KELVIN_SERVICE_NAME_URL`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(in crate::probe::checks) services: BTreeMap<String, ServiceKeys>,
     /// A file with a scenario in every line, as JSON. It takes the place of the cases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]

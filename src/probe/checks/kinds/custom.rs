@@ -46,7 +46,7 @@ impl Custom {
         json!({
             "sandbox_id": format!("{}-{}", scene.scenario.id, scene.replica),
             "workspace_path": scene.folder,
-            "services": {},
+            "services": scene.services.context(),
             "audit_log_path": scene.audit_log,
             "trace_path": null,
             "task": { "id": scene.scenario.id, "prompt": scene.scenario.prompt },

@@ -7,6 +7,7 @@ mod file;
 mod json;
 mod latency;
 mod numeric;
+mod sql;
 mod text;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use serde_json::Value;
 use super::keys::CheckKeys;
 use super::record::{CheckResult, Outcome};
 use super::scene::Scene;
+use super::services::DeclaredServices;
 
 /// A compiled pattern may take so many bytes: what it costs to match grows with it.
 const PATTERN_SIZE: usize = 1 << 20;
@@ -129,7 +131,7 @@ impl Finding {
 }
 
 /// Opens a check: `written` is what the file says, for messages, and `keys` the same with the values of
-/// its variables.
+/// its variables. `services` are those that the configuration declares.
 ///
 /// # Errors
 ///
@@ -137,6 +139,7 @@ impl Finding {
 pub(super) fn open(
     written: &CheckKeys,
     keys: &CheckKeys,
+    services: &DeclaredServices,
 ) -> Result<Box<dyn Check>, (&'static str, String)> {
     use CheckKeys as Keys;
     Ok(match (written, keys) {
@@ -163,6 +166,7 @@ pub(super) fn open(
         (_, Keys::Levenshtein(keys)) => Box::new(text::Levenshtein::of(keys)?),
         (_, Keys::Numeric(keys)) => Box::new(numeric::Numeric::of(keys)?),
         (_, Keys::Latency(keys)) => Box::new(latency::Latency::of(keys)),
+        (Keys::Sql(written), Keys::Sql(keys)) => Box::new(sql::Sql::of(written, keys, services)?),
         _ => unreachable!("values are put into the texts of a check, and leave its type as it is"),
     })
 }

@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::file::beneath::Beneath;
 use crate::probe::checks::scenario::Scenario;
+use crate::probe::checks::services::RunningServices;
 use crate::signal::Interrupt;
 use crate::target::StandardOutput;
 
@@ -57,7 +58,8 @@ impl Left {
     /// What a check says.
     fn look(&self, check: Value) -> Finding {
         let keys: CheckKeys = serde_json::from_value(check).expect("a check");
-        let check = open(&keys, &keys).expect("nothing is wrong with it");
+        let check =
+            open(&keys, &keys, &DeclaredServices::default()).expect("nothing is wrong with it");
         let scenario = Scenario {
             id: "s".to_owned(),
             prompt: "do it".to_owned(),
@@ -83,6 +85,7 @@ impl Left {
             output_file: &self.folder.path().join("output.json"),
             printed: &printed,
             seconds: 0.5,
+            services: &RunningServices::default(),
             interrupt: &self.interrupt,
         });
         let finding = finding.expect("nobody interrupts");
@@ -124,7 +127,7 @@ impl Left {
 /// What is refused when a check is opened.
 fn refusal(check: Value) -> (&'static str, String) {
     let keys: CheckKeys = serde_json::from_value(check).expect("a check");
-    open(&keys, &keys).expect_err("it is refused")
+    open(&keys, &keys, &DeclaredServices::default()).expect_err("it is refused")
 }
 
 #[test]

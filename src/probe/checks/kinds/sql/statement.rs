@@ -1,0 +1,348 @@
+//! Looks at a statement before it is asked: one that reads, and nothing after it. The session of a check is
+//! read-only as well; what is refused here is what such a session lets pass, such as a server that writes
+//! a file, and a slip is told when the configuration is read.
+
+/// How a database writes its texts and comments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Postgres,
+    Mysql,
+    Sqlite,
+}
+
+impl Dialect {
+    /// The types of the services that are asked with SQL.
+    pub(super) const SERVICES: [&'static str; 3] = ["postgres", "mysql", "sqlite"];
+
+    /// Of the type of a service.
+    pub(super) fn of(service: &str) -> Self {
+        match service {
+            "postgres" => Self::Postgres,
+            "mysql" => Self::Mysql,
+            _ => Self::Sqlite,
+        }
+    }
+}
+
+/// The words that a statement may begin with.
+const BEGINNINGS: [&str; 4] = ["SELECT", "WITH", "VALUES", "SHOW"];
+
+/// Whether a query may be asked.
+///
+/// # Errors
+///
+/// Why it may not.
+pub(super) fn reads(query: &str, dialect: Dialect) -> Result<(), String> {
+    let words = words(query, dialect, dialect == Dialect::Mysql)?;
+    allowed(&words)?;
+    // A server can be told to take a backslash in a text for itself: then the text ends elsewhere.
+    if dialect == Dialect::Mysql && query.contains('\\') {
+        allowed(&self::words(query, dialect, false)?)?;
+    }
+    Ok(())
+}
+
+fn allowed(words: &[Word<'_>]) -> Result<(), String> {
+    let first = words.iter().find(|word| **word != Word::Parenthesis);
+    match first {
+        Some(Word::Name(name)) if BEGINNINGS.iter().any(|known| is(name, known)) => {}
+        Some(Word::Name(name)) => {
+            return Err(format!(
+                "a query begins with SELECT, WITH, VALUES or SHOW, and not with `{name}`: a check only reads"
+            ));
+        }
+        _ => return Err("there is no statement in the query".to_owned()),
+    }
+    let end = words.iter().position(|word| *word == Word::End);
+    if end.is_some_and(|end| words[end..].iter().any(|word| *word != Word::End)) {
+        return Err("the query has more than one statement".to_owned());
+    }
+    if words
+        .iter()
+        .any(|word| matches!(word, Word::Name(name) if is(name, "INTO")))
+    {
+        return Err(
+            "the query has INTO, which writes a table or a file: a check only reads (a column of \
+             that name goes in quotes)"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+fn is(name: &str, known: &str) -> bool {
+    name.eq_ignore_ascii_case(known)
+}
+
+/// What of a statement decides: whatever is no text, no name in quotes and no comment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word<'q> {
+    Name(&'q str),
+    Parenthesis,
+    End,
+    Other,
+}
+
+fn words(query: &str, dialect: Dialect, escapes: bool) -> Result<Vec<Word<'_>>, String> {
+    let mut words = Vec::new();
+    let mut rest = query;
+    while let Some(first) = rest.chars().next() {
+        if is_of_a_name(first) {
+            // A dollar within a name begins no text.
+            let name = rest.find(|c| !is_of_a_name(c) && c != '$');
+            let name = name.unwrap_or(rest.len());
+            let (word, after) = rest.split_at(name);
+            // A text such as `E'\''`, in which a backslash stands before what is no end.
+            let is_escaped =
+                dialect == Dialect::Postgres && is(word, "e") && after.starts_with('\'');
+            words.push(Word::Name(word));
+            rest = match is_escaped {
+                true => &after[quoted(after, '\'', true)?..],
+                false => after,
+            };
+            continue;
+        }
+        let skipped = match first {
+            '\'' => quoted(rest, '\'', escapes)?,
+            '"' => quoted(rest, '"', escapes)?,
+            '`' if dialect != Dialect::Postgres => quoted(rest, '`', false)?,
+            '[' if dialect == Dialect::Sqlite => until(rest, "]", "a `[`")?,
+            '$' if dialect == Dialect::Postgres => dollars(rest)?,
+            '#' if dialect == Dialect::Mysql => line(rest),
+            '-' if is_line_comment(rest, dialect) => line(rest),
+            '/' if rest.starts_with("/*") => comment(rest, dialect)?,
+            _ => 0,
+        };
+        if skipped > 0 {
+            // What stands in quotes parts two words, as a comment does.
+            if !matches!(first, '-' | '#' | '/') {
+                words.push(Word::Other);
+            }
+            rest = &rest[skipped..];
+            continue;
+        }
+        if !first.is_whitespace() {
+            words.push(match first {
+                '(' => Word::Parenthesis,
+                ';' => Word::End,
+                '\0' => return Err("the query has a NUL character".to_owned()),
+                _ => Word::Other,
+            });
+        }
+        rest = &rest[first.len_utf8()..];
+    }
+    Ok(words)
+}
+
+fn is_of_a_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The length of a text in quotes, whose end is not doubled.
+fn quoted(text: &str, quote: char, escapes: bool) -> Result<usize, String> {
+    let mut letters = text.char_indices().skip(1).peekable();
+    while let Some((at, letter)) = letters.next() {
+        if letter == '\\' && escapes {
+            letters.next();
+        } else if letter == quote && letters.next_if(|(_, next)| *next == quote).is_none() {
+            return Ok(at + quote.len_utf8());
+        }
+    }
+    Err(format!("a {quote} in the query is not closed"))
+}
+
+fn until(text: &str, end: &str, what: &str) -> Result<usize, String> {
+    let found = text.find(end).map(|at| at + end.len());
+    found.ok_or_else(|| format!("{what} in the query is not closed"))
+}
+
+/// The length of a text in dollars, such as `$$it's$$` or `$tag$it's$tag$`; 0 for a single dollar.
+fn dollars(text: &str) -> Result<usize, String> {
+    let tag = text[1..].find(|c| !is_of_a_name(c)).map(|end| end + 1);
+    match tag {
+        Some(tag)
+            if text[tag..].starts_with('$')
+                && !text[1..].starts_with(|c: char| c.is_ascii_digit()) =>
+        {
+            let quote = &text[..=tag];
+            let inside = &text[quote.len()..];
+            Ok(quote.len() + until(inside, quote, "a text in dollars")?)
+        }
+        _ => Ok(0),
+    }
+}
+
+/// The length up to the end of the line.
+fn line(text: &str) -> usize {
+    text.find('\n').unwrap_or(text.len())
+}
+
+/// `--` begins a comment; in MySQL only before a space, since `1--1` is 2.
+fn is_line_comment(text: &str, dialect: Dialect) -> bool {
+    let after = text.strip_prefix("--");
+    after.is_some_and(|after| {
+        dialect != Dialect::Mysql
+            || after.is_empty()
+            || after.starts_with(|c: char| c.is_whitespace() || c.is_control())
+    })
+}
+
+/// The length of a comment. PostgreSQL has comments within comments.
+fn comment(text: &str, dialect: Dialect) -> Result<usize, String> {
+    if dialect == Dialect::Mysql && (text.starts_with("/*!") || text.starts_with("/*M!")) {
+        return Err(
+            "the query has a comment that MySQL runs (`/*!`): leave it out, or write what is in it"
+                .to_owned(),
+        );
+    }
+    let (mut depth, mut at) = (0_usize, 0);
+    while at < text.len() {
+        let rest = &text[at..];
+        if rest.starts_with("/*") && (depth == 0 || dialect == Dialect::Postgres) {
+            (depth, at) = (depth + 1, at + 2);
+        } else if rest.starts_with("*/") {
+            (depth, at) = (depth - 1, at + 2);
+            if depth == 0 {
+                return Ok(at);
+            }
+        } else {
+            at += rest.chars().next().map_or(1, char::len_utf8);
+        }
+    }
+    Err("a comment in the query is not closed".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Dialect; 3] = [Dialect::Postgres, Dialect::Mysql, Dialect::Sqlite];
+
+    #[test]
+    fn inv_12_a_query_that_reads_is_asked() {
+        for query in [
+            "SELECT 1",
+            "select count(*) from users;",
+            " -- how many\n (SELECT 1) UNION (SELECT 2) ; -- done",
+            "WITH a AS (SELECT 1) SELECT * FROM a",
+            "VALUES (1)",
+            "/* a */SHOW server_version",
+            "SELECT 'moved into; DROP TABLE a', \"into\" FROM a",
+            "SELECT 'it''s; into'",
+            "SELECT * FROM intone WHERE drop_into = 'x'",
+            "SELECT update, \"insert\" FROM a /* ; into */",
+        ] {
+            for dialect in ALL {
+                assert_eq!(reads(query, dialect), Ok(()), "{dialect:?} {query}");
+            }
+        }
+        for (dialect, query) in [
+            (
+                Dialect::Postgres,
+                "SELECT $$; into$$, $a$ $$; into $a$, E'\\'; into'",
+            ),
+            (Dialect::Postgres, "SELECT /* /* ; */ into */ 1"),
+            (Dialect::Postgres, "SELECT a$b FROM c WHERE d = 1 # 2"),
+            (Dialect::Mysql, "SELECT `into`, 'a\\'b' # ; into\n"),
+            (Dialect::Mysql, "SELECT 1--1"),
+            (Dialect::Sqlite, "SELECT [into], `into`"),
+        ] {
+            assert_eq!(reads(query, dialect), Ok(()), "{dialect:?} {query}");
+        }
+    }
+
+    #[test]
+    fn inv_12_a_query_that_does_more_than_read_is_refused() {
+        for (query, told) in [
+            ("COMMIT; INSERT INTO a VALUES (1)", "and not with `COMMIT`"),
+            (
+                "SELECT 1; INSERT INTO a VALUES (1)",
+                "more than one statement",
+            ),
+            ("SELECT 1;;DROP TABLE a", "more than one statement"),
+            ("SELECT 1; -- a\nDROP TABLE a", "more than one statement"),
+            ("COPY a TO PROGRAM 'touch x'", "and not with `COPY`"),
+            ("DROP TABLE a", "and not with `DROP`"),
+            ("EXPLAIN ANALYZE DELETE FROM a", "and not with `EXPLAIN`"),
+            ("SELECT * INTO b FROM a", "INTO"),
+            ("SELECT 1 InTo/**/OUTFILE '/tmp/x'", "INTO"),
+            ("SELECT 1 /* a */ INTO DUMPFILE '/tmp/x'", "INTO"),
+            ("SELECT 'a''' INTO b", "INTO"),
+            ("PRAGMA writable_schema = 1", "and not with `PRAGMA`"),
+            ("ATTACH 'x' AS y", "and not with `ATTACH`"),
+            ("SET ROLE admin", "and not with `SET`"),
+            ("CALL a()", "and not with `CALL`"),
+            ("-- SELECT 1", "no statement"),
+            (";", "no statement"),
+            ("", "no statement"),
+            ("'SELECT'", "no statement"),
+            ("SELECT 'a", "not closed"),
+            ("SELECT /* a", "not closed"),
+            ("SELECT 1\0", "NUL"),
+        ] {
+            for dialect in ALL {
+                let refused = reads(query, dialect).expect_err(query);
+                assert!(refused.contains(told), "{dialect:?} {query}: {refused}");
+            }
+        }
+    }
+
+    #[test]
+    fn inv_12_what_only_one_database_takes_for_a_comment_or_a_text_hides_nothing() {
+        for (dialect, query, told) in [
+            (
+                Dialect::Mysql,
+                "SELECT 1 /*!50000 INTO OUTFILE '/tmp/x' */",
+                "MySQL runs",
+            ),
+            (
+                Dialect::Mysql,
+                "/*!50000 INSERT */ INTO a VALUES (1)",
+                "MySQL runs",
+            ),
+            (
+                Dialect::Mysql,
+                "SELECT 1 /*M!100000 INTO @a */",
+                "MySQL runs",
+            ),
+            (Dialect::Mysql, "SELECT 1--1 INTO OUTFILE '/tmp/x'", "INTO"),
+            (Dialect::Mysql, "SELECT /* /* */ 1 INTO @a -- */", "INTO"),
+            (
+                Dialect::Mysql,
+                "SELECT '\\' INTO OUTFILE '/tmp/x' -- '",
+                "INTO",
+            ),
+            (
+                Dialect::Mysql,
+                "SELECT '\\\\' INTO OUTFILE '/tmp/x'",
+                "INTO",
+            ),
+            (Dialect::Postgres, "SELECT '\\' INTO b --'", "INTO"),
+            (
+                Dialect::Postgres,
+                "SELECT 1 # 2; DROP TABLE a",
+                "more than one",
+            ),
+            (Dialect::Postgres, "SELECT $a$ $b$ $a$ INTO b", "INTO"),
+            (Dialect::Postgres, "SELECT a$a$ INTO b --$a$", "INTO"),
+            (
+                Dialect::Postgres,
+                "SELECT `; DROP TABLE a; `",
+                "more than one",
+            ),
+            (
+                Dialect::Sqlite,
+                "SELECT /* /* */ 1; DELETE FROM a --*/",
+                "more than one",
+            ),
+            (
+                Dialect::Sqlite,
+                "SELECT [a'] ; DELETE FROM a --'",
+                "more than one",
+            ),
+        ] {
+            let refused = reads(query, dialect).expect_err(query);
+            assert!(refused.contains(told), "{dialect:?} {query}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The names and types of the services that a configuration declares, for the checks that name one.
+
+use std::collections::BTreeMap;
+
+use crate::config::nearest;
+
+/// The type of every service, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::probe::checks) struct DeclaredServices(BTreeMap<String, String>);
+
+impl DeclaredServices {
+    /// Names with their types.
+    pub(in crate::probe::checks) fn of<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
+        Self(all.map(|(name, kind)| (name.into(), kind.into())).collect())
+    }
+
+    /// The type of the service that a check of some type names.
+    ///
+    /// # Errors
+    ///
+    /// Where no service has that name, or the service is of a type that the check has no use for.
+    pub(in crate::probe::checks) fn find(
+        &self,
+        name: &str,
+        check: &str,
+        wanted: &[&'static str],
+    ) -> Result<&'static str, String> {
+        let all: Vec<&str> = self.0.keys().map(String::as_str).collect();
+        let Some(kind) = self.0.get(name) else {
+            let help = match (nearest(name, &all), &all[..]) {
+                (Some(near), _) => format!("did you mean `{near}`?"),
+                (None, []) => format!(
+                    "declare it, e.g. `services: {{{name}: {{type: {}, …}}}}`",
+                    wanted[0]
+                ),
+                (None, all) => format!("declared are: {}", all.join(", ")),
+            };
+            return Err(format!("no service is called `{name}`: {help}"));
+        };
+        let found = wanted.iter().find(|wanted| *wanted == kind);
+        found.copied().ok_or_else(|| {
+            let wanted: Vec<String> = wanted.iter().map(|kind| format!("`{kind}`")).collect();
+            format!(
+                "the service `{name}` is of type `{kind}`; a check of type `{check}` asks one of type {}",
+                wanted.join(" or ")
+            )
+        })
+    }
+}
+
+/// The variable of the environment that has the address of a service.
+pub(in crate::probe::checks) fn variable(name: &str) -> String {
+    let name = name.to_uppercase().replace('-', "_");
+    format!("KELVIN_SERVICE_{name}_URL")
+}

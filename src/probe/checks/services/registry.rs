@@ -1,0 +1,26 @@
+//! Every type of service.
+
+use super::{Service, sqlite};
+use crate::probe::checks::keys::ServiceKeys;
+
+/// Opens the declaration of a service: `written` is what the file says, for messages, and `keys` the same
+/// with the values of its variables. `init` is the text of the file that `init` names; none while the
+/// configuration is only looked at.
+///
+/// # Errors
+///
+/// What is wrong with one of its keys: the key, and what to say of it.
+pub(in crate::probe::checks) fn open(
+    written: &ServiceKeys,
+    keys: &ServiceKeys,
+    init: Option<&str>,
+) -> Result<Box<dyn Service>, (&'static str, String)> {
+    use ServiceKeys as Keys;
+    match (written, keys) {
+        (Keys::Sqlite(written), Keys::Sqlite(keys)) => sqlite::open(written, keys, init),
+        (_, Keys::Postgres(_) | Keys::Mysql(_)) => Err(("type", "not yet".to_owned())),
+        _ => {
+            unreachable!("values are put into the texts of a service, and leave its type as it is")
+        }
+    }
+}
