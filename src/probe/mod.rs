@@ -13,6 +13,7 @@ mod graded;
 pub(crate) mod grading;
 mod kind;
 mod metric;
+pub(crate) mod quality;
 pub(crate) mod registry;
 pub(crate) mod retrieval;
 mod section;
