@@ -64,6 +64,7 @@ pub(crate) fn rejudge(
             watch: None,
             reader: step.reader,
             observer,
+            observing: None,
         };
         runners.push(Runner::open(
             |site| step.program.target.open(site),

@@ -100,5 +100,6 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::ScenariosFailed => "failed scenarios",
         Code::CheckErrors => "checks in error",
         Code::ChunkerVersions => "chunker versions",
+        Code::TokenCounts => "token counts",
     }
 }

@@ -18,7 +18,7 @@ use crate::exit::Misuse;
 use crate::judge::JudgeSettings;
 use crate::notice::Notice;
 use crate::page::{AnswersView, Chapter, ItemPage, PartView};
-use crate::run::{Runner, Step};
+use crate::run::{OutputObserver, Runner, Step};
 use crate::target::{Site, Target};
 
 /// A kind of probe: a way to run the system under test, and what is made of its answers.
@@ -43,6 +43,12 @@ pub(crate) trait Kind: Configure {
 
     /// What has to be added to a configuration that does not ask for it, for a message.
     fn how_to_configure(&self) -> &'static str;
+
+    /// Whether it runs nothing and looks at what the other probes run: its items are theirs, under the same
+    /// ids. At most one kind does so.
+    fn observes(&self) -> bool {
+        false
+    }
 
     /// The judges that grade for this probe, each with its place in the configuration: `grading.judge`.
     fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
@@ -247,6 +253,11 @@ pub(crate) trait Items: Sync {
 
     /// Plans every input of the chosen items.
     fn plan(&self) -> Box<dyn Planned + '_>;
+
+    /// Who looks at the invocations of the other probes, where the kind observes.
+    fn observer(&self) -> Option<&dyn OutputObserver> {
+        None
+    }
 }
 
 /// Inputs that are planned, and not yet run.

@@ -14,6 +14,7 @@ mod graded;
 pub(crate) mod grading;
 mod kind;
 mod metric;
+pub(crate) mod quality;
 pub(crate) mod registry;
 mod repeated;
 pub(crate) mod retrieval;

@@ -8,6 +8,7 @@ mod journal;
 pub(crate) mod judging;
 pub(crate) mod kept;
 mod keys;
+mod observe;
 mod pace;
 mod pool;
 mod retry;
@@ -27,6 +28,7 @@ use crate::target::{Reply, Streams};
 
 pub(crate) use crate::target::{Failure, FailureKind, Usage};
 pub(crate) use clock::{Clock, in_utc, is_before};
+pub(crate) use observe::{Observing, OutputObserver};
 pub(crate) use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
 
 /// What a probe takes from the answers of the pipeline. A run keeps in memory, in the journal and,
@@ -107,6 +109,8 @@ pub(crate) struct Outcome {
     /// The tokens that the calls used, where a model was called; those of an answer of the cache are
     /// what its call had used.
     pub(crate) usage: Option<Usage>,
+    /// What an [`OutputObserver`] took of the invocation; none where nobody observes it.
+    pub(crate) observed: Option<Box<Value>>,
 }
 
 /// Where an answer came from.

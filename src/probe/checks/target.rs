@@ -343,8 +343,12 @@ impl Target for ScenarioTarget<'_> {
         if let Err(trouble) = services.close() {
             return self.troubled(trouble);
         }
+        let reply = Reply {
+            own_output: Some(answered),
+            ..ran.reply
+        };
         match serde_json::to_writer(&mut *output, &answer) {
-            Ok(()) => Ended::Answered(ran.reply),
+            Ok(()) => Ended::Answered(reply),
             Err(error) => impossible(format!("what was found cannot be written: {error}")),
         }
     }
