@@ -1,6 +1,5 @@
 //! The checks as the rest of the program knows them.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -9,7 +8,7 @@ use schemars::{Schema, SchemaGenerator};
 use super::ChecksKind;
 use super::config::ChecksSettings;
 use super::figures::figures;
-use super::measure::Measurement;
+use super::measure;
 use super::page;
 use super::reader::AnswerReader;
 use super::record::{ChecksBasis, ChecksSection};
@@ -23,8 +22,8 @@ use crate::exit::Misuse;
 use crate::notice::Notice;
 use crate::page::Chapter;
 use crate::probe::{
-    AnySection, Findings, Forecast, Items, Kind, Listing, Planned, Probe, RunView,
-    SectionFingerprint, SettingDiffers,
+    AnySection, ChosenItems, Findings, Forecast, Items, Kind, Listing, Planned, Probe,
+    RepeatedItems, RunView, SectionFingerprint, SettingDiffers,
 };
 use crate::run::{Runner, Step};
 use crate::target::{Site, Target};
@@ -206,12 +205,10 @@ impl Items for ScenariosToRun<'_> {
     }
 
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
-        let all = &self.scenarios.all;
-        let is_chosen = |place: &usize| only.is_empty() || only.contains(&all[*place].id);
-        let chosen: Vec<usize> = (0..all.len()).filter(is_chosen).collect();
-        let is_ours = |place: &usize| shard.is_none_or(|shard| shard.takes(&all[*place].id));
-        self.places = chosen.iter().copied().filter(is_ours).collect();
-        chosen.len()
+        let ids = self.scenarios.all.iter().map(|one| one.id.as_str());
+        let chosen = ChosenItems::of(ids, only, shard);
+        self.places = chosen.ours;
+        chosen.all.len()
     }
 
     fn list(&self, _with_digests: bool) -> Listing {
@@ -260,9 +257,15 @@ impl Planned for PlannedScenarios<'_> {
             unreachable!("there is a runner for each step")
         };
         let settings = self.scenarios.settings;
+        let scenarios = self.scenarios.chosen();
+        let texts = scenarios
+            .iter()
+            .map(|one| (one.id.as_str(), one.text().into()));
+        let replicas = settings.basis.replicas;
         Box::new(AtWork {
-            measurement: Measurement::new(self.scenarios.chosen(), settings, pipeline),
-            basis: &settings.basis,
+            called: RepeatedItems::new(pipeline, "scenarios", replicas, texts),
+            scenarios,
+            settings,
             fingerprint: self.scenarios.fingerprint(),
         })
     }
@@ -270,34 +273,31 @@ impl Planned for PlannedScenarios<'_> {
 
 /// The probe while it runs.
 struct AtWork<'a> {
-    measurement: Measurement<'a>,
-    basis: &'a ChecksBasis,
+    scenarios: Vec<&'a Scenario>,
+    settings: &'a ChecksSettings,
+    called: RepeatedItems<'a>,
     fingerprint: SectionFingerprint,
 }
 
 impl Probe for AtWork<'_> {
     fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
-        self.measurement.run()
+        self.called.run()
     }
 
     fn rehearse(&mut self) -> anyhow::Result<()> {
-        self.measurement.rehearse()
+        self.called.rehearse()
     }
 
     fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
-        self.measurement.repeat(wanted)
+        self.called.repeat(wanted)
     }
 
     fn findings(&self) -> Findings {
         findings(ChecksSection {
-            ending: self.measurement.ending(),
+            ending: self.called.ending(),
             fingerprint: self.fingerprint,
-            basis: self.basis.clone(),
-            items: self.measurement.records(),
+            basis: self.settings.basis.clone(),
+            items: measure::records(&self.scenarios, self.settings, &self.called),
         })
-    }
-
-    fn text(&self, _item: &str, _variant: Option<&str>) -> Option<Cow<'_, str>> {
-        None
     }
 }

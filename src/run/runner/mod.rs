@@ -61,7 +61,11 @@ impl<'a> Runner<'a> {
     }
 
     /// The same, with the interrupt that is to stop the run.
-    fn stopped_by(
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub(crate) fn stopped_by(
         interrupt: Arc<Interrupt>,
         open: impl FnOnce(&Site) -> Result<Box<dyn Target + 'a>, Misuse>,
         settings: RunnerSettings<'a>,
