@@ -107,6 +107,7 @@ fn report(section: RetrievalSection, clock: &Clock) -> Report {
             commit: commit(),
             dirty: false,
             cost: Cost::default(),
+            judge_cost: None,
             item_seconds: BTreeMap::new(),
         },
     };

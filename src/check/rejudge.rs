@@ -6,7 +6,7 @@ use super::{Checked, recompute, side, write};
 use crate::config::Overrides;
 use crate::exit::Misuse;
 use crate::probe::{self, Ending};
-use crate::run::{self, Observer, Rules, Runner, RunnerSettings, Start, judging};
+use crate::run::{self, Cost, Observer, Rules, Runner, RunnerSettings, Start, judging};
 
 /// What a person asks who wants answers graded anew.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +82,9 @@ pub(crate) fn rejudge(
         report.run.ending = ending;
     }
     report.run.fingerprints.config = config.measured();
-    report.run.session.cost = judging::cost(&runners);
+    // No pipeline was called.
+    report.run.session.cost = Cost::default();
+    report.run.session.judge_cost = Some(judging::cost(&runners));
     for runner in &runners {
         runner.conclude()?;
     }
