@@ -30,14 +30,22 @@ pub(crate) fn rejudge(
 ) -> anyhow::Result<Checked> {
     let config = probe::configured(&request.overrides)?;
     let stored = side(&request.report, &config.file)?.report;
-    let mut found = None;
+    let (mut found, mut refused) = (None, None);
     for (kind, section) in stored.probes.known() {
-        if let Some(rejudging) = kind.rejudging(section, &config)? {
-            found = Some((kind, section, rejudging));
-            break;
+        match kind.rejudging(section, &config) {
+            Ok(None) => {}
+            Ok(Some(rejudging)) => {
+                found = Some((kind, section, rejudging));
+                break;
+            }
+            // Another probe of the report may have answers all the same.
+            Err(error) => refused = refused.or(Some(error)),
         }
     }
     let Some((kind, section, rejudging)) = found else {
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
         let what = format!("the report `{}` has no graded answers", request.report);
         return Err(Misuse::new(what)
             .help("name a report of a run whose answers a judge has graded")

@@ -97,8 +97,8 @@ impl Report {
     pub(crate) fn is_evaluation(&self) -> bool {
         let session = &self.run.session;
         let cost = &session.cost;
-        let asked = session.judge_cost.is_some()
-            || cost.invocations + cost.cache_hits + cost.resumed > 0;
+        let asked =
+            session.judge_cost.is_some() || cost.invocations + cost.cache_hits + cost.resumed > 0;
         let is_ours = self.tool.name == "kelvin";
         is_ours && self.run.ending == Ending::Complete && !asked && self.probes.has_answers()
     }

@@ -65,11 +65,9 @@ impl Meter {
     fn shared(name: &str, limits: &CallLimits, is_of_judges: bool) -> Arc<Self> {
         static METERS: Mutex<Vec<Arc<Meter>>> = Mutex::new(Vec::new());
         let mut meters = METERS.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = meters
-            .iter()
-            .find(|meter| {
-                meter.name == name && meter.limits == *limits && meter.is_of_judges == is_of_judges
-            });
+        let known = meters.iter().find(|meter| {
+            meter.name == name && meter.limits == *limits && meter.is_of_judges == is_of_judges
+        });
         if let Some(known) = known {
             return Arc::clone(known);
         }

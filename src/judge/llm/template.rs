@@ -26,7 +26,8 @@ impl Template {
             "write `{PLACE}` once, where the criteria, the prompt and the response are to stand, each in a frame"
         );
         let Some((before, after)) = text.split_once(PLACE) else {
-            let what = format!("the template has no `{PLACE}`, so that the judge would see no response");
+            let what =
+                format!("the template has no `{PLACE}`, so that the judge would see no response");
             return Err((what, help));
         };
         if after.contains(PLACE) {
@@ -79,7 +80,10 @@ mod tests {
             ("Grade {response}.", "has no `{frames}`"),
             ("{frames} and {frames}", "more than once"),
             ("By {criteria}: {frames}", "a placeholder `{criteria}`"),
-            ("It: {frames} {{ agent_output }}", "a placeholder `{agent_output}`"),
+            (
+                "It: {frames} {{ agent_output }}",
+                "a placeholder `{agent_output}`",
+            ),
             (" \n{frames}\nGrade it.", "says nothing before"),
         ] {
             let (what, _) = Template::parse(text).expect_err(text);

@@ -97,10 +97,22 @@ mod tests {
         let llm = |model: &str| json!({"type": "llm", "model": model});
         assert!(judge(json!({"type": "panel", "panel": [llm("a"), llm("b")]})).is_ok());
         for (settings, said) in [
-            (json!({"type": "exact_match"}), "compares with another answer"),
-            (json!({"type": "llm", "model": "m", "mode": "pairwise"}), "compares with another answer"),
-            (json!({"type": "panel", "panel": [llm("a"), {"type": "exact_match"}]}), "compares with"),
-            (json!({"type": "llm", "model": "m", "criteria": "c"}), "stand in the check"),
+            (
+                json!({"type": "exact_match"}),
+                "compares with another answer",
+            ),
+            (
+                json!({"type": "llm", "model": "m", "mode": "pairwise"}),
+                "compares with another answer",
+            ),
+            (
+                json!({"type": "panel", "panel": [llm("a"), {"type": "exact_match"}]}),
+                "compares with",
+            ),
+            (
+                json!({"type": "llm", "model": "m", "criteria": "c"}),
+                "stand in the check",
+            ),
         ] {
             let error = judge(settings.clone()).expect_err("refused");
             assert!(error.contains(said), "{settings}: {error}");

@@ -24,8 +24,8 @@ use crate::judge::JudgeSettings;
 use crate::notice::Notice;
 use crate::page::Chapter;
 use crate::probe::{
-    AnySection, ChosenItems, Findings, Forecast, Items, Kind, Listing, Planned, Probe,
-    RepeatedItems, RunView, SectionFingerprint, SettingDiffers,
+    AnySection, ChosenItems, Ending, Findings, Forecast, Items, Kind, Listing, Planned, Probe,
+    Rejudging, RepeatedItems, RunView, SectionFingerprint, SettingDiffers,
 };
 use crate::run::{Runner, Step};
 use crate::target::{Site, Target};
@@ -112,6 +112,28 @@ impl Kind for ChecksKind {
 
     fn why(&self, section: &dyn AnySection, item: &str, metric: &str) -> Option<String> {
         page::why(own(section), item, metric)
+    }
+
+    /// The texts that a judge has seen are the work of scenarios, which a report does not keep.
+    fn rejudging(
+        &self,
+        section: &dyn AnySection,
+        _: &Config,
+    ) -> anyhow::Result<Option<Box<dyn Rejudging>>> {
+        let invariants = own(section).basis.invariants.iter();
+        let mut judged = invariants.filter(|(_, invariant)| invariant.judge.is_some());
+        match judged.next() {
+            None => Ok(None),
+            Some((name, _)) => {
+                let what = format!(
+                    "what the judge of the invariant `{name}` has seen is not in the report, so it cannot be \
+                     graded anew"
+                );
+                let help = "run `kelvin check`: scenarios that the cache knows are not run again, and the judge \
+                            of today's configuration is asked about what they left";
+                Err(Misuse::new(what).help(help).into())
+            }
+        }
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {

@@ -121,7 +121,9 @@ impl WorkspaceListing {
             let room = MOST.saturating_sub(self.text.chars().count());
             if room == 0 {
                 let more = files.len() - at;
-                self.left_out(&format!("the content of {more} further files is left out here"));
+                self.left_out(&format!(
+                    "the content of {more} further files is left out here"
+                ));
                 return;
             }
             self.line(&format!("\n{}:", shown(path)));

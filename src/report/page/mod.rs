@@ -10,7 +10,7 @@ use crate::page::html::Texts;
 use crate::page::terminal::Style;
 use crate::page::{
     AnswersView, Chapter, FigureTable, NoticeCount, PartView, Phrase, RunPage, counted, duration,
-    html, markdown, terminal, of_judges, used,
+    html, markdown, of_judges, terminal, used,
 };
 use crate::probe::{Ending, RunView, estimate, probe_of, registry};
 

@@ -209,13 +209,14 @@ impl Configure for ChecksKind {
                             description: invariant.description.trim().to_owned(),
                             weight: invariant.weight,
                             gate: invariant.gate,
-                            judge: judged.iter().find(|check| check.name == *name).map(|check| {
-                                JudgeBasis {
+                            judge: judged
+                                .iter()
+                                .find(|check| check.name == *name)
+                                .map(|check| JudgeBasis {
                                     grader_id: check.judge.grader_id(),
                                     pass_threshold: check.pass_threshold,
                                     max_errors: check.max_errors,
-                                }
-                            }),
+                                }),
                         };
                         (name.clone(), basis)
                     })
@@ -271,7 +272,9 @@ fn judge(
 /// nothing of that, so another judge, or other criteria, runs no scenario again.
 fn looked_at(written: &Map<String, Value>) -> Value {
     let mut looked_at = Value::Object(written.clone());
-    let invariants = looked_at.get_mut("invariants").and_then(Value::as_object_mut);
+    let invariants = looked_at
+        .get_mut("invariants")
+        .and_then(Value::as_object_mut);
     for invariant in invariants.into_iter().flat_map(Map::values_mut) {
         let check = invariant.get_mut("check").and_then(Value::as_object_mut);
         if let Some(check) = check.filter(|check| check["type"] == "llm_as_judge") {
