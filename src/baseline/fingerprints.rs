@@ -131,6 +131,7 @@ mod tests {
                 commit: None,
                 dirty: false,
                 cost: Cost::default(),
+                judge_cost: None,
                 item_seconds: BTreeMap::new(),
             },
         };

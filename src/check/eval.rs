@@ -32,6 +32,7 @@ pub(crate) fn eval(request: &EvalRequest) -> anyhow::Result<Report> {
             commit: commit(),
             dirty: false,
             cost: Cost::default(),
+            judge_cost: None,
             item_seconds: BTreeMap::new(),
         },
     };

@@ -227,6 +227,7 @@ fn report(section: GradingSection) -> Report {
             commit: None,
             dirty: false,
             cost: Cost::default(),
+            judge_cost: None,
             item_seconds: BTreeMap::new(),
         },
     };

@@ -171,8 +171,14 @@ impl Stage<'_> {
     }
 
     fn cost(&self) -> Cost {
-        let costs = self.runners().map(Runner::cost);
-        costs.fold(Cost::default(), Cost::plus)
+        let costs = self.runners().filter(|runner| !runner.is_of_a_judge());
+        costs.map(Runner::cost).fold(Cost::default(), Cost::plus)
+    }
+
+    /// What the judges have cost; none where there are none.
+    fn judge_cost(&self) -> Option<Cost> {
+        let judges = self.runners().filter(|runner| runner.is_of_a_judge());
+        judges.map(Runner::cost).reduce(Cost::plus)
     }
 
     /// The texts of the inputs.
@@ -245,6 +251,7 @@ impl Stage<'_> {
                 commit: self.code.commit.clone(),
                 dirty: self.code.dirty || changes.is_some(),
                 cost: self.cost(),
+                judge_cost: self.judge_cost(),
                 item_seconds: self.item_seconds(),
             },
         };

@@ -26,4 +26,6 @@ pub(crate) use document::{
 };
 pub(crate) use estimate::{BANDS, Estimate, band, brief, display};
 pub(crate) use notices::{FailedInvocation, NoticeCount, label};
-pub(crate) use words::{Phrase, PhrasePart, Statement, Tone, counted, duration, listed, used};
+pub(crate) use words::{
+    Phrase, PhrasePart, Statement, Tone, counted, duration, listed, of_judges, used,
+};

@@ -95,8 +95,10 @@ impl Report {
     /// Whether `kelvin eval` made it, which calls nothing: a check that came to its end has asked the
     /// pipeline, or an earlier one had. The report of another tool does not say what was called.
     pub(crate) fn is_evaluation(&self) -> bool {
-        let cost = &self.run.session.cost;
-        let asked = cost.invocations + cost.cache_hits + cost.resumed > 0;
+        let session = &self.run.session;
+        let cost = &session.cost;
+        let asked =
+            session.judge_cost.is_some() || cost.invocations + cost.cache_hits + cost.resumed > 0;
         let is_ours = self.tool.name == "kelvin";
         is_ours && self.run.ending == Ending::Complete && !asked && self.probes.has_answers()
     }
@@ -192,6 +194,9 @@ pub(crate) struct Session {
     pub(crate) dirty: bool,
     /// What was called and what was saved.
     pub(crate) cost: Cost,
+    /// The same for the judges, whose calls are in no figure of `cost`; none where no judge was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) judge_cost: Option<Cost>,
     /// How long the pipeline took for each repeat of each item, in seconds, by probe: of the probes whose
     /// answers go to the ledger.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -66,6 +66,11 @@ pub(crate) trait Reader: Sync {
     fn depends_on_code(&self) -> bool {
         true
     }
+
+    /// Whether the answers are those of a judge: what they cost is no cost of the pipeline.
+    fn is_of_a_judge(&self) -> bool {
+        false
+    }
 }
 
 /// One invocation to make: which input, and where its files go.

@@ -291,6 +291,7 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>) -> Report {
             commit: None,
             dirty: false,
             cost: Cost::default(),
+            judge_cost: None,
             item_seconds: BTreeMap::new(),
         },
     };

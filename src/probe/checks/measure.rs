@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize as _;
 
 use super::config::ChecksSettings;
+use super::judging::Judging;
 use super::record::{CheckResult, Outcome, ScenarioAnswer, ScenarioRecord, ScenarioRun};
 use super::scenario::Scenario;
 use super::scoring;
@@ -17,7 +18,7 @@ use crate::run::{Failure, FailureKind};
 pub(super) fn records(
     scenarios: &[&Scenario],
     settings: &ChecksSettings,
-    called: &RepeatedItems<'_>,
+    (called, judging): (&RepeatedItems<'_>, &Judging<'_>),
 ) -> BTreeMap<String, ScenarioRecord> {
     let kept = called.kept();
     let record = |scenario: &&Scenario| {
@@ -27,7 +28,15 @@ pub(super) fn records(
         let record = ScenarioRecord {
             input: scenario.digest(),
             params: scenario.params.clone(),
-            runs: runs.map(|called| scenario_run(called, settings)).collect(),
+            runs: (1..)
+                .zip(runs)
+                .map(|(run, called)| {
+                    let mut ran = scenario_run(called, settings);
+                    judging.put(id, run, &mut ran.checks);
+                    scoring::settle(&mut ran, &settings.basis);
+                    ran
+                })
+                .collect(),
             notices: is_kept.then(|| kept::notice(id)).into_iter().collect(),
         };
         (scenario.id.clone(), record)
@@ -44,7 +53,7 @@ fn scenario_run(called: &Called, settings: &ChecksSettings) -> ScenarioRun {
         }),
         Err(failure) => Err(failure.clone()),
     };
-    let mut run = match answer {
+    match answer {
         Ok(answer) => ScenarioRun {
             outcome: Outcome::Error,
             composite: None,
@@ -59,9 +68,7 @@ fn scenario_run(called: &Called, settings: &ChecksSettings) -> ScenarioRun {
             forbidden: Vec::new(),
             failure: Some(failure),
         },
-    };
-    scoring::settle(&mut run, &settings.basis);
-    run
+    }
 }
 
 /// Where the pipeline comes to no end there is nothing to look at.
@@ -74,6 +81,7 @@ fn skipped(settings: &ChecksSettings) -> BTreeMap<String, CheckResult> {
                 score: None,
                 reason: "the pipeline failed".to_owned(),
                 details: None,
+                judged: None,
             };
             (invariant.name.clone(), result)
         })

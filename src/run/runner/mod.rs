@@ -190,6 +190,11 @@ impl<'a> Runner<'a> {
         self.tally.cost()
     }
 
+    /// Whether it is a judge that is called.
+    pub(crate) fn is_of_a_judge(&self) -> bool {
+        self.settings.reader.is_of_a_judge()
+    }
+
     /// Notices about the cache and the resumption.
     pub(crate) fn notices(&self) -> Vec<Notice> {
         let mut notices = self.memory.notices();

@@ -9,7 +9,7 @@ fn repository(script: &str, scenarios: usize, more: &str) -> (tempfile::TempDir,
 }
 
 /// Makes a repository of a project, measures and saves its base, and begins a change. Returns the remote.
-fn measured(project: &Project) -> tempfile::TempDir {
+pub(super) fn measured(project: &Project) -> tempfile::TempDir {
     let (remote, url) = bare();
     project.write(".gitignore", "/kelvin/\n/calls/\n");
     let root = project.root();
@@ -23,7 +23,7 @@ fn measured(project: &Project) -> tempfile::TempDir {
     remote
 }
 
-fn gate(project: &Project) -> (Said, Value) {
+pub(super) fn gate(project: &Project) -> (Said, Value) {
     let said = project.kelvin(&["gate"]);
     let judgement = verdict(project, &said);
     (said, judgement)

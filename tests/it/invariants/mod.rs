@@ -1,4 +1,5 @@
 mod gate;
+mod judged;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -144,7 +144,7 @@ pub(super) fn unset(node: &Node, found: &mut Vec<Problem>) {
         Content::Map(entries) => {
             let others = entries.iter();
             others
-                .filter(|(key, _)| !interpolate::is_of_the_shell(&key.text))
+                .filter(|(key, _)| !interpolate::is_left_as_written(&key.text))
                 .for_each(|(_, node)| unset(node, found));
         }
         Content::Null | Content::Bool(_) | Content::Integer(_) | Content::Float(_) => {}
@@ -275,7 +275,6 @@ const OTHER_KEYS: &[(&str, &str)] = &[
 /// The kinds of checks that are known and that this version does not have.
 const NOT_YET: &[(&str, &str)] = &[
     ("http_mock_assertions", "checks of mocked servers"),
-    ("llm_as_judge", "checks by a judge"),
 ];
 
 /// What to do about a slip.

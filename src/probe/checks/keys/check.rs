@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::judged::LlmAsJudgeKeys;
+
 /// How an invariant is looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -36,6 +38,8 @@ pub(in crate::probe::checks) enum CheckKeys {
     Latency(LatencyKeys),
     /// A query to a database brings a value.
     Sql(SqlKeys),
+    /// A judge grades what was left by criteria.
+    LlmAsJudge(LlmAsJudgeKeys),
 }
 
 /// A command in the workspace.
@@ -318,6 +322,7 @@ impl CheckKeys {
             Self::Numeric(keys) => keys.not,
             Self::Latency(keys) => keys.not,
             Self::Sql(keys) => keys.not,
+            Self::LlmAsJudge(keys) => keys.not,
         }
     }
 }
@@ -343,6 +348,6 @@ const fn tolerance() -> f64 {
     1e-9
 }
 
-fn agent_output() -> String {
+pub(super) fn agent_output() -> String {
     "agent_output".to_owned()
 }

@@ -2,6 +2,7 @@
 //! types.
 
 mod check;
+mod judged;
 mod sections;
 mod services;
 
@@ -10,5 +11,6 @@ pub(super) use check::{
     JsonPathKeys, JsonSchemaKeys, LatencyKeys, LevenshteinKeys, NumericKeys, RegexKeys, RunsIn,
     SqlKeys,
 };
+pub(super) use judged::LlmAsJudgeKeys;
 pub(super) use sections::{Aggregation, ChecksKeys, OWN, Parameter, REQUIRED};
 pub(super) use services::{ServiceKeys, SqliteKeys};
