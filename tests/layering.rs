@@ -17,7 +17,7 @@ const LEAVES: &[&str] = &[
 /// The flow, left to right. A module may import the leaves and what stands before it.
 const FLOW: &[&str] = &[
     "target", "config", "judge", "run", "trace", "page", "probe", "report", "github", "baseline",
-    "gate", "history", "publish", "check", "cli",
+    "gate", "history", "trend", "publish", "check", "cli",
 ];
 
 /// One crate, one owner: the modules (or the prefix of files) that may name a crate.
@@ -63,6 +63,7 @@ const PURE: &[&str] = &[
     "page",
     "gate",
     "report",
+    "trend",
 ];
 const IMPURE: &[&str] = &[
     "std::fs",

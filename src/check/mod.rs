@@ -18,11 +18,13 @@ mod gate;
 pub(crate) mod ledger;
 mod list;
 mod merge;
+mod past;
 #[cfg(test)]
 mod noisy_judge_tests;
 #[cfg(test)]
 mod prose_tests;
 mod record;
+mod regression;
 mod rejudge;
 mod save;
 #[cfg(test)]
@@ -30,6 +32,7 @@ mod scorer_tests;
 mod settle;
 mod side;
 mod stage;
+mod summary;
 mod why;
 mod write;
 
@@ -54,10 +57,12 @@ pub(crate) use gate::gate;
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use record::{Recomputed, recompute, record, record_eval};
+pub(crate) use regression::{RegressionRequest, regression};
 pub(crate) use rejudge::{RejudgeRequest, rejudge};
 pub(crate) use save::{SaveRequest, finished, save, writer};
 pub(crate) use settle::configuration;
 pub(crate) use side::{folder, recorded, run, side};
+pub(crate) use summary::{SummaryRequest, file_name, summary};
 pub(crate) use write::report as write_report;
 
 /// What a person asks of a check.

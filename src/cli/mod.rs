@@ -5,6 +5,7 @@ mod calibrate;
 mod check;
 mod ci;
 mod compare;
+mod digest;
 mod doctor;
 mod eval;
 mod gate;
@@ -14,6 +15,7 @@ mod ledger;
 mod merge;
 mod post;
 mod progress;
+mod regression;
 mod rejudge;
 #[cfg(test)]
 mod toy_tests;
@@ -66,6 +68,10 @@ enum Command {
     History(history::HistoryArgs),
     /// Makes the figures of a recorded run again, with the formulas of this version.
     Recompute(history::RecomputeArgs),
+    /// Tells what changed over a period, from every report that is left of it.
+    Digest(digest::DigestArgs),
+    /// Lists what dropped in this version against the version before it.
+    Regression(regression::RegressionArgs),
     /// Grades the stored answers of a report with another judge; no pipeline is run.
     Rejudge(rejudge::RejudgeArgs),
     /// Lists what judges have graded on this machine, and what it cost.
@@ -91,6 +97,8 @@ impl Command {
             | Self::Compare(_)
             | Self::History(_)
             | Self::Recompute(_)
+            | Self::Digest(_)
+            | Self::Regression(_)
             | Self::Ledger(_)
             | Self::Baseline(_) => false,
         }
@@ -143,6 +151,8 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Calibrate(args) => calibrate::main(&args),
         Command::History(args) => history::list(&args),
         Command::Recompute(args) => history::recompute(&args),
+        Command::Digest(args) => digest::main(args),
+        Command::Regression(args) => regression::main(args),
         Command::Rejudge(args) => rejudge::main(args),
         Command::Ledger(args) => ledger::main(args),
         Command::Baseline(args) => baseline::main(&args),

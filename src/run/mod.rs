@@ -3,6 +3,7 @@
 //! the run itself cannot go on, because the disk is full or the output folder is locked.
 
 mod cache;
+pub(crate) mod calendar;
 mod clock;
 mod journal;
 pub(crate) mod judging;

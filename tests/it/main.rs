@@ -54,6 +54,9 @@ mod reproduce;
 /// The local history, and what can be compared.
 mod history;
 
+/// What many reports say together: a period beside the one before it, a version beside the one before it.
+mod past;
+
 /// Owners, work trees and environments that a repository may have.
 mod workspace;
 
