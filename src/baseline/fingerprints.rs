@@ -132,6 +132,7 @@ mod tests {
                 dirty: false,
                 cost: Cost::default(),
                 item_seconds: BTreeMap::new(),
+                decision: None,
             },
         };
         let basis = Basis {

@@ -108,6 +108,7 @@ fn report(section: RetrievalSection, clock: &Clock) -> Report {
             dirty: false,
             cost: Cost::default(),
             item_seconds: BTreeMap::new(),
+            decision: None,
         },
     };
     let mut probes = Sections::default();

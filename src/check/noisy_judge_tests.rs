@@ -228,6 +228,7 @@ fn report(section: GradingSection) -> Report {
             dirty: false,
             cost: Cost::default(),
             item_seconds: BTreeMap::new(),
+            decision: None,
         },
     };
     Report::new(run, probes, found.metrics, found.notices)

@@ -240,6 +240,7 @@ impl Stage<'_> {
                 dirty: self.code.dirty || changes.is_some(),
                 cost: self.cost(),
                 item_seconds: self.item_seconds(),
+                decision: None,
             },
         };
         assemble(run, findings, notices)

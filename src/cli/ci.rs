@@ -134,8 +134,14 @@ pub(super) const CI_INPUTS: &[&str] = &[
     "base",
 ];
 /// The inputs of `kelvin post`.
-pub(super) const POST_INPUTS: &[&str] =
-    &["run-id", "configuration", "comment", "comment-key", "token"];
+pub(super) const POST_INPUTS: &[&str] = &[
+    "run-id",
+    "configuration",
+    "config",
+    "comment",
+    "comment-key",
+    "token",
+];
 
 /// Adds the inputs that come as variables to a command line; an argument that is there wins.
 pub(super) fn with_inputs(

@@ -26,7 +26,7 @@ use crate::digest::Digest;
 use crate::target::{Reply, Streams};
 
 pub(crate) use crate::target::{Failure, FailureKind, Usage};
-pub(crate) use clock::{Clock, in_utc, is_before};
+pub(crate) use clock::{Clock, in_utc, is_before, now, of_seconds, of_server, to_seconds};
 pub(crate) use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
 
 /// What a probe takes from the answers of the pipeline. A run keeps in memory, in the journal and,

@@ -292,6 +292,7 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>) -> Report {
             dirty: false,
             cost: Cost::default(),
             item_seconds: BTreeMap::new(),
+            decision: None,
         },
     };
     let section = EvidenceSection {

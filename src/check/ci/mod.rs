@@ -6,6 +6,7 @@ mod failed;
 mod kept;
 mod place;
 mod post;
+mod site;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +14,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::Judged;
-use super::{Checked, GateRequest, MergeRequest, check, configuration, gate, merge};
+use super::{
+    Checked, GateRequest, MergeRequest, approval, check, configuration, gate, merge, settle,
+};
 use crate::baseline::{self, Artifacts, Hint, Login, event};
 use crate::config::Config;
 use crate::exit::{Exit, Misuse};
@@ -105,7 +108,7 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
     let Job {
         context, surfaces, ..
     } = job;
-    let (config, checked, judgement) = match measured {
+    let (config, checked, mut judgement) = match measured {
         Ok(measured) => measured,
         Err(stop) => {
             let place = (surfaces, client.as_deref());
@@ -113,6 +116,18 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
             return Err(stop.error);
         }
     };
+    if let (Some(judgement), Some(client), false) = (&mut judgement, &client, request.dry_run) {
+        // Before anything is shown, so that everything shown says where and until when it is asked.
+        let asked = match context.read_only {
+            // What may not write leaves that to `post/`.
+            true => Ok(()),
+            false => approval::ask(client, judgement),
+        };
+        if let Err(why) = asked {
+            surfaces.warn(&format!("nobody was asked for approval: {why}"));
+        }
+        settle::write(&checked, judgement)?;
+    }
     let found = (&checked, judgement.as_ref());
     let comment = publish(request, &config, &context, found, surfaces)?;
     Ok(Ran {
@@ -179,7 +194,7 @@ impl Job<'_> {
             let client = self.client.map(Arc::as_ref);
             self.surfaces.check = open(client, &self.context, &self.surfaces);
         }
-        let (checked, judgement) = self.run(observer)?;
+        let (checked, judgement) = self.run(&config, observer)?;
         if let Some(tip) = &self.hint.tip {
             let commit = checked.report.run.session.commit.as_deref();
             tip.demand_of_report(&config.root, commit)
@@ -193,7 +208,11 @@ impl Job<'_> {
     }
 
     /// Runs the gate, or a share of the check, or joins the shards.
-    fn run(&self, observer: &dyn Observer) -> anyhow::Result<(Checked, Option<Judgement>)> {
+    fn run(
+        &self,
+        config: &Config,
+        observer: &dyn Observer,
+    ) -> anyhow::Result<(Checked, Option<Judgement>)> {
         let request = self.request;
         let asked = GateRequest {
             check: super::Request {
@@ -210,6 +229,7 @@ impl Job<'_> {
                 workflow: place::workflow(&self.context),
             }),
             hint: self.hint.clone(),
+            approval: site::of(self.client, &self.context, &self.hint, (config, request)),
         };
         quietly(request, self.surfaces.on_github, || {
             let judged = match (&request.merge, asked.check.shard) {

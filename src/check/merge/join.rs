@@ -93,6 +93,7 @@ fn session(found: &[Found]) -> Session {
         dirty: sessions().any(|session| session.dirty),
         cost,
         item_seconds: item_seconds(found),
+        decision: None,
     }
 }
 

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::gate::verdict::{Verdict, Word};
+use crate::gate::Judgement;
+use crate::gate::verdict::Word;
 use crate::github::{CheckRun, Client, Error, Remark};
 use crate::publish::{Annotation, Level};
 
@@ -29,9 +30,11 @@ pub(crate) enum Conclusion {
 impl Conclusion {
     /// What a check run says of a verdict. One that stops nobody and is no pass either (advisory, no
     /// baseline, inconclusive) is neutral.
-    pub(crate) fn of(verdict: &Verdict) -> Self {
+    pub(crate) fn of(judgement: &Judgement) -> Self {
+        let verdict = &judgement.verdict;
         match (verdict.passed, verdict.verdict) {
             (false, _) => Self::Failure,
+            (true, _) if judgement.is_approved() => Self::Success,
             (true, Word::Pass) => Self::Success,
             (true, _) => Self::Neutral,
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::state::{Pull, Run};
+use super::super::state::{Actor, Pull, Run};
 use super::super::wire::Response;
 use super::super::{REPOSITORY, REPOSITORY_ID};
 use super::{Api, error, over};
@@ -30,6 +30,9 @@ impl Api<'_> {
             json!({
                 "number": number,
                 "state": pull.state,
+                "user": self.account(&Actor::new(&pull.author, "User")),
+                "merged_at": pull.merged.as_ref().map(|_| "2026-11-20T12:00:00Z"),
+                "merge_commit_sha": pull.merged,
                 "head": {
                     "sha": pull.head_sha, "ref": pull.head_branch,
                     "label": format!("{owner}:{}", pull.head_branch),
