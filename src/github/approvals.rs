@@ -171,13 +171,17 @@ impl Client {
         })
     }
 
-    /// Runs the failed jobs of a workflow run again.
+    /// Runs the failed jobs of a workflow run again, or all of them.
     ///
     /// # Errors
     ///
     /// See [`Error`].
-    pub(crate) fn run_again(&self, run: u64) -> Result<(), Error> {
-        let path = self.path(&format!("/actions/runs/{run}/rerun-failed-jobs"));
+    pub(crate) fn run_again(&self, run: u64, only_failed: bool) -> Result<(), Error> {
+        let what = match only_failed {
+            true => "rerun-failed-jobs",
+            false => "rerun",
+        };
+        let path = self.path(&format!("/actions/runs/{run}/{what}"));
         let call = Call {
             method: Method::POST,
             repeatable: false,

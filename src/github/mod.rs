@@ -15,7 +15,7 @@ mod upload;
 mod wire;
 
 pub(crate) use archive::{Archive, MOST_BYTES};
-pub(crate) use artifacts::Artifact;
+pub(crate) use artifacts::{Artifact, Run};
 pub(crate) use checks::{CheckRun, Remark};
 pub(crate) use client::{Access, Client, MOST_REQUESTS};
 pub(crate) use comments::Comment;

@@ -1,6 +1,8 @@
 //! A run in a workflow: reads the event, prepares the machine, runs the gate, publishes, and keeps
 //! the report of a push.
 
+mod check_run;
+mod decide;
 mod excerpts;
 mod failed;
 mod kept;
@@ -26,10 +28,12 @@ use crate::probe;
 use crate::publish::deliver::{Surfaces, deliver};
 use crate::publish::event::Variables;
 use crate::publish::mask::Masker;
-use crate::publish::post::{Check, Mode};
+use crate::publish::post::Mode;
 use crate::publish::{Context, Excerpt, Publication, commands, comment};
 use crate::run::Observer;
 use crate::target;
+use check_run::open;
+pub(crate) use decide::{DecideRequest, Then, decide, pull_request};
 use excerpts::excerpts;
 use failed::Stop;
 pub(crate) use failed::failed;
@@ -375,29 +379,6 @@ fn client(request: &CiRequest<'_>) -> Option<Arc<Client>> {
 fn login(request: &CiRequest<'_>, context: &Context) -> Option<Login> {
     let token = request.token.as_deref()?;
     Login::new(&context.server_url, &context.repository, token)
-}
-
-fn open<'a>(
-    client: Option<&'a Client>,
-    context: &Context,
-    surfaces: &Surfaces<'_>,
-) -> Option<Check<'a>> {
-    let client = client?;
-    let name = match context.configuration.as_str() {
-        "" | "kelvin" => "Kelvin".to_owned(),
-        name => format!("Kelvin ({name})"),
-    };
-    let id = format!(
-        "{}-{}-{}",
-        context.run_id, context.run_attempt, context.comment_key
-    );
-    match Check::open(client, &name, &context.head_sha, &id) {
-        Ok(check) => Some(check),
-        Err(error) => {
-            surfaces.warn(&error.to_string());
-            None
-        }
-    }
 }
 
 impl Ran {

@@ -40,3 +40,18 @@ pub(crate) fn asking(approval: &Approval) -> String {
     );
     page
 }
+
+/// What was decided, for a check run that is closed anew.
+pub(crate) fn decided(approval: &Approval) -> String {
+    let mut page = format!("**{}**\n\n", prose(&approval.sentence()));
+    for one in &approval.request.regressions {
+        let _ = writeln!(page, "- {}", prose(&one.words()));
+    }
+    if !approval.ignored.is_empty() {
+        page.push_str("\nWhat was said and does not count:\n\n");
+    }
+    for ignored in approval.ignored.iter().take(20) {
+        let _ = writeln!(page, "- {}", prose(ignored));
+    }
+    page
+}

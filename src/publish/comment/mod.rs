@@ -21,7 +21,7 @@ use super::{Context, Publication};
 use crate::gate::Judgement;
 use crate::page::markdown;
 use crate::report::Report;
-pub(crate) use asking::asking;
+pub(crate) use asking::{asking, decided};
 use inputs::difference;
 use tables::{cases, figures, metrics};
 use words::{differences, foot, notices, reasons, reproduce, unposted};

@@ -162,6 +162,24 @@ impl Drop for Check<'_> {
     }
 }
 
+/// Closes a check run anew that is closed already.
+///
+/// # Errors
+///
+/// See [`Error`].
+pub(crate) fn close(client: &Client, id: u64, passed: bool, shown: &Shown) -> Result<(), Error> {
+    let conclusion = match passed {
+        true => Conclusion::Success,
+        false => Conclusion::Failure,
+    };
+    let change = json!({
+        "status": "completed",
+        "conclusion": conclusion.name(),
+        "output": { "title": cut(&shown.title, 255), "summary": cut(&shown.summary, CHARACTERS) },
+    });
+    client.update_check_run(id, &change).map(|_| ())
+}
+
 fn remark(annotation: &Annotation) -> Remark {
     let line = annotation.line.max(1);
     Remark {

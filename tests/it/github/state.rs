@@ -70,6 +70,7 @@ pub(crate) struct Run {
     /// The number and the name of the repository of the head.
     pub(crate) head_repository: (u64, String),
     pub(crate) pull_requests: Vec<u64>,
+    /// Empty while it runs.
     pub(crate) conclusion: &'static str,
 }
 
@@ -135,7 +136,9 @@ pub(crate) struct State {
     pub(crate) teams: Option<BTreeMap<String, Vec<String>>>,
     /// Files by branch and path.
     pub(crate) files: BTreeMap<(String, String), String>,
-    /// The runs whose failed jobs were run again.
+    /// When runs began, of those that say so.
+    pub(crate) started: BTreeMap<u64, i64>,
+    /// The runs that were made again.
     pub(crate) run_again: Vec<u64>,
     /// The time of the server, in seconds since the epoch.
     pub(crate) now: i64,
@@ -180,6 +183,7 @@ impl State {
             rights: BTreeMap::new(),
             teams: None,
             files: BTreeMap::new(),
+            started: BTreeMap::new(),
             run_again: Vec::new(),
             now: 1_795_176_000,
             longest_comment: 65_536,

@@ -9,14 +9,14 @@ type Way<'a> = (&'a str, &'a dyn Fn(&mut Rig));
 fn nobody_else_approves_and_nothing_but_an_unchanged_comment_or_label_does() {
     let ways: &[Way<'_>] = &[
         ("an outsider comments", &|rig| {
-            drop(rig.says("eve", "/kelvin approve x"))
+            rig.says("eve", "/kelvin approve x");
         }),
         ("an outsider labels", &|rig| rig.labels("eve", "labeled")),
         ("one who may push and is not named", &|rig| {
             rig.says("carol", "/kelvin approve x");
         }),
         ("the author comments", &|rig| {
-            drop(rig.says("somebody", "/kelvin approve x"))
+            rig.says("somebody", "/kelvin approve x");
         }),
         ("the author labels", &|rig| {
             rig.labels("Somebody", "labeled")
@@ -60,7 +60,7 @@ fn nobody_else_approves_and_nothing_but_an_unchanged_comment_or_label_does() {
             rig.server.state().comments.remove(&id);
         }),
         ("a comment without a reason", &|rig| {
-            drop(rig.says("alice", "/kelvin approve"))
+            rig.says("alice", "/kelvin approve");
         }),
         ("a command that is quoted", &|rig| {
             rig.says("alice", "> /kelvin approve x\n\nNo!");
@@ -90,17 +90,24 @@ fn nobody_else_approves_and_nothing_but_an_unchanged_comment_or_label_does() {
                 .pull = 8;
         }),
     ];
+    let mut rig = rig();
+    rig.waits();
     for (what, act) in ways {
-        let mut rig = rig();
-        rig.waits();
+        let before = {
+            let state = rig.server.state();
+            let people = (state.comments.clone(), state.labels.clone());
+            (people, state.rights.clone(), state.pulls.clone())
+        };
         act(&mut rig);
         let gate = rig.waits();
-        assert_eq!(rig.requests().len(), 1, "{what}");
         assert!(gate["approval"]["decision"].is_null(), "{what}: {gate}");
-        // And the real thing still passes, so that it was this which did not count.
-        rig.says("bob", "/kelvin approve this one counts");
-        rig.passes();
+        let mut state = rig.server.state();
+        ((state.comments, state.labels), state.rights, state.pulls) = before;
     }
+    assert_eq!(rig.requests().len(), 1, "it was asked once");
+    // The real thing passes, so that it was these ways which did not count.
+    rig.says("bob", "/kelvin approve this one counts");
+    rig.passes();
 }
 
 #[test]

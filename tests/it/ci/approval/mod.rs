@@ -6,6 +6,7 @@ mod decided;
 mod failures;
 mod merged;
 mod second;
+mod taken_over;
 
 use super::*;
 use crate::github::Fault;

@@ -146,7 +146,10 @@ impl Api<'_> {
             },
             ("GET", "/actions/runs/{run_id}/artifacts") => self.artifacts(Some(self.id("run_id"))),
             ("GET", "/actions/artifacts") => self.artifacts(None),
-            ("POST", "/actions/runs/{run_id}/rerun-failed-jobs") => self.run_again(),
+            (
+                "POST",
+                "/actions/runs/{run_id}/rerun-failed-jobs" | "/actions/runs/{run_id}/rerun",
+            ) => self.run_again(),
             ("GET", "/issues/{issue_number}/events") => self.label_events(),
             ("GET", "/collaborators/{username}/permission") => self.permission(),
             ("GET", "/contents/{path}") => self.file(),

@@ -81,11 +81,15 @@ impl Api<'_> {
             &mut json,
             json!({
                 "id": id, "event": run.event, "path": run.path, "head_sha": run.head_sha,
-                "head_branch": run.head_branch, "conclusion": run.conclusion, "status": "completed",
+                "head_branch": run.head_branch, "status": "completed",
+                "conclusion": (!run.conclusion.is_empty()).then_some(run.conclusion),
                 "repository": { "id": REPOSITORY_ID, "full_name": REPOSITORY },
                 "head_repository": head, "pull_requests": requests.collect::<Vec<_>>(),
             }),
         );
+        if let Some(started) = self.state.started.get(&id) {
+            json["run_started_at"] = super::time(*started).into();
+        }
         json
     }
 
