@@ -133,6 +133,7 @@ mod tests {
                 cost: Cost::default(),
                 judge_cost: None,
                 item_seconds: BTreeMap::new(),
+                decision: None,
             },
         };
         let basis = Basis {

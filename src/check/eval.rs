@@ -34,6 +34,7 @@ pub(crate) fn eval(request: &EvalRequest) -> anyhow::Result<Report> {
             cost: Cost::default(),
             judge_cost: None,
             item_seconds: BTreeMap::new(),
+            decision: None,
         },
     };
     let found = evaluation.findings;

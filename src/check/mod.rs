@@ -2,6 +2,7 @@
 
 mod absent;
 mod again;
+mod approval;
 mod asked;
 mod beside;
 mod budget;
@@ -148,6 +149,8 @@ pub(crate) struct GateRequest {
     pub(crate) rerun: bool,
     /// Whether the job passes whatever the verdict is.
     pub(crate) advisory: bool,
+    /// Where a regression can be approved; none where there is no pull request to ask on.
+    pub(crate) approval: Option<approval::Site>,
     /// A finished report that is judged as it is; nothing is run then.
     pub(crate) report: Option<PathBuf>,
 }

@@ -229,6 +229,7 @@ fn report(section: GradingSection) -> Report {
             cost: Cost::default(),
             judge_cost: None,
             item_seconds: BTreeMap::new(),
+            decision: None,
         },
     };
     Report::new(run, probes, found.metrics, found.notices)

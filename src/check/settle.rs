@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::budget::Allowance;
 use super::compute::Runs;
 use super::{
-    Checked, GateRequest, Judged, absent, again, calibrated, changed, compute, edits, why,
+    Checked, GateRequest, Judged, absent, again, approval, calibrated, changed, compute, edits, why,
 };
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::differences::Difference;
@@ -25,13 +25,18 @@ use crate::run::Observer;
 
 /// Writes the verdict beside the report.
 pub(super) fn written(checked: Checked, judgement: Judgement) -> anyhow::Result<Judged> {
-    let text = serde_json::to_vec_pretty(&judgement)?;
+    write(&checked, &judgement)?;
+    Ok(Judged { checked, judgement })
+}
+
+/// Writes it once more, where it has changed since.
+pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<()> {
+    let text = serde_json::to_vec_pretty(judgement)?;
     file::write(&checked.out.join("gate.json"), &text)?;
     file::write(
         &checked.out.join("gate.md"),
-        comment::alone(&checked.report, &judgement, &checked.out).as_bytes(),
-    )?;
-    Ok(Judged { checked, judgement })
+        comment::alone(&checked.report, judgement, &checked.out).as_bytes(),
+    )
 }
 
 /// What is judged: a measurement under way, or a finished report.
@@ -79,6 +84,14 @@ pub(super) fn judge(
     calibrated::tell(config, verdict);
     let at = usize::from(verdict.verdict == Word::BaselineUnreachable);
     verdict.reasons.splice(at..at, edits);
+    match request.advisory {
+        true => judgement.verdict.let_pass(),
+        // Only a whole check says everything that has regressed.
+        false if request.check.only.is_empty() => {
+            approval::settle(request.approval.as_ref(), config, &mut judgement);
+        }
+        false => {}
+    }
     Ok(judgement)
 }
 

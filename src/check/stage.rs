@@ -253,6 +253,7 @@ impl Stage<'_> {
                 cost: self.cost(),
                 judge_cost: self.judge_cost(),
                 item_seconds: self.item_seconds(),
+                decision: None,
             },
         };
         assemble(run, findings, notices)

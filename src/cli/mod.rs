@@ -1,5 +1,6 @@
 //! The command line: arguments become a request, a result becomes text and an exit code.
 
+mod approve;
 mod baseline;
 mod calibrate;
 mod check;
@@ -19,6 +20,7 @@ mod regression;
 mod rejudge;
 #[cfg(test)]
 mod toy_tests;
+mod veritas;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -58,6 +60,8 @@ enum Command {
     Ci(ci::CiArgs),
     /// Publishes what a run that may not write has left, on `workflow_run`.
     Post(post::PostArgs),
+    /// Takes over what somebody has decided about a regression, in a workflow of the default branch.
+    Approve(approve::ApproveArgs),
     /// Compares two reports.
     Compare(compare::CompareArgs),
     /// Measures a retrieval run that was made elsewhere against relevance judgements.
@@ -94,6 +98,7 @@ impl Command {
             Self::Doctor(_)
             | Self::Merge(_)
             | Self::Post(_)
+            | Self::Approve(_)
             | Self::Compare(_)
             | Self::History(_)
             | Self::Recompute(_)
@@ -146,6 +151,7 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Merge(args) => merge::main(args),
         Command::Ci(args) => ci::main(args),
         Command::Post(args) => post::main(args),
+        Command::Approve(args) => approve::main(args),
         Command::Compare(args) => compare::main(&args),
         Command::Eval(args) => eval::main(&args),
         Command::Calibrate(args) => calibrate::main(&args),

@@ -149,6 +149,8 @@ impl Policy {
             // The judges behind the figures are looked at beside the policy of the figures.
             calibration: _,
             require_calibration: _,
+            // Who may approve is asked once there is a verdict.
+            approval: _,
             budget,
         } = settings;
         Self {

@@ -28,7 +28,7 @@ use crate::digest::Digest;
 use crate::target::{Reply, Streams};
 
 pub(crate) use crate::target::{Failure, FailureKind, Usage};
-pub(crate) use clock::{Clock, in_utc, is_before};
+pub(crate) use clock::{Clock, in_utc, is_before, now, of_seconds, of_server, to_seconds};
 pub(crate) use observe::{Observing, OutputObserver};
 pub(crate) use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
 

@@ -293,6 +293,7 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>) -> Report {
             cost: Cost::default(),
             judge_cost: None,
             item_seconds: BTreeMap::new(),
+            decision: None,
         },
     };
     let section = EvidenceSection {

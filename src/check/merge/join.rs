@@ -96,6 +96,7 @@ fn session(found: &[Found]) -> Session {
             .filter_map(|session| session.judge_cost)
             .reduce(Cost::plus),
         item_seconds: item_seconds(found),
+        decision: None,
     }
 }
 

@@ -227,7 +227,7 @@ impl Assembly<'_> {
         let rerun = ending.is_some_and(Ending::was_rerun);
         let effect = match (found.word, found.cause) {
             (Word::Pass | Word::NoBaseline | Word::BaselineUnreachable, _) => return None,
-            (Word::Regression, _) => Effect::Fail,
+            (Word::Regression | Word::PendingApproval, _) => Effect::Fail,
             (Word::Unmeasured, _) => self.policy.on_unmeasured,
             (Word::Inconclusive, Cause::Suspected) => match self.policy.on_suspected {
                 OnSuspected::Always(effect) => effect,

@@ -150,6 +150,9 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         };
         facts.push(("Commit", format!("{commit}{dirty}")));
     }
+    if let Some(decision) = &run.session.decision {
+        facts.push(("Regression", decision.to_string()));
+    }
     for (kind, section) in report.probes.known() {
         let print = section.fingerprint();
         let (items, command) = kind.fact_names();
