@@ -13,4 +13,6 @@ pub(super) use check::{
 };
 pub(super) use judged::LlmAsJudgeKeys;
 pub(super) use sections::{Aggregation, ChecksKeys, OWN, Parameter, REQUIRED};
+#[cfg(feature = "sql")]
+pub(super) use services::{Isolation, ReadyKeys, ServerKeys};
 pub(super) use services::{ServiceKeys, SqliteKeys};

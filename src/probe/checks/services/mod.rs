@@ -8,6 +8,8 @@ mod cell;
 mod declared;
 mod registry;
 mod running;
+#[cfg(feature = "sql")]
+mod server;
 mod sqlite;
 
 use std::fmt;

@@ -16,6 +16,7 @@ use crate::probe::checks::services::RunningServices;
 use crate::signal::Interrupt;
 use crate::target::StandardOutput;
 
+mod databases;
 mod files;
 mod values;
 
@@ -57,9 +58,19 @@ impl Left {
 
     /// What a check says.
     fn look(&self, check: Value) -> Finding {
+        let (services, declared) = (RunningServices::default(), DeclaredServices::default());
+        self.look_beside(&services, &declared, check)
+    }
+
+    /// What a check says that has services.
+    fn look_beside(
+        &self,
+        services: &RunningServices<'_>,
+        declared: &DeclaredServices,
+        check: Value,
+    ) -> Finding {
         let keys: CheckKeys = serde_json::from_value(check).expect("a check");
-        let check =
-            open(&keys, &keys, &DeclaredServices::default()).expect("nothing is wrong with it");
+        let check = open(&keys, &keys, declared).expect("nothing is wrong with it");
         let scenario = Scenario {
             id: "s".to_owned(),
             prompt: "do it".to_owned(),
@@ -85,7 +96,7 @@ impl Left {
             output_file: &self.folder.path().join("output.json"),
             printed: &printed,
             seconds: 0.5,
-            services: &RunningServices::default(),
+            services,
             interrupt: &self.interrupt,
         });
         let finding = finding.expect("nobody interrupts");
