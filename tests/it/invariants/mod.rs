@@ -1,5 +1,6 @@
 mod gate;
 mod judged;
+mod services;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -7,6 +7,8 @@ use crate::probe::checks::config::{ChecksSettings, Source};
 use crate::probe::checks::scenarios;
 use crate::probe::configured;
 
+mod services;
+
 /// Reads a configuration in a folder with a case and a script.
 fn load_in(folder: &std::path::Path, text: &str) -> anyhow::Result<Config> {
     fs::create_dir_all(folder.join("cases")).expect("made");
@@ -351,17 +353,20 @@ fn inv_33_every_scenario_is_crossed_with_the_matrix_and_has_a_stable_id() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "sql"), ignore = "the document has a server in it")]
 fn the_document_names_every_check_and_figure_and_its_configurations_load() {
-    let document = include_str!("../../../docs/invariants.md");
+    let document = include_str!("../../../../docs/invariants.md");
     let blocks = document.split("```yaml\n").skip(1);
     let blocks: Vec<&str> = blocks.filter_map(|rest| rest.split("```").next()).collect();
-    assert_eq!(blocks.len(), 2);
+    assert_eq!(blocks.len(), 3);
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("project")).expect("made");
+    fs::write(folder.path().join("seed.sql"), "").expect("written");
     for block in blocks {
-        let text = match block.contains("run:") {
-            true => block.to_owned(),
-            false => with("{type: latency, max_s: 1}") + block,
+        let text = match (block.contains("run:"), block.contains("invariants:")) {
+            (true, _) => block.to_owned(),
+            (false, true) => format!("run: agent\n{block}"),
+            (false, false) => with("{type: latency, max_s: 1}") + block,
         };
         load_in(folder.path(), &text).unwrap_or_else(|error| panic!("{error:#}\nin\n{block}"));
     }
