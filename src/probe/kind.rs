@@ -182,6 +182,21 @@ pub(crate) trait Kind: Configure {
         Ok(None)
     }
 
+    /// A section whose scores are to be made by other rules, of what it has stored; none where the probe makes no
+    /// scores of stored factors. The figures are made of it by [`recompute`](Self::recompute).
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where the rules cannot be followed with what is stored.
+    fn rescored(
+        &self,
+        section: &dyn AnySection,
+        rules: &Rescoring<'_>,
+    ) -> Result<Option<Box<dyn AnySection>>, Misuse> {
+        let _ = (section, rules);
+        Ok(None)
+    }
+
     /// What the page of a run says of a section.
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a>;
 
@@ -330,6 +345,17 @@ pub(crate) trait Probe {
         let _ = (item, variant);
         None
     }
+}
+
+/// By which rules scores are made anew. What is not given stays, or is that of the configuration.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Rescoring<'a> {
+    /// The configuration whose rules hold.
+    pub(crate) config: Option<&'a Config>,
+    /// What each factor weighs, as a command line says it.
+    pub(crate) weights: Option<&'a str>,
+    /// The name of the scorer.
+    pub(crate) scorer: Option<&'a str>,
 }
 
 /// The answers of a section with another judge; no pipeline is run.

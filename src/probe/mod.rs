@@ -40,12 +40,13 @@ pub(crate) use estimate::{estimate, family};
 pub(crate) use evidence::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
 pub(crate) use graded::GradedPair;
 pub(crate) use kind::{
-    Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe, Rejudging, RunView,
-    SettingDiffers,
+    Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe, Rejudging, Rescoring,
+    RunView, SettingDiffers,
 };
 pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, Range, Unit, probe_of};
 pub(crate) use repeated::RepeatedItems;
 pub(crate) use retrieval::{EvalRequest, evaluate};
+pub(crate) use quality::{Band, ScoredTrace, scored_traces};
 pub(crate) use section::{AnySection, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
 pub(crate) use sections::Sections;
 

@@ -6,6 +6,7 @@ use globset::{Glob, GlobSet};
 
 use super::record::{CaseQuality, QualityBasis, QualityIndicators, QualityItem};
 use super::score::Factor;
+use super::scorer;
 use crate::probe::{CaseValue, Cell, Interval, Metric};
 use crate::stats;
 
@@ -16,9 +17,13 @@ const ALL: &str = "quality";
 pub(super) type Items = BTreeMap<String, QualityItem>;
 
 /// Makes the score of every invocation anew: it depends on the factors and the weights, and on nothing else.
+/// Scores of a scorer that this version does not have stay as they are.
 pub(super) fn score_all(items: &mut Items, basis: &QualityBasis) {
+    let Some(scorer) = scorer::scorer(&basis.scorer) else {
+        return;
+    };
     for run in items.values_mut().flat_map(QualityItem::invocations_mut) {
-        run.quality_score = basis.weights.score(&basis.factors, run);
+        run.quality_score = scorer::score(scorer, &basis.weights, &basis.factors, run);
     }
 }
 

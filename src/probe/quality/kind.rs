@@ -12,12 +12,14 @@ use super::figures::{figures, score_all};
 use super::observer::Indicators;
 use super::page;
 use super::record::{QualityBasis, QualityItem, QualitySection};
+use super::rescore;
 use crate::config::{Config, Shard};
+use crate::exit::Misuse;
 use crate::notice::Notice;
 use crate::page::Chapter;
 use crate::probe::{
-    AnySection, Ending, Findings, Forecast, Items, Kind, Listing, Metric, Planned, Probe, RunView,
-    SectionFingerprint, SettingDiffers,
+    AnySection, Ending, Findings, Forecast, Items, Kind, Listing, Metric, Planned, Probe,
+    Rescoring, RunView, SectionFingerprint, SettingDiffers,
 };
 use crate::run::{OutputObserver, Runner, Step};
 
@@ -128,6 +130,15 @@ impl Kind for QualityKind {
         let mut section = base.clone();
         section.basis.weights = head.weights;
         metrics.extend(findings(section).metrics);
+    }
+
+    fn rescored(
+        &self,
+        section: &dyn AnySection,
+        rules: &Rescoring<'_>,
+    ) -> Result<Option<Box<dyn AnySection>>, Misuse> {
+        let section = rescore::rescored(own(section), rules)?;
+        Ok(Some(Box::new(section)))
     }
 
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {

@@ -11,10 +11,13 @@ mod observer;
 mod page;
 mod read;
 mod record;
+mod rescore;
 mod score;
+mod scorer;
+mod traces;
 
-pub(crate) use record::{QualityIndicators, QualityItem, QualitySection, TokenCounts};
-pub(crate) use score::{Band, Factor, SCORER, Weights, points};
+pub(crate) use score::Band;
+pub(crate) use traces::{ScoredTrace, scored_traces};
 
 /// The quality score of every invocation.
 pub(crate) struct QualityKind;
