@@ -86,9 +86,10 @@ fn told(found: &RescoredTraces) -> String {
         "drifted"
     );
     for chain in &found.chains {
-        let mean = chain
-            .mean
-            .map_or_else(|| "-".to_owned(), |mean| format!("{mean:.4}"));
+        let shown = |value: Option<f64>| {
+            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
+        };
+        let (mean, drop) = (shown(chain.mean), shown(chain.drop));
         let _ = writeln!(
             page,
             "{:<40} {:<12} {:>4} {mean:>7} {:<7} {drop:>7} {:>6} {:>5} {:>8} {:>7}",

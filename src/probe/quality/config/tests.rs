@@ -32,11 +32,9 @@ fn basis(quality: &str) -> QualityBasis {
     settings(&config).basis.clone()
 }
 
-const WHOLE: &str = "\
-  output_schema: schema.json
-  required_outputs: [/decision, /reasons]
-  usage: {input: /usage/input_tokens, output: /usage/output_tokens, useful: /usage/useful_output_tokens}
-";
+const WHOLE: &str = "  output_schema: schema.json\n\
+    \x20 required_outputs: [/decision, /reasons]\n\
+    \x20 usage: {input: /usage/input_tokens, output: /usage/output_tokens, useful: /usage/useful}\n";
 
 #[test]
 fn qlt_15_a_section_without_further_words_has_the_weights_and_the_runs_of_the_method() {
@@ -56,7 +54,7 @@ fn qlt_15_a_section_without_further_words_has_the_weights_and_the_runs_of_the_me
 #[test]
 fn qlt_15_every_slip_is_told_with_its_line_and_a_cure() {
     for (quality, line, told) in [
-        ("  live_runs: 3\n", 5, "looks at nothing"),
+        ("  live_runs: 3\n", 6, "looks at nothing"),
         (
             "  output_schema: schema.json\n  contract: {a: string}\n",
             7,
