@@ -11,6 +11,7 @@ mod observer;
 mod page;
 mod read;
 mod record;
+mod recorded;
 mod rescore;
 mod score;
 mod scorer;

@@ -188,6 +188,35 @@ esac
 }
 
 #[test]
+fn qlt_35_recorded_outputs_are_looked_at_and_told_apart() {
+    let dry = format!("{QUALITY}  dry_runs: 2\n  recorded: recorded\n");
+    let project = project(&pipeline([36, 36, 36]), 3, QUALITY);
+    let usage = "\"usage\": {\"input\": 64, \"output\": 36}";
+    let whole = format!("{{\"decision\": \"go\", \"reasons\": [1], {usage}}}");
+    project.write("recorded/s00.json", &whole);
+    // Of three the last two count, and the first would be worth nothing.
+    project.write("recorded/s01/a.json", "none");
+    project.write("recorded/s01/b.json", &whole);
+    project.write(
+        "recorded/s01/c.json",
+        &format!("{{\"decision\": \"go\", {usage}}}"),
+    );
+    project.write("recorded/other.json", "none");
+    configure(&project, &dry);
+    project.kelvin(&["check"]).expect(0);
+    let report = project.report();
+    assert!(near(&figure(&report, "quality_score"), 0.84), "{report:#}");
+    let lacking = 0.35 * 0.5 + 0.25 * 0.36;
+    assert!(
+        near(&figure(&report, "dry_runs"), (0.84 + 0.84 + lacking) / 3.0),
+        "{report:#}"
+    );
+    let items = &report["probes"]["quality"]["items"];
+    assert_eq!(items["s01"]["dry_runs"].as_array().map(Vec::len), Some(2));
+    assert!(items["s02"].get("dry_runs").is_none());
+}
+
+#[test]
 fn the_example_says_what_its_page_says() {
     let project = Project::new("");
     let from = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/quality");

@@ -15,6 +15,7 @@ use super::QualityKind;
 use super::contract::{Contract, ContractKeys};
 use super::indicators::Expected;
 use super::record::{QualityBasis, UsagePointers};
+use super::recorded::Recorded;
 use super::score::Weights;
 use super::scorer::SCORERS;
 use crate::config::{self, Config, Configure, Part, ProbeSettings, Problem, Slip, yaml};
@@ -58,6 +59,15 @@ struct QualityKeysInside {
     #[serde(default = "three")]
     #[schemars(range(max = 1000))]
     live_runs: NonZeroUsize,
+    /// How many recorded outputs of each case are looked at as well, the last ones by name. They are told apart
+    /// and are in no score of a case.
+    #[serde(default)]
+    #[schemars(range(max = 1000))]
+    dry_runs: usize,
+    /// The folder of the recorded outputs: `CASE.json`, or such files in a folder `CASE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    recorded: Option<String>,
     /// Groups of cases, each with globs of their names: a score is told of each group too.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     groups: BTreeMap<String, Vec<String>>,
@@ -98,6 +108,8 @@ pub(crate) struct QualitySettings {
     pub(super) expected: Expected,
     /// How the scores are made.
     pub(super) basis: QualityBasis,
+    /// The outputs that were recorded earlier.
+    pub(super) recorded: Recorded,
     keys: QualityKeysInside,
 }
 
@@ -155,6 +167,14 @@ impl Configure for QualityKind {
             }
             (None, None) => None,
         };
+        let recorded = match &keys.recorded {
+            Some(folder) => {
+                let help = "name a folder, relative to the configuration, with `CASE.json`";
+                Recorded::list(&config.root.join(folder), keys.dry_runs)
+                    .map_err(|error| refuse("recorded", format!("{error:#}"), help))?
+            }
+            None => Recorded::default(),
+        };
         let expected = Expected {
             contract,
             required: keys.required_outputs.clone(),
@@ -173,6 +193,7 @@ impl Configure for QualityKind {
         Ok(Some(Arc::new(QualitySettings {
             expected,
             basis,
+            recorded,
             keys,
         })))
     }

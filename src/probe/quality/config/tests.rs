@@ -102,6 +102,21 @@ fn qlt_15_every_slip_is_told_with_its_line_and_a_cure() {
         ("  required_outputs: [/a]\n  live_runs: 0\n", 7, "live_runs"),
         ("  required_outputs: [/a]\n  scorer: best\n", 7, "best"),
         (
+            "  required_outputs: [/a]\n  dry_runs: 3\n",
+            7,
+            "`recorded` names none",
+        ),
+        (
+            "  required_outputs: [/a]\n  recorded: cases\n",
+            7,
+            "no `dry_runs`",
+        ),
+        (
+            "  required_outputs: [/a]\n  dry_runs: 3\n  recorded: nowhere\n",
+            8,
+            "nowhere",
+        ),
+        (
             "  required_outputs: [/a]\n  groups: {'a b': ['*']}\n",
             7,
             "no name of a group",
