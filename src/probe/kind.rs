@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
-use serde::Serialize;
 use serde_json::Value;
 
 use super::aligned::{AlignedSections, ItemComparison, Surroundings};
+use super::listing::{Forecast, Listing};
+use super::rescoring::Rescoring;
 use super::section::{AnySection, SectionFingerprint};
 use super::{Ending, GradedPair, Metric};
 use crate::config::{Config, Configure, Shard};
-use crate::digest::Digest;
 use crate::exit::Misuse;
 use crate::judge::JudgeSettings;
 use crate::notice::Notice;
@@ -347,17 +347,6 @@ pub(crate) trait Probe {
     }
 }
 
-/// By which rules scores are made anew. What is not given stays, or is that of the configuration.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Rescoring<'a> {
-    /// The configuration whose rules hold.
-    pub(crate) config: Option<&'a Config>,
-    /// What each factor weighs, as a command line says it.
-    pub(crate) weights: Option<&'a str>,
-    /// The name of the scorer.
-    pub(crate) scorer: Option<&'a str>,
-}
-
 /// The answers of a section with another judge; no pipeline is run.
 pub(crate) trait Rejudging {
     /// What the judge calls.
@@ -407,38 +396,4 @@ pub(crate) struct SettingDiffers {
     pub(crate) base: Vec<String>,
     /// Its values on the head.
     pub(crate) head: Vec<String>,
-}
-
-/// What a probe would run.
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct Listing {
-    /// How many invocations there are, by what they are for.
-    pub(crate) invocations: BTreeMap<&'static str, usize>,
-    /// The variants of the items, in the order in which they are planned.
-    pub(crate) variants: Vec<ListedVariant>,
-    /// The caps and skips.
-    pub(crate) notices: Vec<Notice>,
-}
-
-/// One variant that would be run.
-#[derive(Debug, Serialize)]
-pub(crate) struct ListedVariant {
-    /// The item that it is made of.
-    pub(crate) case: Arc<str>,
-    /// Its name within the item.
-    pub(crate) variant: Arc<str>,
-    /// What the answer ought to do.
-    pub(crate) relation: &'static str,
-    /// The digest of its input, where it was wanted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) input: Option<Digest>,
-}
-
-/// What is still to be paid at some point of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Forecast {
-    /// Invocations to come.
-    pub(crate) invocations: usize,
-    /// Seconds they will take, from the calls so far and the number of jobs.
-    pub(crate) seconds: f64,
 }

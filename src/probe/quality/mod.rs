@@ -4,6 +4,8 @@
 
 mod config;
 mod contract;
+#[cfg(test)]
+mod contract_tests;
 mod figures;
 mod indicators;
 mod kind;
