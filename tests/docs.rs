@@ -77,6 +77,7 @@ fn the_command_line_page_is_what_help_prints() {
         &["ledger"],
         &["ledger", "export"],
         &["rejudge"],
+        &["rescore"],
         &["baseline", "save"],
     ] {
         let name = [&["kelvin"], command].concat().join(" ");

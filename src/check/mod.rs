@@ -27,6 +27,7 @@ mod prose_tests;
 mod record;
 mod regression;
 mod rejudge;
+mod rescore;
 mod save;
 #[cfg(test)]
 mod scorer_tests;
@@ -60,6 +61,7 @@ pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use record::{Recomputed, recompute, record, record_eval};
 pub(crate) use regression::{RegressionRequest, regression};
 pub(crate) use rejudge::{RejudgeRequest, rejudge};
+pub(crate) use rescore::{RescoreRequest, Rescored, RescoredTraces, rescore};
 pub(crate) use save::{SaveRequest, finished, save, writer};
 pub(crate) use settle::configuration;
 pub(crate) use side::{folder, recorded, run, side};

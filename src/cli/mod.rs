@@ -18,6 +18,7 @@ mod post;
 mod progress;
 mod regression;
 mod rejudge;
+mod rescore;
 #[cfg(test)]
 mod toy_tests;
 mod veritas;
@@ -78,6 +79,8 @@ enum Command {
     Regression(regression::RegressionArgs),
     /// Grades the stored answers of a report with another judge; no pipeline is run.
     Rejudge(rejudge::RejudgeArgs),
+    /// Makes the quality scores of a stored report, or of recorded traces, by other rules; nothing is run.
+    Rescore(rescore::RescoreArgs),
     /// Lists what judges have graded on this machine, and what it cost.
     Ledger(ledger::LedgerArgs),
     /// Keeps reports to compare with.
@@ -104,6 +107,7 @@ impl Command {
             | Self::Recompute(_)
             | Self::Digest(_)
             | Self::Regression(_)
+            | Self::Rescore(_)
             | Self::Ledger(_)
             | Self::Baseline(_) => false,
         }
@@ -160,6 +164,7 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Digest(args) => digest::main(args),
         Command::Regression(args) => regression::main(args),
         Command::Rejudge(args) => rejudge::main(args),
+        Command::Rescore(args) => rescore::main(args),
         Command::Ledger(args) => ledger::main(args),
         Command::Baseline(args) => baseline::main(&args),
     };

@@ -78,6 +78,9 @@ mod ranks;
 /// What must hold after a run.
 mod invariants;
 
+/// How good the outputs are.
+mod quality;
+
 /// Runs that are spread over several machines, and joined again.
 mod shards;
 
