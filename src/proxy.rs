@@ -185,7 +185,11 @@ mod tests {
         ] {
             assert!(!is_proxied(url), "{url}");
         }
-        for url in ["http://models.test/", "https://localhost.test/", "http://11.1.2.3/"] {
+        for url in [
+            "http://models.test/",
+            "https://localhost.test/",
+            "http://11.1.2.3/",
+        ] {
             assert!(is_proxied(url), "{url}");
         }
     }

@@ -149,11 +149,7 @@ fn start() -> io::Result<Engine> {
     Ok(engine)
 }
 
-async fn fetch(
-    (client, way): (&Ways, &Way),
-    mut sent: Sent,
-    most: u64,
-) -> Result<Answer, Broken> {
+async fn fetch((client, way): (&Ways, &Way), mut sent: Sent, most: u64) -> Result<Answer, Broken> {
     let mut redirects = 0;
     loop {
         let answer = once((client, way), &sent, most).await?;
@@ -185,11 +181,7 @@ fn same_server(url: &str, answer: &Answer) -> Option<String> {
     is_same.then_some(to)
 }
 
-async fn once(
-    (client, way): (&Ways, &Way),
-    sent: &Sent,
-    most: u64,
-) -> Result<Answer, Broken> {
+async fn once((client, way): (&Ways, &Way), sent: &Sent, most: u64) -> Result<Answer, Broken> {
     let mut request = Request::post(&sent.url).header(CONTENT_TYPE, "application/json");
     let server = sent.url.parse::<Uri>().ok();
     if let Some(known) = server.and_then(|server| way.authorization(&server)) {

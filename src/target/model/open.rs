@@ -13,9 +13,9 @@ use super::replay::Replay;
 use super::server::Server;
 #[cfg(feature = "models")]
 use super::wire::Wire;
+use super::{CallKind, Endpoint, ModelCall, ModelName};
 #[cfg(feature = "models")]
 use super::{anthropic, openai};
-use super::{CallKind, Endpoint, ModelCall, ModelName};
 use crate::exit::Misuse;
 use crate::target::command::PromptCommand;
 use crate::target::{Meter, Site, Target};
@@ -172,4 +172,35 @@ fn environment(call: &CallKind) -> Vec<(&'static str, String)> {
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)));
     set.collect()
+}
+
+#[cfg(all(test, not(feature = "models")))]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::target::{Asking, ModelSettings};
+
+    #[test]
+    fn a_model_behind_a_server_is_refused_in_one_sentence() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let endpoint =
+            json!({ "kind": "openai", "base_url": "http://127.0.0.1:1/v1", "model": "gemma" });
+        let model = ModelSettings {
+            name: "local".to_owned(),
+            endpoint: serde_json::from_value(endpoint).expect("a model"),
+            recorded: None,
+            recorder: None,
+        };
+        let site = Site {
+            root: folder.path().to_path_buf(),
+            jobs: std::num::NonZeroUsize::MIN,
+            timeout: std::time::Duration::from_secs(1),
+            max_output_bytes: 1_000,
+            interrupt: crate::signal::Interrupt::apart(),
+        };
+        let refused = model.chat(&Asking::default()).open(&site).err();
+        let refused = refused.expect("there is no client").to_string();
+        assert!(refused.contains("`local`") && refused.contains("was built without"), "{refused}");
+    }
 }

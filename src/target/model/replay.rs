@@ -196,7 +196,11 @@ impl Recorder {
         call: &Invocation<'_>,
         output: &mut Vec<u8>,
     ) -> Ended {
-        if let Some(known) = self.added().get(&key).and_then(|all| all.get(call.repeat - 1)) {
+        if let Some(known) = self
+            .added()
+            .get(&key)
+            .and_then(|all| all.get(call.repeat - 1))
+        {
             output.extend_from_slice(known.text.as_bytes());
             return Ended::Answered(Reply::default());
         }
@@ -217,7 +221,8 @@ impl Recorder {
             Ok(()) => ended,
             Err(error) => {
                 output.truncate(before);
-                let message = format!("the answer could not be added to the recorded ones: {error}");
+                let message =
+                    format!("the answer could not be added to the recorded ones: {error}");
                 Ended::Failed {
                     failure: Box::new(Failure::new(FailureKind::NotRecorded, message)),
                     reply: Reply::default(),

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::http::{self, Bounds, Broken, Sent};
 use super::key::Key;
-use super::wire::{Wire, malformed};
 use super::settings::usage;
+use super::wire::{Wire, malformed};
 use super::{Price, refusal};
 use crate::exit::Misuse;
 use crate::target::{Ended, Failure, FailureKind, Invocation, Meter, Reply, Site, Target};
