@@ -62,7 +62,7 @@ impl Input {
             (_, Err(why)) => why,
         };
         match text.split_once('.') {
-            Some((service, field)) if !text.starts_with("file:") && !field.is_empty() => {
+            Some((service, field)) if is_name(service) && !field.is_empty() => {
                 services.find(service, "llm_as_judge", &RECORDING)?;
                 Ok(Self::Recorded {
                     service: service.to_owned(),
@@ -72,6 +72,12 @@ impl Input {
             _ => Err(why.replacen("`stdout`", "`stdout`, `workspace`, `SERVICE.FIELD`", 1)),
         }
     }
+}
+
+/// Whether a word can be the name of a service. What cannot names something else.
+fn is_name(word: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    !word.is_empty() && word.chars().all(is_plain)
 }
 
 /// A recorded value as a text: a text as it is, anything else as JSON.
