@@ -3,6 +3,7 @@
 mod gate;
 mod hostile;
 mod kept;
+mod refused;
 
 use serde_json::{Value, json};
 
