@@ -10,6 +10,9 @@ use crate::github::{Account, Client, Comment, Error, PullRequest};
 use crate::publish::post::{Notice, latest};
 use crate::run::{of_seconds, to_seconds};
 
+/// So many people are asked about; a run may make few requests.
+const MOST_PEOPLE: usize = 15;
+
 /// A pull request as it stands on GitHub.
 #[derive(Debug)]
 pub(in crate::check) struct Desk {
@@ -101,9 +104,16 @@ pub(in crate::check) fn settle(
         facts.authors = authors(client, &desk.request)?;
     }
     let (found, _) = eligible(&approval.rules, &facts);
+    let rules = &approval.rules;
     let people: BTreeSet<String> = found.iter().map(|deed| deed.by.to_lowercase()).collect();
+    let mut people: Vec<String> = people
+        .into_iter()
+        .filter(|login| rules.may_name(login))
+        .collect();
+    // Whoever is named is asked about first: many strangers who comment keep nobody from deciding.
+    people.sort_by_key(|login| !rules.by.iter().any(|name| name.eq_ignore_ascii_case(login)));
     let mut rights = BTreeMap::new();
-    for login in people {
+    for login in people.into_iter().take(MOST_PEOPLE) {
         rights.insert(login.clone(), rights_of(client, &approval.rules, &login));
     }
     facts.now = client.time();

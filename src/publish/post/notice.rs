@@ -34,13 +34,16 @@ pub(crate) fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<N
         let Some((request, origin)) = comment.body.as_deref().and_then(request::read) else {
             continue;
         };
-        let Ok(at) = to_seconds(&comment.created_at) else {
-            continue;
-        };
         // A request that was copied from another pull request is none of this one.
-        if comment.created_at != comment.updated_at || origin.pull_request != pull_request {
+        if origin.pull_request != pull_request {
             continue;
         }
+        let at = to_seconds(&comment.created_at);
+        let (Ok(at), true) = (at, comment.created_at == comment.updated_at) else {
+            // What was asked after an earlier request makes that one void, whatever became of it.
+            found.retain(|other| other.origin.key != origin.key);
+            continue;
+        };
         let same = found
             .iter()
             .position(|other| other.origin.key == origin.key);
