@@ -73,19 +73,20 @@ pub(in crate::check) fn answer(
     else {
         return is_open.then_some(approval);
     };
-    if let Err(error) = settle(&site.client, &desk, notice, &mut approval) {
+    let clients = (&*site.client, &*site.teams);
+    if let Err(error) = settle(clients, &desk, notice, &mut approval) {
         return told(approval, &error);
     }
     (is_open || approval.decision.is_some()).then_some(approval)
 }
 
-/// Decides a request that was made.
+/// Decides a request that was made; the second client is the one that may see teams.
 ///
 /// # Errors
 ///
 /// See [`Error`]; then nothing is decided.
 pub(in crate::check) fn settle(
-    client: &Client,
+    (client, teams): (&Client, &Client),
     desk: &Desk,
     notice: &Notice,
     approval: &mut Approval,
@@ -114,7 +115,10 @@ pub(in crate::check) fn settle(
     people.sort_by_key(|login| !rules.by.iter().any(|name| name.eq_ignore_ascii_case(login)));
     let mut rights = BTreeMap::new();
     for login in people.into_iter().take(MOST_PEOPLE) {
-        rights.insert(login.clone(), rights_of(client, &approval.rules, &login));
+        rights.insert(
+            login.clone(),
+            rights_of((client, teams), &approval.rules, &login),
+        );
     }
     facts.now = client.time();
     // The tip that was decided about is the one that is there when all has been asked.
@@ -190,7 +194,7 @@ fn authors(client: &Client, request: &PullRequest) -> Result<BTreeSet<String>, E
     Ok(authors)
 }
 
-fn rights_of(client: &Client, rules: &Rules, login: &str) -> Rights {
+fn rights_of((client, seeing): (&Client, &Client), rules: &Rules, login: &str) -> Rights {
     let permission = client
         .permission_of(login)
         .map_err(|error| error.to_string());
@@ -201,7 +205,7 @@ fn rights_of(client: &Client, rules: &Rules, login: &str) -> Rights {
         true => rules
             .teams()
             .map(|(org, team)| {
-                let found = client.is_in_team(org, team, login);
+                let found = seeing.is_in_team(org, team, login);
                 (
                     format!("{org}/{team}"),
                     found.map_err(|error| error.to_string()),
