@@ -93,6 +93,9 @@ mod unreachable;
 mod command_line;
 mod promises;
 
+/// Live runs that are tried and not kept.
+mod veritas;
+
 /// The sample workflow under `act`.
 mod act;
 
