@@ -13,14 +13,15 @@ mod compute;
 pub(crate) mod doctor;
 mod edits;
 mod eval;
+mod export;
 mod finished;
 mod gate;
 pub(crate) mod ledger;
 mod list;
 mod merge;
-mod past;
 #[cfg(test)]
 mod noisy_judge_tests;
+mod past;
 #[cfg(test)]
 mod prose_tests;
 mod record;
@@ -53,6 +54,7 @@ use crate::report::Report;
 use crate::run::Observer;
 pub(crate) use calibrate::{CalibrateRequest, Calibrated, calibrate};
 pub(crate) use eval::eval;
+pub(crate) use export::{ExportRequest, Form, Manifest, export};
 pub(crate) use gate::gate;
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};

@@ -8,6 +8,7 @@ mod compare;
 mod digest;
 mod doctor;
 mod eval;
+mod export;
 mod gate;
 mod history;
 mod init;
@@ -72,6 +73,8 @@ enum Command {
     Digest(digest::DigestArgs),
     /// Lists what dropped in this version against the version before it.
     Regression(regression::RegressionArgs),
+    /// Writes the invocations of a run that score well as a data set to learn from.
+    Export(export::ExportArgs),
     /// Grades the stored answers of a report with another judge; no pipeline is run.
     Rejudge(rejudge::RejudgeArgs),
     /// Lists what judges have graded on this machine, and what it cost.
@@ -98,6 +101,7 @@ impl Command {
             | Self::History(_)
             | Self::Recompute(_)
             | Self::Digest(_)
+            | Self::Export(_)
             | Self::Regression(_)
             | Self::Ledger(_)
             | Self::Baseline(_) => false,
@@ -151,6 +155,7 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Calibrate(args) => calibrate::main(&args),
         Command::History(args) => history::list(&args),
         Command::Recompute(args) => history::recompute(&args),
+        Command::Export(args) => export::main(args),
         Command::Digest(args) => digest::main(args),
         Command::Regression(args) => regression::main(args),
         Command::Rejudge(args) => rejudge::main(args),

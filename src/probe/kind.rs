@@ -21,6 +21,25 @@ use crate::page::{AnswersView, Chapter, ItemPage, PartView};
 use crate::run::{OutputObserver, Runner, Step};
 use crate::target::{Site, Target};
 
+/// An invocation with its score.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ScoredInvocation {
+    /// The probe that made it.
+    pub(crate) probe: String,
+    /// The item.
+    pub(crate) case: String,
+    /// The variant; none for the item itself.
+    pub(crate) variant: Option<String>,
+    /// Which repeat, from 1.
+    pub(crate) repeat: usize,
+    /// The digest of the input of the item; none where it is not known, as that of a variant.
+    pub(crate) input: Option<Digest>,
+    /// The score; none where it has none.
+    pub(crate) score: Option<f64>,
+    /// What the score is made of, by name.
+    pub(crate) indicators: BTreeMap<String, f64>,
+}
+
 /// A kind of probe: a way to run the system under test, and what is made of its answers.
 pub(crate) trait Kind: Configure {
     /// Its name: its key under `probes` in a report, and the first part of the ids of its metrics.
@@ -48,6 +67,13 @@ pub(crate) trait Kind: Configure {
     /// ids. At most one kind does so.
     fn observes(&self) -> bool {
         false
+    }
+
+    /// The invocations of all probes that it has scored, with the score and what that is made of; empty for a
+    /// kind that looks at none.
+    fn scored(&self, section: &dyn AnySection) -> Vec<ScoredInvocation> {
+        let _ = section;
+        Vec::new()
     }
 
     /// The judges that grade for this probe, each with its place in the configuration: `grading.judge`.

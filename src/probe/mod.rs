@@ -41,9 +41,10 @@ pub(crate) use evidence::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRec
 pub(crate) use graded::GradedPair;
 pub(crate) use kind::{
     Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe, Rejudging, RunView,
-    SettingDiffers,
+    ScoredInvocation, SettingDiffers,
 };
 pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, Range, Unit, probe_of};
+pub(crate) use quality::{POOR_BELOW, of_step as score_of_step};
 pub(crate) use repeated::RepeatedItems;
 pub(crate) use retrieval::{EvalRequest, evaluate};
 pub(crate) use section::{AnySection, Item, ItemPlace, Section, SectionFingerprint, StoredInput};

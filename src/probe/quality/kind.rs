@@ -12,12 +12,13 @@ use super::figures::{figures, score_all};
 use super::observer::Indicators;
 use super::page;
 use super::record::{QualityBasis, QualityItem, QualitySection};
+use super::scored;
 use crate::config::{Config, Shard};
 use crate::notice::Notice;
 use crate::page::Chapter;
 use crate::probe::{
     AnySection, Ending, Findings, Forecast, Items, Kind, Listing, Metric, Planned, Probe, RunView,
-    SectionFingerprint, SettingDiffers,
+    ScoredInvocation, SectionFingerprint, SettingDiffers,
 };
 use crate::run::{OutputObserver, Runner, Step};
 
@@ -48,6 +49,10 @@ impl Kind for QualityKind {
 
     fn observes(&self) -> bool {
         true
+    }
+
+    fn scored(&self, section: &dyn AnySection) -> Vec<ScoredInvocation> {
+        scored::of(own(section))
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {

@@ -12,9 +12,14 @@ mod page;
 mod read;
 mod record;
 mod score;
+mod scored;
 
 pub(crate) use record::{QualityIndicators, QualityItem, QualitySection, TokenCounts};
 pub(crate) use score::{Band, Factor, SCORER, Weights, points};
+pub(crate) use scored::of_step;
+
+/// Below this a score is poor.
+pub(crate) const POOR_BELOW: f64 = Band::REVIEW;
 
 /// The quality score of every invocation.
 pub(crate) struct QualityKind;
