@@ -146,6 +146,40 @@ fn the_same_run_gives_the_same_bytes_and_no_cell_of_a_table_is_a_formula() {
     );
 }
 
+/// The lines that the documentation shows have the keys of real ones, and the test with DSPy loads as it says.
+#[test]
+fn the_documentation_shows_examples_of_this_form() {
+    let project = project();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/export.md")).expect("the page");
+    let shown: Vec<Value> = page
+        .lines()
+        .filter(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str(line).expect("a line is JSON"))
+        .collect();
+    let keys = |one: &Value| -> Vec<String> {
+        let mut keys: Vec<String> = one.as_object().expect("an object").keys().cloned().collect();
+        keys.retain(|key| key != "output_class");
+        keys.sort();
+        keys
+    };
+    for (shown, format, file) in [
+        (&shown[0], "jsonl", "examples.jsonl"),
+        (&shown[1], "dspy", "examples.dspy.jsonl"),
+    ] {
+        export(&project, &["--format", format]);
+        assert_eq!(keys(shown), keys(&lines(&project, file)[0]), "{format}");
+    }
+    let script = fs::read_to_string(root.join("tests/dspy/load.py")).expect("the script");
+    for line in [
+        "dspy.Example(**",
+        ").with_inputs(*",
+        "json.loads((folder / \"manifest.json\").read_text())",
+    ] {
+        assert!(page.contains(line) && script.contains(line), "{line}");
+    }
+}
+
 #[test]
 fn nothing_that_is_not_what_was_measured_gets_into_a_data_set() {
     let project = project();
