@@ -105,6 +105,7 @@ impl Bench {
             watch: None,
             reader: &WholeText,
             observer: &Silent,
+            observing: None,
         };
         let calls = &self.calls;
         let open = |_: &_| Ok(Box::new(Pipeline { answer, calls }) as Box<dyn Target + '_>);
