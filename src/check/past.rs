@@ -29,7 +29,7 @@ pub(crate) struct Sources<'a> {
 pub(crate) fn read_traces(path: &Path) -> anyhow::Result<(Vec<PastRun>, Read)> {
     let traces = trace::read(path)?;
     let mut found = Found::default();
-    let place = format!("`{}`", path.display());
+    let place = path.display().to_string();
     found.read.places.push((place, traces.traces.len()));
     for one in &traces.traces {
         if let Some(left) = PastRun::trace_left(one) {

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::aligned::{AlignedSections, ItemComparison, Surroundings};
+use super::scored::ScoredInvocation;
 use super::section::{AnySection, SectionFingerprint};
 use super::{Ending, GradedPair, Metric};
 use crate::config::{Config, Configure, Shard};
@@ -20,25 +21,6 @@ use crate::notice::Notice;
 use crate::page::{AnswersView, Chapter, ItemPage, PartView};
 use crate::run::{OutputObserver, Runner, Step};
 use crate::target::{Site, Target};
-
-/// An invocation with its score.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ScoredInvocation {
-    /// The probe that made it.
-    pub(crate) probe: String,
-    /// The item.
-    pub(crate) case: String,
-    /// The variant; none for the item itself.
-    pub(crate) variant: Option<String>,
-    /// Which repeat, from 1.
-    pub(crate) repeat: usize,
-    /// The digest of the input of the item; none where it is not known, as that of a variant.
-    pub(crate) input: Option<Digest>,
-    /// The score; none where it has none.
-    pub(crate) score: Option<f64>,
-    /// What the score is made of, by name.
-    pub(crate) indicators: BTreeMap<String, f64>,
-}
 
 /// A kind of probe: a way to run the system under test, and what is made of its answers.
 pub(crate) trait Kind: Configure {

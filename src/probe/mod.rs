@@ -18,6 +18,7 @@ pub(crate) mod quality;
 pub(crate) mod registry;
 mod repeated;
 pub(crate) mod retrieval;
+mod scored;
 mod section;
 mod sections;
 pub(crate) mod version_1;
@@ -41,12 +42,13 @@ pub(crate) use evidence::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRec
 pub(crate) use graded::GradedPair;
 pub(crate) use kind::{
     Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe, Rejudging, RunView,
-    ScoredInvocation, SettingDiffers,
+    SettingDiffers,
 };
 pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, Range, Unit, probe_of};
 pub(crate) use quality::{POOR_BELOW, of_step as score_of_step};
 pub(crate) use repeated::RepeatedItems;
 pub(crate) use retrieval::{EvalRequest, evaluate};
+pub(crate) use scored::ScoredInvocation;
 pub(crate) use section::{AnySection, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
 pub(crate) use sections::Sections;
 

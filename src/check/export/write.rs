@@ -1,7 +1,7 @@
 //! Writes a data set: the examples first, then the manifest that says what they are.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
