@@ -9,6 +9,7 @@ mod compare;
 mod digest;
 mod doctor;
 mod eval;
+mod export;
 mod gate;
 mod history;
 mod init;
@@ -77,6 +78,8 @@ enum Command {
     Digest(digest::DigestArgs),
     /// Lists what dropped in this version against the version before it.
     Regression(regression::RegressionArgs),
+    /// Writes the invocations of a run that score well as a data set to learn from.
+    Export(export::ExportArgs),
     /// Grades the stored answers of a report with another judge; no pipeline is run.
     Rejudge(rejudge::RejudgeArgs),
     /// Makes the quality scores of a stored report, or of recorded traces, by other rules; nothing is run.
@@ -106,6 +109,7 @@ impl Command {
             | Self::History(_)
             | Self::Recompute(_)
             | Self::Digest(_)
+            | Self::Export(_)
             | Self::Regression(_)
             | Self::Rescore(_)
             | Self::Ledger(_)
@@ -161,6 +165,7 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Calibrate(args) => calibrate::main(&args),
         Command::History(args) => history::list(&args),
         Command::Recompute(args) => history::recompute(&args),
+        Command::Export(args) => export::main(args),
         Command::Digest(args) => digest::main(args),
         Command::Regression(args) => regression::main(args),
         Command::Rejudge(args) => rejudge::main(args),

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::aligned::{AlignedSections, ItemComparison, Surroundings};
 use super::listing::{Forecast, Listing};
 use super::rescoring::Rescoring;
+use super::scored::ScoredInvocation;
 use super::section::{AnySection, SectionFingerprint};
 use super::{Ending, GradedPair, Metric};
 use crate::config::{Config, Configure, Shard};
@@ -48,6 +49,13 @@ pub(crate) trait Kind: Configure {
     /// ids. At most one kind does so.
     fn observes(&self) -> bool {
         false
+    }
+
+    /// The invocations of all probes that it has scored, with the score and what that is made of; empty for a
+    /// kind that looks at none.
+    fn scored(&self, section: &dyn AnySection) -> Vec<ScoredInvocation> {
+        let _ = section;
+        Vec::new()
     }
 
     /// The judges that grade for this probe, each with its place in the configuration: `grading.judge`.

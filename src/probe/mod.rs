@@ -20,6 +20,7 @@ pub(crate) mod registry;
 mod repeated;
 mod rescoring;
 pub(crate) mod retrieval;
+mod scored;
 mod section;
 mod sections;
 pub(crate) mod version_1;
@@ -45,9 +46,11 @@ pub(crate) use kind::{Findings, Items, Kind, Planned, Probe, Rejudging, RunView,
 pub(crate) use listing::{Forecast, ListedVariant, Listing};
 pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, Range, Unit, probe_of};
 pub(crate) use quality::{Band, ScoredTrace, scored_traces};
+pub(crate) use quality::{POOR_BELOW, of_step as score_of_step};
 pub(crate) use repeated::RepeatedItems;
 pub(crate) use rescoring::Rescoring;
 pub(crate) use retrieval::{EvalRequest, evaluate};
+pub(crate) use scored::ScoredInvocation;
 pub(crate) use section::{AnySection, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
 pub(crate) use sections::Sections;
 

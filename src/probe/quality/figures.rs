@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use globset::{Glob, GlobSet};
 
 use super::record::{CaseQuality, QualityBasis, QualityIndicators, QualityItem};
-use super::score::Factor;
+use super::score::{Band, Factor};
 use super::scorer;
 use crate::probe::{CaseValue, Cell, Interval, Metric};
 use crate::stats;
@@ -37,6 +37,7 @@ pub(super) fn figures(items: &Items, basis: &QualityBasis) -> BTreeMap<String, M
     let mut of_all = of_cases(items, basis, &score, &|_| true);
     // A suite in which nothing could be scored must not pass for want of a figure.
     of_all.gated = !items.is_empty();
+    of_all.poor_below = Some(Band::REVIEW);
     put("quality_score", of_all);
     for factor in &basis.factors {
         let value = |run: &QualityIndicators| factor.of(run);
@@ -45,6 +46,7 @@ pub(super) fn figures(items: &Items, basis: &QualityBasis) -> BTreeMap<String, M
     for (group, globs) in &basis.groups {
         let globs = globs_of(globs);
         let mut metric = of_cases(items, basis, &score, &|case| globs.is_match(case));
+        metric.poor_below = Some(Band::REVIEW);
         // The gate has these pairs already.
         for case in metric.per_case.values_mut() {
             case.cells.clear();

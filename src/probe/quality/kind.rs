@@ -15,13 +15,14 @@ use super::page;
 use super::record::{QualityBasis, QualityItem, QualitySection};
 use super::recorded::Recorded;
 use super::rescore;
+use super::scored;
 use crate::config::{Config, Shard};
 use crate::exit::Misuse;
 use crate::notice::Notice;
 use crate::page::Chapter;
 use crate::probe::{
     AnySection, Ending, Findings, Forecast, Items, Kind, Listing, Metric, Planned, Probe,
-    Rescoring, RunView, SectionFingerprint, SettingDiffers,
+    Rescoring, RunView, ScoredInvocation, SectionFingerprint, SettingDiffers,
 };
 use crate::run::{OutputObserver, Runner, Step};
 
@@ -52,6 +53,10 @@ impl Kind for QualityKind {
 
     fn observes(&self) -> bool {
         true
+    }
+
+    fn scored(&self, section: &dyn AnySection) -> Vec<ScoredInvocation> {
+        scored::of(own(section))
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {

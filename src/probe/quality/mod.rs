@@ -16,11 +16,16 @@ mod record;
 mod recorded;
 mod rescore;
 mod score;
+mod scored;
 mod scorer;
 mod traces;
 
 pub(crate) use score::Band;
+pub(crate) use scored::of_step;
 pub(crate) use traces::{ScoredTrace, scored_traces};
+
+/// Below this a score is poor.
+pub(crate) const POOR_BELOW: f64 = Band::REVIEW;
 
 /// The quality score of every invocation.
 pub(crate) struct QualityKind;
