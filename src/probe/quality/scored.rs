@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::record::{QualityIndicators, QualitySection};
 use super::score::{Factor, Weights};
+use super::scorer;
 use crate::digest::Digest;
 use crate::probe::ScoredInvocation;
 use crate::trace::{StepStatus, StepTrace};
@@ -52,5 +53,10 @@ pub(crate) fn of_step(step: &StepTrace) -> Option<f64> {
         efficiency: found.token_efficiency,
         ..QualityIndicators::default()
     };
-    Weights::default().score(&Factor::ALL, &indicators)
+    scorer::score(
+        scorer::SCORERS[0],
+        &Weights::default(),
+        &Factor::ALL,
+        &indicators,
+    )
 }

@@ -158,7 +158,12 @@ fn the_documentation_shows_examples_of_this_form() {
         .map(|line| serde_json::from_str(line).expect("a line is JSON"))
         .collect();
     let keys = |one: &Value| -> Vec<String> {
-        let mut keys: Vec<String> = one.as_object().expect("an object").keys().cloned().collect();
+        let mut keys: Vec<String> = one
+            .as_object()
+            .expect("an object")
+            .keys()
+            .cloned()
+            .collect();
         keys.retain(|key| key != "output_class");
         keys.sort();
         keys

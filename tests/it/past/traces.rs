@@ -25,11 +25,17 @@ fn project() -> Project {
     let write = |name: &str, text: &str| project.write(&format!("traces/{name}.yaml"), text);
     for (at, score) in [(1, 0.84), (2, 0.83), (3, 0.85)] {
         let time = format!("2026-11-0{at}T08:00:00Z");
-        write(&format!("old-{at}"), &scored(&format!("tr-old-{at}"), "1.9.0", &time, score, 1.0));
+        write(
+            &format!("old-{at}"),
+            &scored(&format!("tr-old-{at}"), "1.9.0", &time, score, 1.0),
+        );
     }
     for (at, score) in [(9, 0.78), (10, 0.75), (11, 0.79)] {
         let time = format!("2026-11-{at:02}T08:00:00Z");
-        write(&format!("new-{at}"), &scored(&format!("tr-new-{at}"), "1.10.0", &time, score, 0.0));
+        write(
+            &format!("new-{at}"),
+            &scored(&format!("tr-new-{at}"), "1.10.0", &time, score, 0.0),
+        );
     }
     project
 }
@@ -42,7 +48,9 @@ fn compared(project: &Project) -> Value {
 fn row(compared: &Value, unit: &Value) -> Value {
     let rows = compared["rows"].as_array().expect("rows");
     let found = rows.iter().find(|row| row["unit"] == *unit);
-    found.unwrap_or_else(|| panic!("{unit}: {compared:#}")).clone()
+    found
+        .unwrap_or_else(|| panic!("{unit}: {compared:#}"))
+        .clone()
 }
 
 #[test]
@@ -60,18 +68,30 @@ fn the_worked_example_is_told_of_traces_with_the_versions_in_their_order() {
     near("drop", 0.0667);
     // Of each step: .40 conformance + .35 completeness + .25 efficiency.
     let unit = row(&compared(&project), &json!("stratt://units/read"));
-    assert_eq!((&unit["standing"], &unit["n_current"]), (&json!("dropped"), &json!(3)));
+    assert_eq!(
+        (&unit["standing"], &unit["n_current"]),
+        (&json!("dropped"), &json!(3))
+    );
     assert!((unit["prior"].as_f64().expect("known") - 0.875).abs() < 1e-9);
     assert!((unit["current"].as_f64().expect("known") - 0.475).abs() < 1e-9);
     let said = project.kelvin(&["regression", "--traces", "traces", "--fail-on-regression"]);
     let said = said.expect(3);
-    assert!(said.stdout.contains("`1.10.0` against `1.9.0`"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("`1.10.0` against `1.9.0`"),
+        "{}",
+        said.stdout
+    );
 }
 
 #[test]
 fn a_chain_that_fails_does_not_get_out_of_its_mean_and_one_that_waits_for_a_person_is_in_none() {
     let project = project();
-    let failed = trace("tr-failed", "1.10.0", "2026-11-12T08:00:00Z", "status: failed\n");
+    let failed = trace(
+        "tr-failed",
+        "1.10.0",
+        "2026-11-12T08:00:00Z",
+        "status: failed\n",
+    );
     project.write("traces/failed.yaml", &failed);
     let open = "status: gated\nquality_score: 1.0\n";
     let open = trace("tr-open", "1.10.0", "2026-11-13T08:00:00Z", open);
@@ -86,21 +106,40 @@ fn a_chain_that_fails_does_not_get_out_of_its_mean_and_one_that_waits_for_a_pers
 fn a_digest_of_traces_names_the_chain_the_step_and_what_could_not_be_read() {
     let project = project();
     project.write("traces/broken.yaml", "trace_id: [\n");
-    let undated = "trace_id: tr-undated\nchain_uri: stratt://chains/intake@1.10.0\nstatus: completed\n";
+    let undated =
+        "trace_id: tr-undated\nchain_uri: stratt://chains/intake@1.10.0\nstatus: completed\n";
     project.write("traces/undated.yaml", undated);
     let said = project.kelvin(&[
-        "digest", "--traces", "traces", "--since", "2026-11-08", "--until", "2026-11-15", "--format", "json",
+        "digest",
+        "--traces",
+        "traces",
+        "--since",
+        "2026-11-08",
+        "--until",
+        "2026-11-15",
+        "--format",
+        "json",
     ]);
     let summary: Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
     let candidates = summary["candidates"].as_array().expect("a list");
     let named: Vec<&Value> = candidates.iter().map(|one| &one["row"]).collect();
     assert!(
-        named.iter().any(|row| row["case"] == "stratt://units/read" && row["is_poor"] == true),
+        named
+            .iter()
+            .any(|row| row["case"] == "stratt://units/read" && row["is_poor"] == true),
         "{named:?}"
     );
-    assert!(named.iter().any(|row| row["run"].is_null() && row["word"] == "fell"), "{named:?}");
+    assert!(
+        named
+            .iter()
+            .any(|row| row["run"].is_null() && row["word"] == "fell"),
+        "{named:?}"
+    );
     assert_eq!(candidates[0]["since"]["commit"], "1.10.0");
     let unread = summary["read"]["unread"].to_string();
-    assert!(unread.contains("broken.yaml") && unread.contains("tr-undated"), "{unread}");
+    assert!(
+        unread.contains("broken.yaml") && unread.contains("tr-undated"),
+        "{unread}"
+    );
     assert_eq!(summary["configurations"][0]["runs"], 3);
 }
