@@ -57,6 +57,8 @@ pub(crate) enum Code {
     ScenariosFailed,
     /// Checks that could not be made; the runs have no composite.
     CheckErrors,
+    /// What checks that could be made warn of.
+    CheckWarnings,
     /// Something that only a newer version tells of.
     #[serde(other)]
     Other,

@@ -266,17 +266,20 @@ const OTHER_KEYS: &[(&str, &str)] = &[
     ),
     (
         "http_except",
-        "not supported: this version does not see what the pipeline calls",
+        "not supported: a check of type `http_mock_assertions` tells what a mocked server was asked; other calls are \
+         not seen",
     ),
     ("aggregation", "write `replica_aggregation`"),
     ("threshold", "write `pass_threshold`"),
+    ("response", "write what is answered as `json` or as `body`"),
+    (
+        "ports",
+        "leave it out: the port is a free one, and the pipeline sees the address as `KELVIN_SERVICE_NAME_URL`",
+    ),
 ];
 
 /// The kinds of checks that are known and that this version does not have.
-const NOT_YET: &[(&str, &str)] = &[
-    ("http_mock_assertions", "checks of mocked servers"),
-    ("llm_as_judge", "checks by a judge"),
-];
+const NOT_YET: &[(&str, &str)] = &[("llm_as_judge", "checks by a judge")];
 
 /// What to do about a slip.
 pub(super) fn hint(slip: &Slip<'_>) -> Option<String> {

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::http_mock::HttpMockAssertionsKeys;
+
 /// How an invariant is looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -36,6 +38,8 @@ pub(in crate::probe::checks) enum CheckKeys {
     Latency(LatencyKeys),
     /// A query to a database brings a value.
     Sql(SqlKeys),
+    /// What a mocked server was asked.
+    HttpMockAssertions(HttpMockAssertionsKeys),
 }
 
 /// A command in the workspace.
@@ -318,12 +322,13 @@ impl CheckKeys {
             Self::Numeric(keys) => keys.not,
             Self::Latency(keys) => keys.not,
             Self::Sql(keys) => keys.not,
+            Self::HttpMockAssertions(keys) => keys.not,
         }
     }
 }
 
 /// A value that is there, also where it is null.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+pub(super) fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 

@@ -2,6 +2,7 @@
 //! types.
 
 mod check;
+mod http_mock;
 mod sections;
 mod services;
 
@@ -9,6 +10,9 @@ pub(super) use check::{
     CheckKeys, CommandExitKeys, ContainsKeys, CustomKeys, EqualsKeys, FileContentKeys, FileKeys,
     JsonPathKeys, JsonSchemaKeys, LatencyKeys, LevenshteinKeys, NumericKeys, RegexKeys, RunsIn,
     SqlKeys,
+};
+pub(super) use http_mock::{
+    AssertionKeys, DefaultKeys, HttpMockAssertionsKeys, HttpMockKeys, RouteKeys,
 };
 pub(super) use sections::{Aggregation, ChecksKeys, OWN, Parameter, REQUIRED};
 pub(super) use services::{ServiceKeys, SqliteKeys};

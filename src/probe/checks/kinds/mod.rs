@@ -2,8 +2,10 @@
 //! whether it holds, how well, and why.
 
 mod command_exit;
+mod comparison;
 mod custom;
 mod file;
+mod http_mock_assertions;
 mod json;
 mod latency;
 mod numeric;
@@ -167,6 +169,9 @@ pub(super) fn open(
         (_, Keys::Numeric(keys)) => Box::new(numeric::Numeric::of(keys)?),
         (_, Keys::Latency(keys)) => Box::new(latency::Latency::of(keys)),
         (Keys::Sql(written), Keys::Sql(keys)) => Box::new(sql::Sql::of(written, keys, services)?),
+        (Keys::HttpMockAssertions(written), Keys::HttpMockAssertions(keys)) => Box::new(
+            http_mock_assertions::HttpMockAssertions::of(written, keys, services)?,
+        ),
         _ => unreachable!("values are put into the texts of a check, and leave its type as it is"),
     })
 }

@@ -17,6 +17,7 @@ use crate::signal::Interrupt;
 use crate::target::StandardOutput;
 
 mod files;
+mod mock;
 mod values;
 
 /// A workspace after a run.
@@ -57,9 +58,19 @@ impl Left {
 
     /// What a check says.
     fn look(&self, check: Value) -> Finding {
+        let declared = DeclaredServices::default();
+        self.look_among(check, &RunningServices::default(), &declared)
+    }
+
+    /// What a check says that asks a service.
+    fn look_among(
+        &self,
+        check: Value,
+        services: &RunningServices<'_>,
+        declared: &DeclaredServices,
+    ) -> Finding {
         let keys: CheckKeys = serde_json::from_value(check).expect("a check");
-        let check =
-            open(&keys, &keys, &DeclaredServices::default()).expect("nothing is wrong with it");
+        let check = open(&keys, &keys, declared).expect("nothing is wrong with it");
         let scenario = Scenario {
             id: "s".to_owned(),
             prompt: "do it".to_owned(),
@@ -85,7 +96,7 @@ impl Left {
             output_file: &self.folder.path().join("output.json"),
             printed: &printed,
             seconds: 0.5,
-            services: &RunningServices::default(),
+            services,
             interrupt: &self.interrupt,
         });
         let finding = finding.expect("nobody interrupts");
