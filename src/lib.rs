@@ -4,7 +4,7 @@
 //! Values flow to the right; imports point to the left:
 //!
 //! ```text
-//! exit digest draw file notice signal stats threads │ target → config → judge → run → page → probe → report → github → baseline → gate → history → publish │ check │ cli
+//! exit digest draw file notice signal stats threads │ target → config → judge → run → trace → page → probe → report → github → baseline → gate → history → trend → publish │ check │ cli
 //! ```
 //!
 //! A module may import the leaves and any stage to its left, never one to its right. Pure stages
@@ -28,6 +28,8 @@ mod config;
 
 mod run;
 
+mod trace;
+
 mod page;
 
 mod probe;
@@ -41,6 +43,8 @@ mod baseline;
 mod gate;
 
 mod history;
+
+mod trend;
 
 mod publish;
 

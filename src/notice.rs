@@ -15,7 +15,7 @@ pub(crate) enum Code {
     BaselineFailed,
     /// Variants whose invocation failed; they contribute to no score.
     VariantsFailed,
-    /// Over a fifth of the invocations of a case failed.
+    /// Over a fifth of the invocations of a case failed, or too few of its runs have a score.
     Insufficient,
     /// The run was stopped by a signal before it had finished.
     Interrupted,
@@ -33,7 +33,7 @@ pub(crate) enum Code {
     Vacuous,
     /// Units that a rule-based kind could not parse, with the parse rate.
     ParseRate,
-    /// Samples that a judge gave no score; they are in no figure.
+    /// Samples that a judge gave no score, or invocations that lack a factor; they are in no figure.
     Unscored,
     /// A case with nothing to perturb.
     NoUnits,
@@ -57,6 +57,8 @@ pub(crate) enum Code {
     ScenariosFailed,
     /// Checks that could not be made; the runs have no composite.
     CheckErrors,
+    /// Invocations that tell a total of tokens which is not the sum of its parts.
+    TokenCounts,
     /// What checks that could be made warn of.
     CheckWarnings,
     /// Something that only a newer version tells of.

@@ -98,7 +98,7 @@ fn the_actions_have_the_same_inputs_and_outputs() {
     }
     let post = yaml("post/action.yml");
     for name in names("post/action.yml", "inputs") {
-        if !["run-id", "configuration"].contains(&name.as_str()) {
+        if !["run-id", "configuration", "config"].contains(&name.as_str()) {
             assert_eq!(post["inputs"][&name], container["inputs"][&name], "{name}");
         }
     }
@@ -109,7 +109,7 @@ fn the_actions_hold_no_logic() {
     let container = yaml("action.yml");
     let runs = serde_json::json!({ "using": "docker", "image": "Dockerfile", "args": ["ci"] });
     assert_eq!(container["runs"], runs);
-    for action in ["host/action.yml", "post/action.yml"] {
+    for action in ["host/action.yml", "post/action.yml", "approve/action.yml"] {
         let document = yaml(action);
         let step = &document["runs"]["steps"][0];
         let wanted: BTreeMap<String, String> = names(action, "inputs")
@@ -136,13 +136,18 @@ fn no_input_has_a_default_but_the_token() {
 
 #[test]
 fn the_documentation_has_every_input_and_output() {
-    let path = "docs/action.md";
-    let mut page = read(path);
-    for (mark, action, key) in [
-        ("inputs", "action.yml", "inputs"),
-        ("outputs", "action.yml", "outputs"),
-        ("post", "post/action.yml", "inputs"),
+    for (path, mark, action, key) in [
+        ("docs/action.md", "inputs", "action.yml", "inputs"),
+        ("docs/action.md", "outputs", "action.yml", "outputs"),
+        ("docs/action.md", "post", "post/action.yml", "inputs"),
+        (
+            "docs/approval.md",
+            "approve",
+            "approve/action.yml",
+            "inputs",
+        ),
     ] {
+        let mut page = read(path);
         let (begin, end) = (
             format!("<!-- {mark}: begin -->\n"),
             format!("<!-- {mark}: end -->"),
@@ -150,20 +155,20 @@ fn the_documentation_has_every_input_and_output() {
         let from = page.find(&begin).expect("the mark") + begin.len();
         let to = page.find(&end).expect("the mark");
         page.replace_range(from..to, &table(action, key));
+        if std::env::var_os("KELVIN_UPDATE").is_some() {
+            fs::write(root().join(path), &page).expect("written");
+        }
+        assert_eq!(
+            read(path),
+            page,
+            "run `KELVIN_UPDATE=1 cargo test --test action`"
+        );
     }
-    if std::env::var_os("KELVIN_UPDATE").is_some() {
-        fs::write(root().join(path), &page).expect("written");
-    }
-    assert_eq!(
-        read(path),
-        page,
-        "run `KELVIN_UPDATE=1 cargo test --test action`"
-    );
 }
 
 #[test]
 fn the_documentation_shows_the_workflows_that_are_linted_and_run() {
-    let page = read("docs/action.md");
+    let page = read("docs/action.md") + &read("docs/approval.md");
     for workflow in workflows("docs/workflows") {
         let text = fs::read_to_string(&workflow).expect("read");
         let shown = format!("```yaml\n{text}```");
@@ -236,7 +241,9 @@ fn a_cache_brings_back_no_answer_of_other_packages() {
 #[test]
 fn every_foreign_action_is_pinned_by_one_commit() {
     let mut files = workflows(".github/workflows");
-    files.extend(["host/action.yml", "post/action.yml"].map(|path| root().join(path)));
+    files.extend(
+        ["host/action.yml", "post/action.yml", "approve/action.yml"].map(|path| root().join(path)),
+    );
     let mut pins: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for file in files {
         let text = fs::read_to_string(&file).expect("read");
@@ -265,7 +272,9 @@ fn every_foreign_action_is_pinned_by_one_commit() {
 fn no_script_of_a_workflow_holds_an_expression() {
     let mut files: Vec<PathBuf> = workflows(".github/workflows");
     files.extend(workflows("docs/workflows"));
-    files.extend(["host/action.yml", "post/action.yml"].map(|path| root().join(path)));
+    files.extend(
+        ["host/action.yml", "post/action.yml", "approve/action.yml"].map(|path| root().join(path)),
+    );
     for file in files {
         let text = fs::read_to_string(&file).expect("read");
         let document: Value = serde_yaml::from_str(&text).expect("YAML");
@@ -337,7 +346,11 @@ fn flags(command: &str) -> BTreeSet<String> {
 fn the_inputs_are_the_flags_of_the_command() {
     // What only a person at a terminal needs.
     let of_people = ["dry-run", "event", "event-name", "help", "version"];
-    for (action, command) in [("action.yml", "ci"), ("post/action.yml", "post")] {
+    for (action, command) in [
+        ("action.yml", "ci"),
+        ("post/action.yml", "post"),
+        ("approve/action.yml", "approve"),
+    ] {
         let inputs: BTreeSet<String> = names(action, "inputs").into_iter().collect();
         let mut flags = flags(command);
         flags.retain(|flag| !of_people.contains(&flag.as_str()));

@@ -68,6 +68,8 @@ fn the_command_line_page_is_what_help_prints() {
         &["init"],
         &["check"],
         &["gate"],
+        &["gate", "veritas"],
+        &["approve"],
         &["compare"],
         &["merge"],
         &["calibrate"],

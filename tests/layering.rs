@@ -16,8 +16,8 @@ const LEAVES: &[&str] = &[
 
 /// The flow, left to right. A module may import the leaves and what stands before it.
 const FLOW: &[&str] = &[
-    "target", "config", "judge", "run", "page", "probe", "report", "github", "baseline", "gate",
-    "history", "publish", "check", "cli",
+    "target", "config", "judge", "run", "trace", "page", "probe", "report", "github", "baseline",
+    "gate", "history", "trend", "publish", "check", "cli",
 ];
 
 /// One crate, one owner: the modules (or the prefix of files) that may name a crate.
@@ -50,6 +50,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("sha2", &["digest"]),
     ("jsonschema", &["probe"]),
     ("serde_json_path", &["probe"]),
+    ("semver", &["trace"]),
     ("foldhash", &["probe"]),
     ("memchr", &["probe"]),
 ];
@@ -62,6 +63,7 @@ const PURE: &[&str] = &[
     "page",
     "gate",
     "report",
+    "trend",
 ];
 const IMPURE: &[&str] = &[
     "std::fs",
@@ -219,7 +221,7 @@ fn every_kind_of_probe_is_in_the_registry() {
 }
 
 /// Folders of `probe` that all kinds share.
-const NO_KIND: &[&str] = &["answer", "tests"];
+const NO_KIND: &[&str] = &["answer", "repeated", "tests"];
 
 /// Files to the right of the probes that know one of them by its name, each with what is left to do.
 /// This list may only become shorter.
@@ -233,19 +235,6 @@ const KNOWS_A_PROBE: &[(&str, &str)] = &[
         "baseline/peer/mod.rs",
         "reads the reports of another evaluator, which measures one thing: its figures become those of \
          the probe that means the same",
-    ),
-    (
-        "check/eval.rs",
-        "`kelvin eval` computes the measures of one probe from files and runs nothing",
-    ),
-    (
-        "check/doctor/project.rs",
-        "counts the cases of one probe and their units, and warns of a single case, for which that probe \
-         has no other to take a unit from",
-    ),
-    (
-        "cli/eval.rs",
-        "the arguments of `kelvin eval`: a command line belongs to the program and not to a probe",
     ),
     (
         "cli/init/decision.rs",

@@ -15,6 +15,7 @@
 )]
 
 mod gate;
+mod small;
 #[path = "../../src/stats/mod.rs"]
 mod stats;
 mod world;
@@ -60,7 +61,12 @@ const PAGE: &str = include_str!("../../docs/gate.md");
 
 fn main() -> ExitCode {
     let mut promises = Promises::default();
-    for table in [power(&mut promises), bases(&mut promises), broken_cases()] {
+    for table in [
+        power(&mut promises),
+        bases(&mut promises),
+        broken_cases(),
+        small_suites(&mut promises),
+    ] {
         println!("{table}");
         promises.hold(PAGE.contains(&table), || {
             "docs/gate.md has other figures".to_owned()
@@ -160,6 +166,37 @@ fn broken_cases() -> String {
     table
 }
 
+/// Suites of a few cases with one cell each.
+fn small_suites(promises: &mut Promises) -> String {
+    let mut table = table(&[
+        "base runs",
+        "noise",
+        "cases",
+        "nothing changed: red",
+        "nothing changed: pass",
+        "one case broke: red",
+        "one case broke: pass",
+    ]);
+    for base_runs in [1, 5] {
+        for noise in [0.0, 0.05, 0.15] {
+            for cases in [1, 4, 11] {
+                let same = small::judged(noise, cases, base_runs, false);
+                let broke = small::judged(noise, cases, base_runs, true);
+                let suite = format!("{base_runs} base runs, noise {noise}, {cases} cases");
+                promises.hold(same.red <= 0.05, || {
+                    format!("false alarms {:.3} > 0.05 ({suite})", same.red)
+                });
+                promises.hold(noise > 0.0 || broke.red >= 1.0, || {
+                    format!("a broken case is found in {:.3} ({suite})", broke.red)
+                });
+                let shares = percent(&[same.red, same.pass, broke.red, broke.pass]);
+                let _ = writeln!(table, "| {base_runs} | {noise} | {cases} | {shares} |");
+            }
+        }
+    }
+    table
+}
+
 /// The head of a table.
 fn table(columns: &[&str]) -> String {
     format!(
@@ -230,7 +267,6 @@ fn one_world(truth: &World, chance: &mut Chance, cases: Vec<Case>, gated: usize)
         base: false,
     };
     let mut looks = Looks::new(means, false, 0.1);
-    let name = |at: usize| format!("{at:04}");
     // The other gated metrics take their share of alpha and are otherwise out of the way.
     let mut subjects: BTreeMap<String, Subject> = (1..gated)
         .map(|at| (name(at), subject(Vec::new(), Vec::new())))
@@ -268,6 +304,11 @@ fn one_world(truth: &World, chance: &mut Chance, cases: Vec<Case>, gated: usize)
         cost: runs(cases),
         broken: flag(guarded(truth, chance, cases.clone()).0 > 0),
     }
+}
+
+/// The name of a case, by its place.
+fn name(at: usize) -> String {
+    format!("{at:04}")
 }
 
 const fn subject(names: Vec<String>, cases: Vec<Case>) -> Subject {

@@ -14,7 +14,7 @@ const BAD: f64 = 0.1;
 
 /// How alike the cases are in their noise: their rates are Beta with this sum of parameters. With
 /// a mean of 0.05, about half of the cases are then never seen to vary.
-const ALIKE: f64 = 6.0;
+pub(crate) const ALIKE: f64 = 6.0;
 
 /// A stream of chance.
 pub(crate) struct Chance(ChaCha8Rng);
@@ -30,7 +30,7 @@ impl Chance {
         (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    fn hits(&mut self, probability: f64) -> bool {
+    pub(crate) fn hits(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
 
@@ -59,7 +59,7 @@ impl Chance {
         }
     }
 
-    fn beta(&mut self, a: f64, b: f64) -> f64 {
+    pub(crate) fn beta(&mut self, a: f64, b: f64) -> f64 {
         let (x, y) = (self.gamma(a), self.gamma(b));
         x / (x + y)
     }

@@ -146,6 +146,28 @@ impl<'a> Branch<'a> {
         Ok(kept)
     }
 
+    /// Has every report that a partial clone has left out fetched at one go, so that reading them one by one
+    /// asks nobody.
+    ///
+    /// # Errors
+    ///
+    /// What git said.
+    pub(crate) fn complete(&self) -> anyhow::Result<()> {
+        match self.tree()? {
+            Some(tree) => tree::complete(self.repo, self.remote, &tree),
+            None => Ok(()),
+        }
+    }
+
+    /// The bytes of a report that was found.
+    ///
+    /// # Errors
+    ///
+    /// Where they cannot be had, or are too many.
+    pub(crate) fn bytes(&self, kept: &Kept) -> anyhow::Result<Vec<u8>> {
+        tree::blob(self.repo, self.remote, kept.blob)
+    }
+
     /// Adds a report and pushes it, as often as it takes while others write too.
     ///
     /// # Errors
@@ -308,6 +330,11 @@ impl<'a> Branch<'a> {
             Err(error) if error.code() == ErrorCode::NotFound => None,
             Err(_) => None,
         }
+    }
+
+    /// Whether it is in this clone alone.
+    pub(crate) const fn is_local(&self) -> bool {
+        self.local
     }
 
     /// Where this clone has the branch.

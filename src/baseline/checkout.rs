@@ -4,12 +4,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use git2::build::CheckoutBuilder;
-use git2::{Oid, Repository};
+use git2::{Oid, Repository, Tree};
 
 use super::{Hint, Login, Remote, tree};
 
 /// Writes the files of a commit into an empty folder. Returns what `root`, a folder in the work
 /// tree, is called there. Neither the index nor the work tree is touched.
+///
+/// The files lie in a repository of their own, which borrows the objects of `repo`: so the code of the
+/// pipeline has a fingerprint there as it has in the work tree, and a pipeline that asks git for its
+/// commit gets an answer.
 ///
 /// # Errors
 ///
@@ -42,5 +46,24 @@ pub(crate) fn checkout(
         .disable_filters(false);
     repo.checkout_tree(tree.as_object(), Some(&mut how))
         .with_context(|| format!("failed to check out {}", super::short(commit)))?;
+    link(repo, &tree, commit, &files)
+        .with_context(|| format!("failed to check out {}", super::short(commit)))?;
     Ok(files.join(below))
+}
+
+/// Makes a repository of the files, with the commit checked out and the objects of another one.
+fn link(repo: &Repository, tree: &Tree<'_>, commit: Oid, files: &Path) -> anyhow::Result<()> {
+    let own = Repository::init(files)?;
+    let objects = repo.commondir().join("objects").canonicalize()?;
+    let alternates = own.path().join("objects/info/alternates");
+    let mut line = objects.into_os_string().into_encoded_bytes();
+    line.push(b'\n');
+    std::fs::write(alternates, line)?;
+    // Opened anew, so that it looks for the objects where they are.
+    let own = Repository::open(files)?;
+    own.set_head_detached(commit)?;
+    let mut index = own.index()?;
+    index.read_tree(&own.find_tree(tree.id())?)?;
+    index.write()?;
+    Ok(())
 }

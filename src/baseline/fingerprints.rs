@@ -131,7 +131,9 @@ mod tests {
                 commit: None,
                 dirty: false,
                 cost: Cost::default(),
+                judge_cost: None,
                 item_seconds: BTreeMap::new(),
+                decision: None,
             },
         };
         let basis = Basis {

@@ -28,7 +28,7 @@ pub(super) struct Side<'c> {
 /// A [`Misuse`] where the items or the request are wrong.
 pub(super) fn read<'c>(request: &Request, config: &'c Config) -> anyhow::Result<Vec<Side<'c>>> {
     let mut sides = Vec::new();
-    for kind in kinds(config, request.probe)? {
+    for kind in kinds(config, request)? {
         sides.push(Side {
             kind,
             items: kind.read(config)?,
@@ -41,18 +41,34 @@ pub(super) fn read<'c>(request: &Request, config: &'c Config) -> anyhow::Result<
         side.chosen = side.items.choose(&request.only, request.shard);
     }
     // A probe is not run where others were asked for by name.
-    sides.retain(|side| request.only.is_empty() || side.chosen > 0);
+    sides.retain(|side| request.only.is_empty() || side.chosen > 0 || side.kind.observes());
     Ok(sides)
 }
 
 /// The kinds of the probes that are run.
-fn kinds(config: &Config, asked: Option<&str>) -> Result<Vec<&'static dyn Kind>, Misuse> {
+fn kinds(config: &Config, request: &Request) -> Result<Vec<&'static dyn Kind>, Misuse> {
+    let asked = request.probe;
     let mut kinds = registry::kinds();
     kinds.retain(|kind| asked.is_none_or(|asked| asked == kind.name()));
     let helps: Vec<&str> = kinds.iter().map(|kind| kind.how_to_configure()).collect();
     kinds.retain(|kind| config.configures(kind.name()));
-    if !kinds.is_empty() {
+    let nothing_of_the_base = kinds.is_empty() && request.is_base && asked.is_some();
+    if nothing_of_the_base || kinds.iter().any(|kind| !kind.observes()) {
         return Ok(kinds);
+    }
+    if let Some(observing) = kinds.first() {
+        let name = observing.name();
+        let file = config.file.display();
+        let what =
+            format!("`{file}`: the {name} probe runs nothing and looks at what other probes run");
+        let runs = registry::kinds();
+        let runs = runs.iter().filter(|kind| !kind.observes());
+        let helps: Vec<&str> = runs.map(|kind| kind.how_to_configure()).collect();
+        let help = match asked {
+            Some(_) => "leave `--probe` out".to_owned(),
+            None => helps.join(", or "),
+        };
+        return Err(Misuse::new(what).help(help));
     }
     let what = asked.map_or_else(|| "probe".to_owned(), |asked| format!("{asked} probe"));
     let file = config.file.display();

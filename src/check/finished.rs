@@ -48,11 +48,9 @@ pub(super) fn gate(
         }
     };
     let mut head = Finished(baseline::completed(report));
-    let mut judgement = judge(request, &config, &mut head, observer)?;
-    if request.advisory {
-        judgement.verdict.let_pass();
-    }
-    let Finished(report) = head;
+    let judgement = judge(request, &config, &mut head, observer)?;
+    let Finished(mut report) = head;
+    report.run.session.decision = judgement.decision();
     let judgement = request.check.masked(judgement)?;
     written(Checked { report, out }, judgement)
 }

@@ -21,12 +21,11 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
             tip.demand(&stage.config.root)?;
         }
         stage.measure(&|_| true)?;
-        let mut judgement = judge(request, stage.config, stage, observer)?;
-        if request.advisory {
-            judgement.verdict.let_pass();
-        }
+        let judgement = judge(request, stage.config, stage, observer)?;
+        let mut report = stage.report();
+        report.run.session.decision = judgement.decision();
         let checked = Checked {
-            report: request.check.masked(stage.report())?,
+            report: request.check.masked(report)?,
             out: stage.out.to_path_buf(),
         };
         let judgement = request.check.masked(judgement)?;

@@ -31,6 +31,8 @@ pub(super) fn entries(report: &Report) -> Vec<LedgerEntry> {
             latency_ms: pair.seconds.map(|seconds| seconds * 1000.0),
             tokens_in: pair.usage.map(|usage| usage.input_tokens),
             tokens_out: pair.usage.map(|usage| usage.output_tokens),
+            judge_cost_usd: pair.judge_usage.and_then(|usage| usage.usd),
+            judge_tokens: pair.judge_usage.map(|usage| usage.tokens()),
             tags: pair.tags,
         }));
     }

@@ -2,6 +2,7 @@
 
 mod absent;
 mod again;
+mod approval;
 mod asked;
 mod beside;
 mod budget;
@@ -20,9 +21,11 @@ mod list;
 mod merge;
 #[cfg(test)]
 mod noisy_judge_tests;
+mod past;
 #[cfg(test)]
 mod prose_tests;
 mod record;
+mod regression;
 mod rejudge;
 mod save;
 #[cfg(test)]
@@ -30,6 +33,7 @@ mod scorer_tests;
 mod settle;
 mod side;
 mod stage;
+mod summary;
 mod why;
 mod write;
 
@@ -49,15 +53,17 @@ use crate::publish::mask::Masker;
 use crate::report::Report;
 use crate::run::Observer;
 pub(crate) use calibrate::{CalibrateRequest, Calibrated, calibrate};
-pub(crate) use eval::{EvalRequest, eval};
+pub(crate) use eval::eval;
 pub(crate) use gate::gate;
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use record::{Recomputed, recompute, record, record_eval};
+pub(crate) use regression::{RegressionRequest, regression};
 pub(crate) use rejudge::{RejudgeRequest, rejudge};
 pub(crate) use save::{SaveRequest, finished, save, writer};
 pub(crate) use settle::configuration;
 pub(crate) use side::{folder, recorded, run, side};
+pub(crate) use summary::{SummaryRequest, file_name, summary};
 pub(crate) use write::report as write_report;
 
 /// What a person asks of a check.
@@ -77,6 +83,8 @@ pub(crate) struct Request {
     pub(crate) mode: Mode,
     /// Takes secrets out of what is written; none where nothing is known of any.
     pub(crate) masker: Option<Arc<Masker>>,
+    /// Whether it is the base of a change that is measured, which may not have had the probe yet.
+    pub(crate) is_base: bool,
 }
 
 impl Request {
@@ -141,6 +149,8 @@ pub(crate) struct GateRequest {
     pub(crate) rerun: bool,
     /// Whether the job passes whatever the verdict is.
     pub(crate) advisory: bool,
+    /// Where a regression can be approved; none where there is no pull request to ask on.
+    pub(crate) approval: Option<approval::Site>,
     /// A finished report that is judged as it is; nothing is run then.
     pub(crate) report: Option<PathBuf>,
 }

@@ -227,7 +227,9 @@ fn report(section: GradingSection) -> Report {
             commit: None,
             dirty: false,
             cost: Cost::default(),
+            judge_cost: None,
             item_seconds: BTreeMap::new(),
+            decision: None,
         },
     };
     Report::new(run, probes, found.metrics, found.notices)

@@ -6,7 +6,7 @@ use super::{Checked, recompute, side, write};
 use crate::config::Overrides;
 use crate::exit::Misuse;
 use crate::probe::{self, Ending};
-use crate::run::{self, Observer, Rules, Runner, RunnerSettings, Start, judging};
+use crate::run::{self, Cost, Observer, Rules, Runner, RunnerSettings, Start, judging};
 
 /// What a person asks who wants answers graded anew.
 #[derive(Clone, Debug, Default)]
@@ -30,14 +30,22 @@ pub(crate) fn rejudge(
 ) -> anyhow::Result<Checked> {
     let config = probe::configured(&request.overrides)?;
     let stored = side(&request.report, &config.file)?.report;
-    let mut found = None;
+    let (mut found, mut refused) = (None, None);
     for (kind, section) in stored.probes.known() {
-        if let Some(rejudging) = kind.rejudging(section, &config)? {
-            found = Some((kind, section, rejudging));
-            break;
+        match kind.rejudging(section, &config) {
+            Ok(None) => {}
+            Ok(Some(rejudging)) => {
+                found = Some((kind, section, rejudging));
+                break;
+            }
+            // Another probe of the report may have answers all the same.
+            Err(error) => refused = refused.or(Some(error)),
         }
     }
     let Some((kind, section, rejudging)) = found else {
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
         let what = format!("the report `{}` has no graded answers", request.report);
         return Err(Misuse::new(what)
             .help("name a report of a run whose answers a judge has graded")
@@ -64,6 +72,7 @@ pub(crate) fn rejudge(
             watch: None,
             reader: step.reader,
             observer,
+            observing: None,
         };
         runners.push(Runner::open(
             |site| step.program.target.open(site),
@@ -82,7 +91,9 @@ pub(crate) fn rejudge(
         report.run.ending = ending;
     }
     report.run.fingerprints.config = config.measured();
-    report.run.session.cost = judging::cost(&runners);
+    // No pipeline was called.
+    report.run.session.cost = Cost::default();
+    report.run.session.judge_cost = Some(judging::cost(&runners));
     for runner in &runners {
         runner.conclude()?;
     }

@@ -1,12 +1,12 @@
 //! Finds the baseline of a measurement, compares, runs doubtful cases again, and judges.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use super::budget::Allowance;
+use super::compute::Runs;
 use super::{
-    Checked, GateRequest, Judged, absent, again, calibrated, changed, compute, edits, why,
+    Checked, GateRequest, Judged, absent, again, approval, calibrated, changed, compute, edits, why,
 };
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::differences::Difference;
@@ -25,13 +25,18 @@ use crate::run::Observer;
 
 /// Writes the verdict beside the report.
 pub(super) fn written(checked: Checked, judgement: Judgement) -> anyhow::Result<Judged> {
-    let text = serde_json::to_vec_pretty(&judgement)?;
+    write(&checked, &judgement)?;
+    Ok(Judged { checked, judgement })
+}
+
+/// Writes it once more, where it has changed since.
+pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<()> {
+    let text = serde_json::to_vec_pretty(judgement)?;
     file::write(&checked.out.join("gate.json"), &text)?;
     file::write(
         &checked.out.join("gate.md"),
-        comment::alone(&checked.report, &judgement, &checked.out).as_bytes(),
-    )?;
-    Ok(Judged { checked, judgement })
+        comment::alone(&checked.report, judgement, &checked.out).as_bytes(),
+    )
 }
 
 /// What is judged: a measurement under way, or a finished report.
@@ -79,6 +84,14 @@ pub(super) fn judge(
     calibrated::tell(config, verdict);
     let at = usize::from(verdict.verdict == Word::BaselineUnreachable);
     verdict.reasons.splice(at..at, edits);
+    match request.advisory {
+        true => judgement.verdict.let_pass(),
+        // Only a whole check says everything that has regressed.
+        false if request.check.only.is_empty() => {
+            approval::settle(request.approval.as_ref(), config, &mut judgement);
+        }
+        false => {}
+    }
     Ok(judgement)
 }
 
@@ -99,20 +112,17 @@ fn settle(
     if let Some(judgement) = unknown(&side.report()) {
         return Ok(judgement);
     }
-    let mut policy = Policy::of(&config.gate, config.baseline.require);
-    if !request.check.only.is_empty() {
-        // Whoever asks for some cases wants these judged, however few they are.
-        policy.fewest_cases = 0;
-    }
+    let policy = Policy::of(&config.gate, config.baseline.require);
     let login = request.login.as_ref();
-    let base_of = |repo: &_, commit, only: &[String], repeats| {
-        let (with, which) = ((login, &request.hint), (only, request.check.shard));
-        compute::commit(config, (repo, commit), with, which, repeats, observer)
+    let base_of = |repo: &_, commit, runs: Runs<'_>| {
+        let with = (login, &request.hint);
+        let which = (runs, request.check.probe, request.check.shard);
+        compute::commit(config, (repo, commit), with, which, observer)
     };
     let can_be_run = side.can_be_run();
     let compute = |repo: &_, commit| {
         anyhow::ensure!(can_be_run, "nothing is run to judge a finished report");
-        base_of(repo, commit, &[], config.repeats)
+        base_of(repo, commit, Runs::AsConfigured)
     };
     let name = configuration(config);
     let found = baseline::find(&Search {
@@ -156,11 +166,10 @@ fn settle(
     }
     told.told.extend(side.told(config));
     // A base that was measured at another time may differ by the day alone; one that was just
-    // measured may not.
-    let base_again = can_be_run
-        && config.baseline.compute
-        && provenance.source != Source::Compute
-        && provenance.commit.is_some();
+    // measured may not, unless the cache has answered.
+    let is_of_now = provenance.source == Source::Compute && base.run.session.cost.cache_hits == 0;
+    let base_again =
+        can_be_run && config.baseline.compute && !is_of_now && provenance.commit.is_some();
     let mut gate = Gate::new(
         &policy,
         request.rerun && can_be_run,
@@ -202,14 +211,7 @@ fn settle(
                 let repo = baseline::open(&config.root)?;
                 let commit = provenance.commit.as_deref().unwrap_or_default();
                 let commit = baseline::Oid::from_str(commit)?;
-                let names: Vec<String> = rerun.cases.keys().cloned().collect();
-                let most = rerun
-                    .cases
-                    .values()
-                    .copied()
-                    .max()
-                    .and_then(NonZeroUsize::new);
-                let again = base_of(&repo, commit, &names, most.unwrap_or(config.repeats))?;
+                let again = base_of(&repo, commit, Runs::Again(&rerun.cases))?;
                 replace(&mut base, again);
                 // What was measured next to the base was measured next to other answers.
                 side.against(&base)?;

@@ -12,7 +12,7 @@ use crate::digest::pipeline::{self, Code, Watch};
 use crate::notice::{Code as NoticeCode, Notice};
 use crate::probe::{self, Ending, Findings, Forecast, Planned, Probe, Sections};
 use crate::report::{Fingerprints, Report, Run, Session, Share};
-use crate::run::{self, Clock, Cost, Observer, Rules, Runner, RunnerSettings, Start};
+use crate::run::{self, Clock, Cost, Observer, Observing, Rules, Runner, RunnerSettings, Start};
 
 /// A check that is ready to measure.
 pub(super) struct Stage<'a> {
@@ -45,7 +45,7 @@ pub(super) struct Stage<'a> {
 /// what `then` returns.
 pub(super) fn with<T>(
     request: &Request,
-    observer: &dyn Observer,
+    events: &dyn Observer,
     then: impl FnOnce(&mut Stage<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let clock = Clock::start();
@@ -76,8 +76,9 @@ pub(super) fn with<T>(
         };
         outs.push(folders.into_iter().map(of_step).collect::<Vec<_>>());
     }
+    let observer = sides.iter().find_map(|side| side.items.observer());
     let mut runners: Vec<Vec<Runner<'_>>> = Vec::new();
-    for (planned, outs) in planned.iter().zip(&outs) {
+    for ((side, planned), outs) in sides.iter().zip(&planned).zip(&outs) {
         let mut of_probe = Vec::new();
         for (at, (step, out)) in planned.steps().into_iter().zip(outs).enumerate() {
             let (fingerprint, watch) = match step.reader.depends_on_code() {
@@ -91,7 +92,12 @@ pub(super) fn with<T>(
                 fingerprint,
                 watch,
                 reader: step.reader,
-                observer,
+                observer: events,
+                // The first step is the pipeline, and what follows is asked about its answers.
+                observing: observer.filter(|_| at == 0).map(|observer| Observing {
+                    probe: side.kind.name(),
+                    observer,
+                }),
             };
             of_probe.push(Runner::open(|site| planned.open(at, site), settings)?);
         }
@@ -165,8 +171,14 @@ impl Stage<'_> {
     }
 
     fn cost(&self) -> Cost {
-        let costs = self.runners().map(Runner::cost);
-        costs.fold(Cost::default(), Cost::plus)
+        let costs = self.runners().filter(|runner| !runner.is_of_a_judge());
+        costs.map(Runner::cost).fold(Cost::default(), Cost::plus)
+    }
+
+    /// What the judges have cost; none where there are none.
+    fn judge_cost(&self) -> Option<Cost> {
+        let judges = self.runners().filter(|runner| runner.is_of_a_judge());
+        judges.map(Runner::cost).reduce(Cost::plus)
     }
 
     /// The texts of the inputs.
@@ -239,7 +251,9 @@ impl Stage<'_> {
                 commit: self.code.commit.clone(),
                 dirty: self.code.dirty || changes.is_some(),
                 cost: self.cost(),
+                judge_cost: self.judge_cost(),
                 item_seconds: self.item_seconds(),
+                decision: None,
             },
         };
         assemble(run, findings, notices)

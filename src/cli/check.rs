@@ -128,6 +128,7 @@ impl From<&CheckArgs> for Request {
             only: only.clone(),
             shard: *shard,
             masker: None,
+            is_base: false,
             out: out.clone(),
             mode: match (resume, dry_run) {
                 (true, _) => Mode::Resume,

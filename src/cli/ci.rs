@@ -134,8 +134,17 @@ pub(super) const CI_INPUTS: &[&str] = &[
     "base",
 ];
 /// The inputs of `kelvin post`.
-pub(super) const POST_INPUTS: &[&str] =
-    &["run-id", "configuration", "comment", "comment-key", "token"];
+pub(super) const POST_INPUTS: &[&str] = &[
+    "run-id",
+    "configuration",
+    "config",
+    "comment",
+    "comment-key",
+    "token",
+];
+
+/// The inputs of `kelvin approve`.
+pub(super) const APPROVE_INPUTS: &[&str] = &["pull-request", "config", "then", "token"];
 
 /// Adds the inputs that come as variables to a command line; an argument that is there wins.
 pub(super) fn with_inputs(
@@ -145,6 +154,7 @@ pub(super) fn with_inputs(
     let inputs = match line.get(1).and_then(|word| word.to_str()) {
         Some("ci") => CI_INPUTS,
         Some("post") => POST_INPUTS,
+        Some("approve") => APPROVE_INPUTS,
         _ => return line,
     };
     for name in inputs {
@@ -371,7 +381,11 @@ mod tests {
     fn every_input_is_an_argument_of_its_command() {
         use clap::CommandFactory as _;
         let command = super::super::Args::command();
-        for (name, inputs) in [("ci", CI_INPUTS), ("post", POST_INPUTS)] {
+        for (name, inputs) in [
+            ("ci", CI_INPUTS),
+            ("post", POST_INPUTS),
+            ("approve", APPROVE_INPUTS),
+        ] {
             let command = command.find_subcommand(name).expect("it is there");
             for input in inputs {
                 let known = command

@@ -108,7 +108,7 @@ fn client() -> Option<Client> {
 }
 
 /// The token, for git and for the repository of the workflow alone.
-fn login() -> Option<Login> {
+pub(super) fn login() -> Option<Login> {
     Login::new(
         &variable("GITHUB_SERVER_URL")?,
         &variable("GITHUB_REPOSITORY")?,

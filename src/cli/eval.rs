@@ -6,10 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::check::{Format, show};
-use crate::check::{self, Checked, EvalRequest};
+use crate::check::{self, Checked};
 use crate::exit::Exit;
-use crate::probe::retrieval::SpanRule;
-use crate::probe::retrieval::{Citations, RetrievalBasis};
+use crate::probe::EvalRequest;
 
 /// The arguments of `kelvin eval`.
 #[derive(Debug, Args)]
@@ -53,13 +52,9 @@ pub(super) fn main(args: &EvalArgs) -> anyhow::Result<Exit> {
     let report = check::eval(&EvalRequest {
         qrels: args.qrels.clone(),
         run: args.run.clone(),
-        basis: RetrievalBasis {
-            k,
-            cut_off: args.cut_off.get(),
-            relevance_level: args.relevance_level,
-            citations: Citations::Hits,
-            span_rule: SpanRule::default(),
-        },
+        k,
+        cut_off: args.cut_off.get(),
+        relevance_level: args.relevance_level,
     })?;
     let checked = Checked {
         report,

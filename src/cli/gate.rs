@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
 use super::check::{CheckArgs, print};
 use super::ci::variable;
 use super::progress::Progress;
+use super::veritas::{self, VeritasArgs};
 use crate::baseline::{self, event};
 use crate::check::{self, GateRequest};
 use crate::config::{BaselineOverride, GateOverrides, OnSuspected};
@@ -16,7 +17,10 @@ use crate::exit::{Exit, Misuse};
 
 /// The arguments of `kelvin gate`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct GateArgs {
+    #[command(subcommand)]
+    verb: Option<Verb>,
     #[command(flatten)]
     check: CheckArgs,
     #[command(flatten)]
@@ -47,6 +51,12 @@ pub(super) struct GateArgs {
     /// The name of that event [default: the one in `GITHUB_EVENT_NAME`].
     #[arg(long, value_name = "NAME")]
     event_name: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Makes live runs of everything and judges them, as a person does who is to decide.
+    Veritas(VeritasArgs),
 }
 
 /// What changes `gate` and `baseline` of the configuration.
@@ -137,6 +147,9 @@ fn budget(text: &str) -> Result<Spending, String> {
 
 /// Runs `kelvin gate`.
 pub(super) fn main(args: &GateArgs) -> anyhow::Result<Exit> {
+    if let Some(Verb::Veritas(args)) = &args.verb {
+        return veritas::main(args);
+    }
     let (name, payload) = payload(args.event.as_ref(), args.event_name.as_ref())?;
     let mut hint = event::hint(&name, &payload);
     hint.asked.clone_from(&args.base);

@@ -185,7 +185,7 @@ fn json_lines(entries: &[LedgerEntry]) -> anyhow::Result<String> {
 }
 
 /// The columns of a CSV file.
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 14] = [
     "recorded_at",
     "prompt",
     "prompt_digest",
@@ -197,6 +197,8 @@ const COLUMNS: [&str; 12] = [
     "latency_ms",
     "tokens_in",
     "tokens_out",
+    "judge_cost_usd",
+    "judge_tokens",
     "tags",
 ];
 
@@ -218,6 +220,8 @@ fn csv(entries: &[LedgerEntry]) -> String {
             number(entry.latency_ms),
             count(entry.tokens_in),
             count(entry.tokens_out),
+            number(entry.judge_cost_usd),
+            count(entry.judge_tokens),
             cell(&entry.tags.join(" ")),
         ];
         text.push_str(&cells.join(","));
@@ -249,8 +253,8 @@ fn table(summaries: &[LedgerSummary]) -> String {
         value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
     };
     let mut page = format!(
-        "{:<32}  {:<28}  {:>7}  {:>6}  {:>9}  {:>10}  {:>10}\n",
-        "candidate", "judge", "entries", "score", "USD", "latency ms", "tokens"
+        "{:<32}  {:<28}  {:>7}  {:>6}  {:>9}  {:>9}  {:>10}  {:>10}\n",
+        "candidate", "judge", "entries", "score", "USD", "judge USD", "latency ms", "tokens"
     );
     for summary in summaries {
         let tokens = summary
@@ -258,12 +262,13 @@ fn table(summaries: &[LedgerSummary]) -> String {
             .map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
         let _ = writeln!(
             page,
-            "{:<32}  {:<28}  {:>7}  {:>6}  {:>9}  {:>10}  {:>10}",
+            "{:<32}  {:<28}  {:>7}  {:>6}  {:>9}  {:>9}  {:>10}  {:>10}",
             safe::cut(&summary.candidate, 32),
             safe::cut(&summary.grader_id, 28),
             summary.count,
             number(summary.mean_score, 4),
             number(summary.cost_usd, 4),
+            number(summary.judge_cost_usd, 4),
             number(summary.mean_latency_ms, 0),
             tokens,
         );

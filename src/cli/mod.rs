@@ -1,10 +1,12 @@
 //! The command line: arguments become a request, a result becomes text and an exit code.
 
+mod approve;
 mod baseline;
 mod calibrate;
 mod check;
 mod ci;
 mod compare;
+mod digest;
 mod doctor;
 mod eval;
 mod gate;
@@ -14,9 +16,11 @@ mod ledger;
 mod merge;
 mod post;
 mod progress;
+mod regression;
 mod rejudge;
 #[cfg(test)]
 mod toy_tests;
+mod veritas;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -56,6 +60,8 @@ enum Command {
     Ci(ci::CiArgs),
     /// Publishes what a run that may not write has left, on `workflow_run`.
     Post(post::PostArgs),
+    /// Takes over what somebody has decided about a regression, in a workflow of the default branch.
+    Approve(approve::ApproveArgs),
     /// Compares two reports.
     Compare(compare::CompareArgs),
     /// Measures a retrieval run that was made elsewhere against relevance judgements.
@@ -66,6 +72,10 @@ enum Command {
     History(history::HistoryArgs),
     /// Makes the figures of a recorded run again, with the formulas of this version.
     Recompute(history::RecomputeArgs),
+    /// Tells what changed over a period, from every report that is left of it.
+    Digest(digest::DigestArgs),
+    /// Lists what dropped in this version against the version before it.
+    Regression(regression::RegressionArgs),
     /// Grades the stored answers of a report with another judge; no pipeline is run.
     Rejudge(rejudge::RejudgeArgs),
     /// Lists what judges have graded on this machine, and what it cost.
@@ -88,9 +98,12 @@ impl Command {
             Self::Doctor(_)
             | Self::Merge(_)
             | Self::Post(_)
+            | Self::Approve(_)
             | Self::Compare(_)
             | Self::History(_)
             | Self::Recompute(_)
+            | Self::Digest(_)
+            | Self::Regression(_)
             | Self::Ledger(_)
             | Self::Baseline(_) => false,
         }
@@ -138,11 +151,14 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Merge(args) => merge::main(args),
         Command::Ci(args) => ci::main(args),
         Command::Post(args) => post::main(args),
+        Command::Approve(args) => approve::main(args),
         Command::Compare(args) => compare::main(&args),
         Command::Eval(args) => eval::main(&args),
         Command::Calibrate(args) => calibrate::main(&args),
         Command::History(args) => history::list(&args),
         Command::Recompute(args) => history::recompute(&args),
+        Command::Digest(args) => digest::main(args),
+        Command::Regression(args) => regression::main(args),
         Command::Rejudge(args) => rejudge::main(args),
         Command::Ledger(args) => ledger::main(args),
         Command::Baseline(args) => baseline::main(&args),

@@ -1,6 +1,7 @@
 //! `kelvin post`: the second half for runs that may not write.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -21,6 +22,9 @@ pub(super) struct PostArgs {
     /// The name of the configuration, where a repository has several.
     #[arg(long, value_name = "NAME", default_value = "kelvin")]
     configuration: String,
+    /// The configuration, as the repository names it; its rules on the base branch say who may approve.
+    #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
+    config: String,
     /// When a comment is written on the pull request.
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Update)]
     comment: When,
@@ -47,11 +51,11 @@ pub(super) fn main(args: PostArgs) -> anyhow::Result<Exit> {
     let token = args.token.or_else(|| variable("GITHUB_TOKEN"));
     let api_url = variable("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
     let repository = variable("GITHUB_REPOSITORY").context("`GITHUB_REPOSITORY` is not set")?;
-    let client = Client::new(&Access {
+    let client = Arc::new(Client::new(&Access {
         api_url: &api_url,
         repository: &repository,
         token: token.as_deref().unwrap_or_default(),
-    })?;
+    })?);
     let url = ci::post(
         &PostRequest {
             client: &client,
@@ -60,6 +64,7 @@ pub(super) fn main(args: PostArgs) -> anyhow::Result<Exit> {
             comment_key: args.comment_key,
             server_url: variable("GITHUB_SERVER_URL")
                 .unwrap_or_else(|| "https://github.com".to_owned()),
+            config: args.config,
         },
         Surfaces {
             outputs: variable("GITHUB_OUTPUT").map(PathBuf::from),

@@ -203,6 +203,7 @@ fn finished(report: &Report) -> serde_json::Value {
         "items": items,
         "metrics": metrics,
         "cost": report.run.session.cost,
+        "judge_cost": report.run.session.judge_cost,
     })
 }
 

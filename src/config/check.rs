@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::diagnostic::Problem;
 use super::raw::{RawCache, RawConfig, cache_dir};
 use super::yaml::Node;
-use super::{CacheSettings, Config, Limits, Overrides, Retry, models};
+use super::{CacheSettings, Config, Limits, Overrides, Retry, approval, models};
 
 /// Everything that is wrong with the values of the general keys, whatever their types; types that
 /// are wrong are passed over.
@@ -19,6 +19,7 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
     env(file, &mut found);
     fingerprint(file, &mut found);
     found.extend(models::problems(file));
+    found.extend(approval::problems(file));
     found
 }
 

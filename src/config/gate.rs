@@ -6,6 +6,8 @@ use std::num::NonZeroUsize;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::approval::ApprovalSettings;
+
 /// Where the report that a change is compared with comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -104,6 +106,9 @@ pub(crate) struct GateSettings {
     pub(crate) require_calibration: bool,
     /// What the gate may spend on running doubtful cases again.
     pub(crate) budget: Budget,
+    /// Who may let a regression pass, and how. Without it: nobody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) approval: Option<ApprovalSettings>,
 }
 
 impl Default for GateSettings {
@@ -121,6 +126,7 @@ impl Default for GateSettings {
             calibration: "calibration.json".to_owned(),
             require_calibration: false,
             budget: Budget::default(),
+            approval: None,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! probe the settings that the kind makes of its own keys. What the general keys say as written is
 //! in [`raw`].
 
+mod approval;
 mod around;
 mod branch;
 pub(crate) mod check;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::target::{Address, ModelSettings};
+pub(crate) use approval::{ApprovalSettings, ApprovalWay, WRITERS};
 pub(crate) use around::Around;
 pub(crate) use configure::{Configure, Owner, Part, ProbeSettings, Slip, schema_of};
 pub(crate) use diagnostic::Problem;

@@ -1,11 +1,13 @@
 //! Opens paths that somebody else has named, or has filled with links, without ever leaving a folder.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, statat};
 use rustix::io::Errno;
 
 /// A folder that is held open. What is found below it stays below it, whoever exchanges names for links
@@ -13,6 +15,43 @@ use rustix::io::Errno;
 #[derive(Debug)]
 pub(crate) struct Beneath {
     folder: OwnedFd,
+}
+
+/// Something in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Its name within the folder.
+    pub(crate) name: OsString,
+    /// What it is; a link is a link, wherever it leads.
+    pub(crate) kind: EntryKind,
+    /// Its size in bytes, of a file.
+    pub(crate) size: u64,
+}
+
+/// What stands in a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EntryKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link,
+    /// A pipe, a socket or a device.
+    Other,
+    /// It cannot be looked at.
+    Unreadable,
+}
+
+impl Entry {
+    /// Something that cannot be looked at.
+    pub(crate) fn unreadable() -> Self {
+        Self {
+            name: OsString::new(),
+            kind: EntryKind::Unreadable,
+            size: 0,
+        }
+    }
 }
 
 /// Why a path was not opened.
@@ -66,6 +105,43 @@ impl Beneath {
             Err(NotOpened::Refused(error)) if is_there(&error) => Ok(true),
             Err(other) => Err(other),
         }
+    }
+
+    /// What is in a folder, at most so much of it, in the order of the names. No link is followed.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such folder, where it leads elsewhere, and where it cannot be read.
+    pub(crate) fn entries(&self, folder: &Path, most: usize) -> Result<Vec<Entry>, NotOpened> {
+        let opened = self.open(folder)?;
+        let listed = Dir::read_from(&opened).map_err(not_opened)?;
+        let mut entries = Vec::new();
+        for listed in listed {
+            if entries.len() == most {
+                break;
+            }
+            let listed = listed.map_err(not_opened)?;
+            let name = listed.file_name().to_bytes();
+            if matches!(name, b"." | b"..") {
+                continue;
+            }
+            let mut entry = Entry {
+                name: OsStr::from_bytes(name).to_os_string(),
+                ..Entry::unreadable()
+            };
+            if let Ok(stat) = statat(&opened, listed.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+                entry.kind = match FileType::from_raw_mode(stat.st_mode) {
+                    FileType::RegularFile => EntryKind::File,
+                    FileType::Directory => EntryKind::Folder,
+                    FileType::Symlink => EntryKind::Link,
+                    _ => EntryKind::Other,
+                };
+                entry.size = u64::try_from(stat.st_size).unwrap_or_default();
+            }
+            entries.push(entry);
+        }
+        entries.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(entries)
     }
 
     #[cfg(target_os = "linux")]

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::approval::Approval;
 use super::changes::CaseChange;
 use super::policy::Effect;
 use super::reproduce::Reproduction;
@@ -53,6 +54,9 @@ pub(crate) struct Judgement {
     /// How to run this gate again; null where nothing was run, as between two named reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reproduce: Option<Reproduction>,
+    /// What became of the request to approve a regression; null where none was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) approval: Option<Approval>,
 }
 
 impl Judgement {
@@ -71,6 +75,7 @@ impl Judgement {
             base_invocations: None,
             cost_ratio: None,
             reproduce: None,
+            approval: None,
         }
     }
 
@@ -89,6 +94,7 @@ impl Judgement {
             base_invocations: None,
             cost_ratio: None,
             reproduce: None,
+            approval: None,
         }
     }
 
@@ -132,6 +138,9 @@ impl Judgement {
         for difference in &self.differences {
             indented(&mut page, "-", difference);
         }
+        for ignored in self.approval.iter().flat_map(|approval| &approval.ignored) {
+            indented(&mut page, "-", ignored);
+        }
         let passes = self.verdict.passed && self.verdict.verdict == Word::Pass;
         if let Some(again) = self.reproduce.as_ref().filter(|_| !passes) {
             indented(
@@ -148,7 +157,8 @@ impl Judgement {
     fn headline(&self) -> String {
         let word = self.verdict.verdict.as_str().replace('_', " ");
         let word = match (self.verdict.passed, self.verdict.verdict) {
-            (_, Word::Pass | Word::Regression) => word,
+            (_, Word::Regression) if self.is_approved() => format!("{word} (approved)"),
+            (_, Word::Pass | Word::Regression | Word::PendingApproval) => word,
             (true, _) => format!("{word} (passes)"),
             (false, _) => format!("{word} (fails)"),
         };

@@ -2,6 +2,8 @@
 //!
 //! A caller asks [`Gate::next`] until there is a verdict, and runs in between what it is told to.
 
+pub(crate) mod approval;
+mod approved;
 mod assemble;
 pub(crate) mod broken;
 pub(crate) mod changes;

@@ -9,9 +9,6 @@ use crate::baseline::compare::MetricPair;
 use crate::config::{FailOrWarn, GateRule, GateSettings, MetricPolicy as Weight};
 use crate::config::{MetricRule, OnSuspected as OnSuspectedSetting};
 
-/// A metric with one cell per case and fewer cases than this is not gated by default.
-const FEWEST_CASES: usize = 12;
-
 /// What the gate is told to hold.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Policy {
@@ -38,9 +35,6 @@ pub(crate) struct Policy {
     pub(crate) deterministic: bool,
     /// What the re-runs may cost.
     pub(crate) budget: Budget,
-    /// A metric with one cell per case and fewer cases than this is not gated unless the
-    /// configuration names it.
-    pub(crate) fewest_cases: usize,
 }
 
 /// How a drop is told from noise.
@@ -155,6 +149,8 @@ impl Policy {
             // The judges behind the figures are looked at beside the policy of the figures.
             calibration: _,
             require_calibration: _,
+            // Who may approve is asked once there is a verdict.
+            approval: _,
             budget,
         } = settings;
         Self {
@@ -183,7 +179,6 @@ impl Policy {
                 calls: budget.calls,
                 minutes: budget.minutes,
             },
-            fewest_cases: FEWEST_CASES,
         }
     }
 
@@ -200,26 +195,12 @@ impl Policy {
         self.metrics.get(id)?.min
     }
 
-    /// How much a metric matters: as configured; else as its report says, unless it is too thin to
-    /// gate by default.
+    /// How much a metric matters: as configured, else as its report says.
     pub(crate) fn attention(&self, id: &str, metric: &MetricPair<'_>) -> Attention {
         match self.metrics.get(id).and_then(|metric| metric.policy) {
             Some(attention) => attention,
-            // An answer that is missing is no matter of noise in the answers, however few there are.
-            None if metric.gated
-                && (metric.is_failure_rate || !is_thin(metric, self.fewest_cases)) =>
-            {
-                Attention::Gate
-            }
+            None if metric.gated => Attention::Gate,
             None => Attention::Info,
         }
     }
-}
-
-/// One cell per case and few cases: one flip is worth more than a drop may be. The cases of the base
-/// are counted, not those that can be compared: who loses or edits cases must not lose the gate.
-fn is_thin(metric: &MetricPair<'_>, fewest_cases: usize) -> bool {
-    // By what the base measured: edits that leave few pairs take nothing out of the gate.
-    let (whole, cases) = (&metric.coverage.whole, metric.coverage.base_cases);
-    whole.paired + whole.turned > 0 && whole.base <= cases && cases < fewest_cases
 }

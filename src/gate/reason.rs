@@ -50,6 +50,8 @@ pub(crate) enum ReasonCode {
     EditsMeasure,
     /// A gated metric is graded by a language model that was not found fit to gate on.
     UncalibratedJudge,
+    /// Whether somebody has approved, or can approve, what regressed.
+    Approval,
     /// Something that this version does not know.
     #[default]
     #[serde(other)]

@@ -324,18 +324,6 @@ pub(super) fn broken(cases: &[&BrokenCase], certain: bool) -> String {
     )
 }
 
-/// A metric that is not gated for want of cases, and fell beyond its noise all the same.
-pub(super) fn few_and_worse(id: &str, verdict: &MetricVerdict) -> String {
-    format!(
-        "{} went from {} to {} over {}: too few for a metric to be gated, and worse beyond its noise \
-         all the same",
-        name(id),
-        shown(verdict.base),
-        shown(verdict.head),
-        cases(verdict.cases)
-    )
-}
-
 /// A name from elsewhere, between backticks.
 pub(super) fn name(text: &str) -> String {
     format!("`{}`", safe::cut(text, LONGEST_NAME))

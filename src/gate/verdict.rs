@@ -59,6 +59,8 @@ pub(crate) enum Word {
     BaselineUnreachable,
     /// Worse, and not by noise.
     Regression,
+    /// Worse, and somebody who may has to say whether that is wanted.
+    PendingApproval,
 }
 
 /// How one metric came out.
@@ -195,9 +197,11 @@ impl MetricVerdict {
     /// minimum, was not measured, or is open; then the rest, the largest drop first.
     pub(crate) fn rank(&self) -> Rank {
         let (urgency, size) = match (self.verdict, self.cause, self.beyond()) {
-            (Word::Regression, _, Some(beyond)) => (Urgency::Drop, beyond),
+            (Word::Regression | Word::PendingApproval, _, Some(beyond)) => (Urgency::Drop, beyond),
             (_, Cause::Suspected, beyond) => (Urgency::Suspected, beyond.unwrap_or(0.0)),
-            (Word::Regression, _, None) => (Urgency::Minimum, self.drop.unwrap_or(0.0)),
+            (Word::Regression | Word::PendingApproval, _, None) => {
+                (Urgency::Minimum, self.drop.unwrap_or(0.0))
+            }
             (Word::Unmeasured, _, _) => (Urgency::Unmeasured, 0.0),
             (Word::Inconclusive, _, _) => (Urgency::Open, self.drop.unwrap_or(0.0)),
             (Word::Pass | Word::NoBaseline | Word::BaselineUnreachable, _, _) => {
@@ -260,6 +264,7 @@ impl Word {
             Self::Unmeasured => "unmeasured",
             Self::BaselineUnreachable => "baseline_unreachable",
             Self::Regression => "regression",
+            Self::PendingApproval => "pending_approval",
         }
     }
 }
@@ -274,9 +279,11 @@ impl Verdict {
                 code: match word {
                     Word::NoBaseline => ReasonCode::NoBaseline,
                     Word::BaselineUnreachable => ReasonCode::BaselineUnreachable,
-                    Word::Pass | Word::Inconclusive | Word::Unmeasured | Word::Regression => {
-                        ReasonCode::NotMeasured
-                    }
+                    Word::Pass
+                    | Word::Inconclusive
+                    | Word::Unmeasured
+                    | Word::Regression
+                    | Word::PendingApproval => ReasonCode::NotMeasured,
                 },
                 effect: Some(effect),
                 metric: None,

@@ -31,6 +31,9 @@ pub(crate) struct Run {
     /// 1 for the first attempt.
     #[serde(default)]
     pub(crate) run_attempt: Option<u64>,
+    /// When this attempt began, by GitHub's time.
+    #[serde(default)]
+    pub(crate) run_started_at: Option<String>,
     /// How it ended; none while it runs.
     #[serde(default)]
     pub(crate) conclusion: Option<String>,

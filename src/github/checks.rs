@@ -76,16 +76,25 @@ impl Client {
         head_sha: &str,
         external_id: &str,
     ) -> Result<Option<CheckRun>, Error> {
+        let found = self.check_runs_of(name, head_sha)?;
+        Ok(found
+            .into_iter()
+            .find(|run| run.external_id.as_deref() == Some(external_id)))
+    }
+
+    /// The check runs of this name on a commit.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub(crate) fn check_runs_of(&self, name: &str, head_sha: &str) -> Result<Vec<CheckRun>, Error> {
         #[derive(Deserialize)]
         struct Page {
             check_runs: Vec<CheckRun>,
         }
         let (sha, name) = (query(head_sha), query(name));
         let path = self.path(&format!("/commits/{sha}/check-runs?check_name={name}"));
-        let found = self.pages(Surface::CheckRun, &path, 1, |page: Page| page.check_runs)?;
-        Ok(found
-            .into_iter()
-            .find(|run| run.external_id.as_deref() == Some(external_id)))
+        self.pages(Surface::CheckRun, &path, 1, |page: Page| page.check_runs)
     }
 
     /// Changes a check run; annotations are appended to those it has.

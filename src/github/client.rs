@@ -4,7 +4,7 @@
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
@@ -17,6 +17,7 @@ use tokio::runtime::Runtime;
 use super::error::{Error, Refusal, Surface};
 use super::wire::{self, Answer, Broken};
 use crate::page::safe;
+use crate::run;
 use crate::signal;
 
 /// The most requests of one run, retries included.
@@ -53,6 +54,8 @@ pub(crate) struct Client {
     repository: String,
     token: String,
     sent: AtomicUsize,
+    /// The time of the last answer, in seconds since the epoch; 0 before the first.
+    time: AtomicI64,
     hurry: Arc<AtomicBool>,
     pause: Pause,
 }
@@ -132,6 +135,7 @@ impl Client {
             repository: access.repository.to_owned(),
             token: token.to_owned(),
             sent: AtomicUsize::new(0),
+            time: AtomicI64::new(0),
             pause: {
                 let hurry = Arc::clone(&hurry);
                 // A job that was cancelled has seconds to end.
@@ -161,6 +165,14 @@ impl Client {
     #[cfg(test)]
     pub(crate) fn requests(&self) -> usize {
         self.sent.load(Ordering::Relaxed)
+    }
+
+    /// GitHub's time, as its last answer tells it; that of this machine where it told none.
+    pub(crate) fn time(&self) -> i64 {
+        match self.time.load(Ordering::Relaxed) {
+            0 => run::now(),
+            time => time,
+        }
     }
 
     /// From here on every request is sent once and nothing is waited for: the program is ending.
@@ -210,7 +222,12 @@ impl Client {
         let mut attempt = 1;
         loop {
             let (error, wait) = match self.once(call)? {
-                Ok(answer) if answer.status < 400 => return Ok(answer),
+                Ok(answer) if answer.status < 400 => {
+                    let date = answer.headers.get(http::header::DATE);
+                    let date = date.and_then(|date| run::of_server(date.to_str().ok()?));
+                    self.time.store(date.unwrap_or(0), Ordering::Relaxed);
+                    return Ok(answer);
+                }
                 Ok(answer) => {
                     let refusal = self.refusal(call.surface, &answer);
                     // A limit is reached before anything is done, so that even a POST may go again.

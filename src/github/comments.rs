@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::{Call, Client};
 use super::error::{Error, Surface};
@@ -24,6 +24,15 @@ pub(crate) struct Comment {
     /// Who wrote it; none where the account is gone.
     #[serde(default)]
     pub(crate) user: Option<Account>,
+    /// When it was written, by GitHub's time.
+    #[serde(default)]
+    pub(crate) created_at: String,
+    /// When it was last changed; the same where it never was.
+    #[serde(default)]
+    pub(crate) updated_at: String,
+    /// The app that wrote it in somebody's name.
+    #[serde(default)]
+    pub(crate) performed_via_github_app: Option<Value>,
 }
 
 impl Comment {

@@ -19,6 +19,14 @@ pub(crate) enum Surface {
     Repository,
     /// Asking who the token belongs to.
     Viewer,
+    /// What happened to the labels of a pull request.
+    Label,
+    /// What somebody may do in the repository.
+    Right,
+    /// Whether somebody is in a team.
+    Team,
+    /// Running a job again.
+    Rerun,
     /// Uploading an artifact; the runner's service, not the API.
     Upload,
 }
@@ -28,11 +36,14 @@ impl Surface {
     pub(crate) const fn permission(self) -> Option<&'static str> {
         match self {
             Self::Comment => Some("pull-requests: write"),
+            Self::Label => Some("pull-requests: read"),
+            Self::Rerun => Some("actions: write"),
             Self::CheckRun => Some("checks: write"),
             Self::PullRequest => Some("pull-requests: read"),
             Self::WorkflowRun | Self::Artifact => Some("actions: read"),
             Self::Repository => Some("contents: read"),
-            Self::Viewer | Self::Upload => None,
+            // A token of a workflow may see no team, whatever its permissions are.
+            Self::Viewer | Self::Upload | Self::Right | Self::Team => None,
         }
     }
 }
@@ -47,6 +58,10 @@ impl fmt::Display for Surface {
             Self::Artifact => "the artifact",
             Self::Repository => "the repository",
             Self::Viewer => "the token's own account",
+            Self::Label => "the labels",
+            Self::Right => "the right of a user",
+            Self::Team => "the team",
+            Self::Rerun => "running the job again",
             Self::Upload => "the artifact upload",
         })
     }
@@ -80,6 +95,11 @@ impl Refusal {
                 }
                 _ => "add a step with `uses: actions/upload-artifact@v4`".to_owned(),
             };
+        }
+        if self.surface == Surface::Team && matches!(self.status, 403 | 404) {
+            return "the token of a workflow sees no team: name users in `gate.approval.by`, or give \
+                    the action the token of an app that may read the members of the organization"
+                .to_owned();
         }
         match (self.status, self.surface.permission()) {
             (401, _) => {

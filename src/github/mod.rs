@@ -3,6 +3,7 @@
 //! Everything that talks to it is best effort for its caller: a refusal says which permission or
 //! mode would help, and never becomes a verdict.
 
+mod approvals;
 mod archive;
 mod artifacts;
 mod checks;
@@ -14,12 +15,12 @@ mod upload;
 mod wire;
 
 pub(crate) use archive::{Archive, MOST_BYTES};
-pub(crate) use artifacts::Artifact;
+pub(crate) use artifacts::{Artifact, Run};
 pub(crate) use checks::{CheckRun, Remark};
 pub(crate) use client::{Access, Client, MOST_REQUESTS};
 pub(crate) use comments::Comment;
 pub(crate) use error::Error;
-pub(crate) use pulls::PullRequest;
+pub(crate) use pulls::{Account, PullRequest};
 pub(crate) use upload::{REPORT_FILE, artifact_name, artifact_upload};
 
 /// A GitHub on loopback, which the tests of other modules use too.

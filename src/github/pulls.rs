@@ -27,6 +27,15 @@ pub(crate) struct PullRequest {
     pub(crate) head: Tip,
     /// What it is to be merged into.
     pub(crate) base: Tip,
+    /// Who opened it; none where the account is gone.
+    #[serde(default)]
+    pub(crate) user: Option<Account>,
+    /// The commit that it became, or would become.
+    #[serde(default)]
+    pub(crate) merge_commit_sha: Option<String>,
+    /// When it was merged.
+    #[serde(default)]
+    pub(crate) merged_at: Option<String>,
 }
 
 /// One end of a pull request.

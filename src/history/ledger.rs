@@ -41,6 +41,12 @@ pub(crate) struct LedgerEntry {
     /// Tokens of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tokens_out: Option<u64>,
+    /// What the judge cost for it, in US dollars; it is no part of `cost_usd`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) judge_cost_usd: Option<f64>,
+    /// Tokens that the judge used for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) judge_tokens: Option<u64>,
     /// Words to sort prompts by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) tags: Vec<String>,
@@ -61,6 +67,8 @@ pub(crate) struct LedgerSummary {
     pub(crate) cost_usd: Option<f64>,
     /// Of how many entries the cost is known.
     pub(crate) with_cost: usize,
+    /// What the judge cost for all of them, in US dollars; null where that is known of none.
+    pub(crate) judge_cost_usd: Option<f64>,
     /// Their mean latency, in milliseconds; null where none is known.
     pub(crate) mean_latency_ms: Option<f64>,
     /// All their tokens; null where those of no entry are known.
@@ -116,7 +124,11 @@ impl LedgerEntry {
                 return Err(format!("`{name}` is blank"));
             }
         }
-        for (name, value) in [("cost_usd", self.cost_usd), ("latency_ms", self.latency_ms)] {
+        for (name, value) in [
+            ("cost_usd", self.cost_usd),
+            ("latency_ms", self.latency_ms),
+            ("judge_cost_usd", self.judge_cost_usd),
+        ] {
             if value.is_some_and(|value| !value.is_finite() || value < 0.0) {
                 return Err(format!("`{name}` is no number from 0 up"));
             }
@@ -138,7 +150,8 @@ impl History {
         {
             let mut insert = change.prepare(
                 "INSERT INTO ledger (time, prompt, prompt_digest, candidate, baseline, score, grader, cost_usd, \
-                 latency_ms, tokens_in, tokens_out, tags) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                 latency_ms, tokens_in, tokens_out, tags, judge_cost_usd, judge_tokens) VALUES \
+                 (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             )?;
             for entry in entries {
                 let tokens = |count: Option<u64>| count.map(i64::try_from).transpose();
@@ -155,6 +168,8 @@ impl History {
                     tokens(entry.tokens_in)?,
                     tokens(entry.tokens_out)?,
                     serde_json::to_string(&entry.tags)?,
+                    entry.judge_cost_usd,
+                    tokens(entry.judge_tokens)?,
                 ])?;
             }
         }
@@ -170,7 +185,7 @@ impl History {
     pub(crate) fn ledger(&self, filter: &LedgerFilter) -> anyhow::Result<Vec<LedgerEntry>> {
         let mut query = self.connection.prepare(
             "SELECT time, prompt, prompt_digest, candidate, baseline, score, grader, cost_usd, latency_ms, \
-             tokens_in, tokens_out, tags FROM ledger ORDER BY number",
+             tokens_in, tokens_out, tags, judge_cost_usd, judge_tokens FROM ledger ORDER BY number",
         )?;
         let mut rows = query.query([])?;
         let mut entries = Vec::new();
@@ -231,6 +246,8 @@ fn entry(row: &Row<'_>) -> anyhow::Result<LedgerEntry> {
         tokens_in: tokens(row.get(9)?)?,
         tokens_out: tokens(row.get(10)?)?,
         tags: serde_json::from_str(&tags)?,
+        judge_cost_usd: row.get(12)?,
+        judge_tokens: tokens(row.get(13)?)?,
     })
 }
 
@@ -258,6 +275,7 @@ fn summary(entries: &[&LedgerEntry]) -> LedgerSummary {
         entries.iter().filter_map(|entry| of(entry)).collect()
     };
     let costs = values(|entry| entry.cost_usd);
+    let of_judges = values(|entry| entry.judge_cost_usd);
     let tokens: Vec<u64> = entries
         .iter()
         .filter_map(|entry| {
@@ -274,6 +292,7 @@ fn summary(entries: &[&LedgerEntry]) -> LedgerSummary {
         mean_score: stats::mean(&values(|entry| Some(entry.judge_score))),
         cost_usd: (!costs.is_empty()).then(|| costs.iter().sum()),
         with_cost: costs.len(),
+        judge_cost_usd: (!of_judges.is_empty()).then(|| of_judges.iter().sum()),
         mean_latency_ms: stats::mean(&values(|entry| entry.latency_ms)),
         tokens: (!tokens.is_empty()).then(|| tokens.iter().sum()),
     }

@@ -45,6 +45,9 @@ pub(super) const STEPS: &[&str] = &[
         tokens_out INTEGER,
         tags TEXT NOT NULL
     ) STRICT;",
+    // What the judge has cost is no cost of the answer.
+    "ALTER TABLE ledger ADD COLUMN judge_cost_usd REAL;
+    ALTER TABLE ledger ADD COLUMN judge_tokens INTEGER;",
 ];
 
 /// The version that this program writes.

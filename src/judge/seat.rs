@@ -18,7 +18,7 @@ impl Seat {
     /// A seat whose answers are read in one way.
     pub(super) fn new(address: Address, reading: impl Reading + 'static) -> Self {
         Self {
-            address,
+            address: address.by_a_judge(),
             reading: Box::new(reading),
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Phrase;
+use super::{Phrase, Trend};
 use crate::notice::Notice;
 
 /// A part of a page.
@@ -26,6 +26,8 @@ pub(crate) enum Block<'a> {
     Beside(Vec<(Phrase, &'a str)>),
     /// Notices.
     Notices(Vec<&'a Notice>),
+    /// Figures over time.
+    Trend(Trend),
 }
 
 /// A short name in a list of them. All of its text may be untrusted.

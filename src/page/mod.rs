@@ -3,6 +3,7 @@
 //! Whoever has something to show fills the document; the renderers know nothing of where it comes
 //! from. Text that is not ours is marked as such, and each renderer makes it harmless in its own way.
 
+mod article;
 mod block;
 mod document;
 mod estimate;
@@ -16,6 +17,7 @@ mod words;
 #[cfg(test)]
 pub(crate) mod fixture;
 
+pub(crate) use article::{Article, Trend, TrendLine};
 pub(crate) use block::{
     AnswersView, Block, Chip, Column, Detail, HeatCell, HeatGrid, HeatRow, ItemPage, ItemSignal,
     ItemView, PartView, Plane, Status, Table, TableCell, TableRow,
@@ -26,4 +28,6 @@ pub(crate) use document::{
 };
 pub(crate) use estimate::{BANDS, Estimate, band, brief, display};
 pub(crate) use notices::{FailedInvocation, NoticeCount, label};
-pub(crate) use words::{Phrase, PhrasePart, Statement, Tone, counted, duration, listed, used};
+pub(crate) use words::{
+    Phrase, PhrasePart, Statement, Tone, counted, duration, listed, of_judges, used,
+};

@@ -101,5 +101,6 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::CheckErrors => "checks in error",
         Code::CheckWarnings => "checks that warn",
         Code::ChunkerVersions => "chunker versions",
+        Code::TokenCounts => "token counts",
     }
 }

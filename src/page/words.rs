@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::run::Usage;
+use crate::run::{Cost, Usage};
 
 /// How a sentence is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -153,6 +153,24 @@ pub(crate) fn used(usage: Option<&Usage>) -> Option<String> {
         let _ = write!(text, " without {}", counted(usage.untold, "call"));
     }
     Some(text)
+}
+
+/// What judges have cost, for people. It is told apart from what the pipeline has cost.
+pub(crate) fn of_judges(cost: &Cost) -> String {
+    let mut text = format!("judges: {}", counted(cost.invocations, "call"));
+    for (count, word) in [
+        (cost.cache_hits, "cached"),
+        (cost.resumed, "resumed"),
+        (cost.retries, "retried"),
+    ] {
+        if count > 0 {
+            let _ = write!(text, ", {count} {word}");
+        }
+    }
+    if let Some(used) = used(cost.usage_of_answers.as_ref()) {
+        let _ = write!(text, ", {used}");
+    }
+    text
 }
 
 /// A count with a thin mark between thousands.

@@ -22,6 +22,8 @@ pub(crate) struct GradedPair {
     pub(crate) seconds: Option<f64>,
     /// What the answer used, where the pipeline told it.
     pub(crate) usage: Option<Usage>,
+    /// What the judge used for it.
+    pub(crate) judge_usage: Option<Usage>,
     /// The words that prompts are sorted by.
     pub(crate) tags: Vec<String>,
 }

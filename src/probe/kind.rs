@@ -18,7 +18,7 @@ use crate::exit::Misuse;
 use crate::judge::JudgeSettings;
 use crate::notice::Notice;
 use crate::page::{AnswersView, Chapter, ItemPage, PartView};
-use crate::run::{Runner, Step};
+use crate::run::{OutputObserver, Runner, Step};
 use crate::target::{Site, Target};
 
 /// A kind of probe: a way to run the system under test, and what is made of its answers.
@@ -43,6 +43,12 @@ pub(crate) trait Kind: Configure {
 
     /// What has to be added to a configuration that does not ask for it, for a message.
     fn how_to_configure(&self) -> &'static str;
+
+    /// Whether it runs nothing and looks at what the other probes run: its items are theirs, under the same
+    /// ids. At most one kind does so.
+    fn observes(&self) -> bool {
+        false
+    }
 
     /// The judges that grade for this probe, each with its place in the configuration: `grading.judge`.
     fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
@@ -227,6 +233,16 @@ pub(crate) trait Items: Sync {
     /// What is configured, whatever was chosen of it.
     fn fingerprint(&self) -> SectionFingerprint;
 
+    /// How large they are beside their number, e.g. "with 20 units"; none where the number says it all.
+    fn size(&self) -> Option<String> {
+        None
+    }
+
+    /// Why so few of them tell less than they could; none where they are enough.
+    fn too_few(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Restricts them to those of these ids, where the list is not empty, and to a share of these.
     /// Returns how many were chosen before they were shared out.
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize;
@@ -237,6 +253,11 @@ pub(crate) trait Items: Sync {
 
     /// Plans every input of the chosen items.
     fn plan(&self) -> Box<dyn Planned + '_>;
+
+    /// Who looks at the invocations of the other probes, where the kind observes.
+    fn observer(&self) -> Option<&dyn OutputObserver> {
+        None
+    }
 }
 
 /// Inputs that are planned, and not yet run.
@@ -305,7 +326,10 @@ pub(crate) trait Probe {
 
     /// The text of an input: of an item, or of one of its variants; none where there is no such input
     /// or it is no text for people.
-    fn text(&self, item: &str, variant: Option<&str>) -> Option<Cow<'_, str>>;
+    fn text(&self, item: &str, variant: Option<&str>) -> Option<Cow<'_, str>> {
+        let _ = (item, variant);
+        None
+    }
 }
 
 /// The answers of a section with another judge; no pipeline is run.

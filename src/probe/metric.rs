@@ -121,7 +121,7 @@ pub(crate) struct Metric {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) by_rank: bool,
     /// Whether it says how often the probe got no answer, and nothing of what was answered. The gate
-    /// looks at it however few cases there are, and never takes a missing answer for a wrong one.
+    /// never takes a missing answer for a wrong one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_failure_rate: bool,
     /// The same per case, where that is meaningful.

@@ -4,6 +4,7 @@
 mod aligned;
 mod answer;
 pub(crate) mod checks;
+mod chosen;
 mod compared;
 mod comparisons;
 mod configured;
@@ -13,7 +14,9 @@ mod graded;
 pub(crate) mod grading;
 mod kind;
 mod metric;
+pub(crate) mod quality;
 pub(crate) mod registry;
+mod repeated;
 pub(crate) mod retrieval;
 mod section;
 mod sections;
@@ -29,6 +32,7 @@ pub(crate) use aligned::{
     AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings,
 };
 pub(crate) use answer::DecisionField;
+pub(crate) use chosen::ChosenItems;
 pub(crate) use compared::{ComparedItem, ComparedItems, VariantPart};
 pub(crate) use comparisons::ItemComparisons;
 pub(crate) use configured::{configured, configured_by};
@@ -40,6 +44,8 @@ pub(crate) use kind::{
     SettingDiffers,
 };
 pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, Range, Unit, probe_of};
+pub(crate) use repeated::RepeatedItems;
+pub(crate) use retrieval::{EvalRequest, evaluate};
 pub(crate) use section::{AnySection, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
 pub(crate) use sections::Sections;
 

@@ -4,10 +4,17 @@ use super::Kind;
 use super::checks::ChecksKind;
 use super::evidence::EvidenceKind;
 use super::grading::GradingKind;
+use super::quality::QualityKind;
 use super::retrieval::RetrievalKind;
 
 /// Every kind, in the order in which probes are run and reported.
-const ALL: &[&dyn Kind] = &[&EvidenceKind, &RetrievalKind, &GradingKind, &ChecksKind];
+const ALL: &[&dyn Kind] = &[
+    &EvidenceKind,
+    &RetrievalKind,
+    &GradingKind,
+    &ChecksKind,
+    &QualityKind,
+];
 
 /// Every kind, in the order in which probes are run and reported.
 pub(crate) fn kinds() -> Vec<&'static dyn Kind> {

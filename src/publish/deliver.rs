@@ -66,9 +66,7 @@ pub(crate) fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>)
     match check {
         Some(check) => {
             let judgement = publication.judgement;
-            let conclusion = judgement.map_or(Conclusion::Neutral, |judgement| {
-                Conclusion::of(&judgement.verdict)
-            });
+            let conclusion = judgement.map_or(Conclusion::Neutral, Conclusion::of);
             let shown = Shown {
                 title: title(publication.judgement),
                 summary: super::comment::render(publication, 60_000),

@@ -1,6 +1,7 @@
 //! `kelvin/report.json`: what a run measured, in a form that later versions still read.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,8 +96,10 @@ impl Report {
     /// Whether `kelvin eval` made it, which calls nothing: a check that came to its end has asked the
     /// pipeline, or an earlier one had. The report of another tool does not say what was called.
     pub(crate) fn is_evaluation(&self) -> bool {
-        let cost = &self.run.session.cost;
-        let asked = cost.invocations + cost.cache_hits + cost.resumed > 0;
+        let session = &self.run.session;
+        let cost = &session.cost;
+        let asked =
+            session.judge_cost.is_some() || cost.invocations + cost.cache_hits + cost.resumed > 0;
         let is_ours = self.tool.name == "kelvin";
         is_ours && self.run.ending == Ending::Complete && !asked && self.probes.has_answers()
     }
@@ -192,8 +195,52 @@ pub(crate) struct Session {
     pub(crate) dirty: bool,
     /// What was called and what was saved.
     pub(crate) cost: Cost,
+    /// The same for the judges, whose calls are in no figure of `cost`; none where no judge was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) judge_cost: Option<Cost>,
     /// How long the pipeline took for each repeat of each item, in seconds, by probe: of the probes whose
     /// answers go to the ledger.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) item_seconds: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    /// Who decided about a regression that this run found, where somebody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) decision: Option<Decision>,
+}
+
+/// What somebody decided about a regression.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Decision {
+    /// Whether it was approved; else it was rejected.
+    pub(crate) approved: bool,
+    /// Who, by the name on GitHub.
+    pub(crate) by: String,
+    /// `comment` or `label`.
+    pub(crate) way: String,
+    /// When, by GitHub's time.
+    pub(crate) at: String,
+    /// Why; empty for a label.
+    pub(crate) reason: String,
+    /// The pull request on which it was decided.
+    pub(crate) pull_request: u64,
+    /// What it was about: a metric each, or a case that broke in it.
+    pub(crate) regressions: Vec<String>,
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = if self.approved {
+            "approved"
+        } else {
+            "rejected"
+        };
+        write!(
+            f,
+            "{verb} by {} with a {} on {}",
+            self.by, self.way, self.at
+        )?;
+        match self.reason.as_str() {
+            "" => Ok(()),
+            reason => write!(f, ": {reason}"),
+        }
+    }
 }

@@ -11,4 +11,6 @@ pub(crate) mod fixture;
 #[cfg(test)]
 mod schema_tests;
 
-pub(crate) use document::{Fingerprints, Report, Run, SCHEMA_VERSION, Session, Share, Suite};
+pub(crate) use document::{
+    Decision, Fingerprints, Report, Run, SCHEMA_VERSION, Session, Share, Suite,
+};

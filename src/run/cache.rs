@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::digest::Digest;
 use crate::exit::Misuse;
@@ -44,6 +45,8 @@ pub(super) struct Hit {
     pub(super) reply: Reply,
     /// How long the call took that gave it, in seconds.
     pub(super) seconds: f64,
+    /// What an observer took of that call.
+    pub(super) observed: Option<Box<Value>>,
 }
 
 /// The first line of an entry.
@@ -66,6 +69,10 @@ struct EntryHead {
     /// takes the entry for broken, and asks again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
+    /// What an observer took of the call: of a large output only what the reader took is kept, so it could
+    /// not be observed again. The key has the digest of the observer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    observed: Option<Box<Value>>,
 }
 
 /// The version of the format. Version 1 had neither exit code nor streams.
@@ -185,6 +192,7 @@ impl Cache {
             exit: outcome.exit,
             streams: outcome.streams.as_deref().cloned(),
             usage: outcome.usage,
+            observed: outcome.observed.clone(),
         };
         let mut entry = serde_json::to_vec(&head)?;
         entry.push(b'\n');
@@ -250,17 +258,16 @@ fn read(mut file: fs::File, key: &Digest) -> Option<Hit> {
             exit: head.exit,
             streams: head.streams.unwrap_or_default(),
             usage: head.usage,
-            retry_after: None,
+            ..Reply::default()
         },
         seconds: head.seconds,
+        observed: head.observed,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use std::thread;
-
-    use serde_json::Value;
 
     use super::*;
     use crate::run::Source;
@@ -278,6 +285,7 @@ mod tests {
             attempts: 1,
             seconds,
             usage: None,
+            observed: None,
         }
     }
 

@@ -61,3 +61,49 @@ pub(crate) fn is_before(time: &str, other: &str) -> Result<bool, String> {
     };
     Ok(read(time)? < read(other)?)
 }
+
+/// A time as RFC 3339 in seconds since the epoch, a fraction of a second cut off.
+///
+/// # Errors
+///
+/// Where the text is no time.
+pub(crate) fn to_seconds(text: &str) -> Result<i64, String> {
+    let time = text.parse::<jiff::Timestamp>();
+    let time = time.map_err(|error| format!("`{text}` is no time: {error}"))?;
+    Ok(time.as_second())
+}
+
+/// Seconds since the epoch as RFC 3339 in UTC.
+pub(crate) fn of_seconds(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds)
+        .unwrap_or_default()
+        .to_string()
+}
+
+/// The time of a server, as the header `date` of an answer tells it, in seconds since the epoch.
+pub(crate) fn of_server(date: &str) -> Option<i64> {
+    let time = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date);
+    time.ok().map(|time| time.as_second())
+}
+
+/// The time of this machine, in seconds since the epoch.
+pub(crate) fn now() -> i64 {
+    jiff::Timestamp::now().as_second()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_times_of_a_server_are_read_and_written_back() {
+        let seconds = to_seconds("2026-11-20T12:00:00Z").expect("it is a time");
+        assert_eq!(of_seconds(seconds), "2026-11-20T12:00:00Z");
+        assert_eq!(to_seconds("2026-11-20T13:00:00+01:00"), Ok(seconds));
+        assert_eq!(of_server("Fri, 20 Nov 2026 12:00:00 GMT"), Some(seconds));
+        for wrong in ["", "soon", "2026-11-20"] {
+            assert!(to_seconds(wrong).is_err(), "{wrong}");
+            assert_eq!(of_server(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! What an answer depends on: the same key, the same answer.
 
-use super::{Reader, Rules};
+use super::{Observing, Reader, Rules};
 use crate::digest::{Digest, Fields};
 
 /// Makes the keys of a run.
@@ -13,16 +13,23 @@ pub(super) struct Keys {
     fingerprint: Digest,
     reader: Digest,
     around: Option<Digest>,
+    observer: Option<Digest>,
 }
 
 impl Keys {
     /// For a command, its environment, the code of the pipeline, and what is read of its outputs.
-    pub(super) fn of(rules: &Rules, fingerprint: Digest, reader: &dyn Reader) -> Self {
+    pub(super) fn of(
+        rules: &Rules,
+        fingerprint: Digest,
+        reader: &dyn Reader,
+        observing: Option<Observing<'_>>,
+    ) -> Self {
         Self {
             command: rules.command,
             fingerprint,
             reader: reader.digest(),
             around: rules.around,
+            observer: observing.map(|observing| observing.observer.digest()),
         }
     }
 
@@ -33,8 +40,12 @@ impl Keys {
             .field("pipeline", self.fingerprint.bytes())
             .field("reader", self.reader.bytes())
             .field("input", input);
-        match &self.around {
-            Some(around) => fields.field("around", around.bytes()).digest(),
+        let fields = match &self.around {
+            Some(around) => fields.field("around", around.bytes()),
+            None => fields,
+        };
+        match &self.observer {
+            Some(observer) => fields.field("observer", observer.bytes()).digest(),
             None => fields.digest(),
         }
     }

@@ -3,11 +3,13 @@
 //! the run itself cannot go on, because the disk is full or the output folder is locked.
 
 mod cache;
+pub(crate) mod calendar;
 mod clock;
 mod journal;
 pub(crate) mod judging;
 pub(crate) mod kept;
 mod keys;
+mod observe;
 mod pace;
 mod pool;
 mod retry;
@@ -26,7 +28,8 @@ use crate::digest::Digest;
 use crate::target::{Reply, Streams};
 
 pub(crate) use crate::target::{Failure, FailureKind, Usage};
-pub(crate) use clock::{Clock, in_utc, is_before};
+pub(crate) use clock::{Clock, in_utc, is_before, now, of_seconds, of_server, to_seconds};
+pub(crate) use observe::{Observing, OutputObserver};
 pub(crate) use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
 
 /// What a probe takes from the answers of the pipeline. A run keeps in memory, in the journal and,
@@ -63,6 +66,11 @@ pub(crate) trait Reader: Sync {
     /// that code changes, and where nothing tells whether it has changed.
     fn depends_on_code(&self) -> bool {
         true
+    }
+
+    /// Whether the answers are those of a judge: what they cost is no cost of the pipeline.
+    fn is_of_a_judge(&self) -> bool {
+        false
     }
 }
 
@@ -107,6 +115,8 @@ pub(crate) struct Outcome {
     /// The tokens that the calls used, where a model was called; those of an answer of the cache are
     /// what its call had used.
     pub(crate) usage: Option<Usage>,
+    /// What an [`OutputObserver`] took of the invocation; none where nobody observes it.
+    pub(crate) observed: Option<Box<Value>>,
 }
 
 /// Where an answer came from.

@@ -18,6 +18,16 @@ impl ModelSettings {
 }
 
 impl Address {
+    /// The same address, called by a judge: the calls of a model are counted apart then.
+    #[must_use]
+    pub(crate) fn by_a_judge(self) -> Self {
+        let call = self.settings_of(KEY).and_then(model::by_a_judge);
+        match call {
+            Some(call) => Self::of(KEY, call),
+            None => self,
+        }
+    }
+
     /// The same address, where it names a model with what the configuration declares of it. The
     /// function finds a model by its name.
     ///

@@ -15,6 +15,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub(crate) struct Meter {
     /// The name of the model.
     name: String,
+    /// Whether it counts the calls of judges. They are paid for apart, so that neither a judge nor a
+    /// pipeline uses up what the other one may spend.
+    is_of_judges: bool,
     limits: CallLimits,
     state: Mutex<State>,
     freed: Condvar,
@@ -49,18 +52,28 @@ pub(crate) struct Pass<'m> {
 }
 
 impl Meter {
-    /// The meter of a model, which all that ask for the same name and the same limits share.
+    /// The meter of a model, which all pipelines that ask for the same name and the same limits share.
     pub(crate) fn of(name: &str, limits: &CallLimits) -> Arc<Self> {
+        Self::shared(name, limits, false)
+    }
+
+    /// The meter of a model for the calls of judges, which all judges share.
+    pub(crate) fn of_judges(name: &str, limits: &CallLimits) -> Arc<Self> {
+        Self::shared(name, limits, true)
+    }
+
+    fn shared(name: &str, limits: &CallLimits, is_of_judges: bool) -> Arc<Self> {
         static METERS: Mutex<Vec<Arc<Meter>>> = Mutex::new(Vec::new());
         let mut meters = METERS.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = meters
-            .iter()
-            .find(|meter| meter.name == name && meter.limits == *limits);
+        let known = meters.iter().find(|meter| {
+            meter.name == name && meter.limits == *limits && meter.is_of_judges == is_of_judges
+        });
         if let Some(known) = known {
             return Arc::clone(known);
         }
         let meter = Arc::new(Self {
             name: name.to_owned(),
+            is_of_judges,
             limits: limits.clone(),
             state: Mutex::default(),
             freed: Condvar::new(),
@@ -105,27 +118,30 @@ impl Meter {
             usd,
             ..
         } = self.limits;
-        let name = &self.name;
+        let name = match self.is_of_judges {
+            true => format!("`{}` of the judges", self.name),
+            false => format!("`{}`", self.name),
+        };
         if let Some(most) = max_calls.filter(|most| state.calls >= *most) {
             return Some(format!(
-                "the model `{name}` may be called {most} times in a run (`limits.max_calls`), and was"
+                "the model {name} may be called {most} times in a run (`limits.max_calls`), and was"
             ));
         }
         if state.is_blind && (max_tokens.is_some() || usd.is_some()) {
             return Some(format!(
-                "the server of the model `{name}` does not tell how many tokens a call used, so \
+                "the server of the model {name} does not tell how many tokens a call used, so \
                  that `limits.max_tokens` and `limits.usd` cannot be kept"
             ));
         }
         if let Some(most) = max_tokens.filter(|most| state.tokens >= *most) {
             return Some(format!(
-                "the calls of the model `{name}` may use {most} tokens in a run \
+                "the calls of the model {name} may use {most} tokens in a run \
                  (`limits.max_tokens`), and did"
             ));
         }
         let most = usd.filter(|most| state.usd >= *most)?;
         Some(format!(
-            "the calls of the model `{name}` may cost {most} US dollars in a run (`limits.usd`), \
+            "the calls of the model {name} may cost {most} US dollars in a run (`limits.usd`), \
              and did"
         ))
     }

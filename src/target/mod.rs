@@ -133,6 +133,9 @@ pub(crate) struct Reply {
     pub(crate) usage: Option<Usage>,
     /// How long the other side asks to wait before another attempt.
     pub(crate) retry_after: Option<Duration>,
+    /// What the pipeline itself has answered, where a target around that of the pipeline has put something
+    /// else into the output.
+    pub(crate) own_output: Option<Vec<u8>>,
 }
 
 /// The ends of what a call printed. They are lossy UTF-8, at most the last 20 lines or 4 KiB each.

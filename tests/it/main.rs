@@ -38,16 +38,24 @@ mod repository;
 mod following;
 mod gate;
 
+/// One probe of several, on both sides.
+mod one_probe;
+
+/// What the gate runs again, and what that costs.
+mod base_again;
+mod reruns;
+
 /// What hides a drop: edited cases, lost inputs, withdrawn types.
 mod loss;
-/// What the gate runs again, and what that costs.
-mod reruns;
 
 /// The command that a verdict shows to run the gate again.
 mod reproduce;
 
 /// The local history, and what can be compared.
 mod history;
+
+/// What many reports say together: a period beside the one before it, a version beside the one before it.
+mod past;
 
 /// Owners, work trees and environments that a repository may have.
 mod workspace;

@@ -9,7 +9,7 @@ mod turnover;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::Shard;
-use crate::probe::{ComparedItems, Direction, Metric};
+use crate::probe::{ComparedItems, Direction, Metric, registry};
 
 pub(crate) use change::Change;
 pub(crate) use coverage::Coverage;
@@ -154,7 +154,10 @@ pub(crate) fn compare<'a>(base: &Measured<'a>, head: &Measured<'a>) -> Compariso
 
 /// What became of the items of each probe that both sides ran.
 fn turnover<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeMap<&'a str, Turnover> {
-    let both = base.items.iter().filter_map(|(probe, before)| {
+    // The items of a probe that observes are those of the others, which tell what became of them.
+    let is_own = |probe: &&str| !registry::kind(probe).is_some_and(|kind| kind.observes());
+    let own = base.items.iter().filter(|(probe, _)| is_own(probe));
+    let both = own.filter_map(|(probe, before)| {
         let found = Turnover::between((base, before), (head, head.items.get(probe)?));
         (!found.is_empty()).then_some((*probe, found))
     });

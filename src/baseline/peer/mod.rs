@@ -291,7 +291,9 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>) -> Report {
             commit: None,
             dirty: false,
             cost: Cost::default(),
+            judge_cost: None,
             item_seconds: BTreeMap::new(),
+            decision: None,
         },
     };
     let section = EvidenceSection {

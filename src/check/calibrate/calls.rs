@@ -60,6 +60,7 @@ impl TrialCalls {
                 watch: calls.watch,
                 reader: step.reader,
                 observer: calls.observer,
+                observing: None,
             };
             let target = step.program.target;
             runners.push(Runner::open(|site| target.open(site), settings)?);

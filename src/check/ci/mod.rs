@@ -1,11 +1,14 @@
 //! A run in a workflow: reads the event, prepares the machine, runs the gate, publishes, and keeps
 //! the report of a push.
 
+mod check_run;
+mod decide;
 mod excerpts;
 mod failed;
 mod kept;
 mod place;
 mod post;
+mod site;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +16,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::Judged;
-use super::{Checked, GateRequest, MergeRequest, check, configuration, gate, merge};
+use super::{
+    Checked, GateRequest, MergeRequest, approval, check, configuration, gate, merge, settle,
+};
 use crate::baseline::{self, Artifacts, Hint, Login, event};
 use crate::config::Config;
 use crate::exit::{Exit, Misuse};
@@ -23,10 +28,12 @@ use crate::probe;
 use crate::publish::deliver::{Surfaces, deliver};
 use crate::publish::event::Variables;
 use crate::publish::mask::Masker;
-use crate::publish::post::{Check, Mode};
+use crate::publish::post::Mode;
 use crate::publish::{Context, Excerpt, Publication, commands, comment};
 use crate::run::Observer;
 use crate::target;
+use check_run::open;
+pub(crate) use decide::{DecideRequest, Then, decide, pull_request};
 use excerpts::excerpts;
 use failed::Stop;
 pub(crate) use failed::failed;
@@ -105,7 +112,7 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
     let Job {
         context, surfaces, ..
     } = job;
-    let (config, checked, judgement) = match measured {
+    let (config, checked, mut judgement) = match measured {
         Ok(measured) => measured,
         Err(stop) => {
             let place = (surfaces, client.as_deref());
@@ -113,6 +120,18 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
             return Err(stop.error);
         }
     };
+    if let (Some(judgement), Some(client), false) = (&mut judgement, &client, request.dry_run) {
+        // Before anything is shown, so that everything shown says where and until when it is asked.
+        let asked = match context.read_only {
+            // What may not write leaves that to `post/`.
+            true => Ok(()),
+            false => approval::ask(client, judgement),
+        };
+        if let Err(why) = asked {
+            surfaces.warn(&format!("nobody was asked for approval: {why}"));
+        }
+        settle::write(&checked, judgement)?;
+    }
     let found = (&checked, judgement.as_ref());
     let comment = publish(request, &config, &context, found, surfaces)?;
     Ok(Ran {
@@ -179,7 +198,7 @@ impl Job<'_> {
             let client = self.client.map(Arc::as_ref);
             self.surfaces.check = open(client, &self.context, &self.surfaces);
         }
-        let (checked, judgement) = self.run(observer)?;
+        let (checked, judgement) = self.run(&config, observer)?;
         if let Some(tip) = &self.hint.tip {
             let commit = checked.report.run.session.commit.as_deref();
             tip.demand_of_report(&config.root, commit)
@@ -193,7 +212,11 @@ impl Job<'_> {
     }
 
     /// Runs the gate, or a share of the check, or joins the shards.
-    fn run(&self, observer: &dyn Observer) -> anyhow::Result<(Checked, Option<Judgement>)> {
+    fn run(
+        &self,
+        config: &Config,
+        observer: &dyn Observer,
+    ) -> anyhow::Result<(Checked, Option<Judgement>)> {
         let request = self.request;
         let asked = GateRequest {
             check: super::Request {
@@ -210,6 +233,7 @@ impl Job<'_> {
                 workflow: place::workflow(&self.context),
             }),
             hint: self.hint.clone(),
+            approval: site::of(self.client, &self.context, &self.hint, (config, request)),
         };
         quietly(request, self.surfaces.on_github, || {
             let judged = match (&request.merge, asked.check.shard) {
@@ -355,29 +379,6 @@ fn client(request: &CiRequest<'_>) -> Option<Arc<Client>> {
 fn login(request: &CiRequest<'_>, context: &Context) -> Option<Login> {
     let token = request.token.as_deref()?;
     Login::new(&context.server_url, &context.repository, token)
-}
-
-fn open<'a>(
-    client: Option<&'a Client>,
-    context: &Context,
-    surfaces: &Surfaces<'_>,
-) -> Option<Check<'a>> {
-    let client = client?;
-    let name = match context.configuration.as_str() {
-        "" | "kelvin" => "Kelvin".to_owned(),
-        name => format!("Kelvin ({name})"),
-    };
-    let id = format!(
-        "{}-{}-{}",
-        context.run_id, context.run_attempt, context.comment_key
-    );
-    match Check::open(client, &name, &context.head_sha, &id) {
-        Ok(check) => Some(check),
-        Err(error) => {
-            surfaces.warn(&error.to_string());
-            None
-        }
-    }
 }
 
 impl Ran {

@@ -1,9 +1,14 @@
 //! Publishes what a run that may not write has left: the second half of the pair that is safe for
 //! forks. Nothing of the fork is run, and nothing that the bundle says of itself is believed.
 
+use std::sync::Arc;
+
 use anyhow::{anyhow, ensure};
 
-use crate::github::{Archive, Artifact, Client, artifact_name};
+use crate::check::approval::{self, Site, Stage};
+use crate::gate::Judgement;
+use crate::gate::approval::Origin;
+use crate::github::{Archive, Artifact, Client, PullRequest, artifact_name};
 use crate::publish::bundle::{self, Bundle};
 use crate::publish::deliver::{Reach, Surfaces, deliver, fail};
 use crate::publish::failure::Failure;
@@ -12,7 +17,7 @@ use crate::publish::{Context, Publication};
 /// What is asked of the second half.
 pub(crate) struct PostRequest<'a> {
     /// The client.
-    pub(crate) client: &'a Client,
+    pub(crate) client: &'a Arc<Client>,
     /// The run whose bundle is published.
     pub(crate) run: u64,
     /// The name of the configuration among several.
@@ -21,6 +26,8 @@ pub(crate) struct PostRequest<'a> {
     pub(crate) comment_key: Option<String>,
     /// Where people read, e.g. `https://github.com`.
     pub(crate) server_url: String,
+    /// The configuration, as the repository names it: its rules of approval count.
+    pub(crate) config: String,
 }
 
 /// Publishes the bundle of a run; where the comment is, if there is one.
@@ -47,8 +54,8 @@ pub(crate) fn post(
         request.run
     );
     // From GitHub and not from the bundle.
-    let pull_request = client.pull_request_of(&run).map_err(told)?;
-    let pull_request = pull_request.map(|request| request.number);
+    let found = client.pull_request_of(&run).map_err(told)?;
+    let pull_request = found.as_ref().map(|request| request.number);
     let context = Context {
         event: "workflow_run".to_owned(),
         repository: client.repository().to_owned(),
@@ -83,12 +90,15 @@ pub(crate) fn post(
         };
         return Ok(fail(&failure, surfaces, Reach::Everywhere));
     };
-    let Some(bundle) = read(client, artifact, &context)? else {
+    let Some(mut bundle) = read(client, artifact, &context)? else {
         (surfaces.say)("the run left no bundle, since it could publish itself\n");
         return Ok(None);
     };
     if pull_request.is_none() {
         (surfaces.say)("no open pull request has this commit at its tip any more\n");
+    }
+    if let Some(judgement) = &mut bundle.judgement {
+        decide(request, &context, found.as_ref(), judgement, &surfaces);
     }
     let from_elsewhere = run
         .head_repository
@@ -111,6 +121,38 @@ pub(crate) fn post(
         warnings: &warnings,
     };
     Ok(deliver(&publication, surfaces))
+}
+
+/// Decides anew about what the run asks approval for, and asks for it: the run could not, and what it
+/// says of a decision is not believed.
+fn decide(
+    request: &PostRequest<'_>,
+    context: &Context,
+    found: Option<&PullRequest>,
+    judgement: &mut Judgement,
+    surfaces: &Surfaces<'_>,
+) {
+    let Some(found) = found else {
+        judgement.approval = None;
+        return;
+    };
+    let site = Site {
+        client: Arc::clone(request.client),
+        origin: Origin {
+            pull_request: found.number,
+            key: context.configuration.clone(),
+            config: request.config.clone(),
+            run: request.run,
+            attempt: context.run_attempt.parse().unwrap_or(1),
+        },
+        head: context.head_sha.clone(),
+        base_branch: found.base.branch.clone(),
+        stage: Stage::Open,
+    };
+    approval::settle_again(&site, judgement);
+    if let Err(why) = approval::ask(request.client, judgement) {
+        surfaces.warn(&format!("nobody was asked for approval: {why}"));
+    }
 }
 
 fn read(client: &Client, artifact: &Artifact, of: &Context) -> anyhow::Result<Option<Bundle>> {

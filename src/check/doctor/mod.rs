@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::baseline::{Hint, Login, event};
-use crate::config::Overrides;
+use crate::config::{Config, Overrides};
 use crate::exit::Exit;
 use crate::github::Client;
 use crate::probe;
@@ -163,6 +163,16 @@ impl Diagnosis {
     }
 }
 
+/// Looks at a configuration that can be read, and at what it names.
+pub(crate) fn project(config: &Config, request: &DoctorRequest<'_>) -> Vec<Finding> {
+    let mut findings = vec![Finding::ok(
+        "config",
+        format!("`{}` is valid", config.file.display()),
+    )];
+    project::look(config, request, &mut findings);
+    findings
+}
+
 /// Looks at everything; nothing is run, and of the network only what finding the base takes.
 pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     let around = &request.surroundings;
@@ -181,11 +191,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     let place = (&hint, request.login.as_ref(), around.on_github);
     match probe::configured(&request.overrides) {
         Ok(config) => {
-            findings.push(Finding::ok(
-                "config",
-                format!("`{}` is valid", config.file.display()),
-            ));
-            project::look(&config, request, &mut findings);
+            findings.extend(project(&config, request));
             repository::look(&config.root, Some(&config), place, &mut findings);
         }
         Err(error) => {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{DoctorRequest, Finding, JOB};
 use crate::config::Config;
 use crate::file;
-use crate::probe::evidence::{EvidenceSettings, cases};
+use crate::probe::{Kind, registry};
 use crate::report;
 use crate::target::{Address, ModelSettings};
 
@@ -18,9 +18,9 @@ const SECRET: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
 
 /// Looks at all of them.
 pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut Vec<Finding>) {
-    if let Some(settings) = config.settings::<EvidenceSettings>() {
-        findings.push(cases(config, settings));
-    }
+    let kinds = registry::kinds().into_iter();
+    let configured = kinds.filter(|kind| config.configures(kind.name()));
+    findings.extend(configured.map(|kind| items(config, kind)));
     let in_container = request.surroundings.in_container;
     let targets = config.targets();
     findings.extend(targets.map(|target| command(config, target, in_container)));
@@ -34,25 +34,23 @@ pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut 
     findings.push(folder(&out));
 }
 
-/// Whether there are cases, and enough of them.
-fn cases(config: &Config, settings: &EvidenceSettings) -> Finding {
-    match cases::load(&config.root, settings) {
-        Ok((corpus, _)) => {
-            let units = corpus
-                .cases
-                .iter()
-                .map(|case| case.units.len())
-                .sum::<usize>();
-            let text = format!("{} cases with {units} units", corpus.cases.len());
-            match corpus.cases.len() {
-                1 => Finding::warn(
-                    "cases",
-                    "one case only: there is no other to take evidence from",
-                ),
-                _ => Finding::ok("cases", text),
-            }
+/// Whether the items of a probe can be read, and are enough.
+fn items(config: &Config, kind: &'static dyn Kind) -> Finding {
+    let (noun, nouns) = kind.nouns();
+    let items = match kind.read(config) {
+        Ok(items) => items,
+        Err(error) => return Finding::missing(nouns, format!("{error:#}")),
+    };
+    let few = items.too_few();
+    match (items.ids().len(), few) {
+        (1, Some(few)) => Finding::warn(nouns, format!("one {noun} only: {few}")),
+        (count, Some(few)) => Finding::warn(nouns, format!("{count} {nouns} only: {few}")),
+        (count, None) => {
+            let named = if count == 1 { noun } else { nouns };
+            let size = items.size();
+            let parts = std::iter::once(format!("{count} {named}")).chain(size);
+            Finding::ok(nouns, parts.collect::<Vec<String>>().join(" "))
         }
-        Err(error) => Finding::missing("cases", format!("{error:#}")),
     }
 }
 

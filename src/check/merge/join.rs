@@ -92,7 +92,11 @@ fn session(found: &[Found]) -> Session {
         commit: sessions().find_map(|session| session.commit.clone()),
         dirty: sessions().any(|session| session.dirty),
         cost,
+        judge_cost: sessions()
+            .filter_map(|session| session.judge_cost)
+            .reduce(Cost::plus),
         item_seconds: item_seconds(found),
+        decision: None,
     }
 }
 

@@ -46,6 +46,7 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
         watch: None,
         reader: &DecisionReader::new(evidence, &*scorer),
         observer: &Silent,
+        observing: None,
     };
     let runner = Runner::open(|site| program.target.open(site), settings)?;
     let task = Task {

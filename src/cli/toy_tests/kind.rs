@@ -18,11 +18,11 @@ use crate::judge::JudgeSettings;
 use crate::notice::{Code, Notice};
 use crate::page::{Chapter, FigureTable, Headword, Phrase};
 use crate::probe::{
-    AlignedSections, AnySection, CaseValue, Ending, Findings, Forecast, Item, ItemComparison,
-    Items, Kind, Listing, Metric, Planned, Probe, RunView, SectionFingerprint, Surroundings,
-    estimate, family, registry,
+    AlignedSections, AnySection, CaseValue, ChosenItems, Findings, Forecast, ItemComparison, Items,
+    Kind, Listing, Metric, Planned, Probe, RepeatedItems, RunView, SectionFingerprint,
+    Surroundings, estimate, family, registry,
 };
-use crate::run::{Program, Runner, Step, Task};
+use crate::run::{Program, Runner, Step};
 use crate::stats;
 
 /// Adds the kind for this thread.
@@ -200,12 +200,9 @@ impl Items for Words<'_> {
     }
 
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
-        let is_chosen = |word: &&str| only.is_empty() || only.iter().any(|one| one == word);
-        let chosen: Vec<&str> = self.words.iter().copied().filter(is_chosen).collect();
-        let count = chosen.len();
-        let is_ours = |word: &&str| shard.is_none_or(|shard| shard.takes(word));
-        self.chosen = chosen.into_iter().filter(is_ours).collect();
-        count
+        let chosen = ChosenItems::of(self.words.iter().copied(), only, shard);
+        self.chosen = chosen.ours.iter().map(|place| self.words[*place]).collect();
+        chosen.all.len()
     }
 
     fn list(&self, _: bool) -> Listing {
@@ -247,85 +244,57 @@ impl Planned for Said<'_> {
     }
 
     fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r> {
+        let chosen = self.words.chosen.iter();
+        let words = chosen.map(|word| (*word, Cow::Borrowed(*word)));
+        let repeats = self.words.config.repeats.get();
         Box::new(AtWork {
             words: self.words,
-            runner: &runners[0],
+            asked: RepeatedItems::new(&runners[0], "words", repeats, words),
             listener: runners.get(1),
-            records: BTreeMap::new(),
-            ending: Ending::Interrupted,
+            louder: BTreeMap::new(),
         })
-    }
-}
-
-/// The first call for a word.
-fn task(word: &str) -> Task {
-    Task {
-        case: word.into(),
-        variant: None,
-        repeat: 1,
     }
 }
 
 struct AtWork<'a> {
     words: &'a Words<'a>,
-    runner: &'a Runner<'a>,
+    asked: RepeatedItems<'a>,
     listener: Option<&'a Runner<'a>>,
-    records: BTreeMap<String, Word>,
-    ending: Ending,
+    louder: BTreeMap<String, f64>,
 }
 
 impl AtWork<'_> {
-    fn ask(&mut self, wanted: impl Fn(&str) -> usize) -> anyhow::Result<()> {
-        let mut tasks = Vec::new();
-        for word in &self.words.chosen {
-            let so_far = self.records.get(*word).map_or(0, Item::repeats);
-            tasks.extend((so_far + 1..=wanted(word)).map(|repeat| Task {
-                case: (*word).into(),
-                variant: None,
-                repeat,
-            }));
+    fn record(&self, word: &str) -> Word {
+        let loudness: Vec<Option<f64>> = self
+            .asked
+            .outcomes(word)
+            .map(|outcome| outcome.result.as_ref().ok()?.as_f64())
+            .collect();
+        let silent = loudness.iter().zip(1..).filter(|(said, _)| said.is_none());
+        let notice = |repeat: i32| {
+            let text = format!("repeat {repeat} was not said");
+            Notice::new(Code::QueriesFailed, text).case(word)
+        };
+        Word {
+            input: Digest::of(word.as_bytes()),
+            louder: self.louder.get(word).copied(),
+            notices: silent.map(|(_, repeat)| notice(repeat)).collect(),
+            loudness,
         }
-        let text = |task: &Task| Cow::Owned(task.case.to_string());
-        let done = self.runner.run_all("words", &tasks, &text)?;
-        for (task, outcome) in tasks.iter().zip(done) {
-            let Some(outcome) = outcome else { continue };
-            let word = self.records.entry(task.case.to_string());
-            let word = word.or_insert_with(|| Word {
-                input: Digest::of(task.case.as_bytes()),
-                loudness: Vec::new(),
-                louder: None,
-                notices: Vec::new(),
-            });
-            let said = outcome.result.ok();
-            if said.is_none() {
-                let text = format!("repeat {} was not said", task.repeat);
-                let notice = Notice::new(Code::QueriesFailed, text);
-                word.notices.push(notice.case(&*task.case));
-            }
-            word.loudness.push(said.and_then(|said| said.as_f64()));
-        }
-        Ok(())
     }
 }
 
 impl Probe for AtWork<'_> {
     fn run(&mut self, _: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
-        let repeats = self.words.config.repeats.get();
-        self.ask(|_| repeats)?;
-        self.ending = Ending::Complete;
-        Ok(())
+        self.asked.run()
     }
 
     fn rehearse(&mut self) -> anyhow::Result<()> {
-        let tasks: Vec<Task> = self.words.chosen.iter().map(|word| task(word)).collect();
-        let text = |task: &Task| Cow::Owned(task.case.to_string());
-        self.runner.write_inputs(&tasks, &text)?;
-        self.ending = Ending::DryRun;
-        Ok(())
+        self.asked.rehearse()
     }
 
     fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
-        self.ask(|word| wanted.get(word).copied().unwrap_or(0))
+        self.asked.repeat(wanted)
     }
 
     fn against(&mut self, base: &dyn AnySection) -> anyhow::Result<()> {
@@ -333,31 +302,30 @@ impl Probe for AtWork<'_> {
         let (Some(listener), Some(base)) = (self.listener, base) else {
             return Ok(());
         };
-        let tasks: Vec<Task> = self.records.keys().map(|word| task(word)).collect();
-        let text = |task: &Task| {
-            let both = (base.items.get(&*task.case), self.records.get(&*task.case));
-            Cow::Owned(format!("{both:?}"))
-        };
-        let done = listener.run_all("listener", &tasks, &text)?;
-        for (task, outcome) in tasks.iter().zip(done) {
-            let said = outcome.and_then(|outcome| outcome.result.ok());
-            if let Some(word) = self.records.get_mut(&*task.case) {
-                word.louder = said.and_then(|said| said.as_f64());
-            }
+        let heard = self.words.chosen.iter().map(|word| {
+            let both = (base.items.get(*word), Some(self.record(word)));
+            (*word, Cow::Owned(format!("{both:?}")))
+        });
+        let mut heard = RepeatedItems::new(listener, "listener", 1, heard);
+        heard.run()?;
+        for word in &self.words.chosen {
+            let said = heard.outcomes(word).next();
+            let louder = said.and_then(|said| said.result.as_ref().ok()?.as_f64());
+            self.louder
+                .extend(louder.map(|louder| ((*word).to_owned(), louder)));
         }
         Ok(())
     }
 
     fn findings(&self) -> Findings {
+        let items = self.words.chosen.iter();
         findings(ToySection {
-            ending: self.ending,
+            ending: self.asked.ending(),
             fingerprint: self.words.fingerprint(),
             basis: (),
-            items: self.records.clone(),
+            items: items
+                .map(|word| ((*word).to_owned(), self.record(word)))
+                .collect(),
         })
-    }
-
-    fn text(&self, _: &str, _: Option<&str>) -> Option<Cow<'_, str>> {
-        None
     }
 }

@@ -3,7 +3,6 @@
 mod figures;
 mod turnover;
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use figures::drop_of_values;
@@ -80,13 +79,8 @@ impl Assembly<'_> {
             .iter()
             .filter(|(_, metric)| metric.policy == Attention::Gate)
             .all(|(id, _)| self.comparison.metrics[id.as_str()].is_failure_rate);
-        let ungated = only_failures.then(|| self.ungated(&metrics));
-        if let Some((word, reason)) = &ungated {
-            let urgency = match word {
-                Word::Regression => Urgency::Drop,
-                _ => Urgency::Doubt,
-            };
-            reasons.push((Rank::of(urgency), reason.clone()));
+        if only_failures {
+            reasons.push((Rank::of(Urgency::Doubt), nothing_gated()));
         }
         // What fails, what warns, the rest; of each what matters most, and in a stable order.
         let effect = |reason: &Reason| reason.effect.map_or(2, |effect| effect as u8);
@@ -97,10 +91,10 @@ impl Assembly<'_> {
         let broke =
             self.policy.on_broken_case == Effect::Fail && broken.iter().any(|case| case.certain);
         Verdict {
-            verdict: match ungated {
-                _ if broke => Word::Regression,
-                Some((word, _)) => gated.iter().copied().fold(word, Word::max),
-                None => worst(&gated),
+            verdict: match () {
+                () if broke => Word::Regression,
+                () if only_failures => gated.iter().copied().fold(Word::Unmeasured, Word::max),
+                () => worst(&gated),
             },
             passed: reasons
                 .iter()
@@ -116,53 +110,6 @@ impl Assembly<'_> {
                 .collect(),
             case_turnover: None,
             query_turnover: None,
-        }
-    }
-
-    /// What is said where no metric is gated, which is never a pass. A metric that has too few cases
-    /// to be gated fails all the same where its drop is beyond its noise: a suite that lost
-    /// everything is no matter of how many cases it has.
-    fn ungated(&self, metrics: &BTreeMap<String, MetricVerdict>) -> (Word, Reason) {
-        let few = metrics.iter().filter(|(id, _)| {
-            let is_headline = |pair: &MetricPair<'_>| pair.gated;
-            let is_told = self
-                .policy
-                .metrics
-                .get(*id)
-                .is_some_and(|own| own.policy.is_some());
-            self.comparison
-                .metrics
-                .get(id.as_str())
-                .is_some_and(is_headline)
-                && !is_told
-        });
-        let worst = few
-            // A rate of failures is gated however few the cases are, and has a reason of its own.
-            .filter(|(_, metric)| metric.policy != Attention::Gate)
-            .filter(|(_, metric)| metric.verdict == Word::Regression)
-            .max_by(|(_, one), (_, other)| {
-                one.drop.partial_cmp(&other.drop).unwrap_or(Ordering::Equal)
-            });
-        match worst {
-            Some((id, metric)) => (
-                Word::Regression,
-                Reason {
-                    code: ReasonCode::NothingGated,
-                    effect: Some(Effect::Fail),
-                    metric: Some(id.clone()),
-                    text: sentence::few_and_worse(id, metric),
-                },
-            ),
-            None => (
-                Word::Unmeasured,
-                Reason {
-                    code: ReasonCode::NothingGated,
-                    effect: Some(Effect::Warn),
-                    metric: None,
-                    text: "no metric is gated: name one under `gate: metrics:`, or add cases"
-                        .to_owned(),
-                },
-            ),
         }
     }
 
@@ -280,7 +227,7 @@ impl Assembly<'_> {
         let rerun = ending.is_some_and(Ending::was_rerun);
         let effect = match (found.word, found.cause) {
             (Word::Pass | Word::NoBaseline | Word::BaselineUnreachable, _) => return None,
-            (Word::Regression, _) => Effect::Fail,
+            (Word::Regression | Word::PendingApproval, _) => Effect::Fail,
             (Word::Unmeasured, _) => self.policy.on_unmeasured,
             (Word::Inconclusive, Cause::Suspected) => match self.policy.on_suspected {
                 OnSuspected::Always(effect) => effect,
@@ -315,6 +262,16 @@ fn seen(look: &Look) -> Finding {
         cause,
         why: None,
         unpaired: false,
+    }
+}
+
+/// What is said where no metric is gated, which is never a pass.
+fn nothing_gated() -> Reason {
+    Reason {
+        code: ReasonCode::NothingGated,
+        effect: Some(Effect::Warn),
+        metric: None,
+        text: "no metric is gated: name one under `gate: metrics:`".to_owned(),
     }
 }
 

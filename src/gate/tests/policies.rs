@@ -199,8 +199,8 @@ fn one_broken_case_among_fifty_is_found_and_fails_unless_told_to_warn() {
 }
 
 #[test]
-fn a_thin_metric_is_shown_and_not_gated_unless_named() {
-    let thin = |value: f64, cases: usize| {
+fn a_metric_is_gated_however_few_cases_it_has() {
+    let suite = |value: f64, cases: usize| {
         let names: Vec<String> = (0..cases).map(|at| format!("c{at:02}")).collect();
         let cases: Vec<_> = names
             .iter()
@@ -208,32 +208,23 @@ fn a_thin_metric_is_shown_and_not_gated_unless_named() {
             .collect();
         Report::default().with("m", &cases)
     };
-    let verdict = |policy: &Policy, cases| stored(policy, &thin(1.0, cases), &thin(0.0, cases));
-    let same = stored(&exact(), &thin(1.0, 11), &thin(1.0, 11));
-    assert_eq!(
-        (same.verdict, same.metrics["m"].policy, same.passed),
-        (Word::Unmeasured, Attention::Info, true)
-    );
-    assert!(same.reasons[0].text.contains("no metric is gated"));
-    // What lost everything is red, however few cases it has.
-    let eleven = verdict(&exact(), 11);
-    assert_eq!(
-        (eleven.verdict, eleven.metrics["m"].policy, eleven.passed),
-        (Word::Regression, Attention::Info, false)
-    );
-    assert!(eleven.reasons[0].text.contains("too few"));
-    let informed = {
-        let mut policy = exact();
-        let info = policy.metrics.entry("m".to_owned()).or_default();
-        info.policy = Some(Attention::Info);
-        verdict(&policy, 11)
-    };
+    let verdict = |policy: &Policy, cases| stored(policy, &suite(1.0, cases), &suite(0.0, cases));
+    for cases in [1, 4, 11, 12] {
+        let same = stored(&exact(), &suite(1.0, cases), &suite(1.0, cases));
+        let told = (same.verdict, same.metrics["m"].policy, same.passed);
+        assert_eq!(told, (Word::Pass, Attention::Gate, true));
+        let lost = verdict(&exact(), cases);
+        assert_eq!((lost.verdict, lost.passed), (Word::Regression, false));
+    }
+    let mut policy = exact();
+    let info = policy.metrics.entry("m".to_owned()).or_default();
+    info.policy = Some(Attention::Info);
+    let informed = verdict(&policy, 11);
     assert_eq!(
         (informed.verdict, informed.passed),
         (Word::Unmeasured, true)
     );
-    assert_eq!(verdict(&exact(), 12).verdict, Word::Regression);
-    assert_eq!(verdict(&gating(exact(), "m"), 11).verdict, Word::Regression);
+    assert!(informed.reasons[0].text.contains("no metric is gated"));
 }
 
 #[test]

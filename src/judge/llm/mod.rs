@@ -4,6 +4,7 @@ mod frame;
 mod parse;
 mod rubric;
 mod scale;
+mod template;
 
 use serde_json::{Value, json};
 
@@ -16,6 +17,7 @@ use crate::target::{Asking, Failure, ModelSettings};
 use frame::Framed;
 
 pub(super) use scale::Scale;
+pub(super) use template::Template;
 
 /// The most characters of the notes of a model that are kept.
 const NOTES_KEPT: usize = 2000;
@@ -31,6 +33,8 @@ pub(super) struct Rubric {
     pub(super) swap_order: bool,
     /// The most characters that are shown of each text.
     pub(super) most: usize,
+    /// The words of a user in the place of the rules of the mode.
+    pub(super) template: Option<Template>,
 }
 
 /// Asks a model.
@@ -84,9 +88,25 @@ impl Rubric {
     /// The digest of the fixed words of a question.
     fn words(&self) -> Digest {
         Fields::of("kelvin/judge/rubric/v1")
-            .field("before", rubric::before(self.mode))
-            .field("after", rubric::after(&self.scale))
+            .field("before", self.before())
+            .field("after", self.after())
             .digest()
+    }
+
+    /// What comes before the frames.
+    fn before(&self) -> String {
+        let rules = match &self.template {
+            Some(template) => &template.before,
+            None => self.mode.rules(),
+        };
+        rubric::before(rules)
+    }
+
+    /// What comes after them.
+    fn after(&self) -> String {
+        let told = self.template.as_ref();
+        let told = told.map_or("", |template| template.after.as_str());
+        format!("{told}{}", rubric::after(&self.scale))
     }
 
     /// The orders in which the two texts are shown.
@@ -169,8 +189,7 @@ impl Judge for Llm {
 
     fn questions(&self, exhibit: &Exhibit<'_>) -> Result<Vec<Question>, Ungraded> {
         let rubric = &self.rubric;
-        let before = rubric::before(rubric.mode);
-        let after = rubric::after(&rubric.scale);
+        let (before, after) = (rubric.before(), rubric.after());
         let question = |(order, vote): (Order, usize)| {
             let (word, salt) = match order {
                 Order::Given => ("given", format!("{vote}")),

@@ -22,7 +22,7 @@ impl Mode {
     }
 
     /// What the examiner is to do.
-    const fn rules(self) -> &'static str {
+    pub(super) const fn rules(self) -> &'static str {
         match self {
             Self::Reference => include_str!("rubric/reference.txt"),
             Self::Criteria => include_str!("rubric/criteria.txt"),
@@ -32,9 +32,9 @@ impl Mode {
     }
 }
 
-/// What comes before the frames.
-pub(super) fn before(mode: Mode) -> String {
-    format!("{}\n{FRAMES}", mode.rules())
+/// What comes before the frames, with the rules of a mode or of a template.
+pub(super) fn before(rules: &str) -> String {
+    format!("{rules}\n{FRAMES}")
 }
 
 /// What comes after them. The form of the answer comes last, where a model follows it best.

@@ -1,5 +1,6 @@
 //! A judge as it is written in a configuration: `judge: {type: …, …}`.
 
+mod criteria;
 mod needs;
 mod slips;
 mod trial;
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::Judge;
 use super::embedding::EmbeddingSimilarity;
 use super::exact_match::{ExactMatch, Normalize};
-use super::llm::{Llm, Rubric, Scale};
+use super::llm::{Llm, Rubric, Scale, Template};
 use super::mode::Mode;
 use super::panel::{Panel, Reducer};
 use crate::config::Config;
@@ -86,6 +87,11 @@ pub(crate) struct MemberSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 200, max = 10_000_000))]
     max_chars: Option<NonZeroUsize>,
+    /// What `llm` is told in the mode `criteria` in place of the fixed rules. `{frames}` stands for the
+    /// texts, each in its frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    prompt_template: Option<String>,
 }
 
 /// The score of a choice.
@@ -197,6 +203,11 @@ impl MemberSettings {
             reducer: self.reducer.unwrap_or_default(),
             swap_order: self.swap_order.unwrap_or(false),
             most: self.max_chars.map_or(MAX_CHARS, NonZeroUsize::get),
+            // A template that cannot be read is a slip, for which no judge is opened.
+            template: self
+                .prompt_template
+                .as_deref()
+                .and_then(|text| Template::parse(text).ok()),
         }
     }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use super::{JudgeSettings, JudgeType, MemberSettings, Mode};
 use crate::config::Problem;
 use crate::config::yaml::{Content, Node};
+use crate::judge::llm::Template;
 use crate::judge::panel::Reducer;
 
 impl JudgeSettings {
@@ -124,6 +125,7 @@ impl MemberSettings {
             ("seed", self.seed.is_some(), LLM),
             ("max_tokens", self.max_tokens.is_some(), LLM),
             ("max_chars", self.max_chars.is_some(), LLM),
+            ("prompt_template", self.prompt_template.is_some(), LLM),
         ];
         let written = keys.into_iter().filter(|(_, is_written, _)| *is_written);
         written.map(|(key, _, types)| (key, types)).collect()
@@ -162,6 +164,23 @@ impl MemberSettings {
         slips
     }
 
+    /// Only the rules of the mode `criteria` can be put in other words: in the other modes the order and the
+    /// names of the texts are a part of what is asked.
+    fn slips_of_template(&self, mode: Mode, slips: &mut Vec<Slip>) {
+        let Some(text) = &self.prompt_template else {
+            return;
+        };
+        if mode != Mode::Criteria {
+            slips.push(Slip::new(
+                "prompt_template",
+                "only the mode `criteria` has a `prompt_template`",
+                "take it away, or choose `mode: criteria`",
+            ));
+        } else if let Err((what, help)) = Template::parse(text) {
+            slips.push(Slip::new("prompt_template", what, help));
+        }
+    }
+
     fn slips_of_llm(&self, slips: &mut Vec<Slip>) {
         let mode = self.mode.unwrap_or_default();
         if mode == Mode::Pairwise && !self.choices.is_empty() {
@@ -178,6 +197,7 @@ impl MemberSettings {
                 "take `swap_order` away, or choose another `mode`",
             ));
         }
+        self.slips_of_template(mode, slips);
         if self
             .criteria
             .as_ref()

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::Texts;
 use super::diff::{self, DiffLine};
+use super::trend::TrendView;
 use crate::notice::Notice;
 use crate::page::{
     Block, Chip, Column, Detail, ItemView, Phrase, Status, Table, TableRow, brief, label, safe,
@@ -115,6 +116,7 @@ pub(super) enum BlockView {
     Printed { intro: Phrase, text: String },
     Beside { columns: Vec<TextColumn> },
     Notices { rows: Vec<NoticeRow>, more: usize },
+    Trend(TrendView),
 }
 
 /// One of several texts that stand next to each other.
@@ -179,6 +181,7 @@ impl BlockView {
                     .collect(),
                 more: notices.len().saturating_sub(NOTICES),
             },
+            Block::Trend(trend) => Self::Trend(TrendView::of(&trend)),
         }
     }
 }

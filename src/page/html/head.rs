@@ -5,7 +5,9 @@ use serde::Serialize;
 use super::blocks::shortened;
 use super::plane::PlaneView;
 use super::script;
-use crate::page::{Estimate, FigureTable, HeatGrid, Phrase, RunPage, Signal, Tone, safe};
+use crate::page::{
+    Estimate, FigureTable, HeatGrid, Phrase, RunPage, Signal, Statement, Tone, safe,
+};
 
 /// The most rows of a map.
 const HEAT_ROWS: usize = 100;
@@ -32,7 +34,7 @@ pub(super) struct Head {
 }
 
 #[derive(Serialize)]
-struct StatementView {
+pub(super) struct StatementView {
     tone: Tone,
     word: &'static str,
     text: Phrase,
@@ -119,15 +121,7 @@ impl Head {
     pub(super) fn of(page: &RunPage<'_>) -> Self {
         let headword = page.headword();
         let first = page.chapters.first().and_then(|one| one.scope.first());
-        let statements = page.statements().map(|one| StatementView {
-            tone: one.tone,
-            word: match one.tone {
-                Tone::Alarm => "Problem",
-                Tone::Caution => "Note",
-                Tone::Calm => "Fine",
-            },
-            text: shortened(&one.text),
-        });
+        let statements = page.statements().map(StatementView::of);
         let cards = page.chapters.iter().flat_map(|chapter| {
             let signals = chapter.signals.iter();
             signals.map(|signal| Card::of(signal, chapter.no_interval))
@@ -170,6 +164,20 @@ impl Head {
             items: ItemsView::of(page),
             failed: page.failed().len(),
             notices: page.notices.iter().map(|count| count.count).sum(),
+        }
+    }
+}
+
+impl StatementView {
+    pub(super) fn of(statement: &Statement) -> Self {
+        Self {
+            tone: statement.tone,
+            word: match statement.tone {
+                Tone::Alarm => "Problem",
+                Tone::Caution => "Note",
+                Tone::Calm => "Fine",
+            },
+            text: shortened(&statement.text),
         }
     }
 }

@@ -2,12 +2,14 @@
 //! complete without its script. Written piece by piece, so that thousands of items are never held as
 //! text.
 
+mod article;
 mod blocks;
 mod diff;
 mod foot;
 mod head;
 mod plane;
 mod script;
+mod trend;
 
 use std::io::{self, Write};
 
@@ -21,6 +23,8 @@ use blocks::{Budget, ItemShown};
 use foot::Foot;
 use head::Head;
 
+pub(crate) use article::write_article;
+
 #[cfg(test)]
 pub(crate) use script::permission;
 
@@ -30,11 +34,12 @@ pub(crate) type Texts<'a> = dyn Fn(&str, Option<&str>) -> Option<String> + 'a;
 /// The style of the page, which must be readable in every scheme.
 pub(crate) const STYLE: &str = include_str!("templates/style.css");
 
-const TEMPLATES: [(&str, &str); 5] = [
+const TEMPLATES: [(&str, &str); 6] = [
     ("macros.html", include_str!("templates/macros.html")),
     ("head.html", include_str!("templates/head.html")),
     ("item.html", include_str!("templates/item.html")),
     ("foot.html", include_str!("templates/foot.html")),
+    ("article.html", include_str!("templates/article.html")),
     ("style.css", STYLE),
 ];
 

@@ -83,6 +83,6 @@ fn down(value: f64) -> f64 {
 }
 
 /// One decimal is finer than a pixel.
-fn tidy(value: f64) -> f64 {
+pub(super) fn tidy(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }

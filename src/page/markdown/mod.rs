@@ -1,12 +1,14 @@
 //! The page as Markdown: `report.md`, and what a pull request shows below the comment.
 
+mod article;
 mod writer;
 
 use super::{
     Block, Chapter, ComparisonPage, DISCLAIMER, Estimate, FailedInvocation, FigureTable, ItemPage,
-    RunPage, Status, Table, TableRow, Tone, counted, label, safe,
+    RunPage, Statement, Status, Table, TableRow, Tone, counted, label, safe,
 };
 use crate::notice::Notice;
+pub(crate) use article::render_article;
 use writer::{Writer, name, phrase, quote};
 
 /// The most characters of a page: a comment on GitHub takes 65,536, and has more to say.
@@ -89,14 +91,7 @@ fn laid_out(page: &RunPage<'_>, listed: &Listed) -> String {
     let word = page.headword().word;
     writer.line(&format!("# Kelvin {}: {word}", page.command));
     writer.gap();
-    for statement in page.statements().take(3) {
-        let mark = match statement.tone {
-            Tone::Alarm => "❗",
-            Tone::Caution => "⚠️",
-            Tone::Calm => "✅",
-        };
-        writer.line(&format!("- {mark} {}", phrase(&statement.text)));
-    }
+    statements(&mut writer, page.statements().take(3));
     writer.gap();
     for chapter in &page.chapters {
         signals(&mut writer, chapter);
@@ -124,6 +119,17 @@ fn laid_out(page: &RunPage<'_>, listed: &Listed) -> String {
     left_out(&mut writer, page, listed);
     foot(&mut writer, page);
     writer.finish()
+}
+
+fn statements<'a>(writer: &mut Writer, statements: impl Iterator<Item = &'a Statement>) {
+    for statement in statements {
+        let mark = match statement.tone {
+            Tone::Alarm => "❗",
+            Tone::Caution => "⚠️",
+            Tone::Calm => "✅",
+        };
+        writer.line(&format!("- {mark} {}", phrase(&statement.text)));
+    }
 }
 
 fn foot(writer: &mut Writer, page: &RunPage<'_>) {
@@ -236,6 +242,7 @@ fn block(writer: &mut Writer, block: &Block<'_>) {
                 writer.line(&format!("- {}", told(notice)));
             }
         }
+        Block::Trend(trend) => article::trend(writer, trend),
     }
     writer.gap();
 }

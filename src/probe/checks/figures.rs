@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::record::{ChecksBasis, Outcome, ScenarioRecord, ScenarioRun};
+use super::record::{ChecksBasis, JudgeBasis, Judged, Outcome, ScenarioRecord, ScenarioRun};
 use super::scoring::{self, Together};
+use crate::judge::Ungraded;
 use crate::probe::{CaseValue, Interval, Metric};
 use crate::stats;
 
@@ -73,7 +74,32 @@ pub(super) fn figures(scenarios: &Scenarios, basis: &ChecksBasis) -> BTreeMap<St
             share(|together| together.is_flaky).lower_is_better(),
         );
     }
+    for (name, invariant) in &basis.invariants {
+        if let Some(judge) = &invariant.judge
+            && let Some(why) = too_many_ungraded(scenarios, name, judge)
+        {
+            // What was graded is a choice of its own, and these figures are made of it.
+            for figure in ["composite", "pass_rate", name] {
+                if let Some(metric) = metrics.get_mut(&format!("{ALL}.{figure}")) {
+                    metric.withdraw(&why);
+                }
+            }
+        }
+    }
     metrics
+}
+
+/// Why the grades of a judge make no figure; none where they do.
+fn too_many_ungraded(scenarios: &Scenarios, name: &str, judge: &JudgeBasis) -> Option<String> {
+    let runs = scenarios.values().flat_map(|scenario| &scenario.runs);
+    let judged: Vec<&Judged> = runs
+        .filter_map(|run| run.checks.get(name)?.judged.as_deref())
+        .collect();
+    let unscored = judged.iter().filter_map(|judged| judged.unscored.as_ref());
+    let unscored: Vec<&Ungraded> = unscored.collect();
+    let first = unscored.first()?;
+    let why = judge.max_errors.exceeded(unscored.len(), judged.len())?;
+    Some(format!("the judge of `{name}`: {why}; the first: {first}"))
 }
 
 /// 1 or 0; none where that is not known, or the checks do not apply.

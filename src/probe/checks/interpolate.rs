@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// The key whose text is left to the shell, which has the same variables.
-const OF_THE_SHELL: &str = "command";
+/// The keys whose texts are left as they are written: the shell has the same variables, and no value may
+/// reach the judge, whose questions are kept and sent away.
+const AS_WRITTEN: [&str; 4] = ["command", "criteria", "rubric", "prompt_template"];
 
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -85,18 +86,18 @@ pub(super) fn filled(
         Value::Array(items) => items.iter().map(|item| filled(item, get, used)).collect(),
         Value::Object(entries) => entries
             .iter()
-            .map(|(key, value)| match key.as_str() {
-                OF_THE_SHELL => (key.clone(), value.clone()),
-                _ => (key.clone(), filled(value, get, used)),
+            .map(|(key, value)| match is_left_as_written(key) {
+                true => (key.clone(), value.clone()),
+                false => (key.clone(), filled(value, get, used)),
             })
             .collect(),
         other => other.clone(),
     }
 }
 
-/// Whether the texts under a key are left to the shell.
-pub(super) fn is_of_the_shell(key: &str) -> bool {
-    key == OF_THE_SHELL
+/// Whether the texts under a key are left as they are written.
+pub(super) fn is_left_as_written(key: &str) -> bool {
+    AS_WRITTEN.contains(&key)
 }
 
 /// The value of a variable of this process; none where it is not set, or is no text.

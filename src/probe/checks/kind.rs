@@ -1,6 +1,5 @@
 //! The checks as the rest of the program knows them.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -9,7 +8,8 @@ use schemars::{Schema, SchemaGenerator};
 use super::ChecksKind;
 use super::config::ChecksSettings;
 use super::figures::figures;
-use super::measure::Measurement;
+use super::judging::{JudgedCheck, Judging};
+use super::measure;
 use super::page;
 use super::reader::AnswerReader;
 use super::record::{ChecksBasis, ChecksSection};
@@ -20,11 +20,12 @@ use super::target::ScenarioTarget;
 use crate::config::{Config, Shard};
 use crate::digest::Fields;
 use crate::exit::Misuse;
+use crate::judge::JudgeSettings;
 use crate::notice::Notice;
 use crate::page::Chapter;
 use crate::probe::{
-    AnySection, Findings, Forecast, Items, Kind, Listing, Planned, Probe, RunView,
-    SectionFingerprint, SettingDiffers,
+    AnySection, ChosenItems, Ending, Findings, Forecast, Items, Kind, Listing, Planned, Probe,
+    Rejudging, RepeatedItems, RunView, SectionFingerprint, SettingDiffers,
 };
 use crate::run::{Runner, Step};
 use crate::target::{Site, Target};
@@ -52,6 +53,14 @@ impl Kind for ChecksKind {
 
     fn how_to_configure(&self) -> &'static str {
         "add `run` and `invariants`"
+    }
+
+    fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
+        let settings = config.settings::<ChecksSettings>().into_iter();
+        let judged = settings.flat_map(|settings| &settings.judged);
+        judged
+            .map(|check| (format!("invariants.{}", check.name), &check.settings))
+            .collect()
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
@@ -90,6 +99,7 @@ impl Kind for ChecksKind {
         let settings = [
             ("weights of the invariants", weights(base), weights(head)),
             ("rules of the scoring", rules(base), rules(head)),
+            ("judges of the invariants", judges(base), judges(head)),
         ];
         let differing = settings.into_iter().filter(|(_, base, head)| base != head);
         let differing = differing.map(|(name, base, head)| SettingDiffers { name, base, head });
@@ -102,6 +112,28 @@ impl Kind for ChecksKind {
 
     fn why(&self, section: &dyn AnySection, item: &str, metric: &str) -> Option<String> {
         page::why(own(section), item, metric)
+    }
+
+    /// The texts that a judge has seen are the work of scenarios, which a report does not keep.
+    fn rejudging(
+        &self,
+        section: &dyn AnySection,
+        _: &Config,
+    ) -> anyhow::Result<Option<Box<dyn Rejudging>>> {
+        let invariants = own(section).basis.invariants.iter();
+        let mut judged = invariants.filter(|(_, invariant)| invariant.judge.is_some());
+        match judged.next() {
+            None => Ok(None),
+            Some((name, _)) => {
+                let what = format!(
+                    "what the judge of the invariant `{name}` has seen is not in the report, so it cannot be \
+                     graded anew"
+                );
+                let help = "run `kelvin check`: scenarios that the cache knows are not run again, and the judge \
+                            of today's configuration is asked about what they left";
+                Err(Misuse::new(what).help(help).into())
+            }
+        }
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
@@ -132,6 +164,20 @@ fn weights(basis: &ChecksBasis) -> Vec<String> {
         .map(|(name, invariant)| {
             let gate = if invariant.gate { ", a gate" } else { "" };
             format!("{name} {}{gate}", invariant.weight)
+        })
+        .collect()
+}
+
+/// Who grades which invariant, and from which score on it passes.
+fn judges(basis: &ChecksBasis) -> Vec<String> {
+    let judged = basis
+        .invariants
+        .iter()
+        .filter_map(|(name, invariant)| Some((name, invariant.judge.as_ref()?)));
+    judged
+        .map(|(name, judge)| {
+            let (id, threshold) = (&judge.grader_id, judge.pass_threshold);
+            format!("{name} {id} from {threshold}")
         })
         .collect()
 }
@@ -206,12 +252,10 @@ impl Items for ScenariosToRun<'_> {
     }
 
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
-        let all = &self.scenarios.all;
-        let is_chosen = |place: &usize| only.is_empty() || only.contains(&all[*place].id);
-        let chosen: Vec<usize> = (0..all.len()).filter(is_chosen).collect();
-        let is_ours = |place: &usize| shard.is_none_or(|shard| shard.takes(&all[*place].id));
-        self.places = chosen.iter().copied().filter(is_ours).collect();
-        chosen.len()
+        let ids = self.scenarios.all.iter().map(|one| one.id.as_str());
+        let chosen = ChosenItems::of(ids, only, shard);
+        self.places = chosen.ours;
+        chosen.all.len()
     }
 
     fn list(&self, _with_digests: bool) -> Listing {
@@ -239,15 +283,21 @@ struct PlannedScenarios<'a> {
 
 impl Planned for PlannedScenarios<'_> {
     fn steps(&self) -> Vec<Step<'_>> {
-        vec![Step {
+        let scenarios = Step {
             folder: None,
             program: self.scenarios.settings.program(),
             reader: &self.reader,
-        }]
+        };
+        let judged = self.scenarios.settings.judged.iter();
+        let judges = judged.flat_map(JudgedCheck::steps);
+        std::iter::once(scenarios).chain(judges).collect()
     }
 
-    /// The pipeline in a workspace, with the checks after it.
-    fn open(&self, _step: usize, site: &Site) -> Result<Box<dyn Target + '_>, Misuse> {
+    /// The pipeline in a workspace, with the checks after it; and what the judges call.
+    fn open(&self, step: usize, site: &Site) -> Result<Box<dyn Target + '_>, Misuse> {
+        if step > 0 {
+            return self.steps()[step].program.target.open(site);
+        }
         Ok(Box::new(ScenarioTarget {
             settings: self.scenarios.settings,
             pipeline: self.scenarios.settings.program().target.open(site)?,
@@ -256,13 +306,20 @@ impl Planned for PlannedScenarios<'_> {
     }
 
     fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r> {
-        let [pipeline] = runners else {
+        let [pipeline, judges @ ..] = runners else {
             unreachable!("there is a runner for each step")
         };
         let settings = self.scenarios.settings;
+        let scenarios = self.scenarios.chosen();
+        let texts = scenarios
+            .iter()
+            .map(|one| (one.id.as_str(), one.text().into()));
+        let replicas = settings.basis.replicas;
         Box::new(AtWork {
-            measurement: Measurement::new(self.scenarios.chosen(), settings, pipeline),
-            basis: &settings.basis,
+            called: RepeatedItems::new(pipeline, "scenarios", replicas, texts),
+            scenarios,
+            settings,
+            judging: Judging::new(&settings.judged, judges),
             fingerprint: self.scenarios.fingerprint(),
         })
     }
@@ -270,34 +327,41 @@ impl Planned for PlannedScenarios<'_> {
 
 /// The probe while it runs.
 struct AtWork<'a> {
-    measurement: Measurement<'a>,
-    basis: &'a ChecksBasis,
+    scenarios: Vec<&'a Scenario>,
+    settings: &'a ChecksSettings,
+    called: RepeatedItems<'a>,
+    judging: Judging<'a>,
     fingerprint: SectionFingerprint,
 }
 
 impl Probe for AtWork<'_> {
     fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
-        self.measurement.run()
+        self.called.run()?;
+        self.judging.ask(&self.scenarios, &self.called)
     }
 
     fn rehearse(&mut self) -> anyhow::Result<()> {
-        self.measurement.rehearse()
+        self.called.rehearse()
     }
 
     fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
-        self.measurement.repeat(wanted)
+        self.called.repeat(wanted)?;
+        self.judging.ask(&self.scenarios, &self.called)
     }
 
     fn findings(&self) -> Findings {
         findings(ChecksSection {
-            ending: self.measurement.ending(),
+            ending: match self.judging.stopped() {
+                true => Ending::Interrupted,
+                false => self.called.ending(),
+            },
             fingerprint: self.fingerprint,
-            basis: self.basis.clone(),
-            items: self.measurement.records(),
+            basis: self.settings.basis.clone(),
+            items: measure::records(
+                &self.scenarios,
+                self.settings,
+                (&self.called, &self.judging),
+            ),
         })
-    }
-
-    fn text(&self, _item: &str, _variant: Option<&str>) -> Option<Cow<'_, str>> {
-        None
     }
 }

@@ -9,9 +9,10 @@ use serde_json::Value;
 
 use super::keys::Aggregation;
 use crate::digest::Digest;
+use crate::judge::{Grade, MaxErrors, Ungraded};
 use crate::notice::{Code, Notice};
 use crate::probe::{Item, Section, VariantPart};
-use crate::run::Failure;
+use crate::run::{Failure, Usage};
 
 /// What a report stores of this probe.
 pub(crate) type ChecksSection = Section<ChecksBasis, ScenarioRecord>;
@@ -70,6 +71,20 @@ pub(crate) struct InvariantBasis {
     pub(super) weight: f64,
     /// Whether the composite is 0 where it does not hold.
     pub(super) gate: bool,
+    /// Who grades it; none where nobody is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) judge: Option<JudgeBasis>,
+}
+
+/// The judge of an invariant, as far as the figures and the page need it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct JudgeBasis {
+    /// The id of the judge, with everything that its grades depend on.
+    pub(super) grader_id: String,
+    /// The score from which the check passes.
+    pub(super) pass_threshold: f64,
+    /// A larger share of runs that the judge could not grade makes the figures unmeasured.
+    pub(super) max_errors: MaxErrors,
 }
 
 /// One scenario with its runs.
@@ -116,6 +131,37 @@ pub(crate) struct CheckResult {
     /// What else the check has said; texts under `warnings` are told with the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) details: Option<Value>,
+    /// What a judge has said, where one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) judged: Option<Box<Judged>>,
+}
+
+/// What a judge has said of a check.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Judged {
+    /// Its grade; none where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) grade: Option<Grade>,
+    /// Why there is no grade.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) unscored: Option<Ungraded>,
+    /// What the answers of the judge have used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) usage: Option<Usage>,
+    /// Whether something was left out of what the judge was given.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_cut: bool,
+}
+
+/// A text that a judge has yet to grade.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToJudge {
+    /// The text.
+    pub(super) text: String,
+    /// Whether something was left out of it already.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_cut: bool,
 }
 
 impl CheckResult {
@@ -134,6 +180,9 @@ impl CheckResult {
 pub(super) struct ScenarioAnswer {
     /// What each check says, by the name of the invariant.
     pub(super) checks: BTreeMap<String, CheckResult>,
+    /// What a judge has yet to grade, by the name of the invariant.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) to_judge: BTreeMap<String, ToJudge>,
     /// What was done that is forbidden.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) forbidden: Vec<String>,

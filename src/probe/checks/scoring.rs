@@ -154,6 +154,7 @@ mod tests {
                 description: "it holds".to_owned(),
                 weight: *weight,
                 gate: *gate,
+                judge: None,
             };
             ((*name).to_owned(), basis)
         });
@@ -173,6 +174,7 @@ mod tests {
             score,
             reason: String::new(),
             details: None,
+            judged: None,
         };
         let checks = scores.iter().map(|(name, score)| {
             let result = match score {

@@ -232,12 +232,18 @@ impl ScenarioTarget<'_> {
         let mut answer = ScenarioAnswer {
             agent_output: String::new(),
             checks: std::collections::BTreeMap::new(),
+            to_judge: std::collections::BTreeMap::new(),
             forbidden: Vec::new(),
         };
         for invariant in &self.settings.invariants {
             let mut finding = invariant.check.look(scene)?;
             if invariant.is_negated {
                 finding = finding.negated();
+            }
+            if let Some(mut shown) = finding.to_judge.take() {
+                // Neither a secret nor the name of a folder of this run reaches a judge.
+                shown.text = self.text(&shown.text, place, scene.services);
+                answer.to_judge.insert(invariant.name.clone(), shown);
             }
             let mut result = finding.stored();
             result.reason = self.text(&result.reason, place, scene.services);
@@ -367,8 +373,12 @@ impl Target for ScenarioTarget<'_> {
         if let Err(trouble) = services.close() {
             return self.troubled(trouble);
         }
+        let reply = Reply {
+            own_output: Some(answered),
+            ..ran.reply
+        };
         match serde_json::to_writer(&mut *output, &answer) {
-            Ok(()) => Ended::Answered(ran.reply),
+            Ok(()) => Ended::Answered(reply),
             Err(error) => impossible(format!("what was found cannot be written: {error}")),
         }
     }

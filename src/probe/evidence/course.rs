@@ -19,7 +19,8 @@ use crate::digest::Fields;
 use crate::judge::{self, Scorer};
 use crate::notice::Notice;
 use crate::probe::{
-    Ending, Findings, Forecast, Items, ListedVariant, Listing, Planned, Probe, SectionFingerprint,
+    ChosenItems, Ending, Findings, Forecast, Items, ListedVariant, Listing, Planned, Probe,
+    SectionFingerprint,
 };
 use crate::run::{Runner, Step, judging};
 
@@ -99,23 +100,22 @@ impl Items for CasesToRun<'_> {
         }
     }
 
+    fn size(&self) -> Option<String> {
+        let units: usize = self.corpus.cases.iter().map(|case| case.units.len()).sum();
+        Some(format!("with {units} units"))
+    }
+
+    fn too_few(&self) -> Option<&'static str> {
+        let is_single = self.corpus.cases.len() == 1;
+        is_single.then_some("there is no other to take evidence from")
+    }
+
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
-        let mut chosen: Vec<usize> = match only {
-            [] => (0..self.corpus.cases.len()).collect(),
-            only => only
-                .iter()
-                .filter_map(|name| self.corpus.place(name))
-                .collect(),
-        };
-        chosen.sort_unstable();
-        chosen.dedup();
-        let is_ours = |place: &usize| {
-            let name = &self.corpus.cases[*place].name;
-            shard.is_none_or(|shard| shard.takes(name))
-        };
-        self.places = chosen.iter().copied().filter(is_ours).collect();
-        self.begins = chosen.first() == self.places.first();
-        chosen.len()
+        let ids = self.corpus.cases.iter().map(|case| &*case.name);
+        let chosen = ChosenItems::of(ids, only, shard);
+        self.begins = chosen.all.first() == chosen.ours.first();
+        self.places = chosen.ours;
+        chosen.all.len()
     }
 
     fn list(&self, with_digests: bool) -> Listing {

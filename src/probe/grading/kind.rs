@@ -1,6 +1,5 @@
 //! The grading probe as the rest of the program knows it.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -20,8 +19,8 @@ use crate::judge::JudgeSettings;
 use crate::notice::Notice;
 use crate::page::{AnswersView, Chapter};
 use crate::probe::{
-    AnySection, Findings, Forecast, GradedPair, Items, Kind, Listing, Metric, Planned, Probe,
-    Rejudging, RunView, SectionFingerprint,
+    AnySection, ChosenItems, Findings, Forecast, GradedPair, Items, Kind, Listing, Metric, Planned,
+    Probe, Rejudging, RunView, SectionFingerprint,
 };
 use crate::run::{Runner, Step, judging};
 
@@ -171,13 +170,10 @@ impl Items for Plan<'_> {
     }
 
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
-        let is_chosen = |place: &usize| only.is_empty() || only.contains(&self.prompts[*place].id);
-        let chosen: Vec<usize> = (0..self.prompts.len()).filter(is_chosen).collect();
-        let is_ours =
-            |place: &usize| shard.is_none_or(|shard| shard.takes(&self.prompts[*place].id));
-        let count = chosen.len();
-        self.places = chosen.into_iter().filter(is_ours).collect();
-        count
+        let ids = self.prompts.iter().map(|prompt| prompt.id.as_str());
+        let chosen = ChosenItems::of(ids, only, shard);
+        self.places = chosen.ours;
+        chosen.all.len()
     }
 
     fn list(&self, _with_digests: bool) -> Listing {
@@ -269,9 +265,5 @@ impl Probe for AtWork<'_> {
 
     fn seconds(&self) -> BTreeMap<String, Vec<f64>> {
         self.grading.seconds()
-    }
-
-    fn text(&self, _item: &str, _variant: Option<&str>) -> Option<Cow<'_, str>> {
-        None
     }
 }

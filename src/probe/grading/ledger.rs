@@ -30,6 +30,7 @@ pub(super) fn pairs(
                 grader: grade.grader_id().to_owned(),
                 seconds: seconds.get(id).and_then(|all| all.get(place)).copied(),
                 usage: sample.candidate.usage,
+                judge_usage: sample.judge_usage,
                 tags: prompt.tags.clone(),
             });
         }

@@ -1,6 +1,5 @@
 //! Has every prompt answered, the baseline first, and then graded; and keeps what came back.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,24 +12,20 @@ use super::record::{
 };
 use super::stored::{Next, StoredAnswers};
 use crate::notice::Notice;
-use crate::probe::Ending;
-use crate::run::kept::{self, Times};
-use crate::run::{Outcome, Runner, Task, Usage};
+use crate::probe::{Ending, RepeatedItems};
+use crate::run::kept;
+use crate::run::{Outcome, Runner, Usage};
 
 /// A measurement under way.
 pub(super) struct Grading<'a> {
     plan: &'a Plan<'a>,
-    baseline: Option<&'a Runner<'a>>,
-    candidate: &'a Runner<'a>,
+    /// The answers of the baseline, where it is run here.
+    baseline: Option<RepeatedItems<'a>>,
+    candidate: RepeatedItems<'a>,
     judges: &'a [Runner<'a>],
-    /// Prompts that are asked more often than the others, by id.
-    more: BTreeMap<String, usize>,
-    of_baseline: BTreeMap<SampleKey, Outcome>,
-    of_candidate: BTreeMap<SampleKey, Outcome>,
     /// What the report of the base has stored; none before it is known.
     base: Option<StoredAnswers>,
     graded: BTreeMap<SampleKey, Sampled>,
-    ending: Ending,
 }
 
 /// What became of a sample.
@@ -63,17 +58,15 @@ impl<'a> Grading<'a> {
             Some(_) => (runners.first(), &runners[1..]),
             None => (None, runners),
         };
+        let repeats = plan.config.repeats.get();
+        let asked = |runner, phase| RepeatedItems::new(runner, phase, repeats, plan.inputs());
         Self {
             plan,
-            baseline,
-            candidate: &rest[0],
+            baseline: baseline.map(|runner| asked(runner, "answers of the baseline")),
+            candidate: asked(&rest[0], "answers"),
             judges: &rest[1..],
-            more: BTreeMap::new(),
-            of_baseline: BTreeMap::new(),
-            of_candidate: BTreeMap::new(),
             base: None,
             graded: BTreeMap::new(),
-            ending: Ending::Interrupted,
         }
     }
 
@@ -83,17 +76,8 @@ impl<'a> Grading<'a> {
     ///
     /// Where the run cannot go on.
     pub(super) fn run(&mut self) -> anyhow::Result<()> {
-        self.measure()?;
-        let answered = self
-            .of_candidate
-            .values()
-            .any(|outcome| outcome.result.is_ok());
-        self.ending = match (self.stopped(), answered) {
-            (true, _) => Ending::Interrupted,
-            (false, false) if !self.plan.places.is_empty() => Ending::Failed,
-            (false, _) => Ending::Complete,
-        };
-        Ok(())
+        self.of_each(RepeatedItems::run)?;
+        self.grade()
     }
 
     /// Has some prompts answered again until each was asked `repeats` times.
@@ -102,15 +86,8 @@ impl<'a> Grading<'a> {
     ///
     /// Where the run cannot go on.
     pub(super) fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
-        for (id, repeats) in wanted {
-            let so_far = self.more.entry(id.clone()).or_default();
-            *so_far = (*repeats).max(*so_far);
-        }
-        self.measure()?;
-        if self.stopped() {
-            self.ending = Ending::Interrupted;
-        }
-        Ok(())
+        self.of_each(|answers| answers.repeat(wanted))?;
+        self.grade()
     }
 
     /// Grades next to the answers that the base has stored.
@@ -125,9 +102,6 @@ impl<'a> Grading<'a> {
             self.graded.clear();
             self.grade()?;
         }
-        if self.stopped() {
-            self.ending = Ending::Interrupted;
-        }
         Ok(())
     }
 
@@ -137,36 +111,23 @@ impl<'a> Grading<'a> {
     ///
     /// Where an input cannot be written.
     pub(super) fn rehearse(&mut self) -> anyhow::Result<()> {
-        let texts = self.texts();
-        let input = |task: &Task| text(&texts, task);
-        for runner in self.baseline.into_iter().chain([self.candidate]) {
-            runner.write_inputs(&self.todo(&BTreeMap::new()), &input)?;
+        self.of_each(RepeatedItems::rehearse)
+    }
+
+    /// Does something with the answers of the baseline, where it is run, and of the candidate.
+    fn of_each(
+        &mut self,
+        mut act: impl FnMut(&mut RepeatedItems<'a>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        if let Some(baseline) = &mut self.baseline {
+            act(baseline)?;
         }
-        self.ending = Ending::DryRun;
-        Ok(())
+        act(&mut self.candidate)
     }
 
     fn stopped(&self) -> bool {
-        let mut runners = self
-            .judges
-            .iter()
-            .chain([self.candidate])
-            .chain(self.baseline);
-        runners.any(Runner::stopped)
-    }
-
-    fn measure(&mut self) -> anyhow::Result<()> {
-        let texts = self.texts();
-        let input = |task: &Task| text(&texts, task);
-        if let Some(baseline) = self.baseline {
-            let tasks = self.todo(&self.of_baseline);
-            let done = baseline.run_all("answers of the baseline", &tasks, &input)?;
-            take(&mut self.of_baseline, tasks, done);
-        }
-        let tasks = self.todo(&self.of_candidate);
-        let done = self.candidate.run_all("answers", &tasks, &input)?;
-        take(&mut self.of_candidate, tasks, done);
-        self.grade()
+        let judges = self.judges.iter().any(Runner::stopped);
+        judges || self.baseline.iter().any(RepeatedItems::stopped) || self.candidate.stopped()
     }
 
     /// Grades every sample that has no grade yet.
@@ -175,11 +136,15 @@ impl<'a> Grading<'a> {
         let mut settled = Vec::new();
         let mut others = Vec::new();
         let mut pairs = Vec::new();
-        for (key, outcome) in &self.of_candidate {
-            let (Some(prompt), false) = (plan.prompt(&key.0), self.graded.contains_key(key)) else {
+        let samples = plan.asked().flat_map(|prompt| {
+            let samples = self.samples(prompt);
+            samples.map(move |(key, outcome)| (prompt, key, outcome))
+        });
+        for (prompt, key, outcome) in samples {
+            if self.graded.contains_key(&key) {
                 continue;
-            };
-            let next = self.next_to(key);
+            }
+            let next = self.next_to(prompt, key.1);
             let (other_text, other) = match &next {
                 Next::Text(text, stored, repeat) => (Some(*text), Some((stored.clone(), *repeat))),
                 Next::Missing(_, other) => (None, other.clone()),
@@ -188,11 +153,11 @@ impl<'a> Grading<'a> {
                 (Err(failure), _) => {
                     let why = format!("the candidate gave no answer: {}", failure.message);
                     let why = Unscored::new(UnscoredCode::CandidateFailed, &why);
-                    settled.push((key.clone(), Sampled::without(why, other)));
+                    settled.push((key, Sampled::without(why, other)));
                     continue;
                 }
                 (Ok(_), Next::Missing(why, _)) if plan.scoring != Scoring::Each => {
-                    settled.push((key.clone(), Sampled::without(why.clone(), other)));
+                    settled.push((key, Sampled::without(why.clone(), other)));
                     continue;
                 }
                 (Ok(answer), _) => answer.as_str().unwrap_or_default(),
@@ -207,7 +172,7 @@ impl<'a> Grading<'a> {
                 other: other_text.filter(|_| is_shown),
             };
             others.push(other);
-            pairs.push((key.clone(), pair));
+            pairs.push((key, pair));
         }
         let graded = asking::grade(&*plan.judge, self.judges, plan.scoring, &pairs)?;
         for (((key, _), other), (mut grades, usage)) in pairs.iter().zip(others).zip(graded) {
@@ -232,9 +197,9 @@ impl<'a> Grading<'a> {
     }
 
     /// What a sample is graded next to.
-    fn next_to(&self, key: &SampleKey) -> Next<'_> {
-        if self.baseline.is_some() {
-            let Some(outcome) = self.of_baseline.get(key) else {
+    fn next_to(&self, prompt: &Prompt, repeat: usize) -> Next<'_> {
+        if let Some(baseline) = &self.baseline {
+            let Some(outcome) = baseline.outcomes(&prompt.id).nth(repeat - 1) else {
                 let why = Unscored::new(UnscoredCode::BaselineFailed, "the baseline was not asked");
                 return Next::Missing(why, None);
             };
@@ -249,82 +214,43 @@ impl<'a> Grading<'a> {
                 }
             };
         }
-        match (&self.base, self.plan.prompt(&key.0)) {
-            (Some(base), Some(prompt)) => base.next_to(prompt, key.1),
-            _ => Next::nothing(
+        match &self.base {
+            Some(base) => base.next_to(prompt, repeat),
+            None => Next::nothing(
                 "there is no report of a base whose answers it could be graded next to",
             ),
         }
     }
 
-    fn asked(&self) -> impl Iterator<Item = &'a Prompt> {
-        let plan = self.plan;
-        plan.places.iter().map(|place| &plan.prompts[*place])
-    }
-
-    fn repeats(&self, id: &str) -> usize {
-        let more = self.more.get(id).copied().unwrap_or_default();
-        more.max(self.plan.config.repeats.get())
-    }
-
-    fn todo(&self, done: &BTreeMap<SampleKey, Outcome>) -> Vec<Task> {
-        let mut tasks = Vec::new();
-        for prompt in self.asked() {
-            let case: Arc<str> = prompt.id.as_str().into();
-            for repeat in 1..=self.repeats(&prompt.id) {
-                if !done.contains_key(&(Arc::clone(&case), repeat)) {
-                    tasks.push(Task {
-                        case: Arc::clone(&case),
-                        variant: None,
-                        repeat,
-                    });
-                }
-            }
-        }
-        tasks
-    }
-
-    fn texts(&self) -> BTreeMap<&'a str, &'a str> {
-        self.asked()
-            .map(|prompt| (prompt.id.as_str(), prompt.prompt.as_str()))
-            .collect()
-    }
-
-    fn of(&self, prompt: &Prompt) -> impl Iterator<Item = (SampleKey, &Outcome)> {
+    /// The answers of the candidate to a prompt so far.
+    fn samples(&self, prompt: &Prompt) -> impl Iterator<Item = (SampleKey, &Outcome)> {
         let id: Arc<str> = prompt.id.as_str().into();
-        let keys = (1..=self.repeats(&prompt.id)).map(move |repeat| (Arc::clone(&id), repeat));
-        keys.filter_map(|key| {
-            let outcome = self.of_candidate.get(&key)?;
-            Some((key, outcome))
-        })
+        let outcomes = self.candidate.outcomes(&prompt.id).zip(1..);
+        outcomes.map(move |(outcome, repeat)| ((Arc::clone(&id), repeat), outcome))
     }
 
     /// The prompts whose repeats were answered from memory.
     pub(super) fn notices(&self) -> Vec<Notice> {
-        let times: Vec<Option<Times>> = self
-            .asked()
-            .map(|prompt| Times::of(&[self.of(prompt).map(|(_, outcome)| outcome).collect()]))
-            .collect();
-        let prompts = self.asked().zip(kept::are_kept(&times));
-        let notices = prompts
-            .filter(|(_, is_kept)| *is_kept)
-            .map(|(prompt, _)| kept::notice(&prompt.id).kind("grading"));
-        notices.collect()
+        let notice = |id| kept::notice(id).kind("grading");
+        self.candidate.kept().into_iter().map(notice).collect()
     }
 
     /// How it ended.
-    pub(super) const fn ending(&self) -> Ending {
-        self.ending
+    pub(super) fn ending(&self) -> Ending {
+        match self.candidate.ending() {
+            Ending::Complete | Ending::Failed if self.stopped() => Ending::Interrupted,
+            ending => ending,
+        }
     }
 
     /// How long the candidate took for each repeat of each prompt, in seconds.
     pub(super) fn seconds(&self) -> BTreeMap<String, Vec<f64>> {
         let of = |prompt: &Prompt| {
-            self.of(prompt)
-                .map(|(_, outcome)| outcome.seconds)
-                .collect()
+            let outcomes = self.candidate.outcomes(&prompt.id);
+            outcomes.map(|outcome| outcome.seconds).collect()
         };
-        self.asked()
+        let prompts = self.plan.asked();
+        prompts
             .map(|prompt| (prompt.id.clone(), of(prompt)))
             .collect()
     }
@@ -333,7 +259,7 @@ impl<'a> Grading<'a> {
     pub(super) fn records(&self) -> BTreeMap<String, PromptRecord> {
         let record = |prompt: &Prompt| {
             let samples = self
-                .of(prompt)
+                .samples(prompt)
                 .map(|(key, outcome)| self.sample(&key, outcome));
             let record = PromptRecord {
                 input: prompt.digest(),
@@ -344,7 +270,7 @@ impl<'a> Grading<'a> {
             };
             (prompt.id.clone(), record)
         };
-        self.asked().map(record).collect()
+        self.plan.asked().map(record).collect()
     }
 
     fn sample(&self, key: &SampleKey, outcome: &Outcome) -> GradedSample {
@@ -383,17 +309,4 @@ fn answered(outcome: &Outcome) -> Answered {
         failure: outcome.result.as_ref().err().cloned(),
         usage: outcome.usage,
     }
-}
-
-fn take(done: &mut BTreeMap<SampleKey, Outcome>, tasks: Vec<Task>, outcomes: Vec<Option<Outcome>>) {
-    for (task, outcome) in tasks.into_iter().zip(outcomes) {
-        if let Some(outcome) = outcome {
-            done.insert((task.case, task.repeat), outcome);
-        }
-    }
-}
-
-/// The prompt as it is, without anything around it.
-fn text<'t>(texts: &BTreeMap<&str, &'t str>, task: &Task) -> Cow<'t, str> {
-    Cow::Borrowed(texts.get(&*task.case).copied().unwrap_or_default())
 }

@@ -1,6 +1,6 @@
 //! What a configuration asks of this probe: the prompts, and the judge that grades the answers to them.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
 use super::GradingSettings;
 use super::prompts::{self, Prompt};
@@ -20,7 +20,6 @@ pub(super) struct Plan<'c> {
     pub(super) judge: Box<dyn Judge>,
     pub(super) scoring: Scoring,
     pub(super) reader: AnswerReader,
-    by_id: BTreeMap<String, usize>,
 }
 
 impl<'c> Plan<'c> {
@@ -55,13 +54,9 @@ impl<'c> Plan<'c> {
                  which of two answers is better: {type: llm, mode: pairwise}",
             )
         })?;
-        let ids = prompts.iter().enumerate();
         Ok(Self {
             config,
             settings,
-            by_id: ids
-                .map(|(place, prompt)| (prompt.id.clone(), place))
-                .collect(),
             places: (0..prompts.len()).collect(),
             reader: AnswerReader::new(settings.answer_field.as_deref()),
             prompts,
@@ -70,9 +65,15 @@ impl<'c> Plan<'c> {
         })
     }
 
-    /// The prompt of an id.
-    pub(super) fn prompt(&self, id: &str) -> Option<&Prompt> {
-        self.by_id.get(id).map(|place| &self.prompts[*place])
+    /// The prompts that are asked.
+    pub(super) fn asked(&self) -> impl Iterator<Item = &Prompt> {
+        self.places.iter().map(|place| &self.prompts[*place])
+    }
+
+    /// The same with their ids: the prompt as it is, without anything around it.
+    pub(super) fn inputs(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
+        self.asked()
+            .map(|prompt| (prompt.id.as_str(), Cow::Borrowed(prompt.prompt.as_str())))
     }
 
     /// How the figures are made.

@@ -1,6 +1,5 @@
 //! The retrieval probe as the rest of the program knows it.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use super::RetrievalKind;
 use super::compare::{self, RetrievalChange};
 use super::documents::Documents;
 use super::figures::{failure_rate, figures};
-use super::measure::{Asking, Questions, notices};
+use super::measure::{self, Questions};
 use super::page::{self, RetrievalRun};
 use super::reader::HitsReader;
 use super::record::{QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved};
@@ -23,9 +22,9 @@ use crate::digest::Digest;
 use crate::notice::Notice;
 use crate::page::Chapter;
 use crate::probe::{
-    AlignedSection, AlignedSections, AnySection, Ending, Findings, Forecast, Item, ItemComparison,
-    Items, Kind, Listing, Metric, Planned, Probe, RunView, Section, SectionFingerprint,
-    Surroundings, VariantPart,
+    AlignedSection, AlignedSections, AnySection, ChosenItems, Ending, Findings, Forecast, Item,
+    ItemComparison, Items, Kind, Listing, Metric, Planned, Probe, RepeatedItems, RunView, Section,
+    SectionFingerprint, Surroundings, VariantPart,
 };
 use crate::run::{Runner, Step};
 
@@ -205,7 +204,7 @@ fn findings(section: RetrievalSection, of_the_run: Vec<Notice>) -> Findings {
     let record = record(section.clone());
     Findings {
         metrics: figures(&record),
-        notices: notices(&record),
+        notices: measure::notices(&record),
         section: Box::new(section),
         of_the_run,
         compared: true,
@@ -273,12 +272,10 @@ impl Items for Queries<'_> {
     }
 
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
-        let golden = &self.questions.golden;
-        let is_chosen = |place: &usize| only.is_empty() || only.contains(&golden[*place].id);
-        let chosen: Vec<usize> = (0..golden.len()).filter(is_chosen).collect();
-        let is_ours = |place: &usize| shard.is_none_or(|shard| shard.takes(&golden[*place].id));
-        self.questions.places = chosen.iter().copied().filter(is_ours).collect();
-        chosen.len()
+        let ids = self.questions.golden.iter().map(|query| query.id.as_str());
+        let chosen = ChosenItems::of(ids, only, shard);
+        self.questions.places = chosen.ours;
+        chosen.all.len()
     }
 
     fn list(&self, _with_digests: bool) -> Listing {
@@ -311,46 +308,48 @@ impl Planned for Asked<'_> {
         let [pipeline] = runners else {
             unreachable!("there is a runner for each step")
         };
+        let questions = &self.queries.questions;
         Box::new(AtWork {
-            asking: Asking::new(&self.queries.questions, self.queries.settings, pipeline),
-            fingerprint: self.queries.fingerprint(),
+            answers: RepeatedItems::new(pipeline, "queries", questions.repeats, questions.inputs()),
+            queries: self.queries,
         })
     }
 }
 
 /// The probe while it runs.
 struct AtWork<'a> {
-    asking: Asking<'a>,
-    fingerprint: SectionFingerprint,
+    queries: &'a Queries<'a>,
+    answers: RepeatedItems<'a>,
 }
 
 impl Probe for AtWork<'_> {
     fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
-        self.asking.run()
+        self.answers.run()
     }
 
     fn rehearse(&mut self) -> anyhow::Result<()> {
-        self.asking.rehearse()
+        self.answers.rehearse()
     }
 
     fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
-        self.asking.repeat(wanted)
+        self.answers.repeat(wanted)
     }
 
     fn findings(&self) -> Findings {
+        let Queries {
+            settings,
+            questions,
+            ..
+        } = self.queries;
         let section = RetrievalSection {
-            ending: self.asking.ending(),
-            fingerprint: self.fingerprint,
+            ending: self.answers.ending(),
+            fingerprint: self.queries.fingerprint(),
             basis: StoredBasis {
-                figures: self.asking.basis(),
+                figures: measure::basis(questions, settings),
                 unknown: Vec::new(),
             },
-            items: self.asking.queries(),
+            items: measure::queries(questions, settings, &self.answers),
         };
-        findings(section, self.asking.notices())
-    }
-
-    fn text(&self, _item: &str, _variant: Option<&str>) -> Option<Cow<'_, str>> {
-        None
+        findings(section, measure::notices_of_the_run(&self.answers))
     }
 }

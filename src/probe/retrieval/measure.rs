@@ -1,8 +1,7 @@
-//! Asks every query of the golden set and keeps what came back.
+//! What is asked of the golden set, and the records of what came back.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde_json::json;
 
@@ -13,10 +12,10 @@ use super::record::{Citations, QueryRecord, RetrievalBasis, RetrievalRecord, Ret
 use crate::digest::{Digest, Fields};
 use crate::notice::{Code, Notice};
 use crate::page::listed;
-use crate::probe::Ending;
+use crate::probe::RepeatedItems;
 use crate::probe::retrieval::documents::Documents;
-use crate::run::kept::{self, Times};
-use crate::run::{Outcome, Runner, Task};
+use crate::run::Outcome;
+use crate::run::kept;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -43,219 +42,92 @@ impl Questions {
             None => fields.digest(),
         }
     }
-}
-
-/// A measurement under way.
-pub(crate) struct Asking<'a> {
-    questions: &'a Questions,
-    settings: &'a RetrievalSettings,
-    runner: &'a Runner<'a>,
-    /// Queries that are asked more often than the others, by id.
-    more: BTreeMap<String, usize>,
-    outcomes: BTreeMap<(Arc<str>, usize), Outcome>,
-    ending: Ending,
-}
-
-impl<'a> Asking<'a> {
-    /// Nothing has been asked yet.
-    pub(crate) fn new(
-        questions: &'a Questions,
-        settings: &'a RetrievalSettings,
-        runner: &'a Runner<'a>,
-    ) -> Self {
-        Self {
-            questions,
-            settings,
-            runner,
-            more: BTreeMap::new(),
-            outcomes: BTreeMap::new(),
-            ending: Ending::Interrupted,
-        }
+    /// The queries that are asked.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &GoldenQuery> {
+        self.places.iter().map(|place| &self.golden[*place])
     }
 
-    /// Asks every query.
-    ///
-    /// # Errors
-    ///
-    /// Where the run cannot go on.
-    pub(crate) fn run(&mut self) -> anyhow::Result<()> {
-        self.ask()?;
-        let answered = self.outcomes.values().any(|outcome| outcome.result.is_ok());
-        self.ending = match (self.runner.stopped(), answered) {
-            (true, _) => Ending::Interrupted,
-            (false, false) if !self.questions.places.is_empty() => Ending::Failed,
-            (false, _) => Ending::Complete,
-        };
-        Ok(())
-    }
-
-    /// Asks some queries again until each was asked `repeats` times.
-    ///
-    /// # Errors
-    ///
-    /// Where the run cannot go on.
-    pub(crate) fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
-        for (id, repeats) in wanted {
-            let so_far = self.more.entry(id.clone()).or_default();
-            *so_far = (*repeats).max(*so_far);
-        }
-        self.ask()?;
-        if self.runner.stopped() {
-            self.ending = Ending::Interrupted;
-        }
-        Ok(())
-    }
-
-    /// Writes every input and asks nothing.
-    ///
-    /// # Errors
-    ///
-    /// Where an input cannot be written.
-    pub(crate) fn rehearse(&mut self) -> anyhow::Result<()> {
-        let tasks = self.todo();
-        let texts = self.texts();
-        self.runner
-            .write_inputs(&tasks, &|task: &Task| text(&texts, task))?;
-        self.ending = Ending::DryRun;
-        Ok(())
-    }
-
-    fn ask(&mut self) -> anyhow::Result<()> {
-        let tasks = self.todo();
-        let texts = self.texts();
-        let done = self
-            .runner
-            .run_all("queries", &tasks, &|task: &Task| text(&texts, task))?;
-        for (task, outcome) in tasks.into_iter().zip(done) {
-            if let Some(outcome) = outcome {
-                self.outcomes.insert((task.case, task.repeat), outcome);
-            }
-        }
-        Ok(())
-    }
-
-    fn asked(&self) -> impl Iterator<Item = &'a GoldenQuery> {
-        let questions = self.questions;
-        questions
-            .places
-            .iter()
-            .map(|place| &questions.golden[*place])
-    }
-
-    fn repeats(&self, id: &str) -> usize {
-        let more = self.more.get(id).copied().unwrap_or_default();
-        more.max(self.questions.repeats)
-    }
-
-    fn todo(&self) -> Vec<Task> {
-        let mut tasks = Vec::new();
-        for query in self.asked() {
-            let case: Arc<str> = query.id.as_str().into();
-            for repeat in 1..=self.repeats(&query.id) {
-                if !self.outcomes.contains_key(&(Arc::clone(&case), repeat)) {
-                    tasks.push(Task {
-                        case: Arc::clone(&case),
-                        variant: None,
-                        repeat,
-                    });
-                }
-            }
-        }
-        tasks
-    }
-
-    fn texts(&self) -> BTreeMap<&'a str, String> {
-        let text = |query: &'a GoldenQuery| {
+    /// The same, as the pipeline gets them.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
+        self.asked().map(|query| {
             let input = json!({ "id": query.id, "query": query.query });
-            (query.id.as_str(), input.to_string() + "\n")
+            (query.id.as_str(), Cow::Owned(input.to_string() + "\n"))
+        })
+    }
+}
+
+/// The queries whose repeats were answered from memory.
+pub(crate) fn notices_of_the_run(answers: &RepeatedItems<'_>) -> Vec<Notice> {
+    let notice = |id| kept::notice(id).kind("retrieval");
+    answers.kept().into_iter().map(notice).collect()
+}
+
+/// What came back so far, by query.
+pub(crate) fn queries(
+    questions: &Questions,
+    settings: &RetrievalSettings,
+    answers: &RepeatedItems<'_>,
+) -> BTreeMap<String, QueryRecord> {
+    let record = |query: &GoldenQuery| {
+        let runs = answers.outcomes(&query.id);
+        let record = QueryRecord {
+            input: query.digest(),
+            by_document: Some(query.without_chunks().digest()),
+            query: query.query.clone(),
+            folder: folder(&query.id),
+            labels: output::labels(query, questions.corpus.as_ref()),
+            runs: runs
+                .map(|outcome| retrieved(questions, settings, query, outcome))
+                .collect(),
         };
-        self.asked().map(text).collect()
-    }
+        (query.id.clone(), record)
+    };
+    questions.asked().map(record).collect()
+}
 
-    /// The queries whose repeats were answered from memory.
-    pub(crate) fn notices(&self) -> Vec<Notice> {
-        let times: Vec<Option<Times>> = self
-            .asked()
-            .map(|query| {
-                let of = |repeat| self.outcomes.get(&(query.id.as_str().into(), repeat));
-                let outcomes = (1..=self.repeats(&query.id)).map_while(of);
-                Times::of(&[outcomes.collect()])
-            })
-            .collect();
-        let queries = self.asked().zip(kept::are_kept(&times));
-        let notices = queries
-            .filter(|(_, is_kept)| *is_kept)
-            .map(|(query, _)| kept::notice(&query.id).kind("retrieval"));
-        notices.collect()
+/// How the figures are made.
+pub(crate) fn basis(questions: &Questions, settings: &RetrievalSettings) -> RetrievalBasis {
+    RetrievalBasis {
+        k: settings.k.clone(),
+        cut_off: settings.cut_off,
+        relevance_level: 1,
+        citations: match questions.corpus {
+            Some(_) => Citations::Corpus,
+            None => Citations::Hits,
+        },
+        span_rule: settings.span_rule,
     }
+}
 
-    /// How it ended.
-    pub(crate) const fn ending(&self) -> Ending {
-        self.ending
-    }
-
-    /// What came back so far, by query.
-    pub(crate) fn queries(&self) -> BTreeMap<String, QueryRecord> {
-        let record = |query: &GoldenQuery| {
-            let runs = (1..=self.repeats(&query.id))
-                .filter_map(|repeat| self.outcomes.get(&(query.id.as_str().into(), repeat)))
-                .map(|outcome| self.retrieved(query, outcome));
-            let record = QueryRecord {
-                input: query.digest(),
-                by_document: Some(query.without_chunks().digest()),
-                query: query.query.clone(),
-                folder: folder(&query.id),
-                labels: output::labels(query, self.questions.corpus.as_ref()),
-                runs: runs.collect(),
-            };
-            (query.id.clone(), record)
-        };
-        self.asked().map(record).collect()
-    }
-
-    /// How the figures are made.
-    pub(crate) fn basis(&self) -> RetrievalBasis {
-        RetrievalBasis {
-            k: self.settings.k.clone(),
-            cut_off: self.settings.cut_off,
-            relevance_level: 1,
-            citations: match self.questions.corpus {
-                Some(_) => Citations::Corpus,
-                None => Citations::Hits,
-            },
-            span_rule: self.settings.span_rule,
-        }
-    }
-
-    fn retrieved(&self, query: &GoldenQuery, outcome: &Outcome) -> Retrieved {
-        let deepest = self.settings.k.iter().copied().max().unwrap_or(0);
-        let most = deepest.max(self.settings.cut_off);
-        let read = outcome.result.as_ref().map(Output::read);
-        let mut retrieved = match read {
-            Ok(Ok(output)) => output.judged(query, self.questions.corpus.as_ref(), most),
-            Ok(Err(_)) => output::unranked(query),
-            Err(failure) => Retrieved {
-                failure: Some(failure.clone()),
-                ..output::unranked(query)
-            },
-        };
-        if retrieved.ran() && retrieved.chunker_version.is_none() {
-            retrieved
-                .chunker_version
-                .clone_from(&self.settings.chunker_version);
-        }
+fn retrieved(
+    questions: &Questions,
+    settings: &RetrievalSettings,
+    query: &GoldenQuery,
+    outcome: &Outcome,
+) -> Retrieved {
+    let deepest = settings.k.iter().copied().max().unwrap_or(0);
+    let most = deepest.max(settings.cut_off);
+    let read = outcome.result.as_ref().map(Output::read);
+    let mut retrieved = match read {
+        Ok(Ok(output)) => output.judged(query, questions.corpus.as_ref(), most),
+        Ok(Err(_)) => output::unranked(query),
+        Err(failure) => Retrieved {
+            failure: Some(failure.clone()),
+            ..output::unranked(query)
+        },
+    };
+    if retrieved.ran() && retrieved.chunker_version.is_none() {
         retrieved
+            .chunker_version
+            .clone_from(&settings.chunker_version);
     }
+    retrieved
 }
 
 /// Where the files of a query are; none where its id is no name of a folder.
 fn folder(id: &str) -> Option<String> {
     let is_folder = id != "." && id != ".." && id.len() <= 255 && !id.contains(['/', '\0']);
     is_folder.then(|| format!("retrieval/{id}/baseline"))
-}
-
-fn text<'t>(texts: &BTreeMap<&str, String>, task: &Task) -> Cow<'t, str> {
-    Cow::Owned(texts.get(&*task.case).cloned().unwrap_or_default())
 }
 
 /// What there is to tell of a record beside its figures.

@@ -6,6 +6,7 @@
 pub(crate) mod compare;
 mod config;
 pub(crate) mod documents;
+mod evaluation;
 mod figures;
 pub(crate) mod golden;
 mod kind;
@@ -16,17 +17,20 @@ pub(crate) mod page;
 mod ranking;
 mod reader;
 mod record;
-pub(crate) mod trec;
+mod trec;
 
 pub(crate) use config::{RetrievalSettings, SpanRule};
+pub(crate) use evaluation::{EvalRequest, evaluate};
 #[cfg(test)]
 pub(crate) use figures::figures;
 pub(crate) use kind::{RetrievalSection, StoredBasis};
 #[cfg(test)]
 pub(crate) use measure::notices;
 pub(crate) use ranking::Ranking;
+#[cfg(test)]
+pub(crate) use record::Citations;
 pub(crate) use record::{
-    Citations, Hit, Labels, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved, Span,
+    Hit, Labels, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved, Span,
 };
 
 /// Is found what there is to find?

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::gate::Judgement;
+use crate::gate::approval::{Approval, State};
 use crate::gate::changes::CaseChange;
 use crate::gate::judgement::prose;
 use crate::gate::look::GUARD;
@@ -37,7 +38,10 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
         (true, Word::Inconclusive) => ("⚠️", "inconclusive, passes"),
         (true, Word::Unmeasured) => ("⚠️", "unmeasured, passes"),
         (true, Word::BaselineUnreachable) => ("⚠️", "baseline unreachable, passes by policy"),
+        (true, Word::Regression) if judgement.is_approved() => ("✅", "regression, approved"),
         (true, Word::Regression) => ("⚠️", "regression, passes by policy"),
+        (true, Word::PendingApproval) => ("⚠️", "approval asked for, passes by policy"),
+        (false, Word::PendingApproval) => ("⏸️", "waiting for approval"),
         (false, Word::Pass) => ("❌", "fails"),
         (false, Word::NoBaseline) => ("❌", "no baseline"),
         (false, Word::Inconclusive) => ("❌", "inconclusive"),
@@ -166,6 +170,9 @@ fn advice(publication: &Publication<'_>, judgement: &Judgement, columns: usize) 
             safe::code(&case.case, columns)
         )
     };
+    if let Some(approval) = &judgement.approval {
+        return decision(approval);
+    }
     match (judgement.verdict.verdict, worst) {
         (Word::Pass, _) if judgement.verdict.is_thin() => "So many inputs changed that a drop may \
                                   hide behind them: change cases and pipeline one after the other."
@@ -202,4 +209,30 @@ fn advice(publication: &Publication<'_>, judgement: &Judgement, columns: usize) 
         (_, Some(case)) => look(case),
         (_, None) => "The table shows which metric it is.".to_owned(),
     }
+}
+
+/// What a reader does about a request for approval.
+fn decision(approval: &Approval) -> String {
+    let at = match &approval.comment {
+        Some(url) => format!(
+            " ([request]({}))",
+            url.replace([' ', '(', ')', '<', '>'], "")
+        ),
+        None => String::new(),
+    };
+    let said = approval.ignored.iter().take(5);
+    let said: String = said.map(|text| format!("\n- {}", prose(text))).collect();
+    let said = match said.is_empty() {
+        true => said,
+        false => format!("\n\nWhat was said and does not count:\n{said}"),
+    };
+    let what = match approval.state {
+        State::Pending => {
+            "Somebody named above decides; the next run of this job takes the decision over"
+        }
+        State::Approved => "The lower figures become the base once this is merged",
+        State::Rejected => "A new commit asks again",
+        State::TimedOut => "Nothing is ever approved by waiting; a new commit asks again",
+    };
+    format!("{what}{at}.{said}")
 }

@@ -6,6 +6,7 @@
 //! first lines always stay, and a line says what is left out and where it is.
 
 mod answers;
+mod asking;
 mod head;
 mod inputs;
 mod tables;
@@ -20,6 +21,7 @@ use super::{Context, Publication};
 use crate::gate::Judgement;
 use crate::page::markdown;
 use crate::report::Report;
+pub(crate) use asking::{asking, decided};
 use inputs::difference;
 use tables::{cases, figures, metrics};
 use words::{differences, foot, notices, reasons, reproduce, unposted};

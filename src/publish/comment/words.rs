@@ -153,6 +153,8 @@ pub(super) fn foot(publication: &Publication<'_>) -> String {
         }
     }
     parts.push(calls);
+    let judges = publication.report.run.session.judge_cost.as_ref();
+    parts.extend(judges.map(page::of_judges));
     if let Some(url) = publication.context.run_url() {
         parts.push(format!(
             "[run]({})",

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::gate::verdict::{Verdict, Word};
+use crate::gate::Judgement;
+use crate::gate::verdict::Word;
 use crate::github::{CheckRun, Client, Error, Remark};
 use crate::publish::{Annotation, Level};
 
@@ -29,9 +30,11 @@ pub(crate) enum Conclusion {
 impl Conclusion {
     /// What a check run says of a verdict. One that stops nobody and is no pass either (advisory, no
     /// baseline, inconclusive) is neutral.
-    pub(crate) fn of(verdict: &Verdict) -> Self {
+    pub(crate) fn of(judgement: &Judgement) -> Self {
+        let verdict = &judgement.verdict;
         match (verdict.passed, verdict.verdict) {
             (false, _) => Self::Failure,
+            (true, _) if judgement.is_approved() => Self::Success,
             (true, Word::Pass) => Self::Success,
             (true, _) => Self::Neutral,
         }
@@ -157,6 +160,24 @@ impl Drop for Check<'_> {
             let _ = self.close(Conclusion::Failure, &output);
         }
     }
+}
+
+/// Closes a check run anew that is closed already.
+///
+/// # Errors
+///
+/// See [`Error`].
+pub(crate) fn close(client: &Client, id: u64, passed: bool, shown: &Shown) -> Result<(), Error> {
+    let conclusion = match passed {
+        true => Conclusion::Success,
+        false => Conclusion::Failure,
+    };
+    let change = json!({
+        "status": "completed",
+        "conclusion": conclusion.name(),
+        "output": { "title": cut(&shown.title, 255), "summary": cut(&shown.summary, CHARACTERS) },
+    });
+    client.update_check_run(id, &change).map(|_| ())
 }
 
 fn remark(annotation: &Annotation) -> Remark {

@@ -4,10 +4,12 @@
 mod check_run;
 mod comment;
 mod marker;
+mod notice;
 
-pub(crate) use check_run::{Check, Conclusion, Shown};
+pub(crate) use check_run::{Check, Conclusion, Shown, close};
 pub(crate) use comment::{Mode, Posted, Sticky, comment};
 pub(crate) use marker::Stamp;
+pub(crate) use notice::{Notice, ask, latest};
 
 #[cfg(test)]
 mod tests;

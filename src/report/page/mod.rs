@@ -10,7 +10,7 @@ use crate::page::html::Texts;
 use crate::page::terminal::Style;
 use crate::page::{
     AnswersView, Chapter, FigureTable, NoticeCount, PartView, Phrase, RunPage, counted, duration,
-    html, markdown, terminal, used,
+    html, markdown, of_judges, terminal, used,
 };
 use crate::probe::{Ending, RunView, estimate, probe_of, registry};
 
@@ -116,6 +116,7 @@ fn scope(report: &Report, chapters: &[Chapter<'_>]) -> Vec<String> {
         }
     }
     scope.extend(used(cost.usage.as_ref()));
+    scope.extend(report.run.session.judge_cost.as_ref().map(of_judges));
     scope.push(duration(report.run.session.seconds));
     scope
 }
@@ -148,6 +149,9 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
             false => "",
         };
         facts.push(("Commit", format!("{commit}{dirty}")));
+    }
+    if let Some(decision) = &run.session.decision {
+        facts.push(("Regression", decision.to_string()));
     }
     for (kind, section) in report.probes.known() {
         let print = section.fingerprint();

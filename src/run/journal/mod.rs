@@ -53,6 +53,9 @@ struct Record {
     seconds: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
+    /// What an observer took of it. The header has the digest of the observer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    observed: Option<Box<Value>>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -163,6 +166,7 @@ impl Journal {
             attempts: record.attempts,
             seconds: record.seconds,
             usage: record.usage,
+            observed: record.observed.clone(),
         })
     }
 
@@ -186,6 +190,7 @@ impl Journal {
             attempts: outcome.attempts,
             seconds: outcome.seconds,
             usage: outcome.usage,
+            observed: outcome.observed.clone(),
         })
     }
 

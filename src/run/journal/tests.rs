@@ -35,6 +35,7 @@ fn outcome(result: Result<Value, FailureKind>) -> Outcome {
         attempts: 2,
         seconds: 0.5,
         usage: None,
+        observed: None,
     }
 }
 

@@ -165,6 +165,10 @@ impl Reader for Seat {
     fn depends_on_code(&self) -> bool {
         self.address().runs_code()
     }
+
+    fn is_of_a_judge(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -16,11 +16,13 @@ use crate::run::cache::{self, Cache, Hit};
 use crate::run::journal::{self, Header, Journal, Left};
 use crate::run::keys::Keys;
 use crate::run::tree::Tree;
-use crate::run::{FailureKind, Outcome, Reader, Rules, Source, Task};
+use crate::run::{FailureKind, Outcome, Reader, Source, Task};
 
 /// The journal and the cache; neither where nothing tells the code of the pipeline.
 pub(super) struct Memory<'a> {
     reader: &'a dyn Reader,
+    /// Whether every answer has to come with what an observer took of it.
+    is_observed: bool,
     keys: Option<Keys>,
     journal: Option<Journal>,
     cache: Option<Cache>,
@@ -51,9 +53,10 @@ impl<'a> Memory<'a> {
         let rules = &settings.rules;
         let mut memory = Self {
             reader: settings.reader,
+            is_observed: settings.observing.is_some(),
             keys: settings
                 .fingerprint
-                .map(|code| Keys::of(rules, code, settings.reader)),
+                .map(|code| Keys::of(rules, code, settings.reader, settings.observing)),
             journal: None,
             cache: None,
             notices: Vec::new(),
@@ -70,7 +73,7 @@ impl<'a> Memory<'a> {
             Some(folder) => Some(Cache::open(folder)?),
             None => None,
         };
-        let header = header(rules, code, settings.reader);
+        let header = header(settings, code);
         let left = match settings.start {
             Start::Fresh => Left::default(),
             Start::Resume => Left::load(&tree.journal(), &header)?,
@@ -113,7 +116,8 @@ impl<'a> Memory<'a> {
 
     /// What an interrupted run has found out about a task.
     pub(super) fn resumed(&self, task: &Task, key: Option<&Digest>) -> Option<Outcome> {
-        self.journal.as_ref()?.find(task, key?)
+        let outcome = self.journal.as_ref()?.find(task, key?)?;
+        (!self.is_observed || outcome.observed.is_some()).then_some(outcome)
     }
 
     /// What the cache has, with the output that it has. A repeat is never answered.
@@ -123,7 +127,12 @@ impl<'a> Memory<'a> {
             output,
             seconds,
             reply,
+            observed,
         } = cache.find(key?)?;
+        if self.is_observed && observed.is_none() {
+            cache.refuse();
+            return None;
+        }
         match self.reader.read(&output, &reply) {
             Ok(value) => {
                 let outcome = Outcome {
@@ -134,6 +143,7 @@ impl<'a> Memory<'a> {
                     attempts: 0,
                     seconds,
                     usage: reply.usage,
+                    observed,
                 };
                 Some((outcome, output))
             }
@@ -271,16 +281,21 @@ fn locked<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// What the records of a journal hold for.
-fn header(rules: &Rules, code: Digest, reader: &dyn Reader) -> Header {
+fn header(settings: &RunnerSettings<'_>, code: Digest) -> Header {
+    let rules = &settings.rules;
     let limits = &rules.limits;
+    let pipeline = Fields::of("kelvin/journal/v2")
+        .field("command", rules.command.bytes())
+        .field("code", code.bytes())
+        .field("measured", rules.measured.bytes())
+        .field("reader", settings.reader.digest().bytes());
+    let pipeline = match &settings.observing {
+        Some(observing) => pipeline.field("observer", observing.observer.digest().bytes()),
+        None => pipeline,
+    };
     Header {
         kelvin_journal: journal::VERSION,
-        pipeline: Fields::of("kelvin/journal/v2")
-            .field("command", rules.command.bytes())
-            .field("code", code.bytes())
-            .field("measured", rules.measured.bytes())
-            .field("reader", reader.digest().bytes())
-            .digest(),
+        pipeline: pipeline.digest(),
         limits: Fields::of("kelvin/limits/v1")
             .field("timeout", limits.timeout.as_nanos().to_be_bytes())
             .field("max_output_bytes", limits.max_output_bytes.to_be_bytes())

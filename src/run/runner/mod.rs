@@ -2,6 +2,7 @@
 //! finishes is remembered.
 
 mod memory;
+mod permit;
 mod settings;
 mod tally;
 
@@ -14,12 +15,14 @@ use serde_json::Value;
 
 use super::pace::Pace;
 use super::tree::{Leaf, Tree};
-use super::{Cost, Event, Failure, FailureKind, Outcome, Source, Task, Usage, pool, retry};
+use super::{
+    Cost, Event, Failure, FailureKind, Observing, Outcome, Source, Task, Usage, pool, retry,
+};
 use crate::digest::{Digest, Fields};
 use crate::exit::Misuse;
 use crate::notice::{Code, Notice};
 use crate::signal::Interrupt;
-use crate::target::{Ended, Entry, Invocation, Pass, Reply, Site, Target};
+use crate::target::{Ended, Invocation, Reply, Site, Target};
 use memory::Memory;
 use tally::Tally;
 
@@ -61,7 +64,11 @@ impl<'a> Runner<'a> {
     }
 
     /// The same, with the interrupt that is to stop the run.
-    fn stopped_by(
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub(crate) fn stopped_by(
         interrupt: Arc<Interrupt>,
         open: impl FnOnce(&Site) -> Result<Box<dyn Target + 'a>, Misuse>,
         settings: RunnerSettings<'a>,
@@ -183,6 +190,11 @@ impl<'a> Runner<'a> {
         self.tally.cost()
     }
 
+    /// Whether it is a judge that is called.
+    pub(crate) fn is_of_a_judge(&self) -> bool {
+        self.settings.reader.is_of_a_judge()
+    }
+
     /// Notices about the cache and the resumption.
     pub(crate) fn notices(&self) -> Vec<Notice> {
         let mut notices = self.memory.notices();
@@ -205,7 +217,7 @@ impl<'a> Runner<'a> {
         let text = input(task);
         let key = self.memory.key(&text);
         if let Some(outcome) = self.memory.resumed(task, key.as_ref()) {
-            return Ok(Some(outcome));
+            return Ok(Some(self.handed_on(task, &text, outcome)));
         }
         let leaf = self.tree.make(task)?;
         let outcome = match self.cached(task, key.as_ref(), &text, &leaf)? {
@@ -216,7 +228,18 @@ impl<'a> Runner<'a> {
             },
         };
         OUTPUT.with_borrow(|output| self.memory.remember(task, key.as_ref(), &outcome, output))?;
-        Ok(Some(outcome))
+        Ok(Some(self.handed_on(task, &text, outcome)))
+    }
+
+    /// The outcome without what was observed of it, which the observer gets.
+    fn handed_on(&self, task: &Task, text: &str, mut outcome: Outcome) -> Outcome {
+        let observed = outcome.observed.take();
+        if let Some((observing, observed)) = self.settings.observing.zip(observed) {
+            let input = Digest::of(text.as_bytes());
+            let Observing { probe, observer } = observing;
+            observer.keep(probe, task, input, &observed);
+        }
+        outcome
     }
 
     /// The answer of the cache, with its files where a call would have left them.
@@ -279,6 +302,7 @@ impl<'a> Runner<'a> {
                 if has_output && !self.target.writes_the_output_file() {
                     OUTPUT.with_borrow(|output| leaf.write_output(output))?;
                 }
+                let observed = self.observe(has_output, &reply);
                 let keeps = result.is_ok() && self.settings.reader.keeps_streams();
                 return Ok(Some(Outcome {
                     result,
@@ -288,6 +312,7 @@ impl<'a> Runner<'a> {
                     attempts: attempt,
                     seconds,
                     usage,
+                    observed,
                 }));
             };
             if !self.interrupt.sleep(delay) {
@@ -313,30 +338,14 @@ impl<'a> Runner<'a> {
         read.map_err(|failure| Box::new(failure.printed(reply.streams.clone())))
     }
 
-    /// Waits until the limits allow another call. None where no call may be made any more.
-    fn may_start(&self) -> Option<Permit<'_>> {
-        if self.memory.is_broken() {
-            return None;
-        }
-        let pass = match self
-            .target
-            .meter()
-            .map(|meter| meter.enter(&self.interrupt))
-        {
-            None => None,
-            Some(Entry::Go(pass)) => Some(pass),
-            Some(Entry::Interrupted) => return None,
-            Some(Entry::Spent(failure)) => {
-                // Every thread finds the same ceiling, and the first one says it.
-                let _ = self.spent.set(failure.message);
-                return None;
-            }
-        };
-        let goes_on = match &self.pace {
-            Some(pace) => pace.wait(&self.interrupt),
-            None => !self.interrupted(),
-        };
-        goes_on.then_some(Permit(pass))
+    /// What the observer takes of this thread's last call.
+    fn observe(&self, has_output: bool, reply: &Reply) -> Option<Box<Value>> {
+        let Observing { observer, .. } = self.settings.observing?;
+        let observed = OUTPUT.with_borrow(|output| {
+            let output = reply.own_output.as_deref().unwrap_or(output);
+            observer.observe(has_output.then_some(output), reply)
+        });
+        Some(Box::new(observed))
     }
 
     /// The delay before another attempt, after telling the observer; none where this failure is final.
@@ -359,18 +368,6 @@ impl<'a> Runner<'a> {
             failure,
         });
         Some(delay)
-    }
-}
-
-/// The permission to make one call; of a model it is the pass of its meter.
-struct Permit<'m>(Option<Pass<'m>>);
-
-impl Permit<'_> {
-    /// The call was made.
-    fn used(self, usage: Option<Usage>) {
-        if let Some(pass) = self.0 {
-            pass.used(usage);
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::config::{Config, Limits, Retry};
 use crate::digest::pipeline::Watch;
 use crate::digest::{Digest, Fields};
 use crate::exit::Misuse;
-use crate::run::{Observer, Reader};
+use crate::run::{Observer, Observing, Reader};
 use crate::target::Address;
 
 /// How a runner starts.
@@ -130,6 +130,8 @@ pub(crate) struct RunnerSettings<'a> {
     pub(crate) reader: &'a dyn Reader,
     /// Hears what happens.
     pub(crate) observer: &'a dyn Observer,
+    /// Takes from every invocation what another probe needs; none where no other probe needs anything.
+    pub(crate) observing: Option<Observing<'a>>,
 }
 
 impl RunnerSettings<'_> {

@@ -109,6 +109,9 @@ pub(super) struct ModelCall {
     name: String,
     endpoint: Endpoint,
     call: CallKind,
+    /// Whether a judge calls it, whose calls are counted apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_of_a_judge: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     recorded: Option<Digest>,
 }
@@ -137,6 +140,7 @@ impl ModelSettings {
             name: self.name.clone(),
             endpoint: self.endpoint.clone(),
             call,
+            is_of_a_judge: false,
             recorded: self.recorded,
         })
     }
@@ -210,6 +214,15 @@ pub(super) fn resolve<'m>(
         Some(model) => Ok(model.chat_call(&asking)),
         None => Err(format!("`models` declares no model `{}`", name.0)),
     }
+}
+
+/// The same call, made by a judge.
+pub(super) fn by_a_judge(settings: &Value) -> Option<Value> {
+    let call = ModelCall::deserialize(settings).ok()?;
+    Some(json!(ModelCall {
+        is_of_a_judge: true,
+        ..call
+    }))
 }
 
 /// The name of the model of an address.

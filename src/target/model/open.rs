@@ -19,9 +19,13 @@ impl ModelCall {
             name,
             endpoint,
             call,
+            is_of_a_judge,
             ..
         } = self;
-        let meter = Meter::of(&name, endpoint.limits());
+        let meter = match is_of_a_judge {
+            true => Meter::of_judges(&name, endpoint.limits()),
+            false => Meter::of(&name, endpoint.limits()),
+        };
         let price = endpoint.price().copied();
         let key = Key::of(endpoint.key_variable());
         let wire: Box<dyn Wire> = match endpoint {

@@ -1,5 +1,6 @@
 //! `kelvin ci` end to end: recorded events, a real repository, and a GitHub on loopback.
 
+mod approval;
 mod cached;
 mod checkout;
 mod events;
@@ -46,8 +47,18 @@ impl Rig {
     }
 
     fn with(server: Server, script: &str) -> Self {
+        Self::configured(server, script, "")
+    }
+
+    /// The same with further lines of configuration, on both sides.
+    fn configured(server: Server, script: &str, more: &str) -> Self {
         let (remote, url) = bare();
         let project = pushed(&url, GROUNDED);
+        if !more.is_empty() {
+            project.config(more);
+            commit(&project, "configuration");
+            git(project.root(), &["push", "--quiet", "origin", "main"]);
+        }
         save(&project);
         let base = git(project.root(), &["rev-parse", "HEAD"]);
         branch(&project, "feature", script);

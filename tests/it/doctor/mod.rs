@@ -255,3 +255,29 @@ fn cases_that_cannot_be_read_and_an_output_folder_that_is_none_are_missing() {
     let status = if may_write { "ok" } else { "missing" };
     expect(&finding(&said, "out"), status, &["closed/kelvin"]);
 }
+
+#[test]
+fn the_items_of_every_probe_are_read_and_a_single_case_is_told() {
+    let project = Project::new(CONSTANT);
+    project.config("retrieval: {run: 'sh ask.sh {input} {output}', golden: golden.yaml}\n");
+    project.write(
+        "golden.yaml",
+        "- {id: q, query: q, expected_doc_ids: [d]}\n",
+    );
+    let said = asked(&project, &[]);
+    expect(&finding(&said, "cases"), "ok", &["4 cases with 20 units"]);
+    expect(&finding(&said, "queries"), "ok", &["1 query\""]);
+    project.write("golden.yaml", "- {id: q, query: q, expected_doc_ids: d}\n");
+    let said = asked(&project, &[]);
+    let wrong = finding(&said, "queries");
+    expect(&wrong, "missing", &["golden.yaml", "expected_doc_ids"]);
+    for case in ["birch", "cedar", "dogwood"] {
+        fs::remove_file(project.path(&format!("cases/{case}.md"))).expect("removed");
+    }
+    let said = asked(&project, &[]);
+    expect(
+        &finding(&said, "cases"),
+        "warn",
+        &["one case only", "no other"],
+    );
+}

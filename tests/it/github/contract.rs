@@ -226,8 +226,13 @@ impl Contract {
 }
 
 fn fill(template: &str, path: &str) -> Option<BTreeMap<String, String>> {
-    let (template, path): (Vec<_>, Vec<_>) =
-        (template.split('/').collect(), path.split('/').collect());
+    let parts = template.split('/').count();
+    // The path of a file may have folders.
+    let path: Vec<_> = match template.ends_with("/{path}") {
+        true => path.splitn(parts, '/').collect(),
+        false => path.split('/').collect(),
+    };
+    let template: Vec<_> = template.split('/').collect();
     if template.len() != path.len() {
         return None;
     }

@@ -22,7 +22,7 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use contract::Contract;
-pub(crate) use state::{Actor, Artifact, Comment, Fault, Pull, Run, State};
+pub(crate) use state::{Actor, Artifact, Comment, Fault, LabelEvent, Pull, Run, State};
 pub(crate) use wire::{Request, Response, serve};
 
 /// The token that acts as the bot of the workflow.

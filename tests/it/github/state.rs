@@ -29,6 +29,20 @@ pub(crate) struct Comment {
     pub(crate) pull: u64,
     pub(crate) author: Actor,
     pub(crate) body: String,
+    /// When it was written and when it was changed last, in seconds since the epoch.
+    pub(crate) created: i64,
+    pub(crate) updated: i64,
+}
+
+/// A label that was added or taken off.
+#[derive(Clone, Debug)]
+pub(crate) struct LabelEvent {
+    pub(crate) pull: u64,
+    pub(crate) actor: Actor,
+    /// `labeled` or `unlabeled`.
+    pub(crate) event: &'static str,
+    pub(crate) label: String,
+    pub(crate) at: i64,
 }
 
 #[derive(Clone, Debug)]
@@ -39,6 +53,12 @@ pub(crate) struct Pull {
     pub(crate) head_repository: String,
     pub(crate) base_branch: String,
     pub(crate) state: &'static str,
+    /// Who opened it.
+    pub(crate) author: String,
+    /// Who wrote its commits.
+    pub(crate) commit_authors: Vec<String>,
+    /// The commit that it became, once it is merged.
+    pub(crate) merged: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -50,6 +70,7 @@ pub(crate) struct Run {
     /// The number and the name of the repository of the head.
     pub(crate) head_repository: (u64, String),
     pub(crate) pull_requests: Vec<u64>,
+    /// Empty while it runs.
     pub(crate) conclusion: &'static str,
 }
 
@@ -108,6 +129,19 @@ pub(crate) struct State {
     pub(crate) runs: BTreeMap<u64, Run>,
     pub(crate) artifacts: BTreeMap<u64, Artifact>,
     pub(crate) faults: VecDeque<Fault>,
+    pub(crate) labels: BTreeMap<u64, LabelEvent>,
+    /// What each account may do: `admin`, `write`, `read`; nothing unless it is here.
+    pub(crate) rights: BTreeMap<String, &'static str>,
+    /// The members of each team, by `org/team`; none where the token may not look.
+    pub(crate) teams: Option<BTreeMap<String, Vec<String>>>,
+    /// Files by branch and path.
+    pub(crate) files: BTreeMap<(String, String), String>,
+    /// When runs began, of those that say so.
+    pub(crate) started: BTreeMap<u64, i64>,
+    /// The runs that were made again.
+    pub(crate) run_again: Vec<u64>,
+    /// The time of the server, in seconds since the epoch.
+    pub(crate) now: i64,
     /// The longest comment, in characters.
     pub(crate) longest_comment: usize,
     /// Every request, in the order in which they came.
@@ -127,6 +161,9 @@ impl State {
             head_repository: REPOSITORY.to_owned(),
             base_branch: "main".to_owned(),
             state: "open",
+            author: "somebody".to_owned(),
+            commit_authors: Vec::new(),
+            merged: None,
         };
         Self {
             tokens: BTreeMap::from([
@@ -142,6 +179,13 @@ impl State {
             runs: BTreeMap::new(),
             artifacts: BTreeMap::new(),
             faults: VecDeque::new(),
+            labels: BTreeMap::new(),
+            rights: BTreeMap::new(),
+            teams: None,
+            files: BTreeMap::new(),
+            started: BTreeMap::new(),
+            run_again: Vec::new(),
+            now: 1_795_176_000,
             longest_comment: 65_536,
             log: Vec::new(),
             violations: Vec::new(),
@@ -168,8 +212,29 @@ impl State {
             pull: PULL,
             author: Actor::new(login, kind),
             body: body.to_owned(),
+            created: self.now,
+            updated: self.now,
         };
         self.comments.insert(id, comment);
+        id
+    }
+
+    /// Adds a label, or takes one off.
+    pub(crate) fn set_label(&mut self, login: &str, event: &'static str, label: &str) -> u64 {
+        let id = self.next_id();
+        let kind = if login.ends_with("[bot]") {
+            "Bot"
+        } else {
+            "User"
+        };
+        let event = LabelEvent {
+            pull: PULL,
+            actor: Actor::new(login, kind),
+            event,
+            label: label.to_owned(),
+            at: self.now,
+        };
+        self.labels.insert(id, event);
         id
     }
 

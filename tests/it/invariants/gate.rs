@@ -9,7 +9,7 @@ fn repository(script: &str, scenarios: usize, more: &str) -> (tempfile::TempDir,
 }
 
 /// Makes a repository of a project, measures and saves its base, and begins a change. Returns the remote.
-fn measured(project: &Project) -> tempfile::TempDir {
+pub(super) fn measured(project: &Project) -> tempfile::TempDir {
     let (remote, url) = bare();
     project.write(".gitignore", "/kelvin/\n/calls/\n");
     let root = project.root();
@@ -23,7 +23,7 @@ fn measured(project: &Project) -> tempfile::TempDir {
     remote
 }
 
-fn gate(project: &Project) -> (Said, Value) {
+pub(super) fn gate(project: &Project) -> (Said, Value) {
     let said = project.kelvin(&["gate"]);
     let judgement = verdict(project, &said);
     (said, judgement)
@@ -88,6 +88,36 @@ fn a_deterministic_pipeline_needs_no_replicas_and_without_a_word_of_that_the_gat
     for part in ["may have broken", "s07", "s21", "nothing was made"] {
         assert!(reasons.contains(part), "{part}: {reasons}");
     }
+}
+
+#[test]
+fn four_scenarios_that_ran_once_are_enough_to_find_a_broken_one_and_to_pass_what_is_the_same() {
+    let (_remote, project) = repository(AGENT, 4, INVARIANTS);
+    let change = |project: &Project, script: &str| {
+        project.write("pipeline.sh", script);
+        commit(project, script.lines().last().unwrap_or_default());
+        gate(project)
+    };
+    let (said, judgement) = change(&project, &format!("{AGENT}\n# the same\n"));
+    assert_eq!(said.code, Some(0), "{}", said.stdout);
+    assert_eq!(judgement["verdict"], "pass", "{judgement}");
+    assert_eq!(judgement["reruns"], 0);
+
+    let broken = "case $KELVIN_SCENARIO in s02) rm made.txt;; esac";
+    let (said, judgement) = change(&project, &format!("{AGENT}\n{broken}\n"));
+    assert_eq!(said.code, Some(3), "{}", said.stdout);
+    assert_eq!(judgement["verdict"], "regression");
+    let first = judgement["reasons"][0]["text"].as_str().expect("a text");
+    for part in ["s02", "tests_pass", "nothing was made"] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+
+    // Bad luck in one run is no regression: the scenario is run again, and holds.
+    let luck = "case $KELVIN_SCENARIO$KELVIN_REPEAT in s021) rm made.txt;; esac";
+    let (said, judgement) = change(&project, &format!("{AGENT}\n{luck}\n"));
+    assert_eq!(said.code, Some(0), "{}", said.stdout);
+    assert_ne!(judgement["verdict"], "regression", "{judgement}");
+    assert!(judgement["reruns"].as_u64() > Some(0), "{judgement}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
 mod gate;
+mod judged;
 mod mock;
 
 use std::fs;

@@ -267,8 +267,9 @@ fn the_rules_come_from_nowhere_but_the_mode_and_the_scale() {
         reducer: Reducer::Mean,
         swap_order: false,
         most: 100,
+        template: None,
     };
-    let before = rubric::before(rubric.mode);
+    let before = rubric.before();
     assert!(!before.contains("END CRITERIA"));
     let question = opened(&json!({ "type": "llm", "model": "chat" }));
     let exhibit = Exhibit {

@@ -324,6 +324,7 @@ fn the_id_does_not_change_with_where_the_model_is_served_and_what_it_costs() {
         reducer: Reducer::Mean,
         swap_order: false,
         most: 100,
+        template: None,
     };
     let id = |endpoint: Value| {
         let model = ModelSettings {
@@ -349,9 +350,9 @@ fn the_id_does_not_change_with_where_the_model_is_served_and_what_it_costs() {
 /// should be meant. The page for users shows these texts too.
 #[test]
 fn the_words_of_the_rubrics_are_those_of_their_version() {
-    let digest = |mode| {
+    let digest = |mode: Mode| {
         let words = Fields::of("test")
-            .field("before", rubric::before(mode))
+            .field("before", rubric::before(Mode::rules(mode)))
             .field("after", rubric::after(&Scale::Number));
         words.digest().short(8)
     };

@@ -144,7 +144,7 @@ pub(super) fn unset(node: &Node, found: &mut Vec<Problem>) {
         Content::Map(entries) => {
             let others = entries.iter();
             others
-                .filter(|(key, _)| !interpolate::is_of_the_shell(&key.text))
+                .filter(|(key, _)| !interpolate::is_left_as_written(&key.text))
                 .for_each(|(_, node)| unset(node, found));
         }
         Content::Null | Content::Bool(_) | Content::Integer(_) | Content::Float(_) => {}
@@ -278,9 +278,6 @@ const OTHER_KEYS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The kinds of checks that are known and that this version does not have.
-const NOT_YET: &[(&str, &str)] = &[("llm_as_judge", "checks by a judge")];
-
 /// What to do about a slip.
 pub(super) fn hint(slip: &Slip<'_>) -> Option<String> {
     match slip {
@@ -298,12 +295,6 @@ pub(super) fn hint(slip: &Slip<'_>) -> Option<String> {
                 _ => return None,
             };
             Some(format!("add a line such as `{line}`"))
-        }
-        Slip::UnknownWord(word, words) if words.contains(&"command_exit") => {
-            let (_, what) = NOT_YET.iter().find(|(other, _)| other == word)?;
-            Some(format!(
-                "`{word}` is not there yet: this version has no {what}"
-            ))
         }
         Slip::UnknownWord("mariadb", words) if words.contains(&"mysql") => {
             Some("MariaDB is of the type `mysql`".to_owned())

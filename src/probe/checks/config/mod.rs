@@ -14,9 +14,10 @@ use serde_json::{Map, Value};
 use super::ChecksKind;
 use super::forbidden::{self, Forbidden};
 use super::interpolate;
-use super::keys::{self, CheckKeys, ChecksKeys, Parameter};
+use super::judging::JudgedCheck;
+use super::keys::{self, CheckKeys, ChecksKeys, LlmAsJudgeKeys, Parameter};
 use super::kinds::{self, Check};
-use super::record::{ChecksBasis, InvariantBasis};
+use super::record::{ChecksBasis, InvariantBasis, JudgeBasis};
 use super::services::Service;
 use crate::config::{self, Config, Configure, Part, ProbeSettings, Problem, Slip};
 use crate::digest::{Digest, Fields};
@@ -39,6 +40,8 @@ pub(crate) struct ChecksSettings {
     pub(super) template: Option<String>,
     /// What must hold, by name.
     pub(super) invariants: Vec<Invariant>,
+    /// Those of them that a judge grades.
+    pub(super) judged: Vec<JudgedCheck>,
     /// How the figures are made.
     pub(super) basis: ChecksBasis,
     /// What scenarios use beside their workspace, by name.
@@ -96,7 +99,7 @@ impl ChecksSettings {
     /// and the values of their variables.
     pub(super) fn reader_digest(&self) -> Digest {
         let fields = Fields::of("kelvin/reader/checks/v1")
-            .field("checks", Value::Object(self.written.clone()).to_string());
+            .field("checks", looked_at(&self.written).to_string());
         let fields = match self.services.is_empty() {
             true => fields,
             false => fields.field("services", self.of_services.bytes()),
@@ -157,6 +160,7 @@ impl Configure for ChecksKind {
             .unwrap_or_default();
         let mut values = BTreeMap::new();
         let mut invariants = Vec::new();
+        let mut judged = Vec::new();
         let mut files: Vec<(&'static str, PathBuf)> = Vec::new();
         let declared = services::declared(&keys.services);
         let services = services::settle(part, config, &keys.services, &mut values)?;
@@ -169,6 +173,9 @@ impl Configure for ChecksKind {
             let refused = |(_, what): (&str, String)| part.misuse(Problem::new(0..0, what));
             if let CheckKeys::Custom(custom) = &filled {
                 files.push(("script of a check", PathBuf::from(&custom.script)));
+            }
+            if let CheckKeys::LlmAsJudge(keys) = &filled {
+                judged.push(judge(part, config, name, keys)?);
             }
             invariants.push(Invariant {
                 name: name.clone(),
@@ -202,6 +209,14 @@ impl Configure for ChecksKind {
                             description: invariant.description.trim().to_owned(),
                             weight: invariant.weight,
                             gate: invariant.gate,
+                            judge: judged
+                                .iter()
+                                .find(|check| check.name == *name)
+                                .map(|check| JudgeBasis {
+                                    grader_id: check.judge.grader_id(),
+                                    pass_threshold: check.pass_threshold,
+                                    max_errors: check.max_errors,
+                                }),
                         };
                         (name.clone(), basis)
                     })
@@ -214,6 +229,7 @@ impl Configure for ChecksKind {
             invariants,
             services: services.all,
             of_services: services.digest,
+            judged,
             forbidden: Forbidden {
                 writable: keys
                     .forbidden
@@ -228,6 +244,44 @@ impl Configure for ChecksKind {
             written: without(written, &["run", "cases"]),
         })))
     }
+}
+
+/// The judge of an invariant.
+fn judge(
+    part: &Part<'_>,
+    config: &Config,
+    name: &str,
+    keys: &LlmAsJudgeKeys,
+) -> anyhow::Result<JudgedCheck> {
+    let refused = |what: String| {
+        let at = part.node.get(&["invariants", name, "check"]);
+        part.misuse(Problem::new(at.map_or(0..0, |node| node.at.clone()), what))
+    };
+    let settings = keys.settings().map_err(|(_, what)| refused(what))?;
+    Ok(JudgedCheck {
+        name: name.to_owned(),
+        judge: settings.open(config).map_err(refused)?,
+        settings,
+        pass_threshold: keys.pass_threshold,
+        max_errors: keys.max_errors,
+        is_negated: keys.not,
+    })
+}
+
+/// What is written, without what is said of judges only: what a scenario leaves for a judge depends on
+/// nothing of that, so another judge, or other criteria, runs no scenario again.
+fn looked_at(written: &Map<String, Value>) -> Value {
+    let mut looked_at = Value::Object(written.clone());
+    let invariants = looked_at
+        .get_mut("invariants")
+        .and_then(Value::as_object_mut);
+    for invariant in invariants.into_iter().flat_map(Map::values_mut) {
+        let check = invariant.get_mut("check").and_then(Value::as_object_mut);
+        if let Some(check) = check.filter(|check| check["type"] == "llm_as_judge") {
+            check.retain(|key, _| ["type", "input_from"].contains(&key.as_str()));
+        }
+    }
+    looked_at
 }
 
 fn without(mut entries: Map<String, Value>, keys: &[&str]) -> Map<String, Value> {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::http_mock::HttpMockAssertionsKeys;
+use super::judged::LlmAsJudgeKeys;
 
 /// How an invariant is looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +39,8 @@ pub(in crate::probe::checks) enum CheckKeys {
     Latency(LatencyKeys),
     /// A query to a database brings a value.
     Sql(SqlKeys),
+    /// A judge grades what was left by criteria.
+    LlmAsJudge(LlmAsJudgeKeys),
     /// What a mocked server was asked.
     HttpMockAssertions(HttpMockAssertionsKeys),
 }
@@ -322,6 +325,7 @@ impl CheckKeys {
             Self::Numeric(keys) => keys.not,
             Self::Latency(keys) => keys.not,
             Self::Sql(keys) => keys.not,
+            Self::LlmAsJudge(keys) => keys.not,
             Self::HttpMockAssertions(keys) => keys.not,
         }
     }
@@ -348,6 +352,6 @@ const fn tolerance() -> f64 {
     1e-9
 }
 
-fn agent_output() -> String {
+pub(super) fn agent_output() -> String {
     "agent_output".to_owned()
 }

@@ -3,6 +3,7 @@
 
 mod check;
 mod http_mock;
+mod judged;
 mod sections;
 mod services;
 
@@ -14,5 +15,8 @@ pub(super) use check::{
 pub(super) use http_mock::{
     AssertionKeys, DefaultKeys, HttpMockAssertionsKeys, HttpMockKeys, RouteKeys,
 };
+pub(super) use judged::LlmAsJudgeKeys;
 pub(super) use sections::{Aggregation, ChecksKeys, OWN, Parameter, REQUIRED};
+#[cfg(feature = "sql")]
+pub(super) use services::{Isolation, ReadyKeys, ServerKeys};
 pub(super) use services::{ServiceKeys, SqliteKeys};

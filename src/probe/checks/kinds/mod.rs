@@ -7,6 +7,7 @@ mod custom;
 mod file;
 mod http_mock_assertions;
 mod json;
+mod judged;
 mod latency;
 mod numeric;
 mod sql;
@@ -17,7 +18,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::keys::CheckKeys;
-use super::record::{CheckResult, Outcome};
+use super::record::{CheckResult, Outcome, ToJudge};
 use super::scene::Scene;
 use super::services::DeclaredServices;
 
@@ -53,6 +54,8 @@ pub(super) struct Finding {
     pub(super) details: Option<Value>,
     /// Whether there was nothing to look at: then it does not hold, and neither does the opposite.
     pub(super) found_nothing: bool,
+    /// What a judge has yet to grade: until then the finding is an error.
+    pub(super) to_judge: Option<ToJudge>,
 }
 
 impl Finding {
@@ -62,7 +65,7 @@ impl Finding {
     }
 
     /// It holds or does not, with a score of its own.
-    fn scored(holds: bool, score: f64, reason: impl Into<String>) -> Self {
+    pub(super) fn scored(holds: bool, score: f64, reason: impl Into<String>) -> Self {
         Self {
             outcome: if holds {
                 Outcome::Passed
@@ -73,6 +76,7 @@ impl Finding {
             reason: reason.into(),
             details: None,
             found_nothing: false,
+            to_judge: None,
         }
     }
 
@@ -85,13 +89,14 @@ impl Finding {
     }
 
     /// It could not be looked at.
-    fn error(reason: impl Into<String>) -> Self {
+    pub(super) fn error(reason: impl Into<String>) -> Self {
         Self {
             outcome: Outcome::Error,
             score: None,
             reason: reason.into(),
             details: None,
             found_nothing: false,
+            to_judge: None,
         }
     }
 
@@ -128,6 +133,7 @@ impl Finding {
             score: self.score,
             reason: self.reason,
             details: self.details,
+            judged: None,
         }
     }
 }
@@ -169,6 +175,7 @@ pub(super) fn open(
         (_, Keys::Numeric(keys)) => Box::new(numeric::Numeric::of(keys)?),
         (_, Keys::Latency(keys)) => Box::new(latency::Latency::of(keys)),
         (Keys::Sql(written), Keys::Sql(keys)) => Box::new(sql::Sql::of(written, keys, services)?),
+        (_, Keys::LlmAsJudge(keys)) => Box::new(judged::Judged::of(keys)?),
         (Keys::HttpMockAssertions(written), Keys::HttpMockAssertions(keys)) => Box::new(
             http_mock_assertions::HttpMockAssertions::of(written, keys, services)?,
         ),

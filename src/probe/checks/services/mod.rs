@@ -9,6 +9,8 @@ mod declared;
 pub(super) mod http_mock;
 mod registry;
 mod running;
+#[cfg(feature = "sql")]
+mod server;
 mod sqlite;
 
 use std::fmt;

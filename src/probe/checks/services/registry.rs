@@ -18,8 +18,19 @@ pub(in crate::probe::checks) fn open(
     use ServiceKeys as Keys;
     match (written, keys) {
         (Keys::Sqlite(written), Keys::Sqlite(keys)) => sqlite::open(written, keys, init),
+        #[cfg(feature = "sql")]
+        (_, Keys::Postgres(keys)) => super::server::postgres(keys, init),
+        #[cfg(feature = "sql")]
+        (_, Keys::Mysql(keys)) => super::server::mysql(keys, init),
+        #[cfg(not(feature = "sql"))]
+        (_, Keys::Postgres(_) | Keys::Mysql(_)) => {
+            let kind = keys.kind();
+            let what = format!(
+                "this program was built without the feature `sql`, which a service of type `{kind}` needs"
+            );
+            Err(("type", what))
+        }
         (_, Keys::HttpMock(keys)) => http_mock::open(keys),
-        (_, Keys::Postgres(_) | Keys::Mysql(_)) => Err(("type", "not yet".to_owned())),
         _ => {
             unreachable!("values are put into the texts of a service, and leave its type as it is")
         }

@@ -133,10 +133,6 @@ fn inv_01_inv_02_inv_07_inv_09_inv_11_inv_24_what_is_wrong_is_told_with_its_line
             vec![":5:", "`gone.py` is not there"],
         ),
         (
-            with("{type: llm_as_judge, model: m}"),
-            vec!["`llm_as_judge` is not there yet"],
-        ),
-        (
             with(file).replace("    description: it is made\n", ""),
             vec!["`description` is missing in `invariants.made`"],
         ),
@@ -365,7 +361,7 @@ fn the_document_names_every_check_and_figure_and_its_configurations_load() {
     }
     let schema = crate::config::schema_of::<crate::probe::checks::keys::CheckKeys>().to_value();
     let kinds = schema["oneOf"].as_array().expect("the kinds of checks");
-    assert_eq!(kinds.len(), 15);
+    assert_eq!(kinds.len(), 16);
     for kind in kinds {
         let name = kind["properties"]["type"]["const"]
             .as_str()

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::super::{Check, Conclusion, Shown};
 use super::*;
+use crate::gate::Judgement;
 use crate::gate::policy::Effect;
 use crate::gate::verdict::{Verdict, Word};
 use crate::github::fake::{Fault, TOKEN};
@@ -55,14 +56,15 @@ fn a_check_run_is_in_progress_until_it_is_finished() {
 
 #[test]
 fn the_conclusion_is_that_of_the_verdict() {
-    let mut verdict = Verdict::without_base(Word::NoBaseline, Effect::Fail, "none");
-    assert_eq!(Conclusion::of(&verdict), Conclusion::Failure);
-    verdict.let_pass();
-    assert_eq!(Conclusion::of(&verdict), Conclusion::Neutral);
-    verdict.verdict = Word::Pass;
-    assert_eq!(Conclusion::of(&verdict), Conclusion::Success);
-    verdict.verdict = Word::Regression;
-    assert_eq!(Conclusion::of(&verdict), Conclusion::Neutral);
+    let verdict = Verdict::without_base(Word::NoBaseline, Effect::Fail, "none");
+    let mut judgement = Judgement::without_base(verdict, Vec::new());
+    assert_eq!(Conclusion::of(&judgement), Conclusion::Failure);
+    judgement.verdict.let_pass();
+    assert_eq!(Conclusion::of(&judgement), Conclusion::Neutral);
+    judgement.verdict.verdict = Word::Pass;
+    assert_eq!(Conclusion::of(&judgement), Conclusion::Success);
+    judgement.verdict.verdict = Word::Regression;
+    assert_eq!(Conclusion::of(&judgement), Conclusion::Neutral);
 }
 
 #[test]

@@ -134,6 +134,7 @@ impl Project {
             watch: None,
             reader: step.reader,
             observer,
+            observing: None,
         }
     }
 }

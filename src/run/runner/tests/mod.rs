@@ -138,6 +138,7 @@ impl Bench {
             watch: None,
             reader: &self.reader,
             observer,
+            observing: None,
         };
         Runner::stopped_by(
             Arc::clone(&self.interrupt),

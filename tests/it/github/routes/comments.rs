@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::REPOSITORY;
 use super::super::state::{Actor, Comment};
 use super::super::wire::Response;
-use super::{Api, error, over};
+use super::{Api, error, over, time};
 
 impl Api<'_> {
     pub(super) fn user(&self, actor: &Actor) -> Response {
@@ -37,7 +37,10 @@ impl Api<'_> {
         );
         over(
             &mut json,
-            json!({ "id": id, "body": comment.body, "html_url": url, "user": self.account(&comment.author) }),
+            json!({
+                "id": id, "body": comment.body, "html_url": url, "user": self.account(&comment.author),
+                "created_at": time(comment.created), "updated_at": time(comment.updated),
+            }),
         );
         json
     }
@@ -84,7 +87,14 @@ impl Api<'_> {
             return refused;
         }
         let id = self.state.next_id();
-        let comment = Comment { pull, author, body };
+        let (created, updated) = (self.state.now, self.state.now);
+        let comment = Comment {
+            pull,
+            author,
+            body,
+            created,
+            updated,
+        };
         let json = self.comment_json(id, &comment);
         self.state.comments.insert(id, comment);
         self.ok(201, json)
@@ -108,7 +118,9 @@ impl Api<'_> {
                 if let Some(refused) = self.too_long(&body) {
                     return refused;
                 }
-                self.state.comments.get_mut(&id).expect("it is there").body = body;
+                let now = self.state.now;
+                let comment = self.state.comments.get_mut(&id).expect("it is there");
+                (comment.body, comment.updated) = (body, now);
             }
             _ => {}
         }

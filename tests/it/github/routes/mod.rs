@@ -1,5 +1,6 @@
 //! What the server answers.
 
+mod approvals;
 mod checks;
 mod comments;
 mod runs;
@@ -64,7 +65,9 @@ pub(super) fn answer(
     let response = api.answer();
     let wrong = contract.check_answer(&operation, response.status, &response.body);
     state.violations.extend(wrong);
-    Some(response)
+    let now = jiff::Timestamp::from_second(state.now).expect("a time");
+    let date = now.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    Some(response.with("date", date))
 }
 
 /// Answers a request to where archives are: another host, which nobody may show a token.
@@ -143,6 +146,16 @@ impl Api<'_> {
             },
             ("GET", "/actions/runs/{run_id}/artifacts") => self.artifacts(Some(self.id("run_id"))),
             ("GET", "/actions/artifacts") => self.artifacts(None),
+            (
+                "POST",
+                "/actions/runs/{run_id}/rerun-failed-jobs" | "/actions/runs/{run_id}/rerun",
+            ) => self.run_again(),
+            ("GET", "/issues/{issue_number}/events") => self.label_events(),
+            ("GET", "/collaborators/{username}/permission") => self.permission(),
+            ("GET", "/contents/{path}") => self.file(),
+            ("GET", "/commits/{commit_sha}/pulls") => self.pulls_with(),
+            ("GET", "/pulls/{pull_number}/commits") => self.commits(),
+            ("GET", _) if template.starts_with("/orgs/") => self.team(),
             ("GET", _) => self.archive(),
             _ => error(404, "Not Found"),
         }
@@ -187,6 +200,12 @@ impl Api<'_> {
             format!("{}, {}", link(page + 1, "next"), link(last, "last")),
         )
     }
+}
+
+/// A time as GitHub writes it.
+fn time(seconds: i64) -> String {
+    let time = jiff::Timestamp::from_second(seconds).expect("a time");
+    time.to_string()
 }
 
 fn error(status: u16, message: &str) -> Response {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::state::{Pull, Run};
+use super::super::state::{Actor, Pull, Run};
 use super::super::wire::Response;
 use super::super::{REPOSITORY, REPOSITORY_ID};
 use super::{Api, error, over};
@@ -30,6 +30,9 @@ impl Api<'_> {
             json!({
                 "number": number,
                 "state": pull.state,
+                "user": self.account(&Actor::new(&pull.author, "User")),
+                "merged_at": pull.merged.as_ref().map(|_| "2026-11-20T12:00:00Z"),
+                "merge_commit_sha": pull.merged,
                 "head": {
                     "sha": pull.head_sha, "ref": pull.head_branch,
                     "label": format!("{owner}:{}", pull.head_branch),
@@ -78,11 +81,15 @@ impl Api<'_> {
             &mut json,
             json!({
                 "id": id, "event": run.event, "path": run.path, "head_sha": run.head_sha,
-                "head_branch": run.head_branch, "conclusion": run.conclusion, "status": "completed",
+                "head_branch": run.head_branch, "status": "completed",
+                "conclusion": (!run.conclusion.is_empty()).then_some(run.conclusion),
                 "repository": { "id": REPOSITORY_ID, "full_name": REPOSITORY },
                 "head_repository": head, "pull_requests": requests.collect::<Vec<_>>(),
             }),
         );
+        if let Some(started) = self.state.started.get(&id) {
+            json["run_started_at"] = super::time(*started).into();
+        }
         json
     }
 

@@ -33,11 +33,15 @@ const BEGINNINGS: [&str; 4] = ["SELECT", "WITH", "VALUES", "SHOW"];
 ///
 /// Why it may not.
 pub(super) fn reads(query: &str, dialect: Dialect) -> Result<(), String> {
-    let words = words(query, dialect, dialect == Dialect::Mysql)?;
-    allowed(&words)?;
-    // A server can be told to take a backslash in a text for itself: then the text ends elsewhere.
+    let all = words(query, dialect, dialect == Dialect::Mysql)?;
+    allowed(&all)?;
+    if all.last() == Some(&Word::Unclosed) {
+        return Err("a quote in the query is not closed".to_owned());
+    }
+    // A server can be told to take a backslash in a text for itself: then the text ends elsewhere. Where it
+    // does not end at all, the server refuses the statement.
     if dialect == Dialect::Mysql && query.contains('\\') {
-        allowed(&self::words(query, dialect, false)?)?;
+        allowed(&words(query, dialect, false)?)?;
     }
     Ok(())
 }
@@ -80,6 +84,8 @@ enum Word<'q> {
     Name(&'q str),
     Parenthesis,
     End,
+    /// A text without an end; nothing is behind it.
+    Unclosed,
     Other,
 }
 
@@ -96,22 +102,26 @@ fn words(query: &str, dialect: Dialect, escapes: bool) -> Result<Vec<Word<'_>>, 
             let is_escaped =
                 dialect == Dialect::Postgres && is(word, "e") && after.starts_with('\'');
             words.push(Word::Name(word));
-            rest = match is_escaped {
-                true => &after[quoted(after, '\'', true)?..],
-                false => after,
+            rest = match is_escaped.then(|| quoted(after, '\'', true)) {
+                Some(Some(length)) => &after[length..],
+                Some(None) => return Ok(unclosed(words)),
+                None => after,
             };
             continue;
         }
         let skipped = match first {
-            '\'' => quoted(rest, '\'', escapes)?,
-            '"' => quoted(rest, '"', escapes)?,
-            '`' if dialect != Dialect::Postgres => quoted(rest, '`', false)?,
-            '[' if dialect == Dialect::Sqlite => until(rest, "]", "a `[`")?,
-            '$' if dialect == Dialect::Postgres => dollars(rest)?,
-            '#' if dialect == Dialect::Mysql => line(rest),
-            '-' if is_line_comment(rest, dialect) => line(rest),
-            '/' if rest.starts_with("/*") => comment(rest, dialect)?,
-            _ => 0,
+            '\'' => quoted(rest, '\'', escapes),
+            '"' => quoted(rest, '"', escapes),
+            '`' if dialect != Dialect::Postgres => quoted(rest, '`', false),
+            '[' if dialect == Dialect::Sqlite => until(rest, "]"),
+            '$' if dialect == Dialect::Postgres => dollars(rest),
+            '#' if dialect == Dialect::Mysql => Some(line(rest)),
+            '-' if is_line_comment(rest, dialect) => Some(line(rest)),
+            '/' if rest.starts_with("/*") => Some(comment(rest, dialect)?),
+            _ => Some(0),
+        };
+        let Some(skipped) = skipped else {
+            return Ok(unclosed(words));
         };
         if skipped > 0 {
             // What stands in quotes parts two words, as a comment does.
@@ -138,37 +148,39 @@ fn is_of_a_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The length of a text in quotes, whose end is not doubled.
-fn quoted(text: &str, quote: char, escapes: bool) -> Result<usize, String> {
+fn unclosed(mut words: Vec<Word<'_>>) -> Vec<Word<'_>> {
+    words.push(Word::Unclosed);
+    words
+}
+
+/// The length of a text in quotes, whose end is not doubled; none where it has no end.
+fn quoted(text: &str, quote: char, escapes: bool) -> Option<usize> {
     let mut letters = text.char_indices().skip(1).peekable();
     while let Some((at, letter)) = letters.next() {
         if letter == '\\' && escapes {
             letters.next();
         } else if letter == quote && letters.next_if(|(_, next)| *next == quote).is_none() {
-            return Ok(at + quote.len_utf8());
+            return Some(at + quote.len_utf8());
         }
     }
-    Err(format!("a {quote} in the query is not closed"))
+    None
 }
 
-fn until(text: &str, end: &str, what: &str) -> Result<usize, String> {
-    let found = text.find(end).map(|at| at + end.len());
-    found.ok_or_else(|| format!("{what} in the query is not closed"))
+fn until(text: &str, end: &str) -> Option<usize> {
+    text.find(end).map(|at| at + end.len())
 }
 
 /// The length of a text in dollars, such as `$$it's$$` or `$tag$it's$tag$`; 0 for a single dollar.
-fn dollars(text: &str) -> Result<usize, String> {
+fn dollars(text: &str) -> Option<usize> {
     let tag = text[1..].find(|c| !is_of_a_name(c)).map(|end| end + 1);
+    let begins_with_digit = text[1..].starts_with(|c: char| c.is_ascii_digit());
     match tag {
-        Some(tag)
-            if text[tag..].starts_with('$')
-                && !text[1..].starts_with(|c: char| c.is_ascii_digit()) =>
-        {
+        Some(tag) if text[tag..].starts_with('$') && !begins_with_digit => {
             let quote = &text[..=tag];
             let inside = &text[quote.len()..];
-            Ok(quote.len() + until(inside, quote, "a text in dollars")?)
+            Some(quote.len() + until(inside, quote)?)
         }
-        _ => Ok(0),
+        _ => Some(0),
     }
 }
 

@@ -80,7 +80,7 @@ impl Asked {
             stream.read_to_end(&mut answer).expect("answered");
         }
         services.settle().expect("recorded");
-        self.left.look_among(check, &services, &declared())
+        self.left.look_beside(&services, &declared(), check)
     }
 
     fn all(&self, assertions: &Value) -> Finding {

@@ -16,6 +16,7 @@ use crate::probe::checks::services::RunningServices;
 use crate::signal::Interrupt;
 use crate::target::StandardOutput;
 
+mod databases;
 mod files;
 mod mock;
 mod values;
@@ -58,16 +59,16 @@ impl Left {
 
     /// What a check says.
     fn look(&self, check: Value) -> Finding {
-        let declared = DeclaredServices::default();
-        self.look_among(check, &RunningServices::default(), &declared)
+        let (services, declared) = (RunningServices::default(), DeclaredServices::default());
+        self.look_beside(&services, &declared, check)
     }
 
-    /// What a check says that asks a service.
-    fn look_among(
+    /// What a check says that has services.
+    fn look_beside(
         &self,
-        check: Value,
         services: &RunningServices<'_>,
         declared: &DeclaredServices,
+        check: Value,
     ) -> Finding {
         let keys: CheckKeys = serde_json::from_value(check).expect("a check");
         let check = open(&keys, &keys, declared).expect("nothing is wrong with it");

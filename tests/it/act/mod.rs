@@ -2,6 +2,8 @@
 //!
 //! `tests/action/act` installs `act` and runs this; by itself it is left out.
 
+mod approval;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -88,6 +90,7 @@ impl Rig {
             "host/action.yml",
             "host/fetch.sh",
             "post/action.yml",
+            "approve/action.yml",
         ] {
             let copy = rig.path("action").join(file);
             fs::create_dir_all(copy.parent().expect("below the rig")).expect("made");
@@ -105,7 +108,7 @@ impl Rig {
              gate: {deterministic: true}\n",
         );
         rig.write(".gitignore", "/kelvin/\n/.kelvin-cache/\n");
-        for (ours, theirs) in [("host", "kelvin"), ("post", "post")] {
+        for (ours, theirs) in [("host", "kelvin"), ("post", "post"), ("approve", "approve")] {
             let path = source.join(format!("docs/workflows/{ours}.yml"));
             let workflow = fs::read_to_string(path).expect("read");
             rig.write(&format!(".github/workflows/{theirs}.yml"), &workflow);
@@ -163,6 +166,7 @@ impl Rig {
             .expect("the host action uploads");
         let workflow = match event {
             "workflow_run" => ".github/workflows/post.yml",
+            "issue_comment" => ".github/workflows/approve.yml",
             _ => ".github/workflows/kelvin.yml",
         };
         let variables = [

@@ -1,0 +1,80 @@
+//! Suites of a few cases with one cell each, as scenarios with checks are: what the gate says of them
+//! where nothing changed, and where one case no longer holds at all.
+
+use crate::gate::look::{Case, Cell, Outcome};
+use crate::gate::looks::{Looks, Means, Step};
+use crate::world::{ALIKE, Chance};
+use crate::{WORLDS, name, subject};
+
+/// What came of the suites of one kind, as shares of them.
+pub(crate) struct Shares {
+    pub(crate) red: f64,
+    pub(crate) pass: f64,
+}
+
+/// Judges as many suites as a row has worlds. `breaks`: whether the first case never holds on the head.
+pub(crate) fn judged(noise: f64, cases: usize, base_runs: usize, breaks: bool) -> Shares {
+    let (mut red, mut pass) = (0_u64, 0_u64);
+    for world in 0..WORLDS {
+        let seed = (1_000.0 * noise) as u64 * 1_009 + (cases * 10 + base_runs) as u64;
+        let mut chance = Chance::of(seed, world);
+        match outcome(&mut chance, noise, (cases, base_runs), breaks) {
+            Outcome::Regression => red += 1,
+            Outcome::Pass => pass += 1,
+            Outcome::Inconclusive => {}
+        }
+    }
+    let share = |count: u64| count as f64 / WORLDS as f64;
+    Shares {
+        red: share(red),
+        pass: share(pass),
+    }
+}
+
+fn outcome(
+    chance: &mut Chance,
+    noise: f64,
+    (cases, base_runs): (usize, usize),
+    breaks: bool,
+) -> Outcome {
+    let rates: Vec<f64> = (0..cases)
+        .map(|_| match noise > 0.0 {
+            true => chance.beta(ALIKE * noise, ALIKE * (1.0 - noise)).min(0.5),
+            false => 0.0,
+        })
+        .collect();
+    let head = |at: usize| if breaks && at == 0 { 1.0 } else { rates[at] };
+    let run = |chance: &mut Chance, rate: f64| Some(f64::from(u8::from(chance.hits(rate))));
+    let suite = (0..cases).map(|at| Case {
+        cells: vec![Cell {
+            base: (0..base_runs).map(|_| run(chance, rates[at])).collect(),
+            head: vec![run(chance, head(at))],
+        }],
+        weight: 1.0,
+    });
+    let suite = suite.collect();
+    let names = (0..cases).map(name).collect();
+    let mut subjects = [("metric".to_owned(), subject(names, suite))].into();
+    let means = Means {
+        head_runs: 5,
+        base: false,
+    };
+    let mut looks = Looks::new(means, false, 0.1);
+    loop {
+        let rerun = match looks.next(&subjects) {
+            Step::Rerun(rerun) => rerun,
+            Step::Decided(decisions) => {
+                let look = decisions["metric"].look.as_ref();
+                return look.expect("every case was measured").outcome;
+            }
+        };
+        let subject = subjects.get_mut("metric").expect("it is there");
+        for (name, runs) in rerun.cases {
+            let at = name.parse::<usize>().expect("names are numbers");
+            let cell = &mut subject.cases[at].cells[0];
+            while cell.head.len() < runs {
+                cell.head.push(run(chance, head(at)));
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What GitHub is asked, and the answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Site, Stage};
+use crate::gate::approval::{
+    Act, Approval, Deed, Facts, Request, Rights, Rules, decide, eligible, read_command,
+};
+use crate::github::{Account, Client, Comment, Error, PullRequest};
+use crate::publish::post::{Notice, latest};
+use crate::run::{of_seconds, to_seconds};
+
+/// A pull request as it stands on GitHub.
+#[derive(Debug)]
+pub(in crate::check) struct Desk {
+    pub(in crate::check) request: PullRequest,
+    pub(in crate::check) comments: Vec<Comment>,
+    /// The requests that were made on it.
+    pub(in crate::check) notices: Vec<Notice>,
+}
+
+impl Desk {
+    /// Looks at a pull request.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub(in crate::check) fn of(client: &Client, number: u64) -> Result<Self, Error> {
+        let request = client.pull_request(number)?;
+        let me = client.viewer()?;
+        let comments = client.comments(number, 1)?;
+        let notices = latest(&comments, &me, number);
+        Ok(Self {
+            request,
+            comments,
+            notices,
+        })
+    }
+}
+
+/// What became of the request to approve what a run has found. Nothing is approved where GitHub does
+/// not answer. None where nobody can be asked any more and nobody has approved.
+pub(in crate::check) fn answer(
+    site: &Site,
+    request: Request,
+    rules: Rules,
+    last_good: String,
+) -> Option<Approval> {
+    let mut approval = Approval::pending(request, rules, last_good);
+    approval.origin = Some(site.origin.clone());
+    let is_open = site.stage == Stage::Open;
+    let told = |mut approval: Approval, error: &Error| {
+        approval.unknown.push(error.to_string());
+        is_open.then_some(approval)
+    };
+    let desk = match Desk::of(&site.client, site.origin.pull_request) {
+        Ok(desk) => desk,
+        Err(error) => return told(approval, &error),
+    };
+    let of_key = |notice: &&Notice| notice.origin.key == site.origin.key;
+    let notice = match is_open {
+        true => desk.notices.iter().find(of_key),
+        // The run of a merge has a key of its own.
+        false => desk.notices.iter().find(|notice| {
+            notice.origin.config == site.origin.config
+                && notice.request.covers(&approval.request, false)
+        }),
+    };
+    let Some(notice) = notice.filter(|notice| notice.request.covers(&approval.request, is_open))
+    else {
+        return is_open.then_some(approval);
+    };
+    if let Err(error) = settle(&site.client, &desk, notice, &mut approval) {
+        return told(approval, &error);
+    }
+    (is_open || approval.decision.is_some()).then_some(approval)
+}
+
+/// Decides a request that was made.
+///
+/// # Errors
+///
+/// See [`Error`]; then nothing is decided.
+pub(in crate::check) fn settle(
+    client: &Client,
+    desk: &Desk,
+    notice: &Notice,
+    approval: &mut Approval,
+) -> Result<(), Error> {
+    approval.comment = Some(notice.url.clone());
+    approval.asked_at = Some(of_seconds(notice.at));
+    // What was asked is what is decided about; what was measured since is a part of that.
+    approval.id = notice.request.digest();
+    let number = desk.request.number;
+    let mut facts = Facts {
+        asked_at: notice.at,
+        deeds: deeds(client, desk, &approval.rules)?,
+        ..Facts::default()
+    };
+    if approval.rules.not_author {
+        facts.authors = authors(client, &desk.request)?;
+    }
+    let (found, _) = eligible(&approval.rules, &facts);
+    let people: BTreeSet<String> = found.iter().map(|deed| deed.by.to_lowercase()).collect();
+    let mut rights = BTreeMap::new();
+    for login in people {
+        rights.insert(login.clone(), rights_of(client, &approval.rules, &login));
+    }
+    facts.now = client.time();
+    // The tip that was decided about is the one that is there when all has been asked.
+    let head = client.pull_request(number)?.head.sha;
+    if head == approval.request.head || desk.request.merged_at.is_some() {
+        decide(approval, &facts, &rights);
+    } else {
+        let moved = "the pull request has a newer commit, which needs a request of its own";
+        approval.unknown.push(moved.to_owned());
+    }
+    Ok(())
+}
+
+/// What people did about it, in the order in which it happened.
+fn deeds(client: &Client, desk: &Desk, rules: &Rules) -> Result<Vec<Deed>, Error> {
+    let mut found = Vec::new();
+    for comment in &desk.comments {
+        let command = comment.body.as_deref().and_then(read_command);
+        let (Some((act, reason)), Ok(at)) = (command, to_seconds(&comment.created_at)) else {
+            continue;
+        };
+        let by_app = comment.performed_via_github_app.is_some();
+        found.push(Deed {
+            by: name(comment.user.as_ref()),
+            is_person: is_person(comment.user.as_ref()) && !by_app,
+            at,
+            act,
+            reason,
+            is_edited: comment.created_at != comment.updated_at,
+        });
+    }
+    let Some(label) = &rules.label else {
+        return Ok(found);
+    };
+    for event in client.label_events(desk.request.number)? {
+        let named = event.label.as_ref().and_then(|label| label.name.as_deref());
+        // GitHub takes labels that differ in case for the same.
+        let is_ours = named.is_some_and(|named| named.eq_ignore_ascii_case(label));
+        let (true, Ok(at)) = (is_ours, to_seconds(&event.created_at)) else {
+            continue;
+        };
+        let by_app = event.performed_via_github_app.is_some();
+        found.push(Deed {
+            by: name(event.actor.as_ref()),
+            is_person: is_person(event.actor.as_ref()) && !by_app,
+            at,
+            act: match event.event.as_str() {
+                "labeled" => Act::Label,
+                _ => Act::Unlabel,
+            },
+            reason: String::new(),
+            is_edited: false,
+        });
+    }
+    found.sort_by_key(|deed| deed.at);
+    Ok(found)
+}
+
+fn name(account: Option<&Account>) -> String {
+    account.map_or_else(|| "ghost".to_owned(), |account| account.login.clone())
+}
+
+/// Whether an account is that of a person. `ghost` stands for accounts that are gone.
+fn is_person(account: Option<&Account>) -> bool {
+    account.is_some_and(|account| account.kind == "User" && !account.login.ends_with("[bot]"))
+}
+
+/// Who wrote a pull request: whoever opened it, and those whom its commits name.
+fn authors(client: &Client, request: &PullRequest) -> Result<BTreeSet<String>, Error> {
+    let opener = request.user.iter().map(|user| user.login.to_lowercase());
+    let mut authors: BTreeSet<String> = opener.collect();
+    authors.extend(client.commit_authors(request.number)?);
+    Ok(authors)
+}
+
+fn rights_of(client: &Client, rules: &Rules, login: &str) -> Rights {
+    let permission = client
+        .permission_of(login)
+        .map_err(|error| error.to_string());
+    let may_push = matches!(permission.as_deref(), Ok("admin" | "maintain" | "write"));
+    // Who may not push is not asked about in any team, and whoever is named needs none.
+    let teams = match may_push && !rules.names(login) {
+        false => BTreeMap::new(),
+        true => rules
+            .teams()
+            .map(|(org, team)| {
+                let found = client.is_in_team(org, team, login);
+                (
+                    format!("{org}/{team}"),
+                    found.map_err(|error| error.to_string()),
+                )
+            })
+            .collect(),
+    };
+    Rights { permission, teams }
+}

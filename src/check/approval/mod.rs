@@ -1,0 +1,157 @@
+//! Joins the gate and GitHub where a regression can be approved: what is asked, of whom, and what became
+//! of it.
+
+mod facts;
+mod rules;
+
+use std::sync::Arc;
+
+use crate::config::Config;
+use crate::gate::Judgement;
+use crate::gate::approval::{Approval, Origin, Request, Rules, State};
+use crate::gate::verdict::Word;
+use crate::github::Client;
+use crate::publish::post;
+use crate::run::of_seconds;
+use facts::answer;
+pub(super) use facts::{Desk, settle as settle_notice};
+pub(super) use rules::of_branch;
+
+/// Where a run can ask for an approval, or look for one that was given.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    /// The client.
+    pub(crate) client: Arc<Client>,
+    /// The pull request that the run is about.
+    pub(crate) origin: Origin,
+    /// The commit at its tip.
+    pub(crate) head: String,
+    /// The branch whose rules count.
+    pub(crate) base_branch: String,
+    /// What the run is.
+    pub(crate) stage: Stage,
+}
+
+/// Where a change is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Its pull request is open: an approval can be asked for, and is bound to the base.
+    Open,
+    /// It is about to be merged, or was: an approval counts that was given before, on whatever base.
+    Merging,
+}
+
+/// Takes over what was decided about a regression, or says what has to be decided and by whom. Other
+/// verdicts stay as they are.
+pub(super) fn settle(site: Option<&Site>, config: &Config, judgement: &mut Judgement) {
+    if judgement.verdict.verdict != Word::Regression || judgement.verdict.passed {
+        return;
+    }
+    let Some(site) = site else {
+        if let Some(settings) = &config.gate.approval {
+            elsewhere(judgement, Rules::from(settings));
+        }
+        return;
+    };
+    let own = config.gate.approval.is_some();
+    let rules = match of_branch(&site.client, &site.origin.config, &site.base_branch) {
+        Ok(Some(rules)) => rules,
+        Ok(None) if own => {
+            judgement.refuse_approval(
+                "this change brings `gate.approval` itself, which counts once it is on the base branch",
+            );
+            return;
+        }
+        Ok(None) => return,
+        Err(error) if own => {
+            judgement.refuse_approval(&format!(
+                "the rules of `{}` could not be read: {error:#}",
+                site.base_branch
+            ));
+            return;
+        }
+        Err(_) => return,
+    };
+    let request = match judgement.approvable(&site.head) {
+        Ok(request) => request,
+        Err(why) => {
+            judgement.refuse_approval(&format!("it fails for something else too: {why}"));
+            return;
+        }
+    };
+    let approval = answer(site, request, rules, judgement.last_good());
+    match approval {
+        Some(approval) => judgement.settle(approval),
+        None => judgement.refuse_approval("nobody has approved it on its pull request"),
+    }
+}
+
+/// A run without a pull request to ask on: the verdict says that somebody may approve, and where.
+fn elsewhere(judgement: &mut Judgement, rules: Rules) {
+    let request = judgement.approvable("");
+    match request {
+        Ok(request) => {
+            let last_good = judgement.last_good();
+            judgement.settle(Approval::pending(request, rules, last_good));
+        }
+        Err(why) => judgement.refuse_approval(&format!("it fails for something else too: {why}")),
+    }
+}
+
+/// Decides anew what a run that may not write has found, and believes nothing that the run says of a
+/// decision: the code of a fork may have written it.
+pub(super) fn settle_again(site: &Site, judgement: &mut Judgement) {
+    let Some(said) = judgement.approval.take() else {
+        // It may not say that somebody has approved what nobody was asked about.
+        if judgement.verdict.verdict == Word::PendingApproval {
+            judgement.refuse_approval("the run does not say what has regressed");
+        }
+        return;
+    };
+    let request = Request {
+        head: site.head.clone(),
+        ..said.request
+    };
+    match of_branch(&site.client, &site.origin.config, &site.base_branch) {
+        Ok(Some(rules)) => match answer(site, request, rules, said.last_good) {
+            Some(approval) => judgement.settle(approval),
+            None => judgement.refuse_approval("nobody has approved it on its pull request"),
+        },
+        Ok(None) => judgement.refuse_approval("the base branch has no `gate.approval`"),
+        Err(error) => judgement.refuse_approval(&format!(
+            "the rules of `{}` could not be read: {error:#}",
+            site.base_branch
+        )),
+    }
+}
+
+/// Asks for a decision where one is needed and nobody was asked yet. The verdict stays what it is
+/// where that fails, and says so.
+///
+/// # Errors
+///
+/// Why nobody could be asked.
+pub(super) fn ask(client: &Client, judgement: &mut Judgement) -> Result<(), String> {
+    let Some(approval) = judgement.approval.as_ref() else {
+        return Ok(());
+    };
+    let is_new = approval.state == State::Pending && approval.comment.is_none();
+    if !is_new || approval.origin.is_none() {
+        return Ok(());
+    }
+    let mut approval = approval.clone();
+    let asked = post::ask(client, &approval);
+    match &asked {
+        Ok(notice) => {
+            approval.comment = Some(notice.url.clone());
+            approval.asked_at = Some(of_seconds(notice.at));
+            approval.deadline = Some(of_seconds(notice.at + approval.rules.timeout_s));
+        }
+        Err(why) => {
+            let why = format!("nobody could be asked on the pull request: {why}");
+            approval.unknown.push(why);
+        }
+    }
+    judgement.settle(approval);
+    asked.map(|_| ())
+}

@@ -1,0 +1,24 @@
+//! The rules of a branch. Those of the change itself do not count: who adds a name to `by` would let
+//! this name approve the change that adds it.
+
+use std::path::Path;
+
+use crate::gate::approval::Rules;
+use crate::github::Client;
+use crate::probe;
+
+/// Who may approve, as the configuration at the tip of a branch says; none where it names nobody.
+///
+/// # Errors
+///
+/// Where the configuration is not there, cannot be had or cannot be read.
+pub(in crate::check) fn of_branch(
+    client: &Client,
+    config: &str,
+    branch: &str,
+) -> anyhow::Result<Option<Rules>> {
+    anyhow::ensure!(!branch.is_empty(), "the base branch is not known");
+    let text = client.file_of(config, branch)?;
+    let config = probe::configured_by(&text, Path::new(config))?;
+    Ok(config.gate.approval.as_ref().map(Rules::from))
+}

@@ -1,0 +1,235 @@
+//! Takes over what somebody has decided about a regression, in a workflow of the default branch: the job
+//! that asked is run again, or its check run is closed anew. Nothing of the pull request is run here.
+
+use std::sync::Arc;
+
+use anyhow::{anyhow, ensure};
+use serde_json::Value;
+
+use super::check_run::check_name;
+use crate::check::approval::{Desk, of_branch, settle_notice};
+use crate::exit::Misuse;
+use crate::gate::approval::{Approval, Rules, State};
+use crate::github::{Client, Run};
+use crate::page::safe;
+use crate::publish::post::{Notice, Shown, close};
+use crate::run::to_seconds;
+
+/// What is asked of a decision.
+pub(crate) struct DecideRequest<'a> {
+    /// The client.
+    pub(crate) client: &'a Arc<Client>,
+    /// The pull request.
+    pub(crate) pull_request: u64,
+    /// The configuration, as the repository names it.
+    pub(crate) config: String,
+    /// What follows from a decision.
+    pub(crate) then: Then,
+    /// Prints.
+    pub(crate) say: &'a dyn Fn(&str),
+}
+
+/// What follows from a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// The job that asked is run again, and looks itself.
+    Rerun,
+    /// The check run of that job says what was decided.
+    Check,
+}
+
+/// The number of the pull request that an event is about.
+///
+/// # Errors
+///
+/// A [`Misuse`] where it is about none.
+pub(crate) fn pull_request(event: &str, payload: &Value) -> Result<u64, Misuse> {
+    let number = match event {
+        "issue_comment" if payload.pointer("/issue/pull_request").is_some() => {
+            payload.pointer("/issue/number")
+        }
+        "pull_request" | "pull_request_target" => payload.pointer("/pull_request/number"),
+        _ => None,
+    };
+    number.and_then(Value::as_u64).ok_or_else(|| {
+        Misuse::new("there is no pull request to decide about").help(
+            "run this on `issue_comment` or on labels of a pull request, or name the pull request \
+             with `pull-request`",
+        )
+    })
+}
+
+/// Looks at every request of a pull request, and lets follow what was decided.
+///
+/// # Errors
+///
+/// Where GitHub cannot be asked, the rules of the base branch cannot be read, or what was decided cannot
+/// be taken over.
+pub(crate) fn decide(request: &DecideRequest<'_>) -> anyhow::Result<()> {
+    let client = request.client;
+    let say = |text: &str| (request.say)(&format!("{}\n", safe::line(text)));
+    let told = |error: crate::github::Error| anyhow!("{error}");
+    let desk = Desk::of(client, request.pull_request).map_err(told)?;
+    if desk.request.state != "open" {
+        say("the pull request is closed, so there is nothing to decide any more");
+        return Ok(());
+    }
+    let head = &desk.request.head.sha;
+    let of_head =
+        |notice: &&Notice| notice.request.head == *head && notice.origin.config == request.config;
+    let notices: Vec<&Notice> = desk.notices.iter().filter(of_head).collect();
+    if notices.is_empty() {
+        say("nothing waits for approval at the tip of the pull request");
+        return Ok(());
+    }
+    let branch = &desk.request.base.branch;
+    let Some(rules) = of_branch(client, &request.config, branch)? else {
+        say(&format!(
+            "`{}` of `{branch}` lets nobody approve",
+            request.config
+        ));
+        return Ok(());
+    };
+    for notice in notices {
+        let approval = decided(client, &desk, notice, rules.clone())?;
+        say(&approval.sentence());
+        for text in approval.ignored.iter().chain(&approval.unknown) {
+            say(&format!("  {text}"));
+        }
+        let followed = match request.then {
+            Then::Rerun => run_again(client, notice, &approval)?,
+            Then::Check => settle_check(client, notice, &approval)?,
+        };
+        say(&followed);
+    }
+    Ok(())
+}
+
+fn decided(
+    client: &Client,
+    desk: &Desk,
+    notice: &Notice,
+    rules: Rules,
+) -> anyhow::Result<Approval> {
+    let base: String = notice.request.base.chars().take(7).collect();
+    let last_good = format!("the commit `{base}`");
+    let mut approval = Approval::pending(notice.request.clone(), rules, last_good);
+    approval.origin = Some(notice.origin.clone());
+    settle_notice(client, desk, notice, &mut approval).map_err(|error| anyhow!("{error}"))?;
+    Ok(approval)
+}
+
+/// Runs the job again that asked, unless it has looked since. Where an approval was taken back, a job that
+/// passed is run again too.
+fn run_again(client: &Client, notice: &Notice, approval: &Approval) -> anyhow::Result<String> {
+    let number = notice.origin.run;
+    let told = |error: crate::github::Error| anyhow!("{error}");
+    let run = client.run(number).map_err(told)?;
+    demand(client, &run, notice)?;
+    let has_passed = match run.conclusion.as_deref() {
+        None => {
+            return Err(anyhow!(
+                "run {number}, which asked, has not ended yet: run this workflow again once it has"
+            ));
+        }
+        Some(conclusion) => conclusion == "success",
+    };
+    let decided_at = approval.decision.as_ref().map(|decision| &decision.at);
+    let started = run
+        .run_started_at
+        .as_deref()
+        .and_then(|at| to_seconds(at).ok());
+    let has_seen = decided_at
+        .and_then(|at| to_seconds(at).ok())
+        .is_some_and(|at| started.is_some_and(|started| started > at));
+    match (approval.state, has_passed) {
+        (State::Approved, true) => Ok(format!("run {number} has passed already")),
+        (State::Pending | State::TimedOut, false) => Ok("the job stays as it is".to_owned()),
+        (State::Approved | State::Rejected, false) if has_seen => Ok(format!(
+            "run {number} has begun since, and says itself what came of it"
+        )),
+        (State::Approved | State::Rejected, false) => {
+            client.run_again(number, true).map_err(told)?;
+            Ok(format!(
+                "run {number} is made again, and looks at the decision"
+            ))
+        }
+        (State::Pending | State::TimedOut | State::Rejected, true) => {
+            client.run_again(number, false).map_err(told)?;
+            Ok(format!("run {number} had passed, and is made again"))
+        }
+    }
+}
+
+/// The number of the run stands in a comment: GitHub has to know it as a run of this commit.
+fn demand(client: &Client, run: &Run, notice: &Notice) -> anyhow::Result<()> {
+    let number = notice.origin.run;
+    ensure!(
+        run.repository.full_name == client.repository(),
+        "run {number} is of another repository"
+    );
+    let is_of_pull_request = matches!(
+        run.event.as_str(),
+        "pull_request" | "pull_request_target" | "workflow_dispatch"
+    );
+    ensure!(
+        is_of_pull_request && run.head_sha == notice.request.head,
+        "run {number} is not one of the commit that was decided about"
+    );
+    Ok(())
+}
+
+/// Closes the check run of the job anew.
+fn settle_check(client: &Client, notice: &Notice, approval: &Approval) -> anyhow::Result<String> {
+    let name = check_name(&notice.origin.key);
+    let found = client
+        .check_runs_of(&name, &notice.request.head)
+        .map_err(|error| anyhow!("{error}"))?;
+    let Some(newest) = found.into_iter().max_by_key(|run| run.id) else {
+        return Err(Misuse::new(format!(
+            "there is no check run `{name}` on the commit that was decided about"
+        ))
+        .help("the job that asks needs `check-run: true`, and its pull request no fork")
+        .into());
+    };
+    let shown = Shown {
+        title: safe::cut(&approval.sentence(), 200),
+        summary: crate::publish::comment::decided(approval),
+        text: None,
+        annotations: Vec::new(),
+    };
+    let is_approved = approval.state == State::Approved;
+    close(client, newest.id, is_approved, &shown).map_err(|error| anyhow!("{error}"))?;
+    Ok(format!(
+        "the check run `{name}` says {}",
+        if is_approved { "success" } else { "failure" }
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_an_event_of_a_pull_request_names_one() {
+        let comment = json!({ "issue": { "number": 7, "pull_request": { "url": "x" } } });
+        let of_issue = json!({ "issue": { "number": 7 } });
+        let label = json!({ "pull_request": { "number": 7 } });
+        assert_eq!(pull_request("issue_comment", &comment).ok(), Some(7));
+        assert!(pull_request("issue_comment", &of_issue).is_err());
+        assert_eq!(pull_request("pull_request_target", &label).ok(), Some(7));
+        for (event, payload) in [
+            ("push", &comment),
+            ("issue_comment", &json!(null)),
+            (
+                "issue_comment",
+                &json!({ "issue": { "number": "7", "pull_request": {} } }),
+            ),
+            ("", &label),
+        ] {
+            assert!(pull_request(event, payload).is_err(), "{event} {payload}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Reads what is left of earlier runs: the branch of reports, which a workflow has, and the local history.
+
+use std::path::Path;
+
+use crate::baseline::{self, Branch, Hint, Login, Remote, completed};
+use crate::config::{BaselineSettings, Config};
+use crate::history::{self, History};
+use crate::report::{self, Report};
+use crate::trend::{PastRun, Place, Read};
+
+/// Where to look.
+pub(crate) struct Sources<'a> {
+    /// The folder of the configuration.
+    pub(crate) root: &'a Path,
+    /// The configuration; none where it cannot be read today, which does not change what was measured.
+    pub(crate) config: Option<&'a Config>,
+    /// The configuration whose reports are read; none for all of them.
+    pub(crate) name: Option<&'a str>,
+    /// The token of the action, which git may need.
+    pub(crate) login: Option<&'a Login>,
+}
+
+/// Reads every run once, and says what could not be read. A report is let go as soon as its figures are taken:
+/// many of them together may be larger than the memory.
+pub(crate) fn read(sources: &Sources<'_>) -> (Vec<PastRun>, Read) {
+    let mut found = Found::default();
+    branch(sources, &mut found);
+    if let Err(error) = local(sources, &mut found) {
+        let place = "the local history".to_owned();
+        found.read.unread.push((place, format!("{error:#}")));
+    }
+    (found.runs, found.read)
+}
+
+#[derive(Default)]
+struct Found {
+    runs: Vec<PastRun>,
+    read: Read,
+}
+
+impl Found {
+    fn take(&mut self, place: (Place, String), name: &str, report: anyhow::Result<Report>) {
+        let (from, place) = place;
+        let report = match report {
+            Ok(report) => completed(report),
+            Err(error) => return self.read.unread.push((place, format!("{error:#}"))),
+        };
+        if let Some(left) = PastRun::left(&report) {
+            *self.read.left.entry(left).or_default() += 1;
+            return;
+        }
+        match PastRun::of(&report, name, from) {
+            Err(why) => self.read.unread.push((place, why)),
+            Ok(run) if self.runs.iter().any(|known| known.is_same(&run)) => self.read.twice += 1,
+            Ok(run) => self.runs.push(run),
+        }
+    }
+}
+
+fn branch(sources: &Sources<'_>, found: &mut Found) {
+    let mut say = |text: String| found.read.notices.push(text);
+    let repo = match baseline::open(sources.root) {
+        Ok(repo) => repo,
+        Err(error) => return say(format!("the branch of reports was not read: {error:#}")),
+    };
+    let nothing = Hint::default();
+    let remote = Remote::of(&repo).with(sources.login, &nothing);
+    let defaults = BaselineSettings::default();
+    let settings = sources.config.map_or(&defaults, |config| &config.baseline);
+    let name = settings.branch.as_str();
+    if remote.url().is_none() {
+        say(format!(
+            "there is no remote `{}`, so what others have measured on `{name}` is not counted",
+            remote.name()
+        ));
+    }
+    for branch in [
+        Branch::new(&repo, &remote, name),
+        Branch::local(&repo, &remote, name),
+    ] {
+        if remote.url().is_some()
+            && let Err(error) = branch.fetch().and_then(|()| branch.complete())
+        {
+            let text = format!("the branch `{name}` could not be asked for ({error:#})");
+            found
+                .read
+                .notices
+                .push(format!("{text}; what an earlier fetch has left is read"));
+        }
+        let kept = match branch.kept() {
+            Ok(kept) => kept,
+            Err(error) => {
+                let place = format!("the branch `{name}`");
+                found.read.unread.push((place, format!("{error:#}")));
+                continue;
+            }
+        };
+        let mut count = 0;
+        for kept in kept {
+            if sources.name.is_some_and(|name| name != kept.configuration) {
+                continue;
+            }
+            count += 1;
+            let place = format!("{name}:{}/{}.json", kept.configuration, kept.commit);
+            let report = branch
+                .bytes(&kept)
+                .and_then(|bytes| report::json::read(&bytes));
+            found.take((Place::Branch, place), &kept.configuration, report);
+        }
+        if count > 0 || !branch.is_local() {
+            found.read.places.push((branch.reference(), count));
+        }
+    }
+}
+
+fn local(sources: &Sources<'_>, found: &mut Found) -> anyhow::Result<()> {
+    let Some(history) = History::open(sources.root)? else {
+        found.read.places.push(("the local history".to_owned(), 0));
+        return Ok(());
+    };
+    let mut count = 0;
+    for run in history.runs(history::KEPT)? {
+        if sources.name.is_some_and(|name| name != run.configuration) {
+            continue;
+        }
+        count += 1;
+        let place = format!("run {} of the local history", run.id);
+        let report = history.report(&run.id);
+        found.take((Place::History, place), &run.configuration, report);
+    }
+    found
+        .read
+        .places
+        .push(("the local history".to_owned(), count));
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! The version at hand beside the version before it, over every run that is left of both.
+
+use std::path::{Path, PathBuf};
+
+use super::past::{self, Sources};
+use super::settle::named;
+use super::summary::demand_metrics;
+use super::{configuration, folder};
+use crate::baseline::{self, Login};
+use crate::config::Overrides;
+use crate::exit::Misuse;
+use crate::page::listed;
+use crate::probe;
+use crate::trend::{Compared, PastRun, Samples, compare, differing, versions};
+
+/// What a person asks who wants to know what dropped.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RegressionRequest {
+    /// The configuration beside which the history lies.
+    pub(crate) config: PathBuf,
+    /// The version to compare with: a tag or another revision; the one before unless given.
+    pub(crate) against: Option<String>,
+    /// The metrics to look at; empty for those that are shown first.
+    pub(crate) metrics: Vec<String>,
+    /// The name of the configuration among several of one repository; that of the file unless given.
+    pub(crate) name: Option<String>,
+    /// How many live measurements of both sides a judgement takes.
+    pub(crate) live_runs: usize,
+    /// The token of the action, for git.
+    pub(crate) login: Option<Login>,
+}
+
+/// A version and its runs.
+type Version<'a> = (String, Vec<&'a PastRun>);
+
+/// Lists what dropped.
+///
+/// # Errors
+///
+/// A [`Misuse`] where there are no two versions to compare.
+pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared> {
+    let root = folder(&request.config)?;
+    let config = probe::configured(&Overrides {
+        file: Some(request.config.clone()),
+        ..Overrides::default()
+    });
+    let name = match (&request.name, &config) {
+        (Some(name), _) => name.clone(),
+        (None, Ok(config)) => configuration(config),
+        (None, Err(_)) => named(None, &root, &request.config),
+    };
+    let (runs, read) = past::read(&Sources {
+        root: &root,
+        config: config.as_ref().ok(),
+        name: Some(&name),
+        login: request.login.as_ref(),
+    });
+    demand_metrics(&runs, &request.metrics)?;
+    let mut versions = versions(&runs);
+    let current = versions.pop().ok_or_else(|| {
+        let why: Vec<String> = read.notices.iter().cloned().collect();
+        Misuse::new(format!("no run of `{name}` was found")).help(match why.is_empty() {
+            true => "`kelvin check` records one".to_owned(),
+            false => why.join("; "),
+        })
+    })?;
+    let prior = match &request.against {
+        None => versions.pop().ok_or_else(|| {
+            let what = format!(
+                "all runs of `{name}` are of one version, {}, so there is none to compare with",
+                current.0
+            );
+            Misuse::new(what)
+                .help("run `kelvin check` on an earlier commit too, or save its report")
+        })?,
+        Some(asked) => asked_for(asked, &root, versions, &current)?,
+    };
+    let of = |version: &Version<'_>| Samples::of(&version.0, &version.1, &request.metrics);
+    let mut compared = compare(&of(&current), &of(&prior), request.live_runs);
+    if let (Some(new), Some(old)) = (current.1.last(), prior.1.last()) {
+        let changed = differing(&old.made_of, &new.made_of);
+        let code = "the code of the pipeline";
+        let changed: Vec<&str> = changed.into_iter().filter(|what| *what != code).collect();
+        if !changed.is_empty() {
+            compared.notices.push(format!(
+                "these differ between both versions, so a figure may differ for that reason alone: {}",
+                changed.join(", ")
+            ));
+        }
+    }
+    compared.notices.extend(read.notices);
+    let unread = read.unread.into_iter();
+    compared
+        .notices
+        .extend(unread.map(|(place, why)| format!("{place} was not read: {why}")));
+    Ok(compared)
+}
+
+/// The version that a person names.
+fn asked_for<'a>(
+    asked: &str,
+    root: &Path,
+    versions: Vec<Version<'a>>,
+    current: &Version<'_>,
+) -> Result<Version<'a>, Misuse> {
+    // A commit that this clone does not have may have a report all the same.
+    let commit = match baseline::resolve(root, asked) {
+        Ok(commit) => commit.to_string(),
+        Err(_) if asked.len() >= 7 => asked.to_owned(),
+        Err(error) => {
+            return Err(Misuse::new(format!("`{asked}` is no revision: {error:#}"))
+                .help("name a tag or a commit; a shallow clone has no tags of other commits"));
+        }
+    };
+    if current.0.starts_with(&commit) {
+        return Err(Misuse::new(format!(
+            "`{asked}` is the version at hand, which would be compared with itself"
+        ))
+        .help("name an earlier one, or leave `--against` out"));
+    }
+    let known: Vec<String> = versions.iter().map(|(name, _)| name.clone()).collect();
+    let mut found = versions.into_iter().rev();
+    found
+        .find(|(name, _)| name.starts_with(&commit))
+        .ok_or_else(|| {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            Misuse::new(format!(
+                "no run of the version `{asked}` ({commit}) was found"
+            ))
+            .help(match known.is_empty() {
+                true => "no other version has a run at all".to_owned(),
+                false => format!("there are runs of: {}", listed(&known)),
+            })
+        })
+}

@@ -1,0 +1,181 @@
+//! The summary of a period, over every run that is left of it.
+
+use std::path::{Path, PathBuf};
+
+use super::doctor::{self, DoctorRequest, Status};
+use super::past::{self, Sources};
+use super::{Request, asked, beside, folder};
+use crate::baseline::Login;
+use crate::config::{Config, Overrides};
+use crate::digest::pipeline;
+use crate::exit::Misuse;
+use crate::probe;
+use crate::run::calendar;
+use crate::trend::{Asked, MadeOf, PastRun, Period, Summary, differing, summarize};
+
+/// What a person asks of a summary.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SummaryRequest {
+    /// The configuration beside which the history lies.
+    pub(crate) config: PathBuf,
+    /// When the period begins.
+    pub(crate) since: String,
+    /// When it is over; now unless given.
+    pub(crate) until: Option<String>,
+    /// The metrics to look at; empty for those that are shown first.
+    pub(crate) metrics: Vec<String>,
+    /// The configuration to look at, among several of one repository; all of them unless given.
+    pub(crate) name: Option<String>,
+    /// The token of the action, for git.
+    pub(crate) login: Option<Login>,
+    /// The time now, in seconds since 1970.
+    pub(crate) now: i64,
+}
+
+/// Makes the summary.
+///
+/// # Errors
+///
+/// A [`Misuse`] where the period is none, or a metric is asked for that no run has.
+pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
+    let period = period(&request.since, request.until.as_deref(), request.now)?;
+    let root = folder(&request.config)?;
+    let overrides = Overrides {
+        file: Some(request.config.clone()),
+        ..Overrides::default()
+    };
+    let config = probe::configured(&overrides);
+    let (runs, read) = past::read(&Sources {
+        root: &root,
+        config: config.as_ref().ok(),
+        name: request.name.as_deref(),
+        login: request.login.as_ref(),
+    });
+    demand_metrics(&runs, &request.metrics)?;
+    let asked = Asked {
+        period,
+        metrics: &request.metrics,
+    };
+    let mut summary = summarize(&runs, read, asked);
+    summary.validation = match &config {
+        Ok(config) => valid(config, &overrides, &runs),
+        Err(error) => vec![("missing".to_owned(), format!("config: {error:#}"))],
+    };
+    Ok(summary)
+}
+
+/// Reads both ends of a period. A span is one before the end of the period.
+fn period(since: &str, until: Option<&str>, now: i64) -> Result<Period, Misuse> {
+    let wrong = |name: &str, why: String| Misuse::new(format!("`--{name}`: {why}"));
+    let until = until.map_or(Ok(now), |until| {
+        calendar::asked(until, now).map_err(|why| wrong("until", why))
+    })?;
+    let since = calendar::asked(since, until).map_err(|why| wrong("since", why))?;
+    if since >= until {
+        let (since, until) = (calendar::written(since), calendar::written(until));
+        let what = format!("the period from {since} to {until} is empty");
+        return Err(Misuse::new(what).help("let `--since` name a time before `--until`"));
+    }
+    Ok(Period { since, until })
+}
+
+/// Refuses a metric that no run has ever had: a slip would look like a period without a finding.
+pub(super) fn demand_metrics(runs: &[PastRun], metrics: &[String]) -> Result<(), Misuse> {
+    let is_known = |metric: &&String| runs.iter().any(|run| run.figures.contains_key(*metric));
+    let Some(unknown) = metrics.iter().find(|metric| !is_known(metric)) else {
+        return Ok(());
+    };
+    let known: std::collections::BTreeSet<&str> = runs
+        .iter()
+        .flat_map(|run| run.figures.keys().map(String::as_str))
+        .collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    Err(
+        Misuse::new(format!("no run has the metric `{unknown}`")).help(match known.is_empty() {
+            true => "no run was found at all".to_owned(),
+            false => format!("the metrics are: {}", crate::page::listed(&known)),
+        }),
+    )
+}
+
+/// Whether the configuration can be run, and whether what it measures is what the last run has measured.
+fn valid(config: &Config, overrides: &Overrides, runs: &[PastRun]) -> Vec<(String, String)> {
+    let findings = doctor::project(
+        config,
+        &DoctorRequest {
+            overrides: overrides.clone(),
+            out: None,
+            surroundings: doctor::Surroundings::default(),
+            variables: &|_| None,
+            client: None,
+            login: None,
+        },
+    );
+    let mut found: Vec<(String, String)> = findings
+        .into_iter()
+        .map(|finding| {
+            let word = match finding.status {
+                Status::Ok => "ok",
+                Status::Warn => "warn",
+                Status::Missing => "missing",
+            };
+            (
+                word.to_owned(),
+                format!("{}: {}", finding.subject, finding.text),
+            )
+        })
+        .collect();
+    found.push(fingerprints(config, overrides, runs));
+    found
+}
+
+fn fingerprints(config: &Config, overrides: &Overrides, runs: &[PastRun]) -> (String, String) {
+    let say = |word: &str, text: String| (word.to_owned(), format!("fingerprints: {text}"));
+    let name = super::configuration(config);
+    let own = runs.iter().filter(|run| run.configuration == name);
+    let Some(last) = own.max_by_key(|run| run.at) else {
+        return say(
+            "warn",
+            format!("no run of `{name}` was found to compare with"),
+        );
+    };
+    let today = match today(config, overrides) {
+        Ok(today) => today,
+        Err(error) => return say("missing", format!("{error:#}")),
+    };
+    let when = calendar::written(last.at);
+    match differing(&last.made_of, &today).as_slice() {
+        [] => say("ok", format!("all are those of the last run, of {when}")),
+        changed => say(
+            "warn",
+            format!(
+                "since the last run, of {when}, these have changed: {}",
+                changed.join(", ")
+            ),
+        ),
+    }
+}
+
+/// What the figures of a run would depend on that were made now.
+fn today(config: &Config, overrides: &Overrides) -> anyhow::Result<MadeOf> {
+    let request = Request {
+        overrides: overrides.clone(),
+        ..Request::default()
+    };
+    let sides = asked::read(&request, config)?;
+    let out = config.root.join("kelvin");
+    let beside = beside::not_pipeline(config, &sides, &out);
+    let (code, _) = pipeline::begin(&config.root, &config.fingerprint, &beside)?;
+    Ok(MadeOf::by_this(
+        (config.measured(), config.seed, code.digest),
+        sides
+            .iter()
+            .map(|side| (side.kind.name(), side.items.fingerprint())),
+    ))
+}
+
+/// The name of the file of a summary in a folder: that of the last day that it covers.
+pub(crate) fn file_name(summary: &Summary, folder: &Path, ending: &str) -> PathBuf {
+    let until = calendar::moment(&summary.until).map_or(0, |until| until - 1);
+    folder.join(format!("{}.{ending}", calendar::day(until)))
+}

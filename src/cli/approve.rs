@@ -1,0 +1,66 @@
+//! `kelvin approve`: takes over what somebody has decided about a regression.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+
+use super::ci::variable;
+use super::gate::payload;
+use crate::check::ci::{self, DecideRequest, Then};
+use crate::exit::Exit;
+use crate::github::{Access, Client};
+
+/// The arguments of `kelvin approve`; each may also come as an input, the variable `INPUT_<NAME>`.
+#[derive(Debug, Args)]
+pub(super) struct ApproveArgs {
+    /// The pull request [default: the one that the event is about].
+    #[arg(long, value_name = "NUMBER")]
+    pull_request: Option<u64>,
+    /// The configuration, as the repository names it; its rules on the base branch say who may approve.
+    #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
+    config: String,
+    /// What follows from a decision.
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Follows::Rerun)]
+    then: Follows,
+    /// The token that GitHub is asked with [default: the one in `GITHUB_TOKEN`].
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+}
+
+/// What follows from a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Follows {
+    /// The job that asked is run again, which needs `actions: write`.
+    Rerun,
+    /// The check run of that job says what was decided, which needs `checks: write`.
+    Check,
+}
+
+/// Runs `kelvin approve`.
+pub(super) fn main(args: ApproveArgs) -> anyhow::Result<Exit> {
+    let (event, payload) = payload(None, None)?;
+    let pull_request = match args.pull_request {
+        Some(number) => number,
+        None => ci::pull_request(&event, &payload)?,
+    };
+    let token = args.token.or_else(|| variable("GITHUB_TOKEN"));
+    let api_url = variable("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
+    let repository = variable("GITHUB_REPOSITORY").context("`GITHUB_REPOSITORY` is not set")?;
+    let client = Arc::new(Client::new(&Access {
+        api_url: &api_url,
+        repository: &repository,
+        token: token.as_deref().unwrap_or_default(),
+    })?);
+    ci::decide(&DecideRequest {
+        client: &client,
+        pull_request,
+        config: args.config,
+        then: match args.then {
+            Follows::Rerun => Then::Rerun,
+            Follows::Check => Then::Check,
+        },
+        say: &super::say,
+    })?;
+    Ok(Exit::Passed)
+}

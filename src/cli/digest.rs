@@ -1,0 +1,113 @@
+//! `kelvin digest`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use crate::check::{self, SummaryRequest};
+use crate::exit::Exit;
+use crate::page::{html, markdown};
+use crate::run::calendar;
+use crate::trend::{Summary, article};
+
+/// The arguments of `kelvin digest`.
+#[derive(Debug, Args)]
+pub(super) struct DigestArgs {
+    /// When the period begins: a span before its end, such as `7d`, `2w` or `36h`, a date, an ISO week such
+    /// as `2026-W47`, or a time; all in UTC.
+    #[arg(long, value_name = "TIME", default_value = "7d")]
+    since: String,
+    /// When the period is over, itself no part of it: a date, an ISO week or a time [default: now].
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// The configuration beside which the history lies, and whose branch of reports is read.
+    #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
+    config: PathBuf,
+    /// The only configuration to look at, by the name under which its reports are kept.
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// A metric to look at, instead of those that are shown first; may be given several times.
+    #[arg(long = "metric", value_name = "ID")]
+    metrics: Vec<String>,
+    /// What is written.
+    #[arg(long, value_enum, default_value_t = Format::Markdown)]
+    format: Format,
+    /// The file it is written to, or a folder, in which the file is named after the last day of the period,
+    /// as `2026-11-22.md` [default: standard output].
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// As Markdown.
+    Markdown,
+    /// As one self-contained page with plots.
+    Html,
+    /// As JSON, with every row.
+    Json,
+}
+
+impl Format {
+    const fn ending(self) -> &'static str {
+        match self {
+            Self::Markdown => "md",
+            Self::Html => "html",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// Runs `kelvin digest`; what it finds never makes it fail.
+pub(super) fn main(args: DigestArgs) -> anyhow::Result<Exit> {
+    let DigestArgs {
+        since,
+        until,
+        config,
+        name,
+        metrics,
+        format,
+        out,
+    } = args;
+    let summary = check::summary(&SummaryRequest {
+        config,
+        since,
+        until,
+        metrics,
+        name,
+        login: super::doctor::login(),
+        now: calendar::now(),
+    })?;
+    let text = rendered(&summary, format)?;
+    let Some(out) = out else {
+        super::say(&text);
+        return Ok(Exit::Passed);
+    };
+    let file = match is_folder(&out) {
+        true => check::file_name(&summary, &out, format.ending()),
+        false => out,
+    };
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    crate::file::write(&file, text.as_bytes())?;
+    super::say(&format!("wrote {}\n", file.display()));
+    Ok(Exit::Passed)
+}
+
+/// Whether a path means a folder: it is one, or ends as one.
+fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
+}
+
+fn rendered(summary: &Summary, format: Format) -> anyhow::Result<String> {
+    Ok(match format {
+        Format::Json => serde_json::to_string_pretty(summary)? + "\n",
+        Format::Markdown => markdown::render_article(&article(summary)),
+        Format::Html => {
+            let mut page = Vec::new();
+            html::write_article(&mut page, article(summary))?;
+            String::from_utf8(page)?
+        }
+    })
+}

@@ -1,0 +1,127 @@
+//! `kelvin regression`.
+
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::check::{self, RegressionRequest};
+use crate::exit::Exit;
+use crate::page::{counted, safe};
+use crate::trend::{Compared, RegressionRow, Standing};
+
+/// The arguments of `kelvin regression`.
+#[derive(Debug, Args)]
+pub(super) struct RegressionArgs {
+    /// The version to compare with: a tag, a commit or another revision [default: the version before].
+    #[arg(long, value_name = "REV")]
+    against: Option<String>,
+    /// The configuration beside which the history lies, and whose branch of reports is read.
+    #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
+    config: PathBuf,
+    /// The name under which its reports are kept, where it is another one today.
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// A metric to look at, instead of those that are shown first; may be given several times.
+    #[arg(long = "metric", value_name = "ID")]
+    metrics: Vec<String>,
+    /// How many live measurements of both versions a judgement takes.
+    #[arg(long, value_name = "N", default_value = "3")]
+    live_runs: NonZeroUsize,
+    /// Ends with 3 where anything dropped, and where anything cannot be told.
+    #[arg(long)]
+    fail_on_regression: bool,
+    /// What is printed.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For a terminal.
+    Text,
+    /// As JSON.
+    Json,
+}
+
+/// Runs `kelvin regression`.
+pub(super) fn main(args: RegressionArgs) -> anyhow::Result<Exit> {
+    let RegressionArgs {
+        against,
+        config,
+        name,
+        metrics,
+        live_runs,
+        fail_on_regression,
+        format,
+    } = args;
+    let compared = check::regression(&RegressionRequest {
+        config,
+        against,
+        metrics,
+        name,
+        live_runs: live_runs.get(),
+        login: super::doctor::login(),
+    })?;
+    super::say(&match format {
+        Format::Json => serde_json::to_string_pretty(&compared)? + "\n",
+        Format::Text => page(&compared),
+    });
+    // A version of which nothing was measured has shown nothing.
+    let passes = !compared.rows.is_empty() && compared.rows.iter().all(|row| row.standing.passes());
+    Ok(match fail_on_regression && !passes {
+        true => Exit::GateFailed,
+        false => Exit::Passed,
+    })
+}
+
+fn page(compared: &Compared) -> String {
+    let mut page = format!(
+        "{}\nagainst {}\n\n",
+        safe::line(&compared.current),
+        safe::line(&compared.prior)
+    );
+    let of = |standing: Standing| {
+        let rows = compared.rows.iter();
+        rows.filter(|row| row.standing == standing).count()
+    };
+    for row in &compared.rows {
+        line(&mut page, row);
+    }
+    for notice in &compared.notices {
+        let _ = writeln!(page, "notice: {}", safe::line(notice));
+    }
+    let _ = writeln!(
+        page,
+        "\n{} dropped by more than 0.05 of the scale, of {}; {} with fewer than {} on a side.",
+        of(Standing::Dropped),
+        counted(compared.rows.len(), "mean"),
+        of(Standing::Insufficient),
+        counted(compared.live_runs, "live measurement"),
+    );
+    page
+}
+
+fn line(page: &mut String, row: &RegressionRow) {
+    let unit = row.unit.as_deref().unwrap_or("(the whole run)");
+    let mean = |value: Option<f64>, n: usize| match value {
+        Some(value) => format!("{value:.4} (n {n})"),
+        None => "null (n 0)".to_owned(),
+    };
+    let drop = match row.drop {
+        Some(drop) if drop.abs() < 5e-5 => "0.0000".to_owned(),
+        Some(drop) => format!("{:+.4}", -drop),
+        None => "-".to_owned(),
+    };
+    let _ = writeln!(
+        page,
+        "{:<13} {:<16} {:<28} {:<28} {:>16} -> {:>16}  {drop}",
+        row.standing.shown(),
+        safe::cut(&row.chain, 16),
+        safe::cut(unit, 28),
+        safe::cut(&row.metric, 28),
+        mean(row.prior, row.n_prior),
+        mean(row.current, row.n_current),
+    );
+}

@@ -1,0 +1,68 @@
+//! `kelvin gate veritas`: live runs and their evaluation.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+
+use super::check::{Format, LogFormat, show};
+use super::progress::Progress;
+use crate::check::{self, GateRequest, Request};
+use crate::config::Overrides;
+use crate::exit::Exit;
+
+/// The arguments of `kelvin gate veritas`.
+#[derive(Debug, Args)]
+pub(super) struct VeritasArgs {
+    /// The configuration; its folder is the working directory of the pipeline.
+    #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
+    config: PathBuf,
+    /// The revision to compare with, instead of where the change begins.
+    #[arg(long, value_name = "REV")]
+    base: Option<String>,
+    /// How often every invocation is made, each time anew.
+    #[arg(long, value_name = "N", default_value = "3")]
+    live_runs: NonZeroUsize,
+    /// Says what the verdict would be, and leaves nothing behind: no report, no history, no request for
+    /// approval.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Runs `kelvin gate veritas`.
+pub(super) fn main(args: &VeritasArgs) -> anyhow::Result<Exit> {
+    let nowhere = match args.dry_run {
+        true => Some(tempfile::tempdir().context("failed to make a folder for the runs")?),
+        false => None,
+    };
+    let mut request = GateRequest {
+        check: Request {
+            overrides: Overrides {
+                file: Some(args.config.clone()),
+                repeats: Some(args.live_runs),
+                // An answer of the cache is no live run.
+                no_cache: true,
+                ..Overrides::default()
+            },
+            out: nowhere.as_ref().map(|folder| folder.path().to_path_buf()),
+            ..Request::default()
+        },
+        rerun: true,
+        ..GateRequest::default()
+    };
+    request.hint.asked.clone_from(&args.base);
+    let progress = Progress::new(LogFormat::Text);
+    let judged = check::gate(&request, &progress);
+    progress.finish(judged.as_ref().ok().map(|judged| &judged.checked.report));
+    let judged = judged?;
+    if nowhere.is_some() {
+        // The files that the whole page names are gone with the folder.
+        super::say(&judged.judgement.terminal());
+        super::say("A dry run: nothing of it was kept, and nobody was asked to decide.\n");
+    } else {
+        super::history::record(&args.config, &judged.checked.report, false);
+        show(Format::Text, &judged.checked, Some(&judged.judgement))?;
+    }
+    Ok(judged.exit())
+}

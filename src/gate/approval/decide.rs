@@ -1,0 +1,163 @@
+//! What becomes of a request, made of what people did and what they may do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::rules::{Rights, Rules, Standing};
+use super::{Approval, Decided, State};
+use crate::run::of_seconds;
+
+/// What somebody did on the pull request, as GitHub tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Deed {
+    /// Who, by the name on GitHub.
+    pub(crate) by: String,
+    /// Whether it is a person who did it, and by hand: no bot, and no app in a person's name.
+    pub(crate) is_person: bool,
+    /// When, in seconds since the epoch, by GitHub's time.
+    pub(crate) at: i64,
+    /// What.
+    pub(crate) act: Act,
+    /// The reason in a comment.
+    pub(crate) reason: String,
+    /// Whether the comment was changed after it was written.
+    pub(crate) is_edited: bool,
+}
+
+/// What can be done about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// A comment that approves.
+    Approve,
+    /// A comment that rejects.
+    Reject,
+    /// The label that approves was added.
+    Label,
+    /// That label was taken off.
+    Unlabel,
+}
+
+/// What GitHub knows about a request, beside who may do what.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    /// When it was asked, in seconds since the epoch, by GitHub's time.
+    pub(crate) asked_at: i64,
+    /// GitHub's time now.
+    pub(crate) now: i64,
+    /// Who wrote the change, in lower case.
+    pub(crate) authors: BTreeSet<String>,
+    /// What people did, in the order in which it happened.
+    pub(crate) deeds: Vec<Deed>,
+}
+
+/// The deeds that decide if their authors may, and in sentences why others do not.
+pub(crate) fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, Vec<String>) {
+    let deadline = facts.asked_at.saturating_add(rules.timeout_s);
+    let last_unlabel = facts
+        .deeds
+        .iter()
+        .rposition(|deed| deed.act == Act::Unlabel);
+    let last_label = facts.deeds.iter().rposition(|deed| deed.act == Act::Label);
+    let (mut found, mut ignored) = (Vec::new(), Vec::new());
+    for (at, deed) in facts.deeds.iter().enumerate() {
+        let is_label = match deed.act {
+            Act::Unlabel => continue,
+            // A label is either there or not: how often it was added before does not matter.
+            Act::Label if last_label != Some(at) => continue,
+            Act::Label if rules.label.is_none() => continue,
+            Act::Label => true,
+            Act::Approve | Act::Reject => false,
+        };
+        let is_author = || facts.authors.contains(&deed.by.to_lowercase());
+        let why = if is_label && last_unlabel > Some(at) {
+            "the label was taken off again"
+        } else if !deed.is_person {
+            "a bot or an app did it, and only a person may"
+        } else if deed.is_edited {
+            "the comment was changed after it was written; write a new one"
+        } else if deed.at <= facts.asked_at {
+            match is_label {
+                true => "the label was there before this was asked; take it off and add it again",
+                false => "it is older than this request",
+            }
+        } else if deed.at > deadline {
+            "it came after the time for a decision was over"
+        } else if deed.act == Act::Approve && !rules.comment {
+            "a comment does not approve here (`gate.approval.how`)"
+        } else if !is_label && deed.reason.is_empty() {
+            "it gives no reason"
+        } else if rules.not_author && is_author() {
+            "who wrote the change does not decide about it (`gate.approval.not_author`)"
+        } else {
+            found.push(deed);
+            continue;
+        };
+        ignored.push(sentence(deed, why));
+    }
+    (found, ignored)
+}
+
+/// Decides. A rejection counts before an approval, whichever came first: where two who may decide
+/// disagree, nobody has agreed. Of several equal decisions the first one counts.
+pub(crate) fn decide(approval: &mut Approval, facts: &Facts, rights: &BTreeMap<String, Rights>) {
+    let rules = approval.rules.clone();
+    let (found, ignored) = eligible(&rules, facts);
+    approval.ignored = ignored;
+    let mut counting = Vec::new();
+    // Who may have rejected is nobody to pass over.
+    let mut may_be_rejected = false;
+    for deed in found {
+        match rules.standing(&deed.by, rights.get(&deed.by.to_lowercase())) {
+            Standing::May => counting.push(deed),
+            Standing::MayNot(why) => {
+                approval
+                    .ignored
+                    .push(sentence(deed, &format!("`{}` {why}", deed.by)));
+            }
+            Standing::Unknown(why) => {
+                may_be_rejected |= deed.act == Act::Reject;
+                let why = format!("whether `{}` may decide is not known: {why}", deed.by);
+                approval.unknown.push(sentence(deed, &why));
+            }
+        }
+    }
+    let deadline = facts.asked_at.saturating_add(rules.timeout_s);
+    approval.asked_at = Some(of_seconds(facts.asked_at));
+    approval.deadline = Some(of_seconds(deadline));
+    let rejections = counting.iter().filter(|deed| deed.act == Act::Reject);
+    let approvals = counting.iter().filter(|deed| deed.act != Act::Reject);
+    for deed in rejections.chain(approvals.filter(|_| !may_be_rejected)) {
+        let next = match deed.act {
+            Act::Reject => State::Rejected,
+            Act::Approve | Act::Label | Act::Unlabel => State::Approved,
+        };
+        let state = approval.state.then(next);
+        if state != approval.state {
+            approval.state = state;
+            approval.decision = Some(Decided {
+                by: deed.by.clone(),
+                way: way(deed.act).to_owned(),
+                at: of_seconds(deed.at),
+                reason: deed.reason.clone(),
+            });
+        }
+    }
+    if facts.now > deadline {
+        approval.state = approval.state.then(State::TimedOut);
+    }
+}
+
+const fn way(act: Act) -> &'static str {
+    match act {
+        Act::Approve | Act::Reject => "comment",
+        Act::Label | Act::Unlabel => "label",
+    }
+}
+
+fn sentence(deed: &Deed, why: &str) -> String {
+    let what = match deed.act {
+        Act::Approve => "the approval",
+        Act::Reject => "the rejection",
+        Act::Label | Act::Unlabel => "the label",
+    };
+    format!("{what} of `{}` does not count: {why}", deed.by)
+}

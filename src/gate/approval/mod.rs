@@ -1,0 +1,124 @@
+//! Whether somebody who may has approved a regression. What GitHub knows comes in as values, and what is
+//! decided is made of these alone, anew in every run: a comment that was deleted, a label that was taken
+//! off and a right that was lost count for nothing.
+
+mod command;
+mod decide;
+pub(crate) mod regressions;
+pub(crate) mod request;
+mod rules;
+mod words;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use command::read as read_command;
+pub(crate) use decide::{Act, Deed, Facts, decide, eligible};
+pub(crate) use regressions::Regressed;
+pub(crate) use request::{Origin, Request};
+pub(crate) use rules::{Rights, Rules};
+
+/// What became of a request for approval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Approval {
+    /// In one word.
+    pub(crate) state: State,
+    /// Tells this request from every other one.
+    pub(crate) id: String,
+    /// What somebody is to decide about.
+    pub(crate) request: Request,
+    /// Where it was asked; null where there is no pull request to ask on.
+    pub(crate) origin: Option<Origin>,
+    /// Who may decide and how, as the base branch says.
+    pub(crate) rules: Rules,
+    /// When it was asked, by GitHub's time; null where it was not asked yet.
+    pub(crate) asked_at: Option<String>,
+    /// Until when somebody may decide.
+    pub(crate) deadline: Option<String>,
+    /// The comment that asks.
+    pub(crate) comment: Option<String>,
+    /// Who decided.
+    pub(crate) decision: Option<Decided>,
+    /// What was said and does not count, and why; in sentences.
+    pub(crate) ignored: Vec<String>,
+    /// What GitHub could not be asked; in sentences. Nothing is approved then that rests on it.
+    pub(crate) unknown: Vec<String>,
+    /// The version to go back to: what the change was compared with.
+    pub(crate) last_good: String,
+}
+
+/// Where a request for approval stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum State {
+    /// Somebody has to decide.
+    Pending,
+    /// Somebody who may has approved.
+    Approved,
+    /// Somebody who may has rejected.
+    Rejected,
+    /// Nobody decided in time.
+    TimedOut,
+}
+
+impl State {
+    /// The state after something has happened. Only what is pending becomes something else: whatever
+    /// is decided needs a new request.
+    pub(crate) const fn then(self, next: Self) -> Self {
+        match self {
+            Self::Pending => next,
+            Self::Approved | Self::Rejected | Self::TimedOut => self,
+        }
+    }
+}
+
+/// A decision that counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Decided {
+    /// Who, by the name on GitHub.
+    pub(crate) by: String,
+    /// `comment` or `label`.
+    pub(crate) way: String,
+    /// When, by GitHub's time.
+    pub(crate) at: String,
+    /// Why; empty for a label.
+    pub(crate) reason: String,
+}
+
+impl Approval {
+    /// A request that nobody has decided about, and that was asked nowhere yet.
+    pub(crate) fn pending(request: Request, rules: Rules, last_good: String) -> Self {
+        Self {
+            state: State::Pending,
+            id: request.digest(),
+            request,
+            origin: None,
+            rules,
+            asked_at: None,
+            deadline: None,
+            comment: None,
+            decision: None,
+            ignored: Vec::new(),
+            unknown: Vec::new(),
+            last_good,
+        }
+    }
+
+    /// What it says in one sentence: who decided, or what to do.
+    pub(crate) fn sentence(&self) -> String {
+        words::sentence(self)
+    }
+
+    /// Who may decide, in words with names between backticks.
+    pub(crate) fn who(&self) -> String {
+        words::who(self)
+    }
+
+    /// How somebody approves, in such words.
+    pub(crate) fn how(&self) -> String {
+        words::how(self)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! The request for a decision: what it is bound to, and the hidden line by which it is found again.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::regressions::{self, Regressed};
+use crate::digest::Fields;
+
+/// The version of the hidden line. A line of another version is none: its request is asked anew.
+const VERSION: u32 = 1;
+/// The longest hidden line; a comment has to hold the words beside it.
+const MOST: usize = 40_000;
+
+/// What somebody is asked to decide about. Whoever decides decides about this and nothing else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Request {
+    /// The commit at the tip of the pull request.
+    pub(crate) head: String,
+    /// The commit it was compared with.
+    pub(crate) base: String,
+    /// What has regressed.
+    pub(crate) regressions: Vec<Regressed>,
+}
+
+/// Where a request was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Origin {
+    /// The pull request.
+    pub(crate) pull_request: u64,
+    /// Told apart from other requests by this: the name of the configuration.
+    pub(crate) key: String,
+    /// The configuration, as the repository names it.
+    pub(crate) config: String,
+    /// The run that asked, which is run again once somebody has decided.
+    pub(crate) run: u64,
+    /// Its attempt.
+    pub(crate) attempt: u64,
+}
+
+/// The hidden line.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    version: u32,
+    request: Request,
+    origin: Origin,
+}
+
+impl Request {
+    /// A digest that two requests share only if they are about the same.
+    pub(crate) fn digest(&self) -> String {
+        let mut fields = Fields::of("kelvin/approval/v1")
+            .field("head", &self.head)
+            .field("base", &self.base);
+        for one in &self.regressions {
+            fields = fields.field("metric", &one.metric);
+            fields = fields.field("case", one.case.as_deref().unwrap_or_default());
+            let drop = one.drop.map(|drop| format!("{drop:.4}"));
+            fields = fields.field("drop", drop.unwrap_or_default());
+        }
+        fields.digest().short(12)
+    }
+
+    /// Whether a decision about this request is one about what was found now. `base`: whether the base
+    /// has to be the same; after the merge it is another one.
+    pub(crate) fn covers(&self, now: &Self, base: bool) -> bool {
+        self.head == now.head
+            && (!base || self.base == now.base)
+            && regressions::beyond(&self.regressions, &now.regressions).is_empty()
+    }
+}
+
+/// The hidden first line of the comment that asks.
+///
+/// # Errors
+///
+/// Where it would be too long for a comment.
+pub(crate) fn write(request: &Request, origin: &Origin) -> Result<String, String> {
+    let line = Line {
+        version: VERSION,
+        request: request.clone(),
+        origin: origin.clone(),
+    };
+    let text = serde_json::to_vec(&line).map_err(|error| error.to_string())?;
+    // Neither `--` nor `>` occurs in this alphabet, so no name can end the line.
+    let line = format!("<!-- kelvin-approval {} -->\n", STANDARD.encode(text));
+    match line.len() <= MOST {
+        true => Ok(line),
+        false => Err("the names of what regressed are too long for one request".to_owned()),
+    }
+}
+
+/// The request that a comment begins with; none where it begins with none.
+pub(crate) fn read(body: &str) -> Option<(Request, Origin)> {
+    let line = body.lines().next()?.trim_end();
+    let text = line
+        .strip_prefix("<!-- kelvin-approval ")?
+        .strip_suffix(" -->")?;
+    let line: Line = serde_json::from_slice(&STANDARD.decode(text).ok()?).ok()?;
+    (line.version == VERSION).then_some((line.request, line.origin))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(metric: &str, case: &str) -> (Request, Origin) {
+        let request = Request {
+            head: "a".repeat(40),
+            base: "b".repeat(40),
+            regressions: vec![Regressed {
+                metric: metric.to_owned(),
+                case: Some(case.to_owned()),
+                base: Some(0.84),
+                head: Some(0.7733),
+                drop: Some(0.0667),
+                within: 0.05,
+            }],
+        };
+        let origin = Origin {
+            pull_request: 7,
+            key: "kelvin".to_owned(),
+            config: "kelvin.yaml".to_owned(),
+            run: 12,
+            attempt: 2,
+        };
+        (request, origin)
+    }
+
+    proptest! {
+        #[test]
+        fn a_request_is_read_back_whatever_its_names_are_and_none_of_them_ends_the_line(
+            metric in ".{0,80}", case in ".{0,80}",
+        ) {
+            let asked = of(&metric, &case);
+            let line = write(&asked.0, &asked.1).expect("short enough");
+            let inner = line.strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->\n"));
+            let inner = inner.expect("it is a comment");
+            prop_assert!(!inner.contains("--") && !inner.contains('>') && !inner.contains('\n'));
+            prop_assert_eq!(read(&format!("{line}words")), Some(asked));
+        }
+
+        #[test]
+        fn no_text_is_read_with_a_panic(text in ".*") {
+            read(&text);
+            read(&format!("<!-- kelvin-approval {text} -->"));
+        }
+    }
+
+    #[test]
+    fn only_the_first_line_asks_and_only_in_this_version() {
+        let (request, origin) = of("evidence.invariance", "alder");
+        let line = write(&request, &origin).expect("short enough");
+        assert_eq!(read(&format!("hello\n{line}")), None);
+        assert_eq!(read(&format!("> {line}")), None);
+        let later = STANDARD.encode(
+            serde_json::to_vec(&Line {
+                version: VERSION + 1,
+                request,
+                origin,
+            })
+            .expect("JSON"),
+        );
+        assert_eq!(read(&format!("<!-- kelvin-approval {later} -->\n")), None);
+    }
+
+    #[test]
+    fn the_digest_is_that_of_what_is_asked_and_not_of_where() {
+        let (request, _) = of("evidence.invariance", "alder");
+        let mut other = request.clone();
+        assert_eq!(request.digest(), other.digest());
+        other.regressions[0].case = Some("birch".to_owned());
+        assert_ne!(request.digest(), other.digest());
+        let mut other = request.clone();
+        other.head = "c".repeat(40);
+        assert_ne!(request.digest(), other.digest());
+    }
+}

@@ -1,0 +1,98 @@
+//! Who may decide, and how: the rules of the base branch, and what GitHub says of a person.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{ApprovalSettings, ApprovalWay, WRITERS};
+
+/// The rules of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Rules {
+    /// `write`, users, and teams as `org/team`.
+    pub(crate) by: Vec<String>,
+    /// The label that approves; null where none does.
+    pub(crate) label: Option<String>,
+    /// Whether a comment approves.
+    pub(crate) comment: bool,
+    /// How long a decision may take, in seconds.
+    pub(crate) timeout_s: i64,
+    /// Whether whoever wrote the change may not decide.
+    pub(crate) not_author: bool,
+}
+
+impl From<&ApprovalSettings> for Rules {
+    fn from(settings: &ApprovalSettings) -> Self {
+        let by_label = settings.allows(ApprovalWay::Label);
+        Self {
+            by: settings.by.clone(),
+            label: by_label.then(|| settings.label.clone()),
+            comment: settings.allows(ApprovalWay::Comment),
+            timeout_s: settings.seconds(),
+            not_author: settings.not_author,
+        }
+    }
+}
+
+/// What GitHub says that a person may do now; each part may be out of reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rights {
+    /// `admin`, `maintain`, `write`, `triage`, `read` or `none`.
+    pub(crate) permission: Result<String, String>,
+    /// Whether the person is in each team that was asked about, by `org/team`.
+    pub(crate) teams: BTreeMap<String, Result<bool, String>>,
+}
+
+/// Whether a person may decide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    May,
+    MayNot(String),
+    /// GitHub could not be asked.
+    Unknown(String),
+}
+
+impl Rules {
+    /// The teams that may decide, as `org/team`.
+    pub(crate) fn teams(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.by.iter().filter_map(|name| name.split_once('/'))
+    }
+
+    /// Whether this person need not be in a team to be one of those who may decide.
+    pub(crate) fn names(&self, login: &str) -> bool {
+        let is_named = |name: &String| name == WRITERS || name.eq_ignore_ascii_case(login);
+        self.by.iter().any(is_named)
+    }
+
+    /// Whether a person may decide. Whoever may not push to the repository may not, whatever the
+    /// configuration says: who was removed from a repository is often left in its files.
+    pub(super) fn standing(&self, login: &str, rights: Option<&Rights>) -> Standing {
+        let Some(rights) = rights else {
+            return Standing::Unknown("GitHub was not asked".to_owned());
+        };
+        match rights.permission.as_deref() {
+            Err(why) => return Standing::Unknown(why.clone()),
+            Ok("admin" | "maintain" | "write") => {}
+            Ok(_) => return Standing::MayNot("may not push to this repository".to_owned()),
+        }
+        if self.names(login) {
+            return Standing::May;
+        }
+        let mut unknown = None;
+        for (org, team) in self.teams() {
+            match rights.teams.get(&format!("{org}/{team}")) {
+                Some(Ok(true)) => return Standing::May,
+                Some(Ok(false)) => {}
+                Some(Err(why)) => unknown = Some(why.clone()),
+                None => unknown = Some("GitHub was not asked about the team".to_owned()),
+            }
+        }
+        match unknown {
+            Some(why) => Standing::Unknown(why),
+            None => Standing::MayNot(
+                "is not one of those who may decide (`gate.approval.by`)".to_owned(),
+            ),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What a request is about.
+
+use super::*;
+use crate::gate::policy::Effect;
+use crate::gate::verdict::{BrokenCase, Reason, ReasonCode, Verdict, Word};
+
+#[test]
+fn a_request_covers_the_same_regressions_and_no_further_one() {
+    let asked = request(vec![regressed("a", 0.1), regressed("b", 0.2)]);
+    let covers = |regressions| asked.covers(&request(regressions), true);
+    assert!(covers(vec![regressed("a", 0.1), regressed("b", 0.2)]));
+    // Noise: one is gone, the other fell a little further.
+    assert!(covers(vec![regressed("b", 0.25)]));
+    assert!(covers(vec![regressed("a", 0.06)]));
+    assert!(
+        !covers(vec![regressed("a", 0.1501)]),
+        "further than the gate takes for nothing"
+    );
+    assert!(
+        !covers(vec![regressed("a", 0.1), regressed("c", 0.06)]),
+        "another metric"
+    );
+    let broken = Regressed {
+        case: Some("alder".to_owned()),
+        ..regressed("a", 0.1)
+    };
+    assert!(
+        !covers(vec![regressed("a", 0.1), broken]),
+        "a case that broke"
+    );
+    let unknown = Regressed {
+        drop: None,
+        ..regressed("a", 0.1)
+    };
+    assert!(!covers(vec![unknown]), "a drop that is not known any more");
+    for (head, base) in [("c", "b"), ("a", "c")] {
+        let other = Request {
+            head: head.repeat(40),
+            base: base.repeat(40),
+            ..asked.clone()
+        };
+        assert!(!asked.covers(&other, true), "{head} {base}");
+        assert_eq!(asked.covers(&other, false), head == "a", "after the merge");
+    }
+}
+
+#[test]
+fn what_is_not_known_cannot_be_approved() {
+    let mut verdict = Verdict::unmeasured("the pipeline failed");
+    assert!(regressions::of(&verdict).is_err());
+    verdict.broken_cases = vec![BrokenCase {
+        case: "alder".to_owned(),
+        metric: "a".to_owned(),
+        certain: true,
+        bad: 3,
+        runs: 3,
+    }];
+    let broken = Reason {
+        code: ReasonCode::BrokenCases,
+        effect: Some(Effect::Fail),
+        metric: Some("a".to_owned()),
+        text: "it broke".to_owned(),
+    };
+    verdict.verdict = Word::Regression;
+    verdict.reasons.push(broken.clone());
+    assert!(
+        regressions::of(&verdict).is_err(),
+        "something else fails as well"
+    );
+    verdict.reasons = vec![broken];
+    let found = regressions::of(&verdict).expect("a case that broke");
+    assert_eq!(found[0].case.as_deref(), Some("alder"));
+    verdict.broken_cases[0].certain = false;
+    assert!(regressions::of(&verdict).is_err(), "nothing is certain");
+    verdict.reasons.clear();
+    assert!(regressions::of(&verdict).is_err(), "nothing fails");
+}

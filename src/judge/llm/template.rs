@@ -1,0 +1,93 @@
+//! The words of a user in the place of the rules of a rubric. The frames stay: a template says where they
+//! stand, and the rules of how to read them and the form of the answer are added to it.
+
+/// Where the frames stand in a template.
+const PLACE: &str = "{frames}";
+
+/// What a user writes before and after the frames.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::judge) struct Template {
+    /// Comes before the frames, and says what the examiner is to do.
+    pub(super) before: String,
+    /// Comes after the frames; empty where the template ends with them.
+    pub(super) after: String,
+}
+
+impl Template {
+    /// Reads a template.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, and what to do. Without frames the text that is graded could say whatever a
+    /// question says, so a template without their place, and one that asks for a text in another way, is
+    /// refused.
+    pub(in crate::judge) fn parse(text: &str) -> Result<Self, (String, String)> {
+        let help = format!(
+            "write `{PLACE}` once, where the criteria, the prompt and the response are to stand, each in a frame"
+        );
+        let Some((before, after)) = text.split_once(PLACE) else {
+            let what =
+                format!("the template has no `{PLACE}`, so that the judge would see no response");
+            return Err((what, help));
+        };
+        if after.contains(PLACE) {
+            return Err((format!("the template has `{PLACE}` more than once"), help));
+        }
+        if let Some(name) = placeholder(before).or_else(|| placeholder(after)) {
+            let what = format!("the template has a placeholder `{{{name}}}`, which nothing fills");
+            return Err((what, help));
+        }
+        if before.trim().is_empty() {
+            let what = format!("the template says nothing before `{PLACE}`");
+            return Err((what, "say there what the judge is to do".to_owned()));
+        }
+        let line = |text: &str| match text.trim() {
+            "" => String::new(),
+            text => format!("{text}\n"),
+        };
+        Ok(Self {
+            before: line(before),
+            after: line(after),
+        })
+    }
+}
+
+/// The first word in braces that looks like the name of a placeholder. JSON has quotes within its braces.
+fn placeholder(text: &str) -> Option<&str> {
+    let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    text.split('{').skip(1).find_map(|rest| {
+        let (name, _) = rest.split_once('}')?;
+        let name = name.trim();
+        (!name.is_empty() && name.chars().all(of_name)).then_some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_says_where_the_frames_stand_or_is_refused() {
+        let parsed = Template::parse("Be strict.\n\n{frames}\nThink twice.").expect("it is right");
+        assert_eq!(
+            (parsed.before.as_str(), parsed.after.as_str()),
+            ("Be strict.\n", "Think twice.\n")
+        );
+        let json = Template::parse("Such as {\"a\": 1} and {}.\n{frames}").expect("it is right");
+        assert_eq!(json.after, "");
+        for (text, said) in [
+            ("Grade the response.", "has no `{frames}`"),
+            ("Grade {response}.", "has no `{frames}`"),
+            ("{frames} and {frames}", "more than once"),
+            ("By {criteria}: {frames}", "a placeholder `{criteria}`"),
+            (
+                "It: {frames} {{ agent_output }}",
+                "a placeholder `{agent_output}`",
+            ),
+            (" \n{frames}\nGrade it.", "says nothing before"),
+        ] {
+            let (what, _) = Template::parse(text).expect_err(text);
+            assert!(what.contains(said), "{text}: {what}");
+        }
+    }
+}

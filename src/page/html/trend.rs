@@ -1,0 +1,113 @@
+//! Figures over time, scaled to the units of their drawing.
+
+use serde::Serialize;
+
+use super::blocks::shortened;
+use super::plane::tidy;
+use crate::page::{Phrase, Trend, TrendLine, brief, safe};
+
+const WIDTH: f64 = 600.0;
+const HEIGHT: f64 = 160.0;
+/// How many names of steps have room below the axis.
+const NAMED: usize = 12;
+/// How many courses have a colour of their own; the last colour is for all further ones.
+const COLOURS: usize = 5;
+
+/// A plot.
+#[derive(Serialize)]
+pub(super) struct TrendView {
+    title: Phrase,
+    label: String,
+    top: String,
+    bottom: String,
+    /// Where the steps begin that the page is about.
+    begin: f64,
+    /// The steps that have room for their names.
+    steps: Vec<(f64, String)>,
+    lines: Vec<LineView>,
+}
+
+#[derive(Serialize)]
+struct LineView {
+    name: Phrase,
+    number: usize,
+    /// A path for each stretch without a gap: a step without a value is not drawn over.
+    paths: Vec<String>,
+    dots: Vec<(f64, f64, String)>,
+}
+
+impl TrendView {
+    pub(super) fn of(trend: &Trend) -> Self {
+        let count = trend.steps.len();
+        let every = count.div_ceil(NAMED).max(1);
+        let steps = trend.steps.iter().enumerate();
+        // Counted from the last step, which is always named.
+        let named = steps.filter(|(at, _)| (count - 1 - at).is_multiple_of(every));
+        let (low, high) = trend.ends;
+        let title = shortened(&trend.title);
+        Self {
+            label: format!(
+                "{}, by {}, from {} to {}",
+                title.show(|_, text| text.to_owned()),
+                trend.step,
+                brief(low),
+                brief(high)
+            ),
+            title,
+            top: brief(high),
+            bottom: brief(low),
+            begin: match trend.begin {
+                0 => 0.0,
+                begin => tidy((across(begin, count) + across(begin - 1, count)) / 2.0),
+            },
+            steps: named
+                .map(|(at, name)| (across(at, count), safe::cut(name, 12)))
+                .collect(),
+            lines: trend
+                .lines
+                .iter()
+                .enumerate()
+                .map(|(number, line)| LineView::of(line, number, trend))
+                .collect(),
+        }
+    }
+}
+
+impl LineView {
+    fn of(line: &TrendLine, number: usize, trend: &Trend) -> Self {
+        let (low, high) = trend.ends;
+        let count = trend.steps.len();
+        let down = |value: f64| {
+            let share = (value - low) / (high - low);
+            tidy((1.0 - share.clamp(0.0, 1.0)) * HEIGHT)
+        };
+        let mut paths: Vec<String> = Vec::new();
+        let mut dots = Vec::new();
+        let mut joined = false;
+        for (at, (point, step)) in line.points.iter().zip(&trend.steps).enumerate() {
+            let Some((value, n)) = point else {
+                joined = false;
+                continue;
+            };
+            let (x, y) = (across(at, count), down(*value));
+            match paths.last_mut().filter(|_| joined) {
+                Some(path) => path.push_str(&format!("L{x} {y}")),
+                None => paths.push(format!("M{x} {y}")),
+            }
+            joined = true;
+            let step = safe::cut(step, 20);
+            dots.push((x, y, format!("{step}: {} (n={n})", brief(*value))));
+        }
+        Self {
+            name: shortened(&line.name),
+            number: number.min(COLOURS - 1),
+            paths,
+            dots,
+        }
+    }
+}
+
+/// The middle of a step.
+fn across(at: usize, count: usize) -> f64 {
+    tidy((at as f64 + 0.5) / count.max(1) as f64 * WIDTH)
+}

@@ -1,0 +1,195 @@
+//! Queries that do more than read: whatever is tried, another connection finds everything as it was. Each
+//! is tried as a check, and then past the check that looks at the statement.
+
+use std::path::Path;
+
+use super::servers::{own, reached, with};
+use super::*;
+
+impl Under<'_> {
+    fn refuses(&self, query: &str) {
+        let said = self.past_the_check(query);
+        assert!(matches!(said, Err(Trouble::Failed(_))), "{query}: {said:?}");
+    }
+}
+
+const POSTGRES: &str = "
+CREATE TABLE users (id integer);
+INSERT INTO users VALUES (1), (2);
+CREATE SEQUENCE numbers;
+CREATE FUNCTION writes() RETURNS integer LANGUAGE plpgsql AS $$
+  BEGIN INSERT INTO users VALUES (3); RETURN 1; END $$;
+CREATE FUNCTION unlocks() RETURNS integer LANGUAGE plpgsql AS $$
+  BEGIN
+    BEGIN PERFORM set_config('transaction_read_only', 'off', true);
+    EXCEPTION WHEN OTHERS THEN NULL; END;
+    SET default_transaction_read_only = off;
+    INSERT INTO users VALUES (3);
+    RETURN 1;
+  END $$;
+CREATE FUNCTION commits() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN COMMIT; RETURN 1; END $$;
+";
+
+#[test]
+#[ignore = "needs database servers: tests/databases/servers"]
+fn on_real_servers_inv_12_nothing_is_written_to_postgresql() {
+    for account in ["POSTGRES", "POSTGRES_ADMIN"] {
+        let beside = with(json!({"type": "postgres", "url": reached(account), "init": POSTGRES}));
+        let db = beside.open();
+        let mark = beside.left.path("mark");
+        let mark = mark.display();
+        let unchanged = |query: &str| {
+            let told =
+                |found: &Finding| assert_eq!(found.outcome, Outcome::Passed, "{query}: {found:?}");
+            told(&db.ask("SELECT count(*) FROM users", json!(2)));
+            told(&db.ask("SELECT max(id) FROM users", json!(2)));
+            told(&db.ask(
+                "SELECT last_value FROM numbers WHERE NOT is_called",
+                json!(1),
+            ));
+            told(&db.ask("SELECT count(*) FROM pg_largeobject_metadata", json!(0)));
+            told(&db.ask(
+                "SELECT count(*) FROM pg_class WHERE relname = 'copy'",
+                json!(0),
+            ));
+            told(&db.ask("SHOW default_transaction_read_only", json!("on")));
+            assert!(!Path::new(&mark.to_string()).exists(), "{query}");
+        };
+        for query in [
+            "COMMIT; INSERT INTO users VALUES (3)",
+            "SELECT 1; COMMIT; INSERT INTO users VALUES (3)",
+            "COMMIT",
+            "DROP TABLE users",
+            "TRUNCATE users",
+            "INSERT INTO users VALUES (3) RETURNING id",
+            "SELECT * INTO copy FROM users",
+            "CREATE TABLE copy AS SELECT 1",
+            "WITH a AS (INSERT INTO users VALUES (3) RETURNING id) SELECT * FROM a",
+            &format!("COPY users TO PROGRAM 'touch {mark}'"),
+            &format!("COPY users TO '{mark}'"),
+            "COPY users FROM PROGRAM 'echo 3'",
+            "DO $$ BEGIN INSERT INTO users VALUES (3); COMMIT; END $$",
+            "SET default_transaction_read_only = off",
+            "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE",
+            "CALL writes()",
+            "/* SELECT */ DELETE FROM users RETURNING id",
+        ] {
+            assert_eq!(refused("postgres", query).0, "query");
+            db.refuses(query);
+            unchanged(query);
+        }
+        for query in [
+            "WITH a AS (DELETE FROM users RETURNING id) SELECT count(*) FROM a",
+            "WITH a AS (UPDATE users SET id = 9 RETURNING id) SELECT count(*) FROM a",
+            "SELECT nextval('numbers')",
+            "SELECT setval('numbers', 9)",
+            "SELECT writes()",
+            "SELECT unlocks()",
+            "SELECT commits()",
+            "SELECT set_config('transaction_read_only', 'off', false)",
+            "SELECT id FROM users FOR UPDATE",
+            "SELECT query_to_xml('INSERT ' || 'IN' || 'TO users VALUES (3)', true, false, '')",
+            "SELECT query_to_xml('COMMIT', true, false, '')",
+            &format!(
+                "SELECT query_to_xml('COPY users TO PROGRAM ''touch {mark}''', true, false, '')"
+            ),
+            "SELECT dblink_exec('dbname=postgres', 'DROP TABLE users')",
+        ] {
+            db.is_error(query, "the query failed");
+            unchanged(query);
+        }
+        // What a session that is read-only lets pass is rolled back, or ends with the connection.
+        for query in [
+            "SELECT set_config('default_transaction_read_only', 'off', false)",
+            "SELECT lo_create(0)",
+            "SELECT lo_from_bytea(0, 'x')",
+            "SELECT pg_notify('a', 'b')",
+            "SELECT pg_advisory_lock(1)",
+        ] {
+            db.ask(query, json!(1));
+            unchanged(query);
+        }
+        // Files of the server are for administrators alone: the document names a role without such rights.
+        if account == "POSTGRES" {
+            for query in [
+                "SELECT pg_read_file('/etc/passwd')".to_owned(),
+                "SELECT pg_ls_dir('/')".to_owned(),
+                format!("SELECT lo_export(1, '{mark}')"),
+            ] {
+                db.is_error(&query, "ermission denied");
+                unchanged(&query);
+            }
+        }
+    }
+}
+
+const MARIADB: &str = "
+CREATE TABLE users (id INTEGER);
+CREATE TABLE plain (id INTEGER) ENGINE = MyISAM;
+INSERT INTO users VALUES (1), (2);
+INSERT INTO plain VALUES (1), (2);
+CREATE SEQUENCE numbers;
+CREATE FUNCTION writes() RETURNS INTEGER BEGIN INSERT INTO users VALUES (3); RETURN 1; END;
+CREATE FUNCTION writes_plain() RETURNS INTEGER BEGIN INSERT INTO plain VALUES (3); RETURN 1; END;
+";
+
+#[test]
+#[ignore = "needs database servers: tests/databases/servers"]
+fn on_real_servers_inv_12_nothing_is_written_to_mariadb() {
+    let beside = own("mysql", MARIADB);
+    let db = beside.open();
+    let file = format!("{}/mark", reached("MYSQL_FILES"));
+    let unchanged = |query: &str| {
+        let told =
+            |found: &Finding| assert_eq!(found.outcome, Outcome::Passed, "{query}: {found:?}");
+        told(&db.ask("SELECT count(*) FROM users", json!(2)));
+        told(&db.ask("SELECT count(*) FROM plain", json!(2)));
+        told(&db.ask("SELECT next_not_cached_value FROM numbers", json!(1)));
+        told(&db.ask("SELECT @@tx_read_only", json!(1)));
+        assert!(!Path::new(&file).exists(), "{query}");
+    };
+    for query in [
+        "COMMIT; INSERT INTO users VALUES (3)",
+        "SELECT 1; INSERT INTO users VALUES (3)",
+        "DROP TABLE users",
+        "TRUNCATE users",
+        "INSERT INTO users VALUES (3) RETURNING id",
+        "INSERT INTO plain VALUES (3)",
+        "DELETE FROM users RETURNING id",
+        "/*!50000 INSERT */ /*!50000 INTO */ users VALUES (3)",
+        "SELECT id FROM users /*!50000 INTO OUTFILE '/tmp/kelvin-mark' */",
+        &format!("SELECT 1 INTO OUTFILE '{file}'"),
+        &format!("SELECT 1 INTO DUMPFILE '{file}'"),
+        "CREATE TABLE copy AS SELECT 1",
+        "LOAD DATA INFILE '/etc/passwd' INTO TABLE users",
+        "LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE users",
+        "EXECUTE IMMEDIATE 'DROP TABLE users'",
+        "HANDLER users OPEN",
+    ] {
+        assert_eq!(refused("mysql", query).0, "query");
+        db.refuses(query);
+        unchanged(query);
+    }
+    for query in [
+        "SELECT writes()",
+        "SELECT writes_plain()",
+        "SELECT NEXT VALUE FOR numbers",
+        "SELECT SETVAL(numbers, 9)",
+        "WITH a AS (SELECT 1) DELETE FROM users",
+        "SELECT sys_exec('touch x')",
+    ] {
+        db.is_error(query, "the query failed");
+        unchanged(query);
+    }
+    for query in [
+        "SELECT id FROM users FOR UPDATE",
+        "SELECT @a := 1",
+        "SELECT GET_LOCK('a', 1)",
+        "SELECT LAST_INSERT_ID(7)",
+    ] {
+        db.ask(query, json!(1));
+        unchanged(query);
+    }
+    // A file of the server takes the right FILE, which the document tells not to give.
+    db.brings("SELECT LOAD_FILE('/etc/hostname')", json!(null));
+}

@@ -1,0 +1,163 @@
+//! The address of a database, as a URL.
+
+use url::{Url, form_urlencoded};
+
+/// Shorter passwords stand in too many texts by accident to be masked there.
+const SHORTEST_PASSWORD: usize = 3;
+
+/// A URL of a scheme that the driver knows.
+#[derive(Clone)]
+pub(super) struct Address(Url);
+
+impl Address {
+    /// Reads one. A scheme may name a driver too, as in `postgresql+psycopg://`. What is said of a URL that
+    /// is none does not show it, since it may hold a password.
+    pub(super) fn read(text: &str, schemes: &[&str]) -> Result<Self, String> {
+        let example = format!("`{}://user:password@host/database`", schemes[0]);
+        let url = Url::parse(text.trim()).map_err(|error| {
+            format!(
+                "this is no URL such as {example}: {error} (in a name or a password, `@`, `:`, `/`, `#` and \
+                 `%` are written as `%40`, `%3A`, `%2F`, `%23` and `%25`)"
+            )
+        })?;
+        let scheme = url.scheme().split('+').next().unwrap_or_default();
+        if !schemes.contains(&scheme) || url.cannot_be_a_base() {
+            return Err(format!("this is no URL such as {example}"));
+        }
+        Ok(Self(url))
+    }
+
+    /// The same for another database.
+    pub(super) fn with_database(&self, name: &str) -> Self {
+        let mut url = self.0.clone();
+        url.set_path(name);
+        let others: Vec<(String, String)> = self
+            .parameters()
+            .filter(|(name, _)| name != "dbname")
+            .collect();
+        url.set_query(None);
+        for (name, value) in &others {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+        Self(url)
+    }
+
+    /// With everything that it has.
+    pub(super) fn text(&self) -> String {
+        self.0.as_str().to_owned()
+    }
+
+    /// With another scheme, and of the parameters only those that are named.
+    pub(super) fn for_driver(&self, scheme: &str, parameters: &[&str]) -> String {
+        let mut url = self.0.clone();
+        url.set_query(None);
+        for (name, value) in self.parameters() {
+            if parameters.contains(&&*name) {
+                url.query_pairs_mut().append_pair(&name, &value);
+            }
+        }
+        let text = url.as_str();
+        // In the form of a query a space is a plus, which drivers do not read.
+        let text = match text.split_once('?') {
+            Some((place, query)) => format!("{place}?{}", query.replace('+', "%20")),
+            None => text.to_owned(),
+        };
+        let rest = text.split_once(':').map_or("", |(_, rest)| rest);
+        format!("{scheme}:{rest}")
+    }
+
+    fn parameters(&self) -> impl Iterator<Item = (String, String)> {
+        self.0
+            .query_pairs()
+            .map(|(name, value)| (name.into_owned(), value.into_owned()))
+    }
+
+    /// A parameter, under the first of its names that is there.
+    pub(super) fn parameter(&self, names: &[&str]) -> Option<String> {
+        let found = self.parameters().find(|(name, _)| names.contains(&&**name));
+        found.map(|(_, value)| value)
+    }
+
+    /// The name of the machine; none where the server is reached in another way.
+    pub(super) fn host(&self) -> Option<String> {
+        let host = self.0.host_str()?;
+        let host = host.trim_matches(['[', ']']);
+        (!host.is_empty() && !host.contains('%')).then(|| host.to_owned())
+    }
+
+    /// The password in every form in which it may stand in a text.
+    pub(super) fn passwords(&self) -> Vec<String> {
+        let password = self.0.password().map(str::to_owned);
+        let given = password.or_else(|| self.parameter(&["password"]));
+        let Some(written) = given else {
+            return Vec::new();
+        };
+        let pair = format!("p={}", written.replace('+', "%2B"));
+        let read = form_urlencoded::parse(pair.as_bytes()).next();
+        let read = read.map_or_else(|| written.clone(), |(_, value)| value.into_owned());
+        let mut all = vec![written, read];
+        all.dedup();
+        all.retain(|password| password.len() >= SHORTEST_PASSWORD);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Address {
+        Address::read(text, &["postgres", "postgresql"]).expect("it is one")
+    }
+
+    #[test]
+    fn the_database_is_exchanged_and_everything_else_is_kept() {
+        for (text, other) in [
+            ("postgres://u:p@h:5/db", "postgres://u:p@h:5/other"),
+            ("postgresql://h", "postgresql://h/other"),
+            (
+                "postgres://u@h/db?sslmode=require&dbname=x",
+                "postgres://u@h/other?sslmode=require",
+            ),
+            ("postgresql+psycopg://h/db", "postgresql+psycopg://h/other"),
+            (
+                "postgres:///db?host=/run/pg",
+                "postgres:///other?host=%2Frun%2Fpg",
+            ),
+        ] {
+            assert_eq!(read(text).with_database("other").text(), other);
+        }
+        assert_eq!(
+            read("postgresql+psycopg://h/db?options=-c%20a%3Db&schema=public")
+                .for_driver("postgres", &["options"]),
+            "postgres://h/db?options=-c%20a%3Db"
+        );
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_and_not_shown() {
+        for text in [
+            "secret-password",
+            "host=localhost password=secret-password",
+            "mysql://u:secret-password@h/db",
+            "postgres://u:secret-password@h:port/db",
+            "postgres:secret-password",
+        ] {
+            let refused = Address::read(text, &["postgres"]).err().expect(text);
+            assert!(refused.contains("no URL such as"), "{refused}");
+            assert!(!refused.contains("secret-password"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_known_in_both_of_its_forms() {
+        assert_eq!(
+            read("postgres://u:p%40s+s@h/db").passwords(),
+            ["p%40s+s", "p@s+s"]
+        );
+        assert_eq!(read("postgres://u:pass@h/db").passwords(), ["pass"]);
+        assert_eq!(read("postgres://u@h/db").passwords(), [""; 0]);
+        assert_eq!(read("postgres://[::1]:5/db").host(), Some("::1".to_owned()));
+        assert_eq!(read("postgres:///db?host=/run").host(), None);
+    }
+}

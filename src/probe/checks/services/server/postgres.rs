@@ -1,0 +1,190 @@
+//! PostgreSQL.
+
+use std::path::PathBuf;
+use std::pin::pin;
+
+use futures_util::TryStreamExt as _;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::types::{Kind, Type};
+use tokio_postgres::{Client, Config, SimpleQueryMessage};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::address::Address;
+use super::driver::{Driver, Limits};
+use super::tls;
+use crate::probe::checks::services::{Answer, Cell, Query, Trouble};
+
+/// The parameters of a URL that the driver knows. Others are meant for the pipeline, such as `schema`.
+const PARAMETERS: [&str; 14] = [
+    "user",
+    "password",
+    "dbname",
+    "options",
+    "host",
+    "hostaddr",
+    "port",
+    "connect_timeout",
+    "keepalives",
+    "keepalives_idle",
+    "sslnegotiation",
+    "target_session_attrs",
+    "channel_binding",
+    "load_balance_hosts",
+];
+
+/// PostgreSQL servers.
+pub(super) struct Postgres;
+
+/// How a connection is made.
+struct Connecting {
+    config: Config,
+    tls: MakeRustlsConnect,
+}
+
+impl Connecting {
+    fn of(address: &Address) -> Result<Self, String> {
+        let url = address.for_driver("postgres", &PARAMETERS);
+        let mut config: Config = url
+            .parse()
+            .map_err(|error| format!("the URL cannot be used: {}", told(&error)))?;
+        let authorities = address.parameter(&["sslrootcert"]).map(PathBuf::from);
+        let mode = address.parameter(&["sslmode"]);
+        let tls = match mode.as_deref() {
+            Some("verify-full") => tls::verifying(authorities.as_deref())?,
+            None | Some("disable" | "allow" | "prefer" | "require") if authorities.is_none() => {
+                tls::trusting()?
+            }
+            None | Some("disable" | "allow" | "prefer" | "require") => {
+                return Err("`sslrootcert` needs `sslmode=verify-full`".to_owned());
+            }
+            Some(_) => {
+                return Err(
+                    "`sslmode` is one of disable, prefer, require and verify-full".to_owned(),
+                );
+            }
+        };
+        config.ssl_mode(match mode.as_deref() {
+            Some("disable") => SslMode::Disable,
+            None | Some("allow" | "prefer") => SslMode::Prefer,
+            Some(_) => SslMode::Require,
+        });
+        config.application_name("kelvin");
+        Ok(Self {
+            config,
+            tls: MakeRustlsConnect::new(tls),
+        })
+    }
+
+    async fn connect(self) -> Result<Client, String> {
+        let connected = self.config.connect(self.tls).await;
+        let (client, connection) = connected.map_err(|error| told(&error))?;
+        // It ends with the client; what goes wrong the client is told too.
+        tokio::spawn(connection);
+        Ok(client)
+    }
+}
+
+impl Driver for Postgres {
+    fn kind(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["postgres", "postgresql"]
+    }
+
+    fn check(&self, address: &Address) -> Result<(), String> {
+        Connecting::of(address).map(|_| ())
+    }
+
+    fn first(&self, address: &Address, query: &Query<'_>) -> Result<Answer, Trouble> {
+        let limits = Limits::of(query);
+        let connecting = Connecting::of(address).map_err(Trouble::Failed)?;
+        let session = format!(
+            "SET default_transaction_read_only = on; SET standard_conforming_strings = on; \
+             SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'postgres'; SET TimeZone = 'UTC'; \
+             SET bytea_output = 'hex'; SET extra_float_digits = 1; SET statement_timeout = {}; \
+             BEGIN TRANSACTION READ ONLY",
+            limits.of_the_server().as_millis()
+        );
+        limits.wait(async move {
+            let failed = |error| told(&error);
+            let client = connecting.connect().await?;
+            client.batch_execute(&session).await.map_err(failed)?;
+            // The server takes one statement only, and says which types it brings.
+            let statement = client.prepare(query.text).await.map_err(failed)?;
+            let column = statement.columns().first();
+            let kind = column.ok_or("the query brings no column")?.type_();
+            // What it brings is asked for as text, the one form that all types have.
+            let brought = client.simple_query_raw(query.text).await.map_err(failed)?;
+            let mut brought = pin!(brought);
+            while let Some(message) = brought.try_next().await.map_err(failed)? {
+                if let SimpleQueryMessage::Row(row) = message {
+                    return Ok(Answer::Value(cell(row.get(0), kind)));
+                }
+            }
+            // The connection ends here, and with it the transaction.
+            Ok(Answer::NoRows)
+        })
+    }
+
+    fn run(&self, address: &Address, script: &str, limits: &Limits<'_>) -> Result<(), Trouble> {
+        let connecting = Connecting::of(address).map_err(Trouble::Failed)?;
+        let session = format!(
+            "SET statement_timeout = {}",
+            limits.of_the_server().as_millis()
+        );
+        limits.wait(async move {
+            let failed = |error| told(&error);
+            let client = connecting.connect().await?;
+            client.batch_execute(&session).await.map_err(failed)?;
+            client.batch_execute(script).await.map_err(failed)
+        })
+    }
+
+    fn create(&self, name: &str) -> String {
+        format!("CREATE DATABASE {name}")
+    }
+
+    fn remove(&self, name: &str) -> String {
+        format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+    }
+}
+
+/// A value by what the server has written and its type.
+fn cell(text: Option<&str>, kind: &Type) -> Cell {
+    let Some(text) = text else {
+        return Cell::Null;
+    };
+    if let Kind::Domain(base) = kind.kind() {
+        return cell(Some(text), base);
+    }
+    match *kind {
+        Type::BOOL => Cell::Bool(text == "t"),
+        Type::INT2
+        | Type::INT4
+        | Type::INT8
+        | Type::OID
+        | Type::FLOAT4
+        | Type::FLOAT8
+        | Type::NUMERIC => Cell::Number(text.to_owned()),
+        Type::JSON | Type::JSONB => Cell::json(text),
+        _ => Cell::Text(text.to_owned()),
+    }
+}
+
+/// An error in words; the server's own where it has said something.
+fn told(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(said) => format!("{} ({})", said.message(), said.code().code()),
+        None => {
+            use std::error::Error as _;
+            let cause = error.source().map(|cause| format!(": {cause}"));
+            let text = error.to_string();
+            match cause.filter(|cause| !text.ends_with(cause.as_str())) {
+                Some(cause) => text + &cause,
+                None => text,
+            }
+        }
+    }
+}

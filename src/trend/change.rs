@@ -1,0 +1,55 @@
+//! What the figures depend on, and when it changed.
+
+use serde::Serialize;
+
+use super::past::{MadeOf, PastRun};
+use crate::run::calendar;
+
+/// A run before which something changed that the figures depend on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Change {
+    /// When the first run with it started.
+    pub(crate) at: String,
+    /// The commit of that run.
+    pub(crate) commit: Option<String>,
+    /// What changed, in words.
+    pub(crate) what: Vec<&'static str>,
+}
+
+/// What differs of what figures depend on.
+pub(crate) fn differing(old: &MadeOf, new: &MadeOf) -> Vec<&'static str> {
+    let of_sections = |of: fn(&(Option<_>, Option<_>)) -> Option<_>| {
+        let mut both = old.sections.iter();
+        both.any(|(name, section)| {
+            let there = new.sections.get(name);
+            there.is_some_and(|there| of(section) != of(there))
+        })
+    };
+    let probes = |of: &MadeOf| of.sections.keys().cloned().collect::<Vec<_>>();
+    let mut what = Vec::new();
+    for (word, differs) in [
+        ("the configuration", old.configuration != new.configuration),
+        ("the probes", probes(old) != probes(new)),
+        ("the cases", of_sections(|(items, _)| *items)),
+        ("the command", of_sections(|(_, command)| *command)),
+        ("the code of the pipeline", old.pipeline != new.pipeline),
+        ("the seed", old.seed != new.seed),
+        ("the version of kelvin", old.tool != new.tool),
+    ] {
+        if differs {
+            what.push(word);
+        }
+    }
+    what
+}
+
+/// The changes from one run to the next, oldest first.
+pub(super) fn find(runs: &[&PastRun]) -> Vec<Change> {
+    let pairs = runs.windows(2);
+    let changes = pairs.map(|pair| Change {
+        at: calendar::written(pair[1].at),
+        commit: pair[1].commit.clone(),
+        what: differing(&pair[0].made_of, &pair[1].made_of),
+    });
+    changes.filter(|change| !change.what.is_empty()).collect()
+}

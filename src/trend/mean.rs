@@ -1,0 +1,132 @@
+//! A mean over the runs of a period: of the whole run, of the cases of one label, or of one case.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::past::PastRun;
+
+/// A mean with what it rests on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Mean {
+    /// Unrounded; none where nothing was measured.
+    pub(crate) value: Option<f64>,
+    /// How many values it is the mean of: of a case its repeats, of a whole run the runs, of a group the
+    /// values of the case that has the fewest.
+    pub(crate) n: usize,
+    /// How many runs these are of.
+    pub(crate) runs: usize,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
+    /// Whether there were runs and none of them had it; a run that had it and could not measure it is another
+    /// thing.
+    #[serde(skip)]
+    pub(super) is_absent: bool,
+}
+
+impl Mean {
+    /// Of values, of so many runs.
+    pub(crate) fn of(values: &[f64], runs: usize) -> Self {
+        let n = values.len();
+        Self {
+            value: (n > 0).then(|| values.iter().sum::<f64>() / n as f64),
+            n,
+            runs,
+            reason: None,
+            is_absent: false,
+        }
+    }
+
+    fn or_why(mut self, why: impl FnOnce() -> String) -> Self {
+        if self.value.is_none() {
+            self.reason = Some(why());
+        }
+        self
+    }
+}
+
+/// What there is to say where no run was found.
+const NO_RUN: &str = "there was no run";
+
+/// The mean of the figure of whole runs.
+pub(super) fn of_runs(runs: &[&PastRun], metric: &str) -> Mean {
+    let figures = runs.iter().filter_map(|run| run.figures.get(metric));
+    let values: Vec<f64> = figures.clone().filter_map(|figure| figure.value).collect();
+    let mut mean = Mean::of(&values, values.len()).or_why(|| {
+        let mut reasons = figures.filter_map(|figure| figure.reason.clone());
+        match (runs.is_empty(), reasons.next_back()) {
+            (true, _) => NO_RUN.to_owned(),
+            (false, Some(reason)) => reason,
+            (false, None) => "no run had this metric".to_owned(),
+        }
+    });
+    mean.is_absent = !runs.is_empty() && !runs.iter().any(|run| run.figures.contains_key(metric));
+    mean
+}
+
+/// The values of one case in one run.
+pub(super) fn values(run: &PastRun, metric: &str, case: &str) -> Vec<f64> {
+    let figure = run.figures.get(metric);
+    let values = figure.and_then(|figure| figure.cases.get(case));
+    values.into_iter().flatten().copied().flatten().collect()
+}
+
+/// The mean of one case.
+pub(super) fn of_case(runs: &[&PastRun], metric: &str, case: &str) -> Mean {
+    let each = runs.iter().map(|run| values(run, metric, case));
+    let each: Vec<Vec<f64>> = each.filter(|values| !values.is_empty()).collect();
+    let is_listed = runs.iter().any(|run| {
+        let figure = run.figures.get(metric);
+        figure.is_some_and(|figure| figure.cases.contains_key(case))
+    });
+    let mut mean = Mean::of(&each.concat(), each.len());
+    mean.is_absent = !runs.is_empty() && !is_listed;
+    mean.or_why(|| match (runs.is_empty(), is_listed) {
+        (true, _) => NO_RUN.to_owned(),
+        (false, true) => "the case was run and not measured".to_owned(),
+        (false, false) => "no run had this case".to_owned(),
+    })
+}
+
+/// The mean over some cases, each of which counts once however often it was run. A case of more samples would
+/// weigh more otherwise.
+pub(super) fn of_cases(runs: &[&PastRun], metric: &str, cases: &BTreeSet<&str>) -> Mean {
+    let means = cases.iter().map(|case| of_case(runs, metric, case));
+    let means: Vec<Mean> = means.filter(|mean| mean.value.is_some()).collect();
+    let values: Vec<f64> = means.iter().filter_map(|mean| mean.value).collect();
+    let least = |of: fn(&Mean) -> usize| means.iter().map(of).min().unwrap_or(0);
+    let mean = Mean {
+        n: least(|mean| mean.n),
+        runs: least(|mean| mean.runs),
+        ..Mean::of(&values, 0)
+    };
+    mean.or_why(|| match runs.is_empty() {
+        true => NO_RUN.to_owned(),
+        false => "none of its cases was measured".to_owned(),
+    })
+}
+
+/// The cases that any of these runs has of a metric.
+pub(super) fn cases<'a>(runs: &[&'a PastRun], metric: &str) -> BTreeSet<&'a str> {
+    let figures = runs.iter().filter_map(|run| run.figures.get(metric));
+    figures
+        .flat_map(|figure| figure.cases.keys())
+        .map(String::as_str)
+        .collect()
+}
+
+/// The cases of each label of the probe that a metric is of, as the newest run that has the label says.
+pub(super) fn groups<'a>(
+    runs: &[&'a PastRun],
+    probe: &str,
+) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+    let mut groups = BTreeMap::new();
+    for run in runs {
+        for (label, cases) in run.groups.get(probe).into_iter().flatten() {
+            let cases = cases.iter().map(String::as_str).collect();
+            groups.insert(label.as_str(), cases);
+        }
+    }
+    groups
+}

@@ -1,0 +1,25 @@
+//! What many reports say together: the means of a period beside those of the period before it, what fell
+//! and since when, what is flaky, and one version beside the version before it.
+//!
+//! Nothing here reads a report from anywhere, and nothing knows a probe: a metric has a direction, a range
+//! and values by case, and that is all that is looked at.
+
+mod change;
+mod fall;
+mod flaky;
+mod mean;
+mod page;
+mod past;
+mod period;
+mod regression;
+mod summarize;
+mod summary;
+
+pub(crate) use change::differing;
+
+pub(crate) use page::article;
+pub(crate) use past::{MadeOf, PastRun, Place};
+pub(crate) use period::Period;
+pub(crate) use regression::{Compared, RegressionRow, Samples, Standing, compare, versions};
+pub(crate) use summarize::summarize;
+pub(crate) use summary::{Asked, Read, Summary};

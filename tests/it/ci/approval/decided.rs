@@ -1,0 +1,212 @@
+//! What becomes of a request that somebody answers, or nobody.
+
+use super::*;
+
+#[test]
+fn a_regression_waits_for_approval_and_says_so_everywhere() {
+    let mut rig = rig();
+    let ran = rig.on("pull_request", &["--check-run"]).expect(3);
+    assert!(ran.outputs.contains("pending_approval"), "{}", ran.outputs);
+    assert!(
+        ran.said.stdout.contains("pending approval"),
+        "{}",
+        ran.said.stdout
+    );
+    assert!(
+        ran.summary.contains("waiting for approval"),
+        "{}",
+        ran.summary
+    );
+    let sticky = rig.sticky();
+    let first = sticky.lines().nth(1).expect("a headline");
+    assert!(first.contains("waiting for approval"), "{first}");
+    for word in [
+        "`alice`",
+        "/kelvin approve REASON",
+        LABEL,
+        "until 2026-11-23T12:00:00Z",
+    ] {
+        assert!(sticky.contains(word), "{word}: {sticky}");
+    }
+    assert_eq!(rig.checks()[0].1, "failure");
+    let asked = rig.requests();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert!(asked[0].1.contains("evidence."), "{}", asked[0].1);
+    // The same again asks nobody again, and moves no deadline.
+    rig.wait(HOUR);
+    let gate = rig.waits();
+    assert_eq!(rig.requests(), asked);
+    assert_eq!(gate["approval"]["asked_at"], "2026-11-20T12:00:00Z");
+    assert_eq!(gate["approval"]["request"]["head"], rig.head.as_str());
+    assert_eq!(gate["approval"]["request"]["base"], rig.base.as_str());
+}
+
+#[test]
+fn a_comment_of_one_who_may_approves_with_who_when_and_why() {
+    let mut rig = rig();
+    rig.waits();
+    rig.says(
+        "alice",
+        "/kelvin approve the old answers were wrong\n\nSee the issue.",
+    );
+    let gate = rig.passes();
+    let decision = &gate["approval"]["decision"];
+    assert_eq!(decision["by"], "alice");
+    assert_eq!(decision["way"], "comment");
+    assert_eq!(decision["at"], "2026-11-20T12:01:00Z");
+    assert_eq!(decision["reason"], "the old answers were wrong");
+    let sticky = rig.sticky();
+    for word in [
+        "approved",
+        "`alice`",
+        "2026-11-20T12:01:00Z",
+        "the old answers were wrong",
+    ] {
+        assert!(sticky.contains(word), "{word}: {sticky}");
+    }
+    let report = rig.project.json("kelvin/report.json");
+    let kept = &report["run"]["session"]["decision"];
+    assert_eq!(kept["approved"], true);
+    assert_eq!(kept["by"], "alice");
+    assert_eq!(kept["pull_request"], PULL);
+    let page = rig.project.read("kelvin/report.md");
+    assert!(page.contains("approved by alice"), "{page}");
+}
+
+#[test]
+fn a_label_of_one_who_may_approves_until_it_is_taken_off() {
+    let mut rig = rig();
+    rig.waits();
+    rig.labels("bob", "labeled");
+    let gate = rig.passes();
+    assert_eq!(gate["approval"]["decision"]["way"], "label");
+    assert_eq!(gate["approval"]["decision"]["by"], "bob");
+    rig.labels("eve", "unlabeled");
+    let gate = rig.waits();
+    assert!(
+        gate["approval"]["ignored"][0]
+            .as_str()
+            .expect("told")
+            .contains("taken off")
+    );
+    rig.labels("alice", "labeled");
+    rig.passes();
+}
+
+#[test]
+fn a_rejection_fails_and_names_the_last_good_version() {
+    let mut rig = rig();
+    rig.waits();
+    rig.says("bob", "/kelvin reject customers rely on it");
+    let gate = rig.judged(3);
+    assert_eq!(gate["verdict"], "regression");
+    assert_eq!(gate["approval"]["state"], "rejected");
+    assert!(
+        gate["approval"]["last_good"]
+            .as_str()
+            .expect("named")
+            .contains(&rig.base[..7])
+    );
+    let sticky = rig.sticky();
+    for word in [
+        "rejected",
+        "`bob`",
+        "customers rely on it",
+        "last good version",
+        &rig.base[..7],
+    ] {
+        assert!(sticky.contains(word), "{word}: {sticky}");
+    }
+    let report = rig.project.json("kelvin/report.json");
+    assert_eq!(report["run"]["session"]["decision"]["approved"], false);
+}
+
+#[test]
+fn of_two_decisions_that_race_the_rejection_counts() {
+    for (first, second) in [
+        (("alice", "/kelvin approve x"), ("bob", "/kelvin reject y")),
+        (("bob", "/kelvin reject y"), ("alice", "/kelvin approve x")),
+    ] {
+        let mut rig = rig();
+        rig.waits();
+        rig.says(first.0, first.1);
+        rig.says(second.0, second.1);
+        assert_eq!(rig.judged(3)["approval"]["state"], "rejected");
+        // And where a job had seen the first alone.
+        rig.wait(HOUR);
+        assert_eq!(rig.judged(3)["approval"]["state"], "rejected");
+    }
+}
+
+#[test]
+fn without_a_decision_in_time_it_fails_and_a_late_one_changes_nothing() {
+    let mut rig = rig();
+    rig.waits();
+    rig.wait(72 * HOUR - 120);
+    rig.waits();
+    rig.wait(121);
+    let gate = rig.judged(3);
+    assert_eq!(gate["approval"]["state"], "timed_out");
+    assert!(rig.sticky().contains("nobody decided"), "{}", rig.sticky());
+    rig.says("alice", "/kelvin approve late");
+    let gate = rig.judged(3);
+    assert_eq!(gate["approval"]["state"], "timed_out");
+    assert!(
+        gate["approval"]["ignored"][0]
+            .as_str()
+            .expect("told")
+            .contains("over")
+    );
+    assert_eq!(
+        rig.requests().len(),
+        1,
+        "nobody is asked again for the same commit"
+    );
+    // One that came in time counts, however late the job looks.
+    let mut rig = self::rig();
+    rig.waits();
+    rig.says("alice", "/kelvin approve in time");
+    rig.wait(100 * HOUR);
+    rig.passes();
+}
+
+#[test]
+fn a_member_of_a_team_approves_where_the_token_sees_the_team() {
+    let rules = "gate:\n  approval: { by: [acme/leads] }\n";
+    let mut rig = with(rules, CONSTANT);
+    rig.waits();
+    rig.says("carol", "/kelvin approve x");
+    let gate = rig.waits();
+    let told = gate["approval"]["unknown"].to_string();
+    assert!(told.contains("sees no team"), "{told}");
+    let team = |members: &[&str]| {
+        let members = members.iter().map(|name| (*name).to_owned()).collect();
+        Some([("acme/leads".to_owned(), members)].into())
+    };
+    rig.server.state().teams = team(&["alice"]);
+    let gate = rig.waits();
+    assert_eq!(gate["approval"]["unknown"], serde_json::json!([]));
+    rig.server.state().teams = team(&["alice", "Carol"]);
+    rig.passes();
+}
+
+#[test]
+fn an_author_may_approve_where_the_rules_say_so() {
+    let rules = "gate:\n  approval: { by: [write], not_author: false }\n";
+    let mut rig = with(rules, CONSTANT);
+    rig.waits();
+    rig.says("somebody", "/kelvin approve I am alone here");
+    rig.passes();
+}
+
+#[test]
+fn on_a_laptop_the_verdict_says_that_it_can_be_approved_and_nothing_passes() {
+    let rig = rig();
+    let said = rig.project.kelvin(&["gate"]).expect(3);
+    assert!(said.stdout.contains("pending approval"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("on the pull request"),
+        "{}",
+        said.stdout
+    );
+}

@@ -1,0 +1,95 @@
+//! After an approval: the merge queue, the push, and the next pull request.
+
+use super::*;
+
+/// The commit that the pull request became, on `main`.
+fn merge(rig: &mut Rig) -> String {
+    let root = rig.project.root().to_path_buf();
+    git(&root, &["checkout", "--quiet", "-B", "main", "HEAD"]);
+    git(&root, &["push", "--quiet", "origin", "main"]);
+    let merged = git(&root, &["rev-parse", "HEAD"]);
+    let mut state = rig.server.state();
+    let pull = state.pulls.get_mut(&PULL).expect("there");
+    pull.merged = Some(merged.clone());
+    pull.state = "closed";
+    merged
+}
+
+fn pushed_to_main(rig: &mut Rig, merged: &str) -> (String, Value) {
+    let mut payload = rig.payload("push");
+    payload["after"] = merged.into();
+    let ran = rig.ci("push", &payload, &[]);
+    let log = format!("{:?} {}", ran.said.code, ran.log());
+    (log, rig.project.json("kelvin/gate.json"))
+}
+
+#[test]
+fn what_was_approved_passes_on_the_base_and_is_what_the_next_change_is_compared_with() {
+    let mut rig = rig();
+    rig.waits();
+    rig.says("alice", "/kelvin approve x");
+    rig.passes();
+    let merged = merge(&mut rig);
+    let (log, gate) = pushed_to_main(&mut rig, &merged);
+    assert_eq!(gate["passed"], true, "{log}");
+    assert_eq!(gate["approval"]["decision"]["by"], "alice");
+    let report = rig.project.json("kelvin/report.json");
+    assert_eq!(report["run"]["session"]["decision"]["by"], "alice");
+    // The next change leaves the pipeline as it is: compared with the lower figures it passes.
+    let root = rig.project.root().to_path_buf();
+    git(&root, &["checkout", "--quiet", "-b", "next"]);
+    rig.project.write("README.md", "Words.\n");
+    rig.head = commit(&rig.project, "next");
+    git(&root, &["checkout", "--quiet", "--detach", "main"]);
+    git(
+        &root,
+        &["merge", "--quiet", "--no-ff", "-m", "merge", "next"],
+    );
+    {
+        let mut state = rig.server.state();
+        let pull = state.pulls.get_mut(&PULL).expect("there");
+        pull.head_sha.clone_from(&rig.head);
+        (pull.state, pull.merged) = ("open", None);
+    }
+    rig.on("pull_request", &[]).expect(0);
+    let gate = rig.project.json("kelvin/gate.json");
+    assert_eq!(gate["verdict"], "pass", "{gate}");
+    assert_eq!(gate["base"]["commit"], merged.as_str());
+}
+
+#[test]
+fn what_nobody_approved_stays_red_after_the_merge() {
+    let mut rig = rig();
+    rig.waits();
+    rig.says("eve", "/kelvin approve x");
+    let merged = merge(&mut rig);
+    let (log, gate) = pushed_to_main(&mut rig, &merged);
+    assert_eq!(gate["passed"], false, "{log}");
+    assert_eq!(
+        gate["verdict"], "regression",
+        "nobody can be asked any more"
+    );
+    assert!(
+        gate["reasons"]
+            .to_string()
+            .contains("nobody has approved it")
+    );
+}
+
+#[test]
+fn a_merge_queue_takes_the_approval_of_its_pull_request_over() {
+    let mut rig = rig();
+    rig.waits();
+    let group = |rig: &mut Rig, number: u64, code: i32| {
+        let mut payload = rig.payload("merge_group");
+        let branch = format!("refs/heads/gh-readonly-queue/main/pr-{number}-{}", rig.base);
+        payload["merge_group"]["head_ref"] = branch.into();
+        rig.ci("merge_group", &payload, &[]).expect(code);
+        rig.project.json("kelvin/gate.json")
+    };
+    group(&mut rig, PULL, 3);
+    rig.says("alice", "/kelvin approve x");
+    let gate = group(&mut rig, PULL, 0);
+    assert_eq!(gate["approval"]["decision"]["by"], "alice");
+    group(&mut rig, 8, 3);
+}

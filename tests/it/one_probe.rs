@@ -1,0 +1,93 @@
+use serde_json::{Value, json};
+
+use crate::project::{GROUNDED, Project};
+use crate::repository::{bare, branch, commit, git, pushed, verdict};
+
+/// Answers with one hit.
+const FOUND: &str = "printf '{\"hits\":[{\"doc_id\":\"d\"}]}' > \"$2\"\n";
+
+/// A pipeline that also writes down that it was called.
+fn counted(project: &Project, name: &str, script: &str) -> String {
+    let calls = project.path("calls").display().to_string();
+    format!("echo {name} >> '{calls}'\n{script}")
+}
+
+/// A project whose base has no report, so that the base is measured for the gate.
+fn project(url: &str) -> Project {
+    let project = pushed(url, GROUNDED);
+    project.config("baseline: {compute: true}\ngate: {deterministic: true}\n");
+    project.write("pipeline.sh", &counted(&project, "case", GROUNDED));
+    let query = |at| format!("- {{id: q{at}, query: q, expected_doc_ids: [d]}}\n");
+    project.write("golden.yaml", &(0..12).map(query).collect::<String>());
+    project
+}
+
+/// Adds the second probe, and commits it.
+fn with_queries(project: &Project) {
+    project.write("ask.sh", &counted(project, "query", FOUND));
+    let config = project.read("kelvin.yaml");
+    let section = "retrieval: {run: 'sh ask.sh {input} {output}', golden: golden.yaml}\n";
+    project.write("kelvin.yaml", &(config + section));
+    commit(project, "queries");
+}
+
+fn calls(project: &Project, name: &str) -> usize {
+    let calls = std::fs::read_to_string(project.path("calls")).unwrap_or_default();
+    calls.lines().filter(|line| *line == name).count()
+}
+
+/// The verdict of a gate with one probe, and its judgement.
+fn gated(project: &Project) -> Value {
+    let _ = std::fs::remove_file(project.path("calls"));
+    let said = project.kelvin(&["gate", "--no-rerun", "--probe", "retrieval"]);
+    verdict(project, &said)
+}
+
+#[test]
+fn a_gate_with_one_probe_runs_no_other_on_the_base_either() {
+    let (_remote, url) = bare();
+    let project = project(&url);
+    with_queries(&project);
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    branch(&project, "worse", &counted(&project, "case", GROUNDED));
+    let silent = counted(&project, "query", "printf '{\"hits\":[]}' > \"$2\"\n");
+    project.write("ask.sh", &silent);
+    commit(&project, "finds nothing");
+
+    let judgement = gated(&project);
+    assert_eq!(judgement["base"]["source"], json!("compute"));
+    assert_eq!(judgement["verdict"], json!("regression"), "{judgement}");
+    assert_eq!(judgement["base_invocations"], json!(12));
+    assert_eq!((calls(&project, "case"), calls(&project, "query")), (0, 24));
+
+    // Without the name every probe is run on both sides.
+    let _ = std::fs::remove_file(project.path("calls"));
+    project.kelvin(&["gate", "--no-rerun"]).expect(3);
+    assert_eq!(calls(&project, "query"), 24);
+    assert!(calls(&project, "case") > 0);
+}
+
+#[test]
+fn a_base_that_did_not_have_the_probe_yet_runs_nothing_and_is_no_error() {
+    let (_remote, url) = bare();
+    let project = project(&url);
+    commit(&project, "cases alone");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    git(project.root(), &["checkout", "--quiet", "-b", "queries"]);
+    with_queries(&project);
+
+    let judgement = gated(&project);
+    assert_eq!(judgement["base"]["source"], json!("compute"), "{judgement}");
+    assert_eq!(judgement["base_invocations"], json!(0));
+    let metrics = judgement["metrics"].as_object().expect("a map");
+    let words = metrics.values().map(|metric| &metric["verdict"]);
+    assert!(!metrics.is_empty());
+    assert!(
+        words.clone().all(|word| word != &json!("pass")),
+        "{judgement}"
+    );
+    assert_eq!((calls(&project, "case"), calls(&project, "query")), (0, 12));
+
+    // A head without it is still refused: nothing would be measured.
+    project.kelvin(&["gate", "--probe", "grading"]).expect(1);
+}

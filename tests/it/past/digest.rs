@@ -1,0 +1,337 @@
+use serde_json::{Value, json};
+
+use super::{Form, Kept, METRIC, Made, fake_commit, place};
+
+/// Eight weeks of known reports: the weeks 37 to 44 of 2026, of which the fifth, 41, begins on 5 October. With
+/// it the code changes: `falls` loses .2, `improves` gains .2, so that the mean of the run stays, and `added`
+/// comes. `flaky` differs from run to run, `gone` is run up to then.
+const REPORTS: usize = 60;
+const FIRST_DAY: i64 = 20_703;
+
+fn time(number: usize) -> String {
+    // 60 reports in 56 days, and the first at noon of Monday, 7 September.
+    let minutes = FIRST_DAY * 24 * 60 + 720 + (number * 56 * 24 * 60 / REPORTS) as i64;
+    let (day, minute) = (minutes / (24 * 60), minutes % (24 * 60));
+    let (month, first) = match day - FIRST_DAY {
+        ..24 => (9, 7),
+        ..55 => (10, 7 - 30),
+        _ => (11, 7 - 61),
+    };
+    format!(
+        "2026-{month:02}-{:02}T{:02}:{:02}:00Z",
+        first + day - FIRST_DAY,
+        minute / 60,
+        minute % 60
+    )
+}
+
+fn is_late(number: usize) -> bool {
+    time(number).as_str() >= "2026-10-05"
+}
+
+fn report(form: &Form, number: usize) -> Value {
+    let late = is_late(number);
+    let flaky = if number.is_multiple_of(2) { 0.9 } else { 0.7 };
+    let mut cases = vec![
+        ("falls", vec![if late { 0.7 } else { 0.9 }]),
+        ("flaky", vec![flaky]),
+        ("improves", vec![if late { 0.9 } else { 0.7 }]),
+        ("steady", vec![0.8]),
+    ];
+    cases.push((if late { "added" } else { "gone" }, vec![0.8]));
+    form.report(&Made {
+        at: &time(number),
+        commit: &fake_commit(number),
+        code: u8::from(late),
+        cases: &cases,
+    })
+}
+
+/// The branch of the 60 reports, of which some are no use.
+fn branch() -> Kept {
+    let kept = Kept::new();
+    let mut files: Vec<(String, String)> = (0..REPORTS)
+        .map(|number| (place(number), report(&kept.form, number).to_string()))
+        .collect();
+    // Damaged: the third, cut off. Newer: the fifth, of a format that nobody knows yet.
+    let half = files[2].1.len() / 2;
+    files[2].1.truncate(half);
+    let mut newer = report(&kept.form, 4);
+    newer["schema_version"] = json!(99);
+    newer["tool"]["version"] = json!("9.9.9");
+    files[4].1 = newer.to_string();
+    // What is left out has values that would change every mean.
+    let bad = |number: usize, change: &dyn Fn(&mut Value)| {
+        let mut report = kept.form.report(&Made {
+            at: "2026-10-15T12:00:00Z",
+            commit: &fake_commit(number),
+            code: 1,
+            cases: &[("steady", vec![0.0]), ("falls", vec![1.0])],
+        });
+        change(&mut report);
+        (place(number), report.to_string())
+    };
+    files.push(bad(100, &|report| {
+        report["run"]["shard"] = json!({"index": 1, "count": 2, "cases": 5});
+    }));
+    files.push(bad(101, &|report| {
+        report["run"]["ending"] = json!("dry_run")
+    }));
+    files.push(bad(102, &|report| {
+        report["run"]["ending"] = json!("interrupted")
+    }));
+    files.push(bad(103, &|report| {
+        report["run"]["only"] = json!(["steady"])
+    }));
+    kept.push(&files);
+    kept
+}
+
+fn digest(kept: &Kept, since: &str, until: &str) -> Value {
+    let said = kept.project.kelvin(&[
+        "digest", "--since", since, "--until", until, "--format", "json",
+    ]);
+    serde_json::from_str(&said.expect(0).stdout).expect("JSON")
+}
+
+fn row<'a>(summary: &'a Value, case: &str) -> &'a Value {
+    let rows = summary["configurations"][0]["rows"]
+        .as_array()
+        .expect("rows");
+    let found = rows.iter().find(|row| row["case"] == case);
+    found.unwrap_or_else(|| panic!("{case} has no row"))
+}
+
+fn candidates(summary: &Value) -> Vec<&str> {
+    let all = summary["candidates"].as_array().expect("a list");
+    all.iter()
+        .map(|one| one["row"]["case"].as_str().unwrap_or("the run"))
+        .collect()
+}
+
+#[test]
+fn a_branch_of_60_reports_gives_exactly_the_known_findings() {
+    let kept = branch();
+    let first_late = (0..REPORTS)
+        .find(|number| is_late(*number))
+        .expect("one is");
+    for (since, until, before) in [
+        // The fifth week beside the fourth, and the second half beside the first.
+        ("2026-W41", "2026-W42", "2026-09-28T00:00:00Z"),
+        ("2026-W41", "2026-W45", "2026-09-07T00:00:00Z"),
+        ("4w", "2026-11-02", "2026-09-07T00:00:00Z"),
+    ] {
+        let summary = digest(&kept, since, until);
+        assert_eq!(summary["before"], before);
+        assert_eq!(summary["since"], "2026-10-05T00:00:00Z");
+        assert_eq!(candidates(&summary), ["falls"], "{summary:#}");
+        let found = &summary["candidates"][0];
+        assert_eq!(found["row"]["metric"], METRIC);
+        assert_eq!(found["since"]["at"], time(first_late));
+        assert_eq!(found["since"]["commit"], fake_commit(first_late));
+        assert_eq!(found["since"]["recovered"], false);
+        for (case, word) in [
+            ("falls", "fell"),
+            ("improves", "improved"),
+            ("steady", "held"),
+            ("flaky", "held"),
+            ("added", "new"),
+            ("gone", "gone"),
+        ] {
+            assert_eq!(row(&summary, case)["word"], word, "{case}");
+        }
+        // The mean of the others hides the fall: that of the run has not moved.
+        let run = &summary["configurations"][0]["rows"][0];
+        assert_eq!((&run["run"], &run["word"]), (&Value::Null, &json!("held")));
+        let flaky = summary["configurations"][0]["flaky"]
+            .as_array()
+            .expect("a list");
+        assert_eq!(flaky.len(), 1, "{flaky:?}");
+        assert_eq!(flaky[0]["case"], "flaky");
+        assert_eq!(
+            (&flaky[0]["low"], &flaky[0]["high"]),
+            (&json!(0.7), &json!(0.9))
+        );
+        let changes = summary["configurations"][0]["changes"]
+            .as_array()
+            .expect("a list");
+        assert_eq!(changes.len(), 1, "{changes:?}");
+        assert_eq!(changes[0]["what"], json!(["the code of the pipeline"]));
+        assert_eq!(changes[0]["commit"], fake_commit(first_late));
+    }
+    // Within the second half nothing falls any more, whatever it was before.
+    let summary = digest(&kept, "2026-W43", "2026-W45");
+    assert_eq!(candidates(&summary), [""; 0]);
+}
+
+#[test]
+fn every_mean_has_its_number_and_what_could_not_be_read_is_named_and_counted() {
+    let kept = branch();
+    let summary = digest(&kept, "2026-W41", "2026-W45");
+    let of = &summary["configurations"][0];
+    let (late, early) = ((0..REPORTS).filter(|at| is_late(*at)).count(), 0);
+    // The third and the fifth of the early ones are unreadable.
+    assert_eq!(of["runs"], late);
+    assert_eq!(of["runs_before"], REPORTS - late - early - 2);
+    assert_eq!(
+        row(&summary, "steady")["now"],
+        json!({"value": 0.8, "n": late, "runs": late})
+    );
+    let falls = row(&summary, "falls");
+    assert!((falls["worse_by"].as_f64().expect("known") - 0.2).abs() < 1e-9);
+    assert_eq!(falls["before"]["n"], REPORTS - late - 2);
+    let added = row(&summary, "added");
+    assert_eq!(added["before"]["value"], Value::Null);
+    assert_eq!(added["before"]["reason"], "no run had this case");
+    assert_eq!(added["worse_by"], Value::Null);
+
+    let unread = summary["read"]["unread"].as_array().expect("a list");
+    assert_eq!(unread.len(), 2, "{unread:?}");
+    let why = |number: usize| {
+        let named = |one: &&Value| {
+            one[0]
+                .as_str()
+                .is_some_and(|at| at.contains(&place(number)))
+        };
+        let found = unread.iter().find(named).expect("it is named");
+        found[1].as_str().expect("a reason").to_owned()
+    };
+    assert!(why(2).contains("cut off"), "{}", why(2));
+    assert!(why(4).contains("newer kelvin, version 9.9.9"), "{}", why(4));
+    assert_eq!(
+        summary["read"]["left"],
+        json!({"shard": 1, "dry_run": 1, "unfinished": 1, "restricted": 1})
+    );
+    assert_eq!(summary["read"]["places"][0][1], 64);
+}
+
+#[test]
+fn a_period_without_runs_says_so_and_one_with_a_single_run_says_how_thin_it_is() {
+    let kept = branch();
+    let empty = |since: &str, until: &str| {
+        let said = kept
+            .project
+            .kelvin(&["digest", "--since", since, "--until", until]);
+        said.expect(0).stdout
+    };
+    let page = empty("2025-01-01", "2025-01-08");
+    assert!(page.contains("No run of this period was found"), "{page}");
+    assert!(!page.contains('✅'), "{page}");
+    // Nothing before: nothing is called a fall, nothing is called fine.
+    let page = empty("2026-09-07", "2026-09-14");
+    assert!(page.contains("no run in the period before"), "{page}");
+    assert!(!page.contains('✅'), "{page}");
+    let page = empty("2026-10-20T00:00:00Z", "2026-10-21T00:00:00Z");
+    assert!(page.contains("each mean is a single measurement"), "{page}");
+    assert!(page.contains("(n 1)"), "{page}");
+    // Runs before and none now.
+    let page = empty("2026-W45", "2026-W53");
+    assert!(page.contains("No run of this period was found"), "{page}");
+    for (since, until, why) in [
+        ("2026-W45", "2026-W44", "is empty"),
+        ("last week", "2026-W44", "`--since`: `last week` is no time"),
+        ("7d", "soon", "`--until`: `soon` is no time"),
+    ] {
+        let said = kept
+            .project
+            .kelvin(&["digest", "--since", since, "--until", until]);
+        let said = said.expect(1);
+        assert!(said.stderr.contains(why), "{}", said.stderr);
+    }
+    let said = kept
+        .project
+        .kelvin(&["digest", "--metric", "evidence.invarience"])
+        .expect(1);
+    assert!(
+        said.stderr.contains("no run has the metric"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn a_run_in_both_places_counts_once_and_a_run_that_called_nothing_adds_no_sample() {
+    let kept = Kept::new();
+    let project = &kept.project;
+    project.check();
+    project.kelvin(&["baseline", "save"]).expect(0);
+    let summary = digest(&kept, "7d", "2099-01-01");
+    assert_eq!(
+        summary["configurations"],
+        json!([]),
+        "it is of another time"
+    );
+    let now = || {
+        let said = project.kelvin(&["digest", "--format", "json"]).expect(0);
+        serde_json::from_str::<Value>(&said.stdout).expect("JSON")
+    };
+    let summary = now();
+    assert_eq!(summary["read"]["twice"], 1, "{summary:#}");
+    assert_eq!(summary["configurations"][0]["runs"], 1);
+    // The same code once more: all answers come from the cache, which is asked for here.
+    project.config("cache: true\n");
+    project.kelvin(&["check"]).expect(0);
+    project.kelvin(&["check"]).expect(0);
+    let summary = now();
+    let history = summary["read"]["places"].as_array().expect("a list");
+    assert!(history.iter().any(|place| place[1] == 3), "{history:?}");
+    assert_eq!(summary["configurations"][0]["runs"], 2);
+    assert_eq!(
+        summary["configurations"][0]["cost"]["cache_hits"].as_u64() > Some(0),
+        true
+    );
+}
+
+#[test]
+fn the_digest_is_written_where_it_is_asked_for_and_ends_with_the_configuration_of_today() {
+    let kept = branch();
+    let project = &kept.project;
+    let write = |more: &[&str]| {
+        let arguments = ["digest", "--since", "4w", "--until", "2026-11-02"];
+        project
+            .kelvin(&[&arguments, more].concat())
+            .expect(0)
+            .stdout
+    };
+    assert_eq!(write(&["--out", "memory/"]), "wrote memory/2026-11-01.md\n");
+    let page = project.read("memory/2026-11-01.md");
+    assert!(
+        page.starts_with("# Kelvin digest of 2026-W41 to 2026-W44\n"),
+        "{page}"
+    );
+    let fell = "- ❗ `falls` fell in `evidence.invariance` from 0.90 (n ";
+    assert!(page.contains(fell), "{page}");
+    assert!(page.contains(", since 2026-10-05 ("), "{page}");
+    let (_, end) = page
+        .split_once("## Whether the configuration is valid today")
+        .expect("it ends so");
+    assert!(
+        end.contains("| ok | config: ") && end.contains("is valid |"),
+        "{end}"
+    );
+    assert!(
+        end.contains("| warn | fingerprints: since the last run"),
+        "{end}"
+    );
+    // Bit for bit the same, whenever it is made.
+    write(&["--out", "memory/again.md"]);
+    assert_eq!(project.read("memory/again.md"), page);
+
+    write(&["--format", "html", "--out", "memory"]);
+    let html = project.read("memory/2026-11-01.html");
+    assert!(
+        html.contains("<svg") && html.contains("class=\"course c0\""),
+        "{html}"
+    );
+    assert!(
+        html.contains(">1.00</text>") && html.contains(">0.00</text>"),
+        "{html}"
+    );
+    assert!(!html.contains("<script"), "{html}");
+
+    // A configuration that cannot be read does not keep the past from being told.
+    project.write("kelvin.yaml", "run: true\ncasez: 1\n");
+    let page = write(&[]);
+    assert!(page.contains("| missing | config: "), "{page}");
+    assert!(page.contains("`falls` fell in"), "{page}");
+}
