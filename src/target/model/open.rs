@@ -201,6 +201,9 @@ mod tests {
         };
         let refused = model.chat(&Asking::default()).open(&site).err();
         let refused = refused.expect("there is no client").to_string();
-        assert!(refused.contains("`local`") && refused.contains("was built without"), "{refused}");
+        assert!(
+            refused.contains("`local`") && refused.contains("was built without"),
+            "{refused}"
+        );
     }
 }
