@@ -7,6 +7,9 @@ use crate::probe::checks::config::{ChecksSettings, Source};
 use crate::probe::checks::scenarios;
 use crate::probe::configured;
 
+mod mock;
+mod worked;
+
 /// Reads a configuration in a folder with a case and a script.
 fn load_in(folder: &std::path::Path, text: &str) -> anyhow::Result<Config> {
     fs::create_dir_all(folder.join("cases")).expect("made");
@@ -133,10 +136,6 @@ fn inv_01_inv_02_inv_07_inv_09_inv_11_inv_24_what_is_wrong_is_told_with_its_line
         (
             with("{type: llm_as_judge, model: m}"),
             vec!["`criteria` is missing"],
-        ),
-        (
-            with("{type: http_mock_assertions}"),
-            vec!["not there yet", "mocked servers"],
         ),
         (
             with(file).replace("    description: it is made\n", ""),
@@ -352,22 +351,23 @@ fn inv_33_every_scenario_is_crossed_with_the_matrix_and_has_a_stable_id() {
 
 #[test]
 fn the_document_names_every_check_and_figure_and_its_configurations_load() {
-    let document = include_str!("../../../docs/invariants.md");
+    let document = include_str!("../../../../docs/invariants.md");
     let blocks = document.split("```yaml\n").skip(1);
     let blocks: Vec<&str> = blocks.filter_map(|rest| rest.split("```").next()).collect();
-    assert_eq!(blocks.len(), 2);
+    assert!(blocks.len() > 2, "the configurations were not found");
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("project")).expect("made");
     for block in blocks {
-        let text = match block.contains("run:") {
-            true => block.to_owned(),
-            false => with("{type: latency, max_s: 1}") + block,
+        let text = match (block.contains("run:"), block.contains("invariants:")) {
+            (true, _) => block.to_owned(),
+            (false, true) => format!("run: agent\n{block}"),
+            (false, false) => with("{type: latency, max_s: 1}") + block,
         };
         load_in(folder.path(), &text).unwrap_or_else(|error| panic!("{error:#}\nin\n{block}"));
     }
     let schema = crate::config::schema_of::<crate::probe::checks::keys::CheckKeys>().to_value();
     let kinds = schema["oneOf"].as_array().expect("the kinds of checks");
-    assert_eq!(kinds.len(), 15);
+    assert_eq!(kinds.len(), 16);
     for kind in kinds {
         let name = kind["properties"]["type"]["const"]
             .as_str()
