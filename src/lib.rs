@@ -4,7 +4,7 @@
 //! Values flow to the right; imports point to the left:
 //!
 //! ```text
-//! exit digest draw file notice signal stats threads │ target → config → judge → run → trace → page → probe → report → github → baseline → gate → history → trend → publish │ check │ cli
+//! exit digest draw file notice proxy signal stats threads │ target → config → judge → run → trace → page → probe → report → github → baseline → gate → history → trend → publish │ check │ cli
 //! ```
 //!
 //! A module may import the leaves and any stage to its left, never one to its right. Pure stages
@@ -16,6 +16,8 @@ mod draw;
 mod exit;
 mod file;
 mod notice;
+#[cfg(feature = "models")]
+mod proxy;
 mod signal;
 mod stats;
 mod threads;

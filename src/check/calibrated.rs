@@ -8,6 +8,7 @@ use crate::gate::policy::{Attention, Effect};
 use crate::gate::verdict::{Reason, ReasonCode, Verdict, Word};
 use crate::judge::JudgeSettings;
 use crate::judge::calibration::{self, Calibration, Standing};
+use crate::judge::trial::Fitness;
 use crate::page::safe;
 use crate::probe::registry;
 
@@ -157,7 +158,20 @@ fn doubt(
         }
     };
     match stored.stands_for(place, &grader_id) {
-        Standing::Fit => None,
+        Standing::Fit => {
+            // Whoever writes `fit` into the file must not be believed for the word.
+            let trial = stored.trial(&grader_id)?;
+            let settings = judge.settings;
+            let found =
+                trial.by_its_figures(settings.asks_in_both_orders(), settings.shows_two_texts());
+            (found != Fitness::Fit).then(|| {
+                format!(
+                    "`{file}` calls the judge `{place}` fit, and the figures there say {}: the file was edited by \
+                     hand, or another version wrote it; {CURE}",
+                    found.as_str()
+                )
+            })
+        }
         Standing::Untried => Some(format!("the judge `{place}` was never calibrated; {CURE}")),
         Standing::Void(before) => Some(format!(
             "the calibration in `{file}` is of the judge `{before}`, and the judge `{place}` is now \

@@ -2,11 +2,15 @@
 
 use std::path::Path;
 
+use super::calibrated;
 use crate::baseline::{self, Hint, Login, Unknown};
 use crate::config::{self, Config, Edited};
 use crate::gate::policy::Effect;
 use crate::gate::verdict::{Reason, ReasonCode};
 use crate::probe;
+
+/// What the file of calibrations is called.
+const CALIBRATION: &str = "calibration of the judges";
 
 /// A sentence for each part of the configuration that the change edits, and for each file that says what
 /// is measured, compared with the tree of the base commit. Where there is no base commit there is
@@ -15,10 +19,8 @@ pub(super) fn told(config: &Config, with: (Option<&Login>, &Hint)) -> Vec<Reason
     let name = Path::new(config.file.file_name().unwrap_or_default());
     let mut measured = config.measured_files();
     // Whoever edits it decides which judges are trusted.
-    measured.push((
-        "calibration of the judges",
-        Path::new(&config.gate.calibration),
-    ));
+    measured.push((CALIBRATION, Path::new(&config.gate.calibration)));
+    let is_tried = !calibrated::language_models(config).is_empty();
     let mut names = vec![name];
     names.extend(measured.iter().map(|(_, path)| *path));
     let (commit, mut files) = match baseline::base_files(&config.root, with, &names) {
@@ -74,9 +76,18 @@ pub(super) fn told(config: &Config, with: (Option<&Login>, &Hint)) -> Vec<Reason
         .iter()
         .zip(files)
         .filter_map(|((what, path), base)| {
-            // A file that the base does not have under this name is another setting, or not kept at all.
-            let base = base.ok()??;
+            let base = base.ok()?;
             let head = std::fs::read(config.root.join(path)).ok()?;
+            let Some(base) = base else {
+                // A calibration that is new clears judges all the same. Any other file that the base does not
+                // have under this name is another setting, or not kept at all.
+                return (*what == CALIBRATION && is_tried).then(|| {
+                    warning(
+                        ReasonCode::EditsMeasure,
+                        format!("this change brings the {what} `{}`", path.display()),
+                    )
+                });
+            };
             let is_edited = !config::is_same_data(&base, &head);
             is_edited.then(|| {
                 warning(

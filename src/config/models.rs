@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use super::yaml::{Content, Node};
+use super::yaml::{Content, Key, Node};
 use super::{Config, Problem};
 use crate::digest::Digest;
 use crate::exit::Misuse;
-use crate::target::{Address, Endpoint, ModelSettings, base_url};
+use crate::target::{Address, Endpoint, ModelName, ModelSettings, base_url};
 
 /// Headers that carry secrets. One that is written in a file is in everybody's hands.
 const SECRET_HEADERS: [&str; 6] = [
@@ -48,15 +48,24 @@ pub(super) fn settle(
     models: BTreeMap<String, Endpoint>,
     root: &Path,
 ) -> BTreeMap<String, ModelSettings> {
+    let others = models.clone();
     let settled = models.into_iter().map(|(name, endpoint)| {
         let recorded = match &endpoint {
             // A file that is not there is told when the model is called: it may never be.
             Endpoint::Replay(replay) => std::fs::read(root.join(&replay.file)).ok(),
             _ => None,
         };
+        let recorder = match &endpoint {
+            Endpoint::Replay(replay) => replay
+                .record
+                .as_ref()
+                .and_then(|ModelName(other)| others.get(other).cloned()),
+            _ => None,
+        };
         let model = ModelSettings {
             name: name.clone(),
             endpoint,
+            recorder,
             recorded: recorded.map(|bytes| Digest::of(&bytes)),
         };
         (name, model)
@@ -84,6 +93,7 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
             let problem = Problem::new(limit.at.clone(), message);
             found.push(problem.help("bound its calls by `max_calls`"));
         }
+        recording(models, model, &mut found);
         address(model, &mut found);
         key(model, &mut found);
         headers(model, &mut found);
@@ -95,6 +105,20 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
         }
     }
     found
+}
+
+/// A model that is recorded has to be one that can be asked.
+fn recording(models: &[(Key, Node)], model: &Node, found: &mut Vec<Problem>) {
+    let Some((recorded, at)) = model.text(&["record"]) else {
+        return;
+    };
+    let other = models.iter().find(|(name, _)| name.text == recorded);
+    let kind = other.and_then(|(_, other)| other.text(&["kind"]));
+    if kind.is_some_and(|(kind, _)| kind == "replay") {
+        let message = format!("`{recorded}` has recorded answers itself, and nobody to ask");
+        let problem = Problem::new(at.clone(), message);
+        found.push(problem.help("name a model of the kind `openai`, `anthropic` or `cmd`"));
+    }
 }
 
 /// An address that carries a secret, or over which the key would be sent in plain sight.

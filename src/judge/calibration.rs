@@ -65,11 +65,7 @@ impl Calibration {
     /// What is known of the judge of this id, which is configured at this place. Everything that its
     /// grades depend on is in the id, so a trial of another id says nothing of it.
     pub(crate) fn stands_for(&self, judge: &str, grader_id: &str) -> Standing {
-        let trial = self
-            .trials
-            .iter()
-            .find(|trial| trial.grader_id == grader_id);
-        let Some(trial) = trial else {
+        let Some(trial) = self.trial(grader_id) else {
             let before = self.trials.iter().find(|trial| trial.judge == judge);
             return before.map_or(Standing::Untried, |before| {
                 Standing::Void(before.grader_id.clone())
@@ -82,6 +78,12 @@ impl Calibration {
                 Standing::NotFit(fitness, against.collect())
             }
         }
+    }
+
+    /// The trial of the judge of this id.
+    pub(crate) fn trial(&self, grader_id: &str) -> Option<&TrialRecord> {
+        let mut trials = self.trials.iter();
+        trials.find(|trial| trial.grader_id == grader_id)
     }
 
     /// Keeps a trial in the place of the earlier ones of the same judge.

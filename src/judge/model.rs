@@ -6,7 +6,7 @@ use crate::target::ModelSettings;
 
 /// What a declaration says of a model that changes no answer: where the model is reached and what calls
 /// cost. A server on another port is still the same model, and a calibration of it still holds.
-const PASSED_OVER: [&str; 7] = [
+const PASSED_OVER: [&str; 8] = [
     "api_key_env",
     "api_key_header",
     "base_url",
@@ -14,6 +14,7 @@ const PASSED_OVER: [&str; 7] = [
     "insecure_http",
     "limits",
     "price",
+    "record",
 ];
 
 /// What the answers of a model depend on, as text.

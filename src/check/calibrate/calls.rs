@@ -8,7 +8,11 @@ use crate::digest::Digest;
 use crate::digest::pipeline::Watch;
 use crate::judge::trial::{TrialExhibit, TrialTask};
 use crate::judge::{Exhibit, Grade, Judge, Ungraded, UngradedCode};
+use crate::run::judging::Graded;
 use crate::run::{Cost, Observer, Rules, Runner, RunnerSettings, Start, Task, judging};
+
+/// A judge that grades none of the first so many answers is asked about no other one.
+const FIRST: usize = 3;
 
 /// How the calls of a trial are made.
 pub(super) struct Calls<'a> {
@@ -73,7 +77,18 @@ impl TrialCalls {
             .iter()
             .map(|(task, exhibit)| (call(**task), shown(exhibit, needs_reference)))
             .collect();
-        let graded = judging::grade_all(judge, &runners, &items)?;
+        // A judge that cannot be reached, or that answers in another form, does so every time.
+        let (first, rest) = items.split_at(items.len().min(FIRST));
+        let mut graded = judging::grade_all(judge, &runners, first)?;
+        let is_stopped = runners.iter().any(Runner::stopped);
+        if let (false, Some(why)) = (is_stopped, nothing(&graded)) {
+            anyhow::bail!(
+                "the judge gave no grade to the first {} answers, and every further call would be paid for \
+                 nothing: {why}",
+                graded.len()
+            );
+        }
+        graded.extend(judging::grade_all(judge, &runners, rest)?);
         if let Some(watch) = calls.watch {
             watch.look_at_the_end();
         }
@@ -94,6 +109,13 @@ impl TrialCalls {
         }
         Ok(grades)
     }
+}
+
+/// Why there is no grade at all; none where there is one.
+fn nothing(graded: &[Graded]) -> Option<&Ungraded> {
+    let mut reasons = graded.iter().map(|graded| graded.grade.as_ref().err());
+    let first = reasons.next()??;
+    reasons.all(|reason| reason.is_some()).then_some(first)
 }
 
 /// The task of a run: a variant of the answer, and which time it is asked.

@@ -175,6 +175,17 @@ fn jdg_17_a_planted_obedient_judge_is_caught_and_a_gate_that_requires_a_calibrat
         (Exit::GateFailed, &"unmeasured".into())
     );
     assert_eq!(calibrate(&project, " --strict"), Exit::GateFailed);
+    // The word alone clears nobody: the figures beside it say another one.
+    let text = std::fs::read_to_string(project.path("calibration.json")).expect("kept");
+    let forged = text
+        .replace("\"unfit\"", "\"fit\"")
+        .replace("\"broken\"", "\"kept\"");
+    assert_ne!(forged, text);
+    project.write("calibration.json", &forged);
+    let (exit, judgement) = gated(&project, "");
+    let text = judgement["reasons"].to_string();
+    assert_eq!(exit, Exit::GateFailed, "{text}");
+    assert!(text.contains("the figures there say unfit"), "{text}");
 }
 
 #[test]
@@ -199,8 +210,12 @@ fn a_judge_that_likes_the_first_text_or_a_long_one_is_caught() {
 #[test]
 fn a_judge_that_gives_no_grades_is_an_error_and_one_that_often_gives_none_is_unfit() {
     let project = project(SOUND);
-    project.write("judge.sh", "echo no grade\n");
+    // Every further call would be paid for nothing: three answers are asked about, each twice.
+    project.write("judge.sh", "echo x >> asked\necho no grade\n");
     assert_eq!(calibrate(&project, ""), Exit::Unmeasurable);
+    let asked = std::fs::read_to_string(project.path("asked")).expect("it was asked");
+    assert_eq!(asked.lines().count(), 6);
+    std::fs::remove_file(project.path("asked")).expect("removed");
     assert!(!project.path("calibration.json").exists());
     let sometimes = r#"if (text["RESPONSE"] ~ /opposite is the case/) { print "none"; exit }"#;
     project.write("judge.sh", &judge(sometimes));

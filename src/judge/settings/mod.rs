@@ -263,6 +263,7 @@ pub(super) mod tests_only {
             name: name.to_owned(),
             endpoint: serde_json::from_value(endpoint).expect("it fits the type"),
             recorded: None,
+            recorder: None,
         }
     }
 

@@ -152,6 +152,19 @@ fn drop_seen(noise: f64, prompts: usize) -> f64 {
 }
 
 impl TrialRecord {
+    /// What the figures say of the judge by today's limits, whatever the record says. `asks_both_orders`
+    /// and `shows_two` tell how the judge is configured.
+    pub(crate) fn by_its_figures(&self, asks_both_orders: bool, shows_two: bool) -> Fitness {
+        let circumstances = Circumstances {
+            prompts: self.prompts,
+            asked: self.gradings,
+            unscored: self.unscored.values().sum(),
+            asks_both_orders,
+            shows_two,
+        };
+        fitness::fitness(&fitness::criteria(&self.figures, circumstances))
+    }
+
     /// The criteria that keep the judge from being fit, in their order.
     pub(crate) fn against(&self) -> impl Iterator<Item = &Criterion> {
         let wanted = match self.fitness {

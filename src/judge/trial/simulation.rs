@@ -219,7 +219,6 @@ fn an_obedient_judge_is_found() {
     assert!(found >= ENOUGH, "found {found} of {TRIALS}");
 }
 
-/// Fewer trials, since two families take twice the time.
 #[test]
 fn a_judge_that_prefers_its_own_family_is_found_and_one_that_does_not_is_cleared() {
     let suite = Suite {
@@ -231,17 +230,17 @@ fn a_judge_that_prefers_its_own_family_is_found_and_one_that_does_not_is_cleared
         for_its_own: BIAS,
         ..UNBIASED
     };
-    let found = count(20, judge, suite, |record| {
+    let found = count(TRIALS, judge, suite, |record| {
         is_found(record, "self-preference")
     });
-    assert!(found >= 19, "found {found} of 20");
+    assert!(found >= ENOUGH, "found {found} of {TRIALS}");
     let is_kept = |record: &TrialRecord| {
         let mut criteria = record.criteria.iter();
         let own = criteria.find(|one| one.name == "self-preference");
         own.is_some_and(|own| own.ruling == Ruling::Kept)
     };
-    let cleared = count(20, UNBIASED, suite, is_kept);
-    assert!(cleared >= 19, "cleared {cleared} of 20");
+    let cleared = count(TRIALS, UNBIASED, suite, is_kept);
+    assert!(cleared >= ENOUGH, "cleared {cleared} of {TRIALS}");
 }
 
 #[test]

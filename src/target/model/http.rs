@@ -8,16 +8,18 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
+use http::header::{
+    CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, PROXY_AUTHORIZATION,
+};
 use http::{HeaderMap, Request, Uri};
 use http_body_util::{BodyExt as _, Full};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::crypto::ring;
 use tokio::runtime::Handle;
 
+use crate::proxy::Way;
 use crate::signal::Interrupt;
 
 /// How often a call that waits looks whether somebody has asked to stop.
@@ -78,8 +80,9 @@ pub(super) fn exchange(sent: Sent, bounds: &Bounds<'_>) -> Result<Answer, Broken
     let (sender, receiver) = channel();
     let (timeout, most) = (bounds.timeout, bounds.most);
     let client = engine.client.clone();
+    let way = engine.way.clone();
     let task = engine.runtime.spawn(async move {
-        let answer = tokio::time::timeout(timeout, fetch(&client, sent, most)).await;
+        let answer = tokio::time::timeout(timeout, fetch((&client, &way), sent, most)).await;
         // Nobody listens any more where the run was stopped.
         let _ = sender.send(answer.unwrap_or(Err(Broken::TimedOut)));
     });
@@ -101,8 +104,11 @@ pub(super) fn exchange(sent: Sent, bounds: &Bounds<'_>) -> Result<Answer, Broken
 /// The client of this process with the thread that drives it. Connections are kept for later calls.
 struct Engine {
     runtime: Handle,
-    client: Client<HttpsConnector<HttpConnector>, Body>,
+    client: Ways,
+    way: Way,
 }
+
+type Ways = Client<HttpsConnector<Way>, Body>;
 
 fn engine() -> Result<&'static Engine, &'static str> {
     static ENGINE: OnceLock<Result<Engine, String>> = OnceLock::new();
@@ -123,7 +129,11 @@ fn start() -> io::Result<Engine> {
             .with_provider_and_webpki_roots(provider())
             .map_err(io::Error::other)?,
     };
-    let connector = connector.https_or_http().enable_http1().build();
+    let way = Way::of_the_environment();
+    let connector = connector
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(way.clone());
     let mut client = Client::builder(TokioExecutor::new());
     client
         .timer(TokioTimer::new())
@@ -131,6 +141,7 @@ fn start() -> io::Result<Engine> {
     let engine = Engine {
         runtime: runtime.handle().clone(),
         client: client.build(connector),
+        way,
     };
     thread::Builder::new()
         .name("models".to_owned())
@@ -138,14 +149,10 @@ fn start() -> io::Result<Engine> {
     Ok(engine)
 }
 
-async fn fetch(
-    client: &Client<HttpsConnector<HttpConnector>, Body>,
-    mut sent: Sent,
-    most: u64,
-) -> Result<Answer, Broken> {
+async fn fetch((client, way): (&Ways, &Way), mut sent: Sent, most: u64) -> Result<Answer, Broken> {
     let mut redirects = 0;
     loop {
-        let answer = once(client, &sent, most).await?;
+        let answer = once((client, way), &sent, most).await?;
         let Some(url) = same_server(&sent.url, &answer) else {
             return Ok(answer);
         };
@@ -174,12 +181,12 @@ fn same_server(url: &str, answer: &Answer) -> Option<String> {
     is_same.then_some(to)
 }
 
-async fn once(
-    client: &Client<HttpsConnector<HttpConnector>, Body>,
-    sent: &Sent,
-    most: u64,
-) -> Result<Answer, Broken> {
+async fn once((client, way): (&Ways, &Way), sent: &Sent, most: u64) -> Result<Answer, Broken> {
     let mut request = Request::post(&sent.url).header(CONTENT_TYPE, "application/json");
+    let server = sent.url.parse::<Uri>().ok();
+    if let Some(known) = server.and_then(|server| way.authorization(&server)) {
+        request = request.header(PROXY_AUTHORIZATION, known);
+    }
     for (name, value) in &sent.headers {
         request = request.header(name, value);
     }

@@ -5,16 +5,23 @@
 //! a call depends on is resolved when the configuration is settled, so an address holds all of it, and of
 //! a key the name of its variable alone.
 
+#[cfg(feature = "models")]
 mod anthropic;
 pub(crate) mod base_url;
+#[cfg(feature = "models")]
 mod http;
+#[cfg(feature = "models")]
 mod key;
 mod open;
+#[cfg(feature = "models")]
 mod openai;
+#[cfg(feature = "models")]
 mod refusal;
 mod replay;
+#[cfg(feature = "models")]
 mod server;
 mod settings;
+#[cfg(feature = "models")]
 mod wire;
 
 use std::borrow::Cow;
@@ -30,7 +37,9 @@ use crate::digest::Digest;
 use crate::exit::Misuse;
 
 pub(crate) use settings::Endpoint;
-use settings::{AnthropicEndpoint, OpenAiEndpoint, Price};
+use settings::Price;
+#[cfg(feature = "models")]
+use settings::{AnthropicEndpoint, OpenAiEndpoint};
 
 /// The key under which an address names a model.
 pub(super) const KEY: &str = "model";
@@ -74,6 +83,8 @@ pub(crate) struct ModelSettings {
     pub(crate) endpoint: Endpoint,
     /// The digest of the file of recorded answers, where there is one: its content decides the answers.
     pub(crate) recorded: Option<Digest>,
+    /// The model that is asked for what is not recorded.
+    pub(crate) recorder: Option<Endpoint>,
 }
 
 /// What a chat call asks beside the user's message. What is none is taken from the declaration of the
@@ -114,6 +125,9 @@ pub(super) struct ModelCall {
     is_of_a_judge: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     recorded: Option<Digest>,
+    /// The model that is asked for what is not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    recorder: Option<Endpoint>,
 }
 
 /// What kind of call it is.
@@ -142,6 +156,7 @@ impl ModelSettings {
             call,
             is_of_a_judge: false,
             recorded: self.recorded,
+            recorder: self.recorder.clone(),
         })
     }
 }
@@ -282,7 +297,7 @@ impl ModelCall {
     fn identity(&self) -> Value {
         let mut endpoint = json!(self.endpoint);
         if let Some(endpoint) = endpoint.as_object_mut() {
-            for key in ["price", "limits", "api_key_env", "insecure_http"] {
+            for key in ["price", "limits", "api_key_env", "insecure_http", "record"] {
                 endpoint.remove(key);
             }
             if self.recorded.is_some() {
@@ -298,7 +313,7 @@ impl ModelCall {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "models"))]
 mod real_tests;
-#[cfg(test)]
+#[cfg(all(test, feature = "models"))]
 mod tests;

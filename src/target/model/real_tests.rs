@@ -32,6 +32,7 @@ fn a_real_embedder_and_a_real_language_model_answer() {
         name: "real".to_owned(),
         endpoint: serde_json::from_value(endpoint).expect("a model"),
         recorded: None,
+        recorder: None,
     };
     let ask = |address: &Address, input: &str| {
         let target = address.open(&site).expect("it opens");

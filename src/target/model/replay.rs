@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::sync::Arc;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::server::usage;
+use super::settings::usage;
 use super::{Asking, Price};
 use crate::digest::Fields;
 use crate::exit::Misuse;
@@ -68,6 +69,15 @@ pub(super) struct Replay {
     asking: Option<Asking>,
     price: Option<Price>,
     meter: Arc<Meter>,
+    recorder: Option<Recorder>,
+}
+
+/// Asks a model for what is not recorded, and adds its answers to the file.
+struct Recorder {
+    path: PathBuf,
+    model: Box<dyn Target>,
+    /// What was added in this run, by instructions and prompt.
+    added: Mutex<BTreeMap<(Option<String>, String), Vec<Recorded>>>,
 }
 
 impl Replay {
@@ -81,9 +91,15 @@ impl Replay {
         asking: Option<Asking>,
         price: Option<Price>,
         meter: Arc<Meter>,
+        is_recorded: bool,
     ) -> Result<Self, Misuse> {
         let shown = path.display();
-        let text = fs::read_to_string(path).map_err(|error| {
+        let text = fs::read_to_string(path).or_else(|error| match error.kind() {
+            // The first recording makes the file.
+            io::ErrorKind::NotFound if is_recorded => Ok(String::new()),
+            _ => Err(error),
+        });
+        let text = text.map_err(|error| {
             Misuse::new(format!(
                 "the recorded answers `{shown}` cannot be read: {error}"
             ))
@@ -103,7 +119,18 @@ impl Replay {
             asking,
             price,
             meter,
+            recorder: None,
         })
+    }
+
+    /// The same, with a model that is asked for what is not in the file.
+    pub(super) fn recording(mut self, path: PathBuf, model: Option<Box<dyn Target>>) -> Self {
+        self.recorder = model.map(|model| Recorder {
+            path,
+            model,
+            added: Mutex::default(),
+        });
+        self
     }
 }
 
@@ -161,9 +188,85 @@ fn text(value: Value) -> String {
     }
 }
 
+impl Recorder {
+    /// Has the model answer, unless this run has had it answer so often already.
+    fn call(
+        &self,
+        key: (Option<String>, String),
+        call: &Invocation<'_>,
+        output: &mut Vec<u8>,
+    ) -> Ended {
+        if let Some(known) = self
+            .added()
+            .get(&key)
+            .and_then(|all| all.get(call.repeat - 1))
+        {
+            output.extend_from_slice(known.text.as_bytes());
+            return Ended::Answered(Reply::default());
+        }
+        let before = output.len();
+        let ended = self.model.call(call, output);
+        let Ended::Answered(reply) = &ended else {
+            return ended;
+        };
+        let tokens = reply.usage.filter(|usage| usage.untold == 0);
+        let recorded = Recorded {
+            text: String::from_utf8_lossy(&output[before..]).into_owned(),
+            tokens: tokens.map(|usage| Tokens {
+                input_tokens: usage.input_tokens,
+                output_tokens: usage.output_tokens,
+            }),
+        };
+        match self.add(key, recorded) {
+            Ok(()) => ended,
+            Err(error) => {
+                output.truncate(before);
+                let message =
+                    format!("the answer could not be added to the recorded ones: {error}");
+                Ended::Failed {
+                    failure: Box::new(Failure::new(FailureKind::NotRecorded, message)),
+                    reply: Reply::default(),
+                }
+            }
+        }
+    }
+
+    /// Adds a line to the file. The lock keeps the lines of several calls apart.
+    fn add(&self, key: (Option<String>, String), recorded: Recorded) -> io::Result<()> {
+        let mut added = self.added();
+        let line = Line {
+            prompt: Some(Value::String(key.1.clone())),
+            system: key.0.clone(),
+            request: None,
+            answer: Value::String(recorded.text.clone()),
+            usage: recorded.tokens,
+        };
+        let mut file = fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&self.path)?;
+        file.write_all(format!("{}\n", serde_json::to_string(&line)?).as_bytes())?;
+        added.entry(key).or_default().push(recorded);
+        Ok(())
+    }
+
+    fn added(&self) -> MutexGuard<'_, BTreeMap<(Option<String>, String), Vec<Recorded>>> {
+        self.added.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Target for Replay {
+    /// Where a model is asked, what is paid is what that model may cost.
     fn meter(&self) -> Option<&Meter> {
-        Some(&self.meter)
+        let recorder = self.recorder.as_ref();
+        recorder
+            .and_then(|recorder| recorder.model.meter())
+            .or(Some(&self.meter))
+    }
+
+    fn ready(&self) -> Result<(), Misuse> {
+        let recorder = self.recorder.as_ref();
+        recorder.map_or(Ok(()), |recorder| recorder.model.ready())
     }
 
     /// The n-th repeat of an input gets the n-th of its answers, and the last one where there are fewer.
@@ -176,7 +279,19 @@ impl Target for Replay {
         let asking = self.asking.as_ref();
         let system = asking.and_then(|asking| asking.system.as_deref());
         let digest = digest(&input, asking);
-        let Some(answers) = self.tape.find(&input, system, &digest) else {
+        let answers = self.tape.find(&input, system, &digest);
+        let is_enough = answers.is_some_and(|answers| answers.len() >= call.repeat);
+        if let (false, Some(recorder)) = (is_enough, &self.recorder) {
+            let known = answers.map_or(0, <[Recorded]>::len);
+            let key = (system.map(str::to_owned), input);
+            // The repeats that the file has are not recorded again.
+            let call = Invocation {
+                repeat: call.repeat - known,
+                ..*call
+            };
+            return recorder.call(key, &call, output);
+        }
+        let Some(answers) = answers else {
             let message = format!("no answer is recorded for this prompt (request {digest})");
             let failure = Box::new(Failure::new(FailureKind::NotRecorded, message));
             let reply = Reply::default();

@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use super::http::{self, Bounds, Broken, Sent};
 use super::key::Key;
+use super::settings::usage;
 use super::wire::{Wire, malformed};
 use super::{Price, refusal};
 use crate::exit::Misuse;
-use crate::target::{Ended, Failure, FailureKind, Invocation, Meter, Reply, Site, Target, Usage};
+use crate::target::{Ended, Failure, FailureKind, Invocation, Meter, Reply, Site, Target};
 
 /// A model behind a server.
 pub(super) struct Server {
@@ -119,23 +120,5 @@ impl Server {
                 Failure::new(FailureKind::Connection, message).into()
             }
         }
-    }
-}
-
-/// What a call has used, with what that costs.
-pub(super) fn usage(tokens: Option<(u64, u64)>, price: Option<Price>) -> Usage {
-    let Some((input_tokens, output_tokens)) = tokens else {
-        return Usage::untold();
-    };
-    let cost = |price: Price| {
-        let sent = input_tokens as f64 * price.input_per_million;
-        let answered = output_tokens as f64 * price.output_per_million;
-        (sent + answered) / 1e6
-    };
-    Usage {
-        input_tokens,
-        output_tokens,
-        usd: price.map(cost),
-        untold: 0,
     }
 }

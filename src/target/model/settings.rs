@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::target::CallLimits;
+use super::ModelName;
+use crate::target::{CallLimits, Usage};
 
 /// A model: how it is reached, what is asked of it with every call, and what bounds its calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -143,6 +144,9 @@ pub(crate) struct ReplayEndpoint {
     /// the folder of the configuration.
     #[schemars(length(min = 1))]
     pub(crate) file: String,
+    /// A model that is asked where the file has no answer; its answer is added to the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) record: Option<ModelName>,
     /// What the tokens cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) price: Option<Price>,
@@ -200,4 +204,22 @@ fn anthropic_url() -> String {
 
 fn anthropic_tokens() -> NonZeroU64 {
     NonZeroU64::new(1024).unwrap_or(NonZeroU64::MIN)
+}
+
+/// What a call has used, with what that costs.
+pub(super) fn usage(tokens: Option<(u64, u64)>, price: Option<Price>) -> Usage {
+    let Some((input_tokens, output_tokens)) = tokens else {
+        return Usage::untold();
+    };
+    let cost = |price: Price| {
+        let sent = input_tokens as f64 * price.input_per_million;
+        let answered = output_tokens as f64 * price.output_per_million;
+        (sent + answered) / 1e6
+    };
+    Usage {
+        input_tokens,
+        output_tokens,
+        usd: price.map(cost),
+        untold: 0,
+    }
 }

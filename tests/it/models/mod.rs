@@ -5,8 +5,12 @@
 mod faults;
 /// Ceilings, concurrency, prices, the cache.
 mod limits;
+/// Proxies of the environment.
+mod proxied;
 /// The real model and the real embedder.
 mod real;
+/// Answers that are recorded.
+mod recorded;
 /// What a key never stands in.
 mod secrets;
 /// The server of these tests.

@@ -331,6 +331,7 @@ fn the_id_does_not_change_with_where_the_model_is_served_and_what_it_costs() {
             name: "any".to_owned(),
             endpoint: serde_json::from_value(endpoint).expect("it fits"),
             recorded: None,
+            recorder: None,
         };
         Llm::new(rubric(), &model, Asking::default()).grader_id()
     };

@@ -23,7 +23,8 @@ pub(in crate::probe::checks) struct LlmAsJudgeKeys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub(in crate::probe::checks) rubric: Option<String>,
-    /// What is graded: `agent_output`, `stdout`, `file:PATH`, or `workspace` for all its files.
+    /// What is graded: `agent_output`, `stdout`, `file:PATH`, `workspace` for all its files, or
+    /// `SERVICE.FIELD` for what a service has recorded.
     #[serde(default = "super::check::agent_output")]
     pub(in crate::probe::checks) input_from: String,
     /// How freely the model chooses its words. Default: 0.

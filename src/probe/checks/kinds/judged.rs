@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 use super::text::{name, text};
 use super::{Check, Finding, Stopped};
 use crate::probe::checks::keys::LlmAsJudgeKeys;
@@ -9,6 +11,7 @@ use crate::probe::checks::listing;
 use crate::probe::checks::record::ToJudge;
 use crate::probe::checks::scene::Scene;
 use crate::probe::checks::selector::Selector;
+use crate::probe::checks::services::DeclaredServices;
 
 /// A longer text is given to no judge.
 const LONGEST: usize = 1 << 20;
@@ -20,7 +23,17 @@ enum Input {
     Selected(Selector),
     /// Every file of the workspace.
     Workspace,
+    /// What a service has recorded.
+    Recorded {
+        /// The name of the service.
+        service: String,
+        /// The path of the field.
+        field: String,
+    },
 }
+
+/// The services that record something.
+const RECORDING: [&str; 1] = ["http_mock"];
 
 /// Takes the text for a judge.
 #[derive(Debug)]
@@ -29,16 +42,49 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    pub(super) fn of(keys: &LlmAsJudgeKeys) -> Result<Self, (&'static str, String)> {
+    pub(super) fn of(
+        keys: &LlmAsJudgeKeys,
+        services: &DeclaredServices,
+    ) -> Result<Self, (&'static str, String)> {
         keys.settings()?;
-        let input = match keys.input_from.as_str() {
-            "workspace" => Input::Workspace,
-            other => Input::Selected(Selector::parse(other).map_err(|what| {
-                let what = what.replacen("`stdout`", "`stdout`, `workspace`", 1);
-                ("input_from", what)
-            })?),
+        let input = Input::parse(&keys.input_from, services);
+        input
+            .map(|input| Self { input })
+            .map_err(|what| ("input_from", what))
+    }
+}
+
+impl Input {
+    fn parse(text: &str, services: &DeclaredServices) -> Result<Self, String> {
+        let why = match (text, Selector::parse(text)) {
+            ("workspace", _) => return Ok(Self::Workspace),
+            (_, Ok(selector)) => return Ok(Self::Selected(selector)),
+            (_, Err(why)) => why,
         };
-        Ok(Self { input })
+        match text.split_once('.') {
+            Some((service, field)) if is_name(service) && !field.is_empty() => {
+                services.find(service, "llm_as_judge", &RECORDING)?;
+                Ok(Self::Recorded {
+                    service: service.to_owned(),
+                    field: field.to_owned(),
+                })
+            }
+            _ => Err(why.replacen("`stdout`", "`stdout`, `workspace`, `SERVICE.FIELD`", 1)),
+        }
+    }
+}
+
+/// Whether a word can be the name of a service. What cannot names something else.
+fn is_name(word: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    !word.is_empty() && word.chars().all(is_plain)
+}
+
+/// A recorded value as a text: a text as it is, anything else as JSON.
+fn as_text(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        other => format!("{other:#}"),
     }
 }
 
@@ -60,6 +106,13 @@ impl Check for Judged {
                     return Ok(Finding::error(what));
                 }
             },
+            Input::Recorded { service, field } => {
+                let called = format!("`{service}.{field}`");
+                match scene.services.get(service).field(field) {
+                    Ok(value) => (called, Cow::Owned(as_text(value)), false),
+                    Err(why) => return Ok(Finding::nothing(format!("{called}: {why}"))),
+                }
+            }
         };
         if shown.trim().is_empty() {
             let what = format!("{called} is empty, so there is nothing to judge");

@@ -175,7 +175,7 @@ pub(super) fn open(
         (_, Keys::Numeric(keys)) => Box::new(numeric::Numeric::of(keys)?),
         (_, Keys::Latency(keys)) => Box::new(latency::Latency::of(keys)),
         (Keys::Sql(written), Keys::Sql(keys)) => Box::new(sql::Sql::of(written, keys, services)?),
-        (_, Keys::LlmAsJudge(keys)) => Box::new(judged::Judged::of(keys)?),
+        (_, Keys::LlmAsJudge(keys)) => Box::new(judged::Judged::of(keys, services)?),
         (Keys::HttpMockAssertions(written), Keys::HttpMockAssertions(keys)) => Box::new(
             http_mock_assertions::HttpMockAssertions::of(written, keys, services)?,
         ),

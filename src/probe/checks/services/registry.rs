@@ -18,6 +18,7 @@ pub(in crate::probe::checks) fn open(
     use ServiceKeys as Keys;
     match (written, keys) {
         (Keys::Sqlite(written), Keys::Sqlite(keys)) => sqlite::open(written, keys, init),
+        (_, Keys::HttpMock(keys)) => http_mock::open(keys),
         #[cfg(feature = "sql")]
         (_, Keys::Postgres(keys)) => super::server::postgres(keys, init),
         #[cfg(feature = "sql")]
@@ -30,7 +31,6 @@ pub(in crate::probe::checks) fn open(
             );
             Err(("type", what))
         }
-        (_, Keys::HttpMock(keys)) => http_mock::open(keys),
         _ => {
             unreachable!("values are put into the texts of a service, and leave its type as it is")
         }

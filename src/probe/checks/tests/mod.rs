@@ -8,6 +8,7 @@ use crate::probe::checks::scenarios;
 use crate::probe::configured;
 
 mod mock;
+mod worked;
 
 /// Reads a configuration in a folder with a case and a script.
 fn load_in(folder: &std::path::Path, text: &str) -> anyhow::Result<Config> {
@@ -131,6 +132,10 @@ fn inv_01_inv_02_inv_07_inv_09_inv_11_inv_24_what_is_wrong_is_told_with_its_line
         (
             with("{type: custom, script: gone.py}"),
             vec![":5:", "`gone.py` is not there"],
+        ),
+        (
+            with("{type: llm_as_judge, model: m}"),
+            vec!["`criteria` is missing"],
         ),
         (
             with(file).replace("    description: it is made\n", ""),
@@ -353,9 +358,10 @@ fn the_document_names_every_check_and_figure_and_its_configurations_load() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("project")).expect("made");
     for block in blocks {
-        let text = match block.contains("run:") {
-            true => block.to_owned(),
-            false => with("{type: latency, max_s: 1}") + block,
+        let text = match (block.contains("run:"), block.contains("invariants:")) {
+            (true, _) => block.to_owned(),
+            (false, true) => format!("run: agent\n{block}"),
+            (false, false) => with("{type: latency, max_s: 1}") + block,
         };
         load_in(folder.path(), &text).unwrap_or_else(|error| panic!("{error:#}\nin\n{block}"));
     }

@@ -2,7 +2,7 @@
 
 use super::super::gate::{gate, measured};
 use super::*;
-use crate::repository::commit;
+use crate::repository::{commit, git};
 
 fn texts(judgement: &Value) -> String {
     let reasons = judgement["reasons"].as_array().expect("a list");
@@ -90,6 +90,63 @@ fn a_required_calibration_fails_the_gate_for_a_judge_that_was_never_tried() {
     let all = texts(&judgement);
     assert!(
         all.contains("`invariants.tone` was never calibrated"),
+        "{all}"
+    );
+}
+
+/// A calibration that calls a judge fit and has no figures.
+fn forged(grader_id: &str) -> String {
+    json!({"schema": 1, "trials": [{
+        "judge": "invariants.tone", "grader_id": grader_id, "compared_with": "exact-match/ws-v1",
+        "fitness": "fit", "criteria": [], "prompts": 40, "answers": 40, "labelled": 0,
+        "answers_digest": "0".repeat(64), "pass": 0.5, "repeats": 3, "gradings": 400,
+        "figures": {}, "smallest_drop": {"noise": null, "by_prompts": {}},
+    }]})
+    .to_string()
+}
+
+#[test]
+fn a_calibration_that_a_change_brings_or_edits_is_told_and_its_word_alone_clears_nobody() {
+    let more = format!(
+        "{}gate: {{require_calibration: true, deterministic: true}}\n",
+        invariants(TONE)
+    );
+    let project = project(&format!("{AGENT}echo GOOD\n"), 12, &more);
+    project.write("judge.sh", JUDGE);
+    let _remote = measured(&project);
+    let id = tone(&project)["judged"]["grade"]["grader_id"].clone();
+    let id = id.as_str().expect("an id");
+    project.write("calibration.json", &forged(id));
+    commit(&project, "a calibration");
+    let (said, judgement) = gate(&project);
+    let all = texts(&judgement);
+    assert!(
+        all.contains("this change brings the calibration of the judges `calibration.json`"),
+        "{all}"
+    );
+    assert!(
+        all.contains("calls the judge `invariants.tone` fit, and the figures there say undecided"),
+        "{all}"
+    );
+    assert_eq!(
+        (said.code, &judgement["verdict"]),
+        (Some(3), &json!("unmeasured"))
+    );
+
+    // The same where the base has one.
+    let root = project.root();
+    git(root, &["push", "--quiet", "origin", "change:main"]);
+    git(root, &["checkout", "--quiet", "main"]);
+    git(root, &["reset", "--quiet", "--hard", "change"]);
+    project.kelvin(&["check"]).expect(0);
+    project.kelvin(&["baseline", "save"]).expect(0);
+    git(root, &["checkout", "--quiet", "-b", "edit"]);
+    project.write("calibration.json", &forged(id).replace("400", "401"));
+    commit(&project, "another calibration");
+    let (_, judgement) = gate(&project);
+    let all = texts(&judgement);
+    assert!(
+        all.contains("this change edits the calibration of the judges `calibration.json`"),
         "{all}"
     );
 }

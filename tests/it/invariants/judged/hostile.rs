@@ -6,7 +6,7 @@ use std::path::Path;
 use super::*;
 
 /// What the judge was asked about the first scenario.
-fn question(project: &Project) -> String {
+pub(super) fn question(project: &Project) -> String {
     fn find(folder: &Path) -> Option<String> {
         let mut entries: Vec<_> = fs::read_dir(folder).ok()?.flatten().collect();
         entries.sort_by_key(std::fs::DirEntry::path);

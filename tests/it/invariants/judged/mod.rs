@@ -1,8 +1,10 @@
 //! Invariants that a judge grades.
 
+mod example;
 mod gate;
 mod hostile;
 mod kept;
+mod refused;
 
 use serde_json::{Value, json};
 
