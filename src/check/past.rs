@@ -6,6 +6,7 @@ use crate::baseline::{self, Branch, Hint, Login, Remote, completed};
 use crate::config::{BaselineSettings, Config};
 use crate::history::{self, History};
 use crate::report::{self, Report};
+use crate::trace;
 use crate::trend::{PastRun, Place, Read};
 
 /// Where to look.
@@ -18,6 +19,36 @@ pub(crate) struct Sources<'a> {
     pub(crate) name: Option<&'a str>,
     /// The token of the action, which git may need.
     pub(crate) login: Option<&'a Login>,
+}
+
+/// Reads the traces of chains that another tool has recorded, in place of reports.
+///
+/// # Errors
+///
+/// Where the path is not there, or a folder cannot be listed.
+pub(crate) fn read_traces(path: &Path) -> anyhow::Result<(Vec<PastRun>, Read)> {
+    let traces = trace::read(path)?;
+    let mut found = Found::default();
+    let place = path.display().to_string();
+    found.read.places.push((place, traces.traces.len()));
+    for one in &traces.traces {
+        if let Some(left) = PastRun::trace_left(one) {
+            *found.read.left.entry(left).or_default() += 1;
+            continue;
+        }
+        match PastRun::of_trace(one) {
+            Ok(run) => found.runs.push(run),
+            Err(why) => found.read.unread.push((one.trace_id.clone(), why)),
+        }
+    }
+    let malformed = traces.malformed.into_iter().map(|one| {
+        let number = one
+            .number
+            .map_or_else(String::new, |number| format!(", trace {number}"));
+        (format!("{}{number}", one.file.display()), one.why)
+    });
+    found.read.unread.extend(malformed);
+    Ok((found.runs, found.read))
 }
 
 /// Reads every run once, and says what could not be read. A report is let go as soon as its figures are taken:

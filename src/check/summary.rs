@@ -26,6 +26,8 @@ pub(crate) struct SummaryRequest {
     pub(crate) metrics: Vec<String>,
     /// The configuration to look at, among several of one repository; all of them unless given.
     pub(crate) name: Option<String>,
+    /// Traces of chains that another tool has recorded, to be read in place of reports: a file or a folder.
+    pub(crate) traces: Option<PathBuf>,
     /// The token of the action, for git.
     pub(crate) login: Option<Login>,
     /// The time now, in seconds since 1970.
@@ -45,12 +47,15 @@ pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
         ..Overrides::default()
     };
     let config = probe::configured(&overrides);
-    let (runs, read) = past::read(&Sources {
-        root: &root,
-        config: config.as_ref().ok(),
-        name: request.name.as_deref(),
-        login: request.login.as_ref(),
-    });
+    let (runs, read) = match &request.traces {
+        Some(path) => past::read_traces(path)?,
+        None => past::read(&Sources {
+            root: &root,
+            config: config.as_ref().ok(),
+            name: request.name.as_deref(),
+            login: request.login.as_ref(),
+        }),
+    };
     demand_metrics(&runs, &request.metrics)?;
     let asked = Asked {
         period,
@@ -58,6 +63,8 @@ pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
     };
     let mut summary = summarize(&runs, read, asked);
     summary.validation = match &config {
+        // Traces are of no configuration of this program.
+        _ if request.traces.is_some() => Vec::new(),
         Ok(config) => valid(config, &overrides, &runs),
         Err(error) => vec![("missing".to_owned(), format!("config: {error:#}"))],
     };

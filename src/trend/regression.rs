@@ -269,6 +269,23 @@ impl Samples {
     }
 }
 
+impl Samples {
+    /// Counts each chain by its own values: the score of a recorded chain is measured by itself, and is not made
+    /// of those of its units.
+    #[must_use]
+    pub(crate) fn with_chains_of_their_own(mut self) -> Self {
+        for sample in self.each.iter_mut().filter(|sample| sample.unit.is_none()) {
+            sample.n = None;
+        }
+        self
+    }
+
+    /// Adds those of other chains.
+    pub(crate) fn join(&mut self, other: Self) {
+        self.each.extend(other.each);
+    }
+}
+
 fn of_metric(runs: &[&PastRun], chain: &str, metric: &str, scale: Scale) -> Vec<Sample> {
     let sample = |unit: Option<String>, values: Vec<f64>, n: Option<usize>| Sample {
         metric: metric.to_owned(),

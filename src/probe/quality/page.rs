@@ -141,6 +141,10 @@ fn rows<'a>(
         "quality.variants",
         Phrase::text("variants, in no score of a case"),
     );
+    push(
+        "quality.dry_runs",
+        Phrase::text("recorded outputs, in no score of a case"),
+    );
     rows
 }
 

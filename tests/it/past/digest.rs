@@ -169,14 +169,16 @@ fn every_mean_has_its_number_and_what_could_not_be_read_is_named_and_counted() {
     let kept = branch();
     let summary = digest(&kept, "2026-W41", "2026-W45");
     let of = &summary["configurations"][0];
-    let (late, early) = ((0..REPORTS).filter(|at| is_late(*at)).count(), 0);
+    let late = (0..REPORTS).filter(|at| is_late(*at)).count();
     // The third and the fifth of the early ones are unreadable.
     assert_eq!(of["runs"], late);
-    assert_eq!(of["runs_before"], REPORTS - late - early - 2);
+    assert_eq!(of["runs_before"], REPORTS - late - 2);
+    let steady = &row(&summary, "steady")["now"];
     assert_eq!(
-        row(&summary, "steady")["now"],
-        json!({"value": 0.8, "n": late, "runs": late})
+        (&steady["n"], &steady["runs"]),
+        (&json!(late), &json!(late))
     );
+    assert!((steady["value"].as_f64().expect("known") - 0.8).abs() < 1e-9);
     let falls = row(&summary, "falls");
     assert!((falls["worse_by"].as_f64().expect("known") - 0.2).abs() < 1e-9);
     assert_eq!(falls["before"]["n"], REPORTS - late - 2);
@@ -257,8 +259,7 @@ fn a_run_in_both_places_counts_once_and_a_run_that_called_nothing_adds_no_sample
     project.kelvin(&["baseline", "save"]).expect(0);
     let summary = digest(&kept, "7d", "2099-01-01");
     assert_eq!(
-        summary["configurations"],
-        json!([]),
+        summary["configurations"][0]["runs"], 0,
         "it is of another time"
     );
     let now = || {
@@ -276,10 +277,7 @@ fn a_run_in_both_places_counts_once_and_a_run_that_called_nothing_adds_no_sample
     let history = summary["read"]["places"].as_array().expect("a list");
     assert!(history.iter().any(|place| place[1] == 3), "{history:?}");
     assert_eq!(summary["configurations"][0]["runs"], 2);
-    assert_eq!(
-        summary["configurations"][0]["cost"]["cache_hits"].as_u64() > Some(0),
-        true
-    );
+    assert!(summary["configurations"][0]["cost"]["cache_hits"].as_u64() > Some(0));
 }
 
 #[test]
@@ -299,7 +297,7 @@ fn the_digest_is_written_where_it_is_asked_for_and_ends_with_the_configuration_o
         page.starts_with("# Kelvin digest of 2026-W41 to 2026-W44\n"),
         "{page}"
     );
-    let fell = "- ❗ `falls` fell in `evidence.invariance` from 0.90 (n ";
+    let fell = "- ❗ `falls` fell in `evidence.invariance` from 0.9000 (n ";
     assert!(page.contains(fell), "{page}");
     assert!(page.contains(", since 2026-10-05 ("), "{page}");
     let (_, end) = page

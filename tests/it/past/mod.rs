@@ -1,5 +1,7 @@
 mod digest;
+mod export;
 mod regression;
+mod traces;
 
 use std::fs;
 

@@ -129,7 +129,14 @@ fn the_exit_code_is_a_failure_only_where_that_was_asked_for_and_never_a_pass_for
             vec![good.clone()],
             3,
         ),
-        ("it came", vec![good.clone()], with(("a", vec![0.1; 3])), 0),
+        ("it came", vec![good.clone()], with(("a", vec![0.9; 3])), 0),
+        // A poor new case is no drop of its own, and it lowers the chain.
+        (
+            "it came and is poor",
+            vec![good.clone()],
+            with(("a", vec![0.1; 3])),
+            3,
+        ),
     ] {
         let kept = kept(&[&prior, &current]);
         kept.project.kelvin(&["regression"]).expect(0);

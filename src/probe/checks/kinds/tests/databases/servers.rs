@@ -130,6 +130,7 @@ fn on_real_servers_a_service_that_cannot_begin_says_why() {
         let why = broken.trouble();
         let begin = format!("the service `db` of type `{kind}`: `init`: ");
         assert!(why.starts_with(&begin) && why.contains("nowhere"), "{why}");
+        assert_eq!(why, broken.trouble(), "equal runs fail equally");
         let slow = match kind {
             "postgres" => "SELECT pg_sleep(60)",
             _ => "SELECT SLEEP(60)",
