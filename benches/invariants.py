@@ -1,9 +1,9 @@
 """Measures what invariants cost beside the commands that they run.
 
-usage: invariants.py [--scenarios 1000] [--repeats 5] [--jobs N]
+usage: invariants.py [--scenarios 1000] [--repeats 5] [--jobs N] [--binary KELVIN]
 
-Checks that many scenarios, each with five checks of `command_exit: true`, with the release binary, and
-starts the same commands directly: for each scenario the pipeline and five times `sh -c true`, by `xargs`,
+Checks that many scenarios, each with five checks of `command_exit: true`, with the release binary (which it
+builds, unless another one is named), and starts the same commands directly: for each scenario the pipeline and five times `sh -c true`, by `xargs`,
 as many at a time. Both run in turns. Prints the medians with the smallest and the largest, and the ratio of
 the times and of the CPU times; ends with 1 where the ratio of the times is above 1.25.
 """
@@ -47,9 +47,12 @@ def main():
     parser.add_argument("--scenarios", type=int, default=1000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--binary", type=Path)
     options = parser.parse_args()
-    subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=run.ROOT, check=True)
-    binary = run.TARGET / "release/kelvin"
+    binary = options.binary
+    if binary is None:
+        subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=run.ROOT, check=True)
+        binary = run.TARGET / "release/kelvin"
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         project(folder, options.scenarios, options.jobs)
@@ -68,6 +71,7 @@ def main():
         other = [getattr(spent, what) for spent in bare]
         ratios[what] = statistics.median(one) / statistics.median(other)
         print(f"{what}: kelvin {figure(one)}, directly {figure(other)}, ratio {ratios[what]:.2f}")
+    print("load of the machine:", *(f"{load:.1f}" for load in os.getloadavg()))
     sys.exit(ratios["wall"] > MOST)
 
 

@@ -59,6 +59,8 @@ pub(crate) enum Code {
     CheckErrors,
     /// Invocations that tell a total of tokens which is not the sum of its parts.
     TokenCounts,
+    /// What checks that could be made warn of.
+    CheckWarnings,
     /// Something that only a newer version tells of.
     #[serde(other)]
     Other,

@@ -99,6 +99,7 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::QueriesFailed => "failed queries",
         Code::ScenariosFailed => "failed scenarios",
         Code::CheckErrors => "checks in error",
+        Code::CheckWarnings => "checks that warn",
         Code::ChunkerVersions => "chunker versions",
         Code::TokenCounts => "token counts",
     }

@@ -17,6 +17,7 @@ mod measure;
 mod page;
 mod reader;
 mod record;
+mod same;
 mod scenario;
 mod scenarios;
 mod scene;

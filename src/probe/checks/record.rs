@@ -128,7 +128,7 @@ pub(crate) struct CheckResult {
     pub(super) score: Option<f64>,
     /// Why, in words.
     pub(super) reason: String,
-    /// What else a check of the user has said.
+    /// What else the check has said; texts under `warnings` are told with the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) details: Option<Value>,
     /// What a judge has said, where one was asked.
@@ -162,6 +162,16 @@ pub(super) struct ToJudge {
     /// Whether something was left out of it already.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_cut: bool,
+}
+
+impl CheckResult {
+    /// What it warns of: the texts under `warnings` in its details.
+    pub(super) fn warnings(&self) -> impl Iterator<Item = &str> {
+        let details = self.details.as_ref();
+        let warnings = details.and_then(|details| details.get("warnings"));
+        let warnings = warnings.and_then(Value::as_array).into_iter().flatten();
+        warnings.filter_map(Value::as_str)
+    }
 }
 
 /// What a call of a scenario answers: the output of the pipeline is looked at where it was made.

@@ -72,34 +72,41 @@ impl Scene<'_> {
 
     /// The text of a file of the workspace.
     pub(super) fn file(&self, path: &Path) -> Result<String, Unread> {
-        let unknown = |what: String| Unread::Unknown(what);
-        let file = self.beneath.open(path).map_err(|error| match error {
-            NotOpened::Absent => Unread::Absent("is not there".to_owned()),
-            NotOpened::Escapes => unknown("is a link that leads out of the workspace".to_owned()),
-            NotOpened::Refused(error) => unknown(format!("cannot be read: {error}")),
-        })?;
-        let failed = |error: std::io::Error| unknown(format!("cannot be read: {error}"));
-        let data = file.metadata().map_err(failed)?;
-        if !data.is_file() {
-            let what = if data.is_dir() {
-                "a folder"
-            } else {
-                "no regular file"
-            };
-            return Err(Unread::Absent(format!("is {what}")));
-        }
-        let mut bytes = Vec::new();
-        // Counted as they are read, since the file may still grow.
-        let read = file.take(MOST_READ + 1).read_to_end(&mut bytes);
-        if read.map_err(failed)? as u64 > MOST_READ {
-            let most = MOST_READ >> 20;
-            return Err(unknown(format!(
-                "has more than the {most} MiB that a check reads"
-            )));
-        }
+        let bytes = read_beneath(self.beneath, path)?;
         Ok(match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
         })
     }
+}
+
+/// What is in a file below a folder that somebody else may write to. It is no larger than what a check
+/// reads, nothing waits for the other end of a pipe, and no link is followed that leads out.
+pub(super) fn read_beneath(beneath: &Beneath, path: &Path) -> Result<Vec<u8>, Unread> {
+    let unknown = |what: String| Unread::Unknown(what);
+    let file = beneath.open(path).map_err(|error| match error {
+        NotOpened::Absent => Unread::Absent("is not there".to_owned()),
+        NotOpened::Escapes => unknown("is a link that leads out of the workspace".to_owned()),
+        NotOpened::Refused(error) => unknown(format!("cannot be read: {error}")),
+    })?;
+    let failed = |error: std::io::Error| unknown(format!("cannot be read: {error}"));
+    let data = file.metadata().map_err(failed)?;
+    if !data.is_file() {
+        let what = if data.is_dir() {
+            "a folder"
+        } else {
+            "no regular file"
+        };
+        return Err(Unread::Absent(format!("is {what}")));
+    }
+    let mut bytes = Vec::new();
+    // Counted as they are read, since the file may still grow.
+    let read = file.take(MOST_READ + 1).read_to_end(&mut bytes);
+    if read.map_err(failed)? as u64 > MOST_READ {
+        let most = MOST_READ >> 20;
+        return Err(unknown(format!(
+            "has more than the {most} MiB that a check reads"
+        )));
+    }
+    Ok(bytes)
 }

@@ -16,7 +16,7 @@ use super::forbidden::Snapshot;
 use super::kinds::Stopped;
 use super::record::ScenarioAnswer;
 use super::scenario::{Scenario, plain};
-use super::scene::Scene;
+use super::scene::{Scene, Unread, read_beneath};
 use super::services::{RunningServices, ServiceSite, Trouble};
 use crate::exit::Misuse;
 use crate::file::beneath::Beneath;
@@ -25,6 +25,8 @@ use crate::target::{
     Workplace,
 };
 
+/// The name of the file to which events are appended.
+const AUDIT_LOG: &str = "audit.jsonl";
 /// So many characters of what the pipeline answered are kept for people.
 const EXCERPT: usize = 2_000;
 
@@ -59,7 +61,7 @@ impl Place {
             workspace: base.join("workspace"),
             input: base.join("input.md"),
             output: base.join("output.json"),
-            audit_log: base.join("audit.jsonl"),
+            audit_log: base.join(AUDIT_LOG),
             private: base.join("private"),
             _folder: folder,
         };
@@ -71,6 +73,18 @@ impl Place {
         fs::write(&place.input, prompt)?;
         fs::write(&place.audit_log, "")?;
         Ok(place)
+    }
+
+    /// What is in the audit log. The pipeline may have put anything in its place.
+    fn log(&self) -> Result<Vec<u8>, String> {
+        let base = self.workspace.with_file_name("");
+        let beneath = Beneath::of(&base).map_err(|error| format!("cannot be found: {error}"))?;
+        match read_beneath(&beneath, AUDIT_LOG.as_ref()) {
+            Ok(bytes) => Ok(bytes),
+            // Where it was removed, no secret stands in it.
+            Err(Unread::Absent(_)) if !self.audit_log.exists() => Ok(Vec::new()),
+            Err(Unread::Absent(what) | Unread::Unknown(what)) => Err(what),
+        }
     }
 
     /// What the pipeline and the programs of the checks see in their environment.
@@ -318,20 +332,30 @@ impl Target for ScenarioTarget<'_> {
             Ok(ran) => ran,
             Err(ended) => return ended,
         };
-        // Before the checks, whose programs may write what they like.
+        // Before the checks, whose programs may write and call what they like.
+        if let Err(trouble) = services.settle() {
+            return self.troubled(trouble);
+        }
         let after = match snapshot() {
             Ok(after) => after,
             Err(error) => return unseen(error),
         };
-        let log = fs::read(&place.audit_log).unwrap_or_default();
+        let log = match forbidden.secrets.is_empty() {
+            true => Ok(Vec::new()),
+            false => place.log(),
+        };
         let answered = std::mem::take(output);
         let streams = &ran.reply.streams;
         let mut found = forbidden.leaks(&[
             ("its output", &answered),
             ("its standard output", &ran.printed.bytes),
             ("its standard error", streams.stderr.as_bytes()),
-            ("the audit log", &log),
+            ("the audit log", log.as_deref().unwrap_or_default()),
         ]);
+        // The pipeline had a file there: who puts something else in its place hides what was in it.
+        found.extend(log.err().map(|what| {
+            format!("the audit log {what}: nobody can tell whether a secret stands in it")
+        }));
         let both = before.as_ref().zip(after.as_ref());
         found.extend(both.and_then(|(before, after)| forbidden.writes(before, after)));
         let scene = Scene {

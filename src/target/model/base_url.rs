@@ -68,6 +68,10 @@ pub(crate) fn is_header(name: &str, value: &str) -> bool {
 
 impl BaseUrl {
     /// The address of a resource below it.
+    #[cfg_attr(
+        not(feature = "models"),
+        expect(dead_code, reason = "only the clients for servers send anything")
+    )]
     pub(super) fn join(&self, path: &str) -> String {
         format!("{}{path}", self.text)
     }

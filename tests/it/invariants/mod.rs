@@ -1,5 +1,6 @@
 mod gate;
 mod judged;
+mod mock;
 mod services;
 
 use std::fs;
@@ -255,30 +256,6 @@ fn the_example_with_a_gate_of_tests_has_a_composite_of_1_0_by_1_3_to_the_last_di
             .contains("`test_prices.py`"),
         "{run}"
     );
-}
-
-#[test]
-fn the_example_with_an_audit_log_passes_and_an_agent_that_skips_a_step_does_not() {
-    let project = example("audit-log");
-    project.kelvin(&["check"]).expect(0);
-    let report = project.report();
-    assert_eq!(figure(&report, "composite"), json!(1.0));
-    assert_eq!(figure(&report, "scenario_pass_rate"), json!(1.0));
-    let agent = project.read("agent.py");
-    project.write(
-        "agent.py",
-        &agent.replace("note(\"order_lookup\"", "note(\"thought\""),
-    );
-    project.kelvin(&["check"]).expect(0);
-    let run = ran(&project.report(), "broken-mug", 0);
-    assert_eq!(
-        (&run["outcome"], &run["composite"]),
-        (&json!("failed"), &json!(0.0))
-    );
-    let reason = run["checks"]["looked_up_first"]["reason"]
-        .as_str()
-        .expect("a text");
-    assert!(reason.contains("17"), "{reason}");
 }
 
 #[test]

@@ -266,14 +266,17 @@ const OTHER_KEYS: &[(&str, &str)] = &[
     ),
     (
         "http_except",
-        "not supported: this version does not see what the pipeline calls",
+        "not supported: a check of type `http_mock_assertions` tells what a mocked server was asked; other calls are \
+         not seen",
     ),
     ("aggregation", "write `replica_aggregation`"),
     ("threshold", "write `pass_threshold`"),
+    ("response", "write what is answered as `json` or as `body`"),
+    (
+        "ports",
+        "leave it out: the port is a free one, and the pipeline sees the address as `KELVIN_SERVICE_NAME_URL`",
+    ),
 ];
-
-/// The kinds of checks that are known and that this version does not have.
-const NOT_YET: &[(&str, &str)] = &[("http_mock_assertions", "checks of mocked servers")];
 
 /// What to do about a slip.
 pub(super) fn hint(slip: &Slip<'_>) -> Option<String> {
@@ -292,12 +295,6 @@ pub(super) fn hint(slip: &Slip<'_>) -> Option<String> {
                 _ => return None,
             };
             Some(format!("add a line such as `{line}`"))
-        }
-        Slip::UnknownWord(word, words) if words.contains(&"command_exit") => {
-            let (_, what) = NOT_YET.iter().find(|(other, _)| other == word)?;
-            Some(format!(
-                "`{word}` is not there yet: this version has no {what}"
-            ))
         }
         Slip::UnknownWord("mariadb", words) if words.contains(&"mysql") => {
             Some("MariaDB is of the type `mysql`".to_owned())

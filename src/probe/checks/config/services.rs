@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use super::check::{entries, unset};
 use crate::config::yaml::{Key, Node};
 use crate::config::{Config, Part, Problem};
@@ -69,15 +71,22 @@ fn filled(
 /// The names and types of the services, whatever else is wrong with them.
 pub(super) fn declared_in(node: &Node) -> DeclaredServices {
     let all = entries(node, "services").iter();
-    DeclaredServices::of(all.map(|(key, service)| {
+    let types = all.clone().map(|(key, service)| {
         let kind = service.text(&["type"]);
         (&*key.text, kind.map_or("", |(kind, _)| kind))
-    }))
+    });
+    let recording = all.filter(|(_, service)| {
+        let record = service.get(&["record"]);
+        record.is_some_and(|record| record.to_json() == Value::Bool(true))
+    });
+    DeclaredServices::of(types).recording(recording.map(|(key, _)| &*key.text))
 }
 
 /// The names and types of the services.
 pub(super) fn declared(keys: &BTreeMap<String, ServiceKeys>) -> DeclaredServices {
-    DeclaredServices::of(keys.iter().map(|(name, keys)| (&**name, keys.kind())))
+    let types = keys.iter().map(|(name, keys)| (&**name, keys.kind()));
+    let recording = keys.iter().filter(|(_, keys)| keys.records());
+    DeclaredServices::of(types).recording(recording.map(|(name, _)| &**name))
 }
 
 /// The services as a part of what is measured: not where they are.

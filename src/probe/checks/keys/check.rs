@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::http_mock::HttpMockAssertionsKeys;
 use super::judged::LlmAsJudgeKeys;
 
 /// How an invariant is looked at.
@@ -40,6 +41,8 @@ pub(in crate::probe::checks) enum CheckKeys {
     Sql(SqlKeys),
     /// A judge grades what was left by criteria.
     LlmAsJudge(LlmAsJudgeKeys),
+    /// What a mocked server was asked.
+    HttpMockAssertions(HttpMockAssertionsKeys),
 }
 
 /// A command in the workspace.
@@ -323,12 +326,13 @@ impl CheckKeys {
             Self::Latency(keys) => keys.not,
             Self::Sql(keys) => keys.not,
             Self::LlmAsJudge(keys) => keys.not,
+            Self::HttpMockAssertions(keys) => keys.not,
         }
     }
 }
 
 /// A value that is there, also where it is null.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+pub(super) fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 

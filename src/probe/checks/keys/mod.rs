@@ -2,6 +2,7 @@
 //! types.
 
 mod check;
+mod http_mock;
 mod judged;
 mod sections;
 mod services;
@@ -10,6 +11,9 @@ pub(super) use check::{
     CheckKeys, CommandExitKeys, ContainsKeys, CustomKeys, EqualsKeys, FileContentKeys, FileKeys,
     JsonPathKeys, JsonSchemaKeys, LatencyKeys, LevenshteinKeys, NumericKeys, RegexKeys, RunsIn,
     SqlKeys,
+};
+pub(super) use http_mock::{
+    AssertionKeys, DefaultKeys, HttpMockAssertionsKeys, HttpMockKeys, RouteKeys,
 };
 pub(super) use judged::LlmAsJudgeKeys;
 pub(super) use sections::{Aggregation, ChecksKeys, OWN, Parameter, REQUIRED};

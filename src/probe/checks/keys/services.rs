@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::http_mock::HttpMockKeys;
+
 /// What scenarios use beside their workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -13,6 +15,8 @@ pub(in crate::probe::checks) enum ServiceKeys {
     Mysql(ServerKeys),
     /// A file with an SQLite database.
     Sqlite(SqliteKeys),
+    /// An HTTP server that stands for another one.
+    HttpMock(HttpMockKeys),
 }
 
 /// A database server.
@@ -94,6 +98,15 @@ impl ServiceKeys {
             Self::Postgres(_) => "postgres",
             Self::Mysql(_) => "mysql",
             Self::Sqlite(_) => "sqlite",
+            Self::HttpMock(_) => "http_mock",
+        }
+    }
+
+    /// Whether it keeps what it was asked.
+    pub(in crate::probe::checks) const fn records(&self) -> bool {
+        match self {
+            Self::HttpMock(keys) => keys.record,
+            Self::Postgres(_) | Self::Mysql(_) | Self::Sqlite(_) => false,
         }
     }
 
@@ -102,6 +115,7 @@ impl ServiceKeys {
         match self {
             Self::Postgres(keys) | Self::Mysql(keys) => keys.init.as_deref(),
             Self::Sqlite(keys) => keys.init.as_deref(),
+            Self::HttpMock(_) => None,
         }
     }
 
@@ -111,7 +125,7 @@ impl ServiceKeys {
         let mut keys = self.clone();
         match &mut keys {
             Self::Postgres(keys) | Self::Mysql(keys) => keys.url = String::new(),
-            Self::Sqlite(_) => {}
+            Self::Sqlite(_) | Self::HttpMock(_) => {}
         }
         keys
     }

@@ -4,9 +4,10 @@ use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use super::text::{name, same, selector, text};
+use super::text::{name, selector, text};
 use super::{Check, Finding, Stopped, shown};
 use crate::probe::checks::keys::{JsonPathKeys, JsonSchemaKeys};
+use crate::probe::checks::same::same;
 use crate::probe::checks::scene::Scene;
 use crate::probe::checks::selector::Selector;
 

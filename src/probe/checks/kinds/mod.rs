@@ -2,8 +2,10 @@
 //! whether it holds, how well, and why.
 
 mod command_exit;
+mod comparison;
 mod custom;
 mod file;
+mod http_mock_assertions;
 mod json;
 mod judged;
 mod latency;
@@ -174,6 +176,9 @@ pub(super) fn open(
         (_, Keys::Latency(keys)) => Box::new(latency::Latency::of(keys)),
         (Keys::Sql(written), Keys::Sql(keys)) => Box::new(sql::Sql::of(written, keys, services)?),
         (_, Keys::LlmAsJudge(keys)) => Box::new(judged::Judged::of(keys, services)?),
+        (Keys::HttpMockAssertions(written), Keys::HttpMockAssertions(keys)) => Box::new(
+            http_mock_assertions::HttpMockAssertions::of(written, keys, services)?,
+        ),
         _ => unreachable!("values are put into the texts of a check, and leave its type as it is"),
     })
 }

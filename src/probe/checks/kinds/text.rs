@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{Check, Finding, Stopped, pattern, shown};
 use crate::probe::checks::keys::{ContainsKeys, EqualsKeys, LevenshteinKeys, RegexKeys};
+use crate::probe::checks::same::same;
 use crate::probe::checks::scene::{Scene, Unread};
 use crate::probe::checks::selector::Selector;
 
@@ -184,29 +185,6 @@ impl Check for Equals {
                 format!("{name} is `{}`, expected `{told}`", shown(&text)),
             ),
         })
-    }
-}
-
-/// Whether two values are the same; `1` and `1.0` are.
-pub(super) fn same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => {
-            one == other
-                || one
-                    .as_f64()
-                    .zip(other.as_f64())
-                    .is_some_and(|(one, other)| one == other)
-        }
-        (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            let has = |(key, value): (&String, &Value)| {
-                other.get(key).is_some_and(|other| same(value, other))
-            };
-            one.len() == other.len() && one.iter().all(has)
-        }
-        (one, other) => one == other,
     }
 }
 

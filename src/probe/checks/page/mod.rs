@@ -289,6 +289,7 @@ pub(super) fn why(section: &ChecksSection, item: &str, metric: &str) -> Option<S
 /// What the records tell of the runs that are errors.
 pub(super) fn notices(section: &ChecksSection) -> Vec<Notice> {
     let mut errors: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut warnings: BTreeMap<&str, (Vec<&str>, &str)> = BTreeMap::new();
     let mut failing = Vec::new();
     for (id, scenario) in &section.items {
         if scenario.runs.iter().any(|run| run.failure.is_some()) {
@@ -298,6 +299,10 @@ pub(super) fn notices(section: &ChecksSection) -> Vec<Notice> {
             for (name, check) in &run.checks {
                 if check.outcome == Outcome::Error {
                     errors.entry(name).or_default().push(id);
+                }
+                if let Some(first) = check.warnings().next() {
+                    let (ids, _) = warnings.entry(name).or_insert((Vec::new(), first));
+                    ids.push(id);
                 }
             }
         }
@@ -321,6 +326,16 @@ pub(super) fn notices(section: &ChecksSection) -> Vec<Notice> {
             listed(&ids)
         );
         notices.push(Notice::new(Code::CheckErrors, text));
+    }
+    for (name, (mut ids, first)) in warnings {
+        ids.dedup();
+        let text = format!(
+            "the check `{name}` warns in {} of {total} scenarios ({}): {}",
+            ids.len(),
+            listed(&ids),
+            cut(first)
+        );
+        notices.push(Notice::new(Code::CheckWarnings, text));
     }
     notices
 }

@@ -1,17 +1,40 @@
 //! The names and types of the services that a configuration declares, for the checks that name one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::nearest;
 
-/// The type of every service, by name.
+/// The type of every service, by name, and which of them keep what they were asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::probe::checks) struct DeclaredServices(BTreeMap<String, String>);
+pub(in crate::probe::checks) struct DeclaredServices {
+    types: BTreeMap<String, String>,
+    recording: BTreeSet<String>,
+}
 
 impl DeclaredServices {
     /// Names with their types.
     pub(in crate::probe::checks) fn of<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
-        Self(all.map(|(name, kind)| (name.into(), kind.into())).collect())
+        let types = all.map(|(name, kind)| (name.into(), kind.into())).collect();
+        Self {
+            types,
+            recording: BTreeSet::new(),
+        }
+    }
+
+    /// The same with the names of the services that keep what they were asked.
+    pub(in crate::probe::checks) fn recording<'a>(
+        self,
+        names: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        Self {
+            recording: names.map(str::to_owned).collect(),
+            ..self
+        }
+    }
+
+    /// Whether a service keeps what it was asked.
+    pub(in crate::probe::checks) fn records(&self, name: &str) -> bool {
+        self.recording.contains(name)
     }
 
     /// The type of the service that a check of some type names.
@@ -25,8 +48,8 @@ impl DeclaredServices {
         check: &str,
         wanted: &[&'static str],
     ) -> Result<&'static str, String> {
-        let all: Vec<&str> = self.0.keys().map(String::as_str).collect();
-        let Some(kind) = self.0.get(name) else {
+        let all: Vec<&str> = self.types.keys().map(String::as_str).collect();
+        let Some(kind) = self.types.get(name) else {
             let help = match (nearest(name, &all), &all[..]) {
                 (Some(near), _) => format!("did you mean `{near}`?"),
                 (None, []) => format!(

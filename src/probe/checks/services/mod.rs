@@ -6,6 +6,7 @@
 
 mod cell;
 mod declared;
+pub(super) mod http_mock;
 mod registry;
 mod running;
 #[cfg(feature = "sql")]
@@ -20,6 +21,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::signal::Interrupt;
+
+use http_mock::Record;
 
 pub(super) use cell::Cell;
 pub(super) use declared::{DeclaredServices, variable};
@@ -97,6 +100,25 @@ pub(super) trait Running {
         let _ = path;
         let kind = self.kind();
         Err(format!("a service of type `{kind}` has no fields"))
+    }
+
+    /// The pipeline has come to its end: what is recorded from now on is none of its doing.
+    ///
+    /// # Errors
+    ///
+    /// Where what was recorded is not whole.
+    fn settle(&self) -> Result<(), Trouble> {
+        Ok(())
+    }
+
+    /// The requests that it got, of a service that is a server.
+    ///
+    /// # Errors
+    ///
+    /// Where they are not known.
+    fn record(&self) -> Result<Arc<Record>, String> {
+        let kind = self.kind();
+        Err(format!("a service of type `{kind}` gets no requests"))
     }
 
     /// Ends it.

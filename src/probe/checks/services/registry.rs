@@ -1,6 +1,6 @@
 //! Every type of service.
 
-use super::{Service, sqlite};
+use super::{Service, http_mock, sqlite};
 use crate::probe::checks::keys::ServiceKeys;
 
 /// Opens the declaration of a service: `written` is what the file says, for messages, and `keys` the same
@@ -18,6 +18,7 @@ pub(in crate::probe::checks) fn open(
     use ServiceKeys as Keys;
     match (written, keys) {
         (Keys::Sqlite(written), Keys::Sqlite(keys)) => sqlite::open(written, keys, init),
+        (_, Keys::HttpMock(keys)) => http_mock::open(keys),
         #[cfg(feature = "sql")]
         (_, Keys::Postgres(keys)) => super::server::postgres(keys, init),
         #[cfg(feature = "sql")]

@@ -94,6 +94,19 @@ impl<'a> RunningServices<'a> {
         })
     }
 
+    /// The pipeline has come to its end.
+    ///
+    /// # Errors
+    ///
+    /// Where what one of them has recorded is not whole.
+    pub(in crate::probe::checks) fn settle(&self) -> Result<(), Trouble> {
+        self.all.iter().try_for_each(|(name, service)| {
+            let kind = service.kind();
+            let settled = service.settle();
+            settled.map_err(|trouble| trouble.of(&format!("the service `{name}` of type `{kind}`")))
+        })
+    }
+
     /// Ends all of them.
     ///
     /// # Errors

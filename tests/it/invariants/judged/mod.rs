@@ -1,5 +1,6 @@
 //! Invariants that a judge grades.
 
+mod example;
 mod gate;
 mod hostile;
 mod kept;

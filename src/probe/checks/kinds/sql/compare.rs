@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::probe::checks::kinds::shown;
-use crate::probe::checks::kinds::text::same;
+use crate::probe::checks::same::same;
 use crate::probe::checks::services::Cell;
 
 /// Whether it is: of the same type, unless `coerce` asks for what is written only.

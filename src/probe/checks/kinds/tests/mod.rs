@@ -18,6 +18,7 @@ use crate::target::StandardOutput;
 
 mod databases;
 mod files;
+mod mock;
 mod values;
 
 /// A workspace after a run.

@@ -1,0 +1,158 @@
+//! Writes down what a mocked server sees, within limits: in memory for the checks, and in the audit log
+//! for scripts.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::record::{Record, Request};
+
+/// So many bytes of a body are kept.
+pub(super) const MOST_BODY: usize = 1 << 20;
+/// So many requests are kept; the others are counted.
+pub(super) const MOST_REQUESTS: usize = 10_000;
+/// So many bytes of requests and of lines in the audit log are kept.
+pub(super) const MOST_BYTES: usize = 32 << 20;
+/// So many bytes of a body are in a line of the audit log.
+pub(super) const MOST_LOGGED: usize = 64 << 10;
+/// Of the requests that are not kept so many methods and paths are counted apart.
+const MOST_PLACES: usize = 1_000;
+
+/// A record in the making.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    /// The name of the service.
+    service: String,
+    record: Record,
+    /// The requests that were begun.
+    begun: u64,
+    bytes: usize,
+    log: Option<File>,
+    log_failure: Option<String>,
+    /// What was seen until the pipeline came to its end, from then on.
+    settled: Option<Arc<Record>>,
+}
+
+/// What was answered.
+pub(super) struct Answered<'a> {
+    pub(super) status: u16,
+    pub(super) body: &'a [u8],
+}
+
+impl Ledger {
+    /// An empty one, with the log that lines are appended to.
+    pub(super) fn new(service: &str, log: Option<File>) -> Self {
+        Self {
+            service: service.to_owned(),
+            log,
+            ..Self::default()
+        }
+    }
+
+    /// A request has begun.
+    pub(super) const fn begin(&mut self) {
+        if self.settled.is_none() {
+            self.begun += 1;
+        }
+    }
+
+    /// A connection sent what is no HTTP.
+    pub(super) const fn garbled(&mut self) {
+        if self.settled.is_none() {
+            self.record.garbled += 1;
+        }
+    }
+
+    /// A request is there as a whole, and is answered.
+    pub(super) fn note(&mut self, request: Request, answered: &Answered<'_>) {
+        if self.settled.is_some() {
+            return;
+        }
+        self.record.total += 1;
+        let is_within = self.record.lost() == 1
+            && self.record.requests.len() < MOST_REQUESTS
+            && self.bytes + request.cost() <= MOST_BYTES;
+        if is_within {
+            let line = self.line(&request, answered);
+            self.bytes += request.cost() + line.len();
+            self.append(&line);
+            self.record.requests.push(request);
+            return;
+        }
+        if self.record.last.is_none() {
+            let kept = self.record.requests.len();
+            let details = json!({"service": self.service, "kept": kept});
+            let line = json!({"type": "http_calls_cut", "details": details}).to_string();
+            self.append(&line);
+        }
+        let place = (request.method.clone(), request.path.clone());
+        let is_known = self.record.beyond.contains_key(&place);
+        if is_known || self.record.beyond.len() < MOST_PLACES {
+            *self.record.beyond.entry(place).or_default() += 1;
+        } else {
+            self.record.unplaced += 1;
+        }
+        self.record.last = Some(Box::new(request));
+    }
+
+    fn line(&self, request: &Request, answered: &Answered<'_>) -> String {
+        let (request_body, response_body) = (logged(&request.body), logged(answered.body));
+        let is_cut = request.size > MOST_LOGGED as u64 || answered.body.len() > MOST_LOGGED;
+        let mut details = json!({
+            "service": self.service,
+            "method": request.method,
+            "path": request.path,
+            "query": request.query,
+            "status": answered.status,
+            "request_body": request_body,
+            "response_body": response_body,
+        });
+        if is_cut {
+            details["is_cut"] = Value::Bool(true);
+        }
+        json!({"type": "http_call", "details": details}).to_string()
+    }
+
+    /// Appends a whole line in one write, since the pipeline appends too.
+    fn append(&mut self, line: &str) {
+        if let Some(log) = &mut self.log
+            && let Err(error) = log.write_all(format!("{line}\n").as_bytes())
+        {
+            self.log_failure.get_or_insert_with(|| error.to_string());
+        }
+    }
+
+    /// The pipeline has come to its end: what comes later is none of its requests.
+    ///
+    /// # Errors
+    ///
+    /// Where the audit log is not whole, since it could not be written.
+    pub(super) fn settle(&mut self) -> Result<Arc<Record>, String> {
+        if let Some(why) = &self.log_failure {
+            return Err(format!("the audit log could not be written: {why}"));
+        }
+        if let Some(settled) = &self.settled {
+            return Ok(Arc::clone(settled));
+        }
+        let mut record = std::mem::take(&mut self.record);
+        record.incomplete = self.begun - record.total;
+        self.log = None;
+        Ok(Arc::clone(self.settled.insert(Arc::new(record))))
+    }
+}
+
+/// A body in the audit log: a JSON object or list as such, anything else as a text.
+fn logged(body: &[u8]) -> Value {
+    let is_cut = body.len() > MOST_LOGGED;
+    let json = (!is_cut).then(|| serde_json::from_slice::<Value>(body).ok());
+    match json.flatten() {
+        Some(value) if value.is_object() || value.is_array() => value,
+        _ if body.is_empty() => Value::Null,
+        _ => {
+            let kept = &body[..body.len().min(MOST_LOGGED)];
+            Value::String(String::from_utf8_lossy(kept).into_owned())
+        }
+    }
+}
