@@ -30,7 +30,7 @@ fn what_is_wrong_with_a_service_is_told_with_its_line_and_a_cure() {
         ),
         (
             beside("  db: {type: sqlite, paht: x}\n"),
-            vec![":7:24", "did you mean `path`?"],
+            vec![":7:22", "did you mean `path`?"],
         ),
         (
             beside("  db: {type: sqlite, path: ../x}\n"),
