@@ -11,7 +11,7 @@ use crate::page::{
 };
 use crate::run::Cost;
 use statements::statements;
-use words::{are, cell, of, since};
+use words::{are, cell, of, since, time};
 
 /// How many rows a table lists; the summary as JSON has them all.
 const ROWS: usize = 200;
@@ -38,8 +38,12 @@ pub(crate) fn article(summary: &Summary) -> Article<'static> {
             false => format!("Kelvin digest of {first} to {last}"),
         }),
         scope: vec![
-            format!("{} up to {} (UTC)", summary.since, summary.until),
-            format!("compared with the period from {}", summary.before),
+            format!(
+                "{} up to {} (UTC)",
+                time(&summary.since),
+                time(&summary.until)
+            ),
+            format!("compared with the period from {}", time(&summary.before)),
         ],
         statements: statements(summary),
         blocks,
@@ -171,7 +175,7 @@ fn changes(one: &OfConfiguration) -> Option<Block<'static>> {
     let rows = one.changes.iter().take(ROWS).map(|change| {
         let commit = change.commit.as_deref();
         TableRow::new([
-            Phrase::text(change.at.clone()),
+            Phrase::text(time(&change.at)),
             commit.map_or(Phrase::text("-"), |commit| {
                 Phrase::of_name(commit.get(..7).unwrap_or(commit))
             }),

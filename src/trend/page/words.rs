@@ -10,6 +10,13 @@ pub(super) fn are(count: usize, word: &str) -> String {
     format!("{} {verb}", counted(count, word))
 }
 
+/// A time to the minute, in UTC. A forge takes what stands between the two colons of a time with seconds for the
+/// name of a picture.
+pub(super) fn time(written: &str) -> String {
+    let minute = written.get(..16).unwrap_or(written);
+    minute.replace('T', " ")
+}
+
 /// What a row is the mean of.
 pub(super) fn of(row: &Row) -> Phrase {
     match &row.of {
