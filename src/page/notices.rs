@@ -100,6 +100,7 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::ScenariosFailed => "failed scenarios",
         Code::CheckErrors => "checks in error",
         Code::ChunkerVersions => "chunker versions",
+        Code::FewRuns => "too few runs",
         Code::TokenCounts => "token counts",
     }
 }
