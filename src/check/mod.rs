@@ -19,9 +19,9 @@ mod gate;
 pub(crate) mod ledger;
 mod list;
 mod merge;
-mod past;
 #[cfg(test)]
 mod noisy_judge_tests;
+mod past;
 #[cfg(test)]
 mod prose_tests;
 mod record;

@@ -82,7 +82,10 @@ fn branch(sources: &Sources<'_>, found: &mut Found) {
             && let Err(error) = branch.fetch().and_then(|()| branch.complete())
         {
             let text = format!("the branch `{name}` could not be asked for ({error:#})");
-            found.read.notices.push(format!("{text}; what an earlier fetch has left is read"));
+            found
+                .read
+                .notices
+                .push(format!("{text}; what an earlier fetch has left is read"));
         }
         let kept = match branch.kept() {
             Ok(kept) => kept,
@@ -99,7 +102,9 @@ fn branch(sources: &Sources<'_>, found: &mut Found) {
             }
             count += 1;
             let place = format!("{name}:{}/{}.json", kept.configuration, kept.commit);
-            let report = branch.bytes(&kept).and_then(|bytes| report::json::read(&bytes));
+            let report = branch
+                .bytes(&kept)
+                .and_then(|bytes| report::json::read(&bytes));
             found.take((Place::Branch, place), &kept.configuration, report);
         }
         if count > 0 || !branch.is_local() {
@@ -123,7 +128,9 @@ fn local(sources: &Sources<'_>, found: &mut Found) -> anyhow::Result<()> {
         let report = history.report(&run.id);
         found.take((Place::History, place), &run.configuration, report);
     }
-    found.read.places.push(("the local history".to_owned(), count));
+    found
+        .read
+        .places
+        .push(("the local history".to_owned(), count));
     Ok(())
 }
-

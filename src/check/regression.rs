@@ -70,7 +70,8 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
                 "all runs of `{name}` are of one version, {}, so there is none to compare with",
                 current.0
             );
-            Misuse::new(what).help("run `kelvin check` on an earlier commit too, or save its report")
+            Misuse::new(what)
+                .help("run `kelvin check` on an earlier commit too, or save its report")
         })?,
         Some(asked) => asked_for(asked, &root, versions, &current)?,
     };
@@ -119,13 +120,16 @@ fn asked_for<'a>(
     }
     let known: Vec<String> = versions.iter().map(|(name, _)| name.clone()).collect();
     let mut found = versions.into_iter().rev();
-    found.find(|(name, _)| name.starts_with(&commit)).ok_or_else(|| {
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        Misuse::new(format!("no run of the version `{asked}` ({commit}) was found")).help(
-            match known.is_empty() {
+    found
+        .find(|(name, _)| name.starts_with(&commit))
+        .ok_or_else(|| {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            Misuse::new(format!(
+                "no run of the version `{asked}` ({commit}) was found"
+            ))
+            .help(match known.is_empty() {
                 true => "no other version has a run at all".to_owned(),
                 false => format!("there are runs of: {}", listed(&known)),
-            },
-        )
-    })
+            })
+        })
 }

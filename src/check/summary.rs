@@ -100,14 +100,17 @@ pub(super) fn demand_metrics(runs: &[PastRun], metrics: &[String]) -> Result<(),
 
 /// Whether the configuration can be run, and whether what it measures is what the last run has measured.
 fn valid(config: &Config, overrides: &Overrides, runs: &[PastRun]) -> Vec<(String, String)> {
-    let findings = doctor::project(config, &DoctorRequest {
-        overrides: overrides.clone(),
-        out: None,
-        surroundings: doctor::Surroundings::default(),
-        variables: &|_| None,
-        client: None,
-        login: None,
-    });
+    let findings = doctor::project(
+        config,
+        &DoctorRequest {
+            overrides: overrides.clone(),
+            out: None,
+            surroundings: doctor::Surroundings::default(),
+            variables: &|_| None,
+            client: None,
+            login: None,
+        },
+    );
     let mut found: Vec<(String, String)> = findings
         .into_iter()
         .map(|finding| {
@@ -116,7 +119,10 @@ fn valid(config: &Config, overrides: &Overrides, runs: &[PastRun]) -> Vec<(Strin
                 Status::Warn => "warn",
                 Status::Missing => "missing",
             };
-            (word.to_owned(), format!("{}: {}", finding.subject, finding.text))
+            (
+                word.to_owned(),
+                format!("{}: {}", finding.subject, finding.text),
+            )
         })
         .collect();
     found.push(fingerprints(config, overrides, runs));
@@ -128,7 +134,10 @@ fn fingerprints(config: &Config, overrides: &Overrides, runs: &[PastRun]) -> (St
     let name = super::configuration(config);
     let own = runs.iter().filter(|run| run.configuration == name);
     let Some(last) = own.max_by_key(|run| run.at) else {
-        return say("warn", format!("no run of `{name}` was found to compare with"));
+        return say(
+            "warn",
+            format!("no run of `{name}` was found to compare with"),
+        );
     };
     let today = match today(config, overrides) {
         Ok(today) => today,
@@ -139,7 +148,10 @@ fn fingerprints(config: &Config, overrides: &Overrides, runs: &[PastRun]) -> (St
         [] => say("ok", format!("all are those of the last run, of {when}")),
         changed => say(
             "warn",
-            format!("since the last run, of {when}, these have changed: {}", changed.join(", ")),
+            format!(
+                "since the last run, of {when}, these have changed: {}",
+                changed.join(", ")
+            ),
         ),
     }
 }
@@ -156,7 +168,9 @@ fn today(config: &Config, overrides: &Overrides) -> anyhow::Result<MadeOf> {
     let (code, _) = pipeline::begin(&config.root, &config.fingerprint, &beside)?;
     Ok(MadeOf::by_this(
         (config.measured(), config.seed, code.digest),
-        sides.iter().map(|side| (side.kind.name(), side.items.fingerprint())),
+        sides
+            .iter()
+            .map(|side| (side.kind.name(), side.items.fingerprint())),
     ))
 }
 

@@ -102,7 +102,10 @@ fn statements(summary: &Summary) -> Vec<Statement> {
         let gone = one.rows.iter().filter(|row| row.word == Word::Gone);
         let gone: BTreeSet<&Of> = gone.map(|row| &row.of).collect();
         if !gone.is_empty() {
-            let text = format!("{} of the period before not run any more in ", are(gone.len(), "case"));
+            let text = format!(
+                "{} of the period before not run any more in ",
+                are(gone.len(), "case")
+            );
             say(Tone::Caution, Phrase::text(text).name(one.name.as_str()));
         }
         if let Some(thin) = thin(one) {
@@ -111,7 +114,10 @@ fn statements(summary: &Summary) -> Vec<Statement> {
     }
     if !summary.read.unread.is_empty() {
         let text = are(summary.read.unread.len(), "report");
-        say(Tone::Caution, Phrase::text(format!("{text} not read: what they say is in no mean")));
+        say(
+            Tone::Caution,
+            Phrase::text(format!("{text} not read: what they say is in no mean")),
+        );
     }
     if said.is_empty() {
         let text = "Nothing fell, nothing is poor, and nothing is flaky";
@@ -136,7 +142,9 @@ fn thin(one: &OfConfiguration) -> Option<&'static str> {
         (_, 0) => " has no run in the period before, so nothing can be compared",
         (1, 1) => " has one run in this period and one before: each mean is a single measurement",
         (1, _) => " has one run in this period: each of its means is a single measurement",
-        (_, 1) => " has one run in the period before: each of its means there is a single measurement",
+        (_, 1) => {
+            " has one run in the period before: each of its means there is a single measurement"
+        }
         _ => return None,
     })
 }
@@ -234,7 +242,10 @@ fn table<const N: usize>(title: &str, columns: [Column; N], rows: Vec<TableRow>)
 /// How many rows found no room.
 fn rest(all: usize) -> Option<Block<'static>> {
     let more = all.checked_sub(ROWS).filter(|more| *more > 0)?;
-    let text = format!("{} in `kelvin digest --format json`.", counted(more, "more row"));
+    let text = format!(
+        "{} in `kelvin digest --format json`.",
+        counted(more, "more row")
+    );
     Some(Block::Aside(Phrase::text(text)))
 }
 
@@ -385,31 +396,60 @@ fn read(summary: &Summary) -> Vec<Phrase> {
     let read = &summary.read;
     let mut said: Vec<Phrase> = Vec::new();
     for (place, count) in &read.places {
-        said.push(Phrase::text(format!("{} from ", counted(*count, "report"))).name(place.as_str()).and("."));
+        said.push(
+            Phrase::text(format!("{} from ", counted(*count, "report")))
+                .name(place.as_str())
+                .and("."),
+        );
     }
     if read.twice > 0 {
-        let text = format!("{} found in both places and counts once.", are(read.twice, "run"));
+        let text = format!(
+            "{} found in both places and counts once.",
+            are(read.twice, "run")
+        );
         said.push(Phrase::text(text));
     }
     for (why, count) in &read.left {
-        let text = format!("{} left out: each is that {}.", are(*count, "report"), why.words());
+        let text = format!(
+            "{} left out: each is that {}.",
+            are(*count, "report"),
+            why.words()
+        );
         said.push(Phrase::text(text));
     }
     for (place, why) in read.unread.iter().take(UNREAD) {
         let phrase = Phrase::of_name(place.as_str()).and(" was not read: ");
         said.push(phrase.quote(why.as_str()).and("."));
     }
-    if let Some(more) = read.unread.len().checked_sub(UNREAD).filter(|more| *more > 0) {
-        said.push(Phrase::text(format!("{} could not be read.", counted(more, "more report"))));
+    if let Some(more) = read
+        .unread
+        .len()
+        .checked_sub(UNREAD)
+        .filter(|more| *more > 0)
+    {
+        said.push(Phrase::text(format!(
+            "{} could not be read.",
+            counted(more, "more report")
+        )));
     }
-    said.extend(read.notices.iter().map(|one| Phrase::default().quote(one.as_str()).and(".")));
+    said.extend(
+        read.notices
+            .iter()
+            .map(|one| Phrase::default().quote(one.as_str()).and(".")),
+    );
     said
 }
 
 fn validation(found: &[(String, String)]) -> Block<'static> {
     let rows = found.iter().map(|(word, text)| {
-        TableRow::new([Phrase::text(word.clone()), Phrase::default().quote(text.as_str())])
+        TableRow::new([
+            Phrase::text(word.clone()),
+            Phrase::default().quote(text.as_str()),
+        ])
     });
-    let columns = [Column::text("how it stands"), Column::text("what was found")];
+    let columns = [
+        Column::text("how it stands"),
+        Column::text("what was found"),
+    ];
     Block::Table(table("Validation", columns, rows.collect()))
 }

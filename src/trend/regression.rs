@@ -289,9 +289,15 @@ fn of_metric(runs: &[&PastRun], chain: &str, metric: &str, scale: Scale) -> Vec<
     let mut each = vec![sample(None, figures.collect(), least)];
     for (label, members) in mean::groups(runs, probe_of(metric)) {
         let members: Vec<Vec<f64>> = members.iter().map(|case| values(case)).collect();
-        let means = members.iter().filter_map(|own| mean::Mean::of(own, 0).value);
+        let means = members
+            .iter()
+            .filter_map(|own| mean::Mean::of(own, 0).value);
         let least = members.iter().map(Vec::len).min();
-        each.push(sample(Some(format!("group:{label}")), means.collect(), least));
+        each.push(sample(
+            Some(format!("group:{label}")),
+            means.collect(),
+            least,
+        ));
     }
     let of_cases = cases.iter();
     each.extend(of_cases.map(|case| sample(Some((*case).to_owned()), values(case), None)));

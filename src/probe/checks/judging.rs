@@ -171,12 +171,7 @@ impl<'a> Judging<'a> {
     }
 
     /// Puts what the judges have said into the checks of a run.
-    pub(super) fn put(
-        &self,
-        case: &str,
-        run: usize,
-        checks: &mut BTreeMap<String, CheckResult>,
-    ) {
+    pub(super) fn put(&self, case: &str, run: usize, checks: &mut BTreeMap<String, CheckResult>) {
         for (check, _) in &self.checks {
             let key = (check.name.as_str(), Arc::from(case), run);
             if let Some(said) = self.said.get(&key) {

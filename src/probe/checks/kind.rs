@@ -357,7 +357,11 @@ impl Probe for AtWork<'_> {
             },
             fingerprint: self.fingerprint,
             basis: self.settings.basis.clone(),
-            items: measure::records(&self.scenarios, self.settings, (&self.called, &self.judging)),
+            items: measure::records(
+                &self.scenarios,
+                self.settings,
+                (&self.called, &self.judging),
+            ),
         })
     }
 }

@@ -273,9 +273,7 @@ const OTHER_KEYS: &[(&str, &str)] = &[
 ];
 
 /// The kinds of checks that are known and that this version does not have.
-const NOT_YET: &[(&str, &str)] = &[
-    ("http_mock_assertions", "checks of mocked servers"),
-];
+const NOT_YET: &[(&str, &str)] = &[("http_mock_assertions", "checks of mocked servers")];
 
 /// What to do about a slip.
 pub(super) fn hint(slip: &Slip<'_>) -> Option<String> {
