@@ -15,7 +15,7 @@ pub(crate) enum Code {
     BaselineFailed,
     /// Variants whose invocation failed; they contribute to no score.
     VariantsFailed,
-    /// Over a fifth of the invocations of a case failed, or too few of its runs have a score.
+    /// Over a fifth of the invocations of a case failed.
     Insufficient,
     /// The run was stopped by a signal before it had finished.
     Interrupted,
@@ -57,6 +57,8 @@ pub(crate) enum Code {
     ScenariosFailed,
     /// Checks that could not be made; the runs have no composite.
     CheckErrors,
+    /// Cases with fewer live runs with a score than they need; they have no score.
+    FewRuns,
     /// Invocations that tell a total of tokens which is not the sum of its parts.
     TokenCounts,
     /// What checks that could be made warn of.

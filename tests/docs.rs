@@ -74,9 +74,13 @@ fn the_command_line_page_is_what_help_prints() {
         &["merge"],
         &["calibrate"],
         &["doctor"],
+        &["digest"],
+        &["regression"],
+        &["export"],
         &["ledger"],
         &["ledger", "export"],
         &["rejudge"],
+        &["rescore"],
         &["baseline", "save"],
     ] {
         let name = [&["kelvin"], command].concat().join(" ");

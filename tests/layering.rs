@@ -406,6 +406,8 @@ fn kinds(sources: &[(String, String, String)]) -> BTreeSet<String> {
 fn names(code: &str, word: &str) -> bool {
     let ways = match word {
         "checks" => vec!["\"checks.", "probe::checks", "checksk", "checkss"],
+        // A word of the language, and a part of "equality".
+        "quality" => vec!["\"quality.", "probe::quality", "qualitykind", "qualityse"],
         "grading" => vec!["\"grading.", "probe::grading", "gradingkind", "gradingse"],
         word => vec![word],
     };

@@ -14,19 +14,21 @@ mod compute;
 pub(crate) mod doctor;
 mod edits;
 mod eval;
+mod export;
 mod finished;
 mod gate;
 pub(crate) mod ledger;
 mod list;
 mod merge;
-mod past;
 #[cfg(test)]
 mod noisy_judge_tests;
+mod past;
 #[cfg(test)]
 mod prose_tests;
 mod record;
 mod regression;
 mod rejudge;
+mod rescore;
 mod save;
 #[cfg(test)]
 mod scorer_tests;
@@ -54,12 +56,14 @@ use crate::report::Report;
 use crate::run::Observer;
 pub(crate) use calibrate::{CalibrateRequest, Calibrated, calibrate};
 pub(crate) use eval::eval;
+pub(crate) use export::{ExportRequest, Form, Manifest, export};
 pub(crate) use gate::gate;
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use record::{Recomputed, recompute, record, record_eval};
 pub(crate) use regression::{RegressionRequest, regression};
 pub(crate) use rejudge::{RejudgeRequest, rejudge};
+pub(crate) use rescore::{RescoreRequest, Rescored, RescoredTraces, rescore};
 pub(crate) use save::{SaveRequest, finished, save, writer};
 pub(crate) use settle::configuration;
 pub(crate) use side::{folder, recorded, run, side};

@@ -6,6 +6,7 @@ use crate::baseline::{self, Branch, Hint, Login, Remote, completed};
 use crate::config::{BaselineSettings, Config};
 use crate::history::{self, History};
 use crate::report::{self, Report};
+use crate::trace;
 use crate::trend::{PastRun, Place, Read};
 
 /// Where to look.
@@ -18,6 +19,36 @@ pub(crate) struct Sources<'a> {
     pub(crate) name: Option<&'a str>,
     /// The token of the action, which git may need.
     pub(crate) login: Option<&'a Login>,
+}
+
+/// Reads the traces of chains that another tool has recorded, in place of reports.
+///
+/// # Errors
+///
+/// Where the path is not there, or a folder cannot be listed.
+pub(crate) fn read_traces(path: &Path) -> anyhow::Result<(Vec<PastRun>, Read)> {
+    let traces = trace::read(path)?;
+    let mut found = Found::default();
+    let place = path.display().to_string();
+    found.read.places.push((place, traces.traces.len()));
+    for one in &traces.traces {
+        if let Some(left) = PastRun::trace_left(one) {
+            *found.read.left.entry(left).or_default() += 1;
+            continue;
+        }
+        match PastRun::of_trace(one) {
+            Ok(run) => found.runs.push(run),
+            Err(why) => found.read.unread.push((one.trace_id.clone(), why)),
+        }
+    }
+    let malformed = traces.malformed.into_iter().map(|one| {
+        let number = one
+            .number
+            .map_or_else(String::new, |number| format!(", trace {number}"));
+        (format!("{}{number}", one.file.display()), one.why)
+    });
+    found.read.unread.extend(malformed);
+    Ok((found.runs, found.read))
 }
 
 /// Reads every run once, and says what could not be read. A report is let go as soon as its figures are taken:
@@ -82,7 +113,10 @@ fn branch(sources: &Sources<'_>, found: &mut Found) {
             && let Err(error) = branch.fetch().and_then(|()| branch.complete())
         {
             let text = format!("the branch `{name}` could not be asked for ({error:#})");
-            found.read.notices.push(format!("{text}; what an earlier fetch has left is read"));
+            found
+                .read
+                .notices
+                .push(format!("{text}; what an earlier fetch has left is read"));
         }
         let kept = match branch.kept() {
             Ok(kept) => kept,
@@ -99,7 +133,9 @@ fn branch(sources: &Sources<'_>, found: &mut Found) {
             }
             count += 1;
             let place = format!("{name}:{}/{}.json", kept.configuration, kept.commit);
-            let report = branch.bytes(&kept).and_then(|bytes| report::json::read(&bytes));
+            let report = branch
+                .bytes(&kept)
+                .and_then(|bytes| report::json::read(&bytes));
             found.take((Place::Branch, place), &kept.configuration, report);
         }
         if count > 0 || !branch.is_local() {
@@ -123,7 +159,9 @@ fn local(sources: &Sources<'_>, found: &mut Found) -> anyhow::Result<()> {
         let report = history.report(&run.id);
         found.take((Place::History, place), &run.configuration, report);
     }
-    found.read.places.push(("the local history".to_owned(), count));
+    found
+        .read
+        .places
+        .push(("the local history".to_owned(), count));
     Ok(())
 }
-

@@ -11,6 +11,7 @@ use crate::config::Overrides;
 use crate::exit::Misuse;
 use crate::page::listed;
 use crate::probe;
+use crate::trace;
 use crate::trend::{Compared, PastRun, Samples, compare, differing, versions};
 
 /// What a person asks who wants to know what dropped.
@@ -24,6 +25,8 @@ pub(crate) struct RegressionRequest {
     pub(crate) metrics: Vec<String>,
     /// The name of the configuration among several of one repository; that of the file unless given.
     pub(crate) name: Option<String>,
+    /// Traces of chains that another tool has recorded, to be read in place of reports: a file or a folder.
+    pub(crate) traces: Option<PathBuf>,
     /// How many live measurements of both sides a judgement takes.
     pub(crate) live_runs: usize,
     /// The token of the action, for git.
@@ -39,6 +42,9 @@ type Version<'a> = (String, Vec<&'a PastRun>);
 ///
 /// A [`Misuse`] where there are no two versions to compare.
 pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared> {
+    if let Some(path) = &request.traces {
+        return of_traces(path, request);
+    }
     let root = folder(&request.config)?;
     let config = probe::configured(&Overrides {
         file: Some(request.config.clone()),
@@ -70,7 +76,8 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
                 "all runs of `{name}` are of one version, {}, so there is none to compare with",
                 current.0
             );
-            Misuse::new(what).help("run `kelvin check` on an earlier commit too, or save its report")
+            Misuse::new(what)
+                .help("run `kelvin check` on an earlier commit too, or save its report")
         })?,
         Some(asked) => asked_for(asked, &root, versions, &current)?,
     };
@@ -92,6 +99,70 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
     compared
         .notices
         .extend(unread.map(|(place, why)| format!("{place} was not read: {why}")));
+    Ok(compared)
+}
+
+/// How many traces of a version are looked at, the newest ones.
+const NEWEST: usize = 20;
+
+/// The newest version of each chain beside the one before it, in the order of semantic versions.
+fn of_traces(path: &Path, request: &RegressionRequest) -> anyhow::Result<Compared> {
+    let traces = trace::read(path)?;
+    let chains = trace::chains(&traces.traces);
+    let mut notices = chains.warnings.clone();
+    let malformed = traces.malformed.iter();
+    notices
+        .extend(malformed.map(|one| format!("`{}` was not read: {}", one.file.display(), one.why)));
+    let (mut current, mut prior) = (Samples::default(), Samples::default());
+    for (name, chain) in &chains.by_name {
+        let Some(newest) = chain.versions.last() else {
+            continue;
+        };
+        let before = match &request.against {
+            Some(asked) => {
+                let plain = |version: &str| version.trim_start_matches('v').to_owned();
+                let mut earlier = chain.versions.iter().rev().skip(1);
+                earlier.find(|version| plain(version.name) == plain(asked))
+            }
+            None => chain.with_prior(newest.name).and_then(|(_, prior)| prior),
+        };
+        let Some(before) = before else {
+            notices.push(format!(
+                "the chain `{name}` has no version before `{}` to compare it with",
+                newest.name
+            ));
+            continue;
+        };
+        notices.push(format!(
+            "the chain `{name}`: `{}` against `{}`",
+            newest.name, before.name
+        ));
+        for (side, version) in [(&mut current, newest), (&mut prior, before)] {
+            let mut runs = Vec::new();
+            for one in version.newest(NEWEST) {
+                match PastRun::of_trace(one) {
+                    Ok(run) => runs.push(run),
+                    Err(why) => notices.push(format!("`{}` is not counted: {why}", one.trace_id)),
+                }
+            }
+            let runs: Vec<&PastRun> = runs.iter().collect();
+            side.join(Samples::of("", &runs, &[]).with_chains_of_their_own());
+        }
+    }
+    if current.each.is_empty() && prior.each.is_empty() {
+        let what = format!(
+            "no chain in `{}` has two versions to compare",
+            path.display()
+        );
+        return Err(Misuse::new(what).help(notices.join("; ")).into());
+    }
+    current.version = "the newest version of each chain".to_owned();
+    prior.version = match &request.against {
+        Some(version) => format!("version {version}"),
+        None => "the version before it".to_owned(),
+    };
+    let mut compared = compare(&current, &prior, request.live_runs);
+    compared.notices = notices;
     Ok(compared)
 }
 
@@ -119,13 +190,16 @@ fn asked_for<'a>(
     }
     let known: Vec<String> = versions.iter().map(|(name, _)| name.clone()).collect();
     let mut found = versions.into_iter().rev();
-    found.find(|(name, _)| name.starts_with(&commit)).ok_or_else(|| {
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        Misuse::new(format!("no run of the version `{asked}` ({commit}) was found")).help(
-            match known.is_empty() {
+    found
+        .find(|(name, _)| name.starts_with(&commit))
+        .ok_or_else(|| {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            Misuse::new(format!(
+                "no run of the version `{asked}` ({commit}) was found"
+            ))
+            .help(match known.is_empty() {
                 true => "no other version has a run at all".to_owned(),
                 false => format!("there are runs of: {}", listed(&known)),
-            },
-        )
-    })
+            })
+        })
 }

@@ -26,6 +26,8 @@ pub(crate) struct SummaryRequest {
     pub(crate) metrics: Vec<String>,
     /// The configuration to look at, among several of one repository; all of them unless given.
     pub(crate) name: Option<String>,
+    /// Traces of chains that another tool has recorded, to be read in place of reports: a file or a folder.
+    pub(crate) traces: Option<PathBuf>,
     /// The token of the action, for git.
     pub(crate) login: Option<Login>,
     /// The time now, in seconds since 1970.
@@ -45,12 +47,15 @@ pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
         ..Overrides::default()
     };
     let config = probe::configured(&overrides);
-    let (runs, read) = past::read(&Sources {
-        root: &root,
-        config: config.as_ref().ok(),
-        name: request.name.as_deref(),
-        login: request.login.as_ref(),
-    });
+    let (runs, read) = match &request.traces {
+        Some(path) => past::read_traces(path)?,
+        None => past::read(&Sources {
+            root: &root,
+            config: config.as_ref().ok(),
+            name: request.name.as_deref(),
+            login: request.login.as_ref(),
+        }),
+    };
     demand_metrics(&runs, &request.metrics)?;
     let asked = Asked {
         period,
@@ -58,6 +63,8 @@ pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
     };
     let mut summary = summarize(&runs, read, asked);
     summary.validation = match &config {
+        // Traces are of no configuration of this program.
+        _ if request.traces.is_some() => Vec::new(),
         Ok(config) => valid(config, &overrides, &runs),
         Err(error) => vec![("missing".to_owned(), format!("config: {error:#}"))],
     };
@@ -100,14 +107,17 @@ pub(super) fn demand_metrics(runs: &[PastRun], metrics: &[String]) -> Result<(),
 
 /// Whether the configuration can be run, and whether what it measures is what the last run has measured.
 fn valid(config: &Config, overrides: &Overrides, runs: &[PastRun]) -> Vec<(String, String)> {
-    let findings = doctor::project(config, &DoctorRequest {
-        overrides: overrides.clone(),
-        out: None,
-        surroundings: doctor::Surroundings::default(),
-        variables: &|_| None,
-        client: None,
-        login: None,
-    });
+    let findings = doctor::project(
+        config,
+        &DoctorRequest {
+            overrides: overrides.clone(),
+            out: None,
+            surroundings: doctor::Surroundings::default(),
+            variables: &|_| None,
+            client: None,
+            login: None,
+        },
+    );
     let mut found: Vec<(String, String)> = findings
         .into_iter()
         .map(|finding| {
@@ -116,7 +126,10 @@ fn valid(config: &Config, overrides: &Overrides, runs: &[PastRun]) -> Vec<(Strin
                 Status::Warn => "warn",
                 Status::Missing => "missing",
             };
-            (word.to_owned(), format!("{}: {}", finding.subject, finding.text))
+            (
+                word.to_owned(),
+                format!("{}: {}", finding.subject, finding.text),
+            )
         })
         .collect();
     found.push(fingerprints(config, overrides, runs));
@@ -128,7 +141,10 @@ fn fingerprints(config: &Config, overrides: &Overrides, runs: &[PastRun]) -> (St
     let name = super::configuration(config);
     let own = runs.iter().filter(|run| run.configuration == name);
     let Some(last) = own.max_by_key(|run| run.at) else {
-        return say("warn", format!("no run of `{name}` was found to compare with"));
+        return say(
+            "warn",
+            format!("no run of `{name}` was found to compare with"),
+        );
     };
     let today = match today(config, overrides) {
         Ok(today) => today,
@@ -139,7 +155,10 @@ fn fingerprints(config: &Config, overrides: &Overrides, runs: &[PastRun]) -> (St
         [] => say("ok", format!("all are those of the last run, of {when}")),
         changed => say(
             "warn",
-            format!("since the last run, of {when}, these have changed: {}", changed.join(", ")),
+            format!(
+                "since the last run, of {when}, these have changed: {}",
+                changed.join(", ")
+            ),
         ),
     }
 }
@@ -156,7 +175,9 @@ fn today(config: &Config, overrides: &Overrides) -> anyhow::Result<MadeOf> {
     let (code, _) = pipeline::begin(&config.root, &config.fingerprint, &beside)?;
     Ok(MadeOf::by_this(
         (config.measured(), config.seed, code.digest),
-        sides.iter().map(|side| (side.kind.name(), side.items.fingerprint())),
+        sides
+            .iter()
+            .map(|side| (side.kind.name(), side.items.fingerprint())),
     ))
 }
 

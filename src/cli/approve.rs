@@ -54,6 +54,7 @@ pub(super) fn main(args: ApproveArgs) -> anyhow::Result<Exit> {
     })?);
     ci::decide(&DecideRequest {
         client: &client,
+        variables: &variable,
         pull_request,
         config: args.config,
         then: match args.then {

@@ -29,6 +29,9 @@ pub(super) struct DigestArgs {
     /// A metric to look at, instead of those that are shown first; may be given several times.
     #[arg(long = "metric", value_name = "ID")]
     metrics: Vec<String>,
+    /// Traces of chains that another tool has recorded, as YAML or JSON, to be read in place of reports.
+    #[arg(long, value_name = "PATH", conflicts_with = "name")]
+    traces: Option<PathBuf>,
     /// What is written.
     #[arg(long, value_enum, default_value_t = Format::Markdown)]
     format: Format,
@@ -66,6 +69,7 @@ pub(super) fn main(args: DigestArgs) -> anyhow::Result<Exit> {
         config,
         name,
         metrics,
+        traces,
         format,
         out,
     } = args;
@@ -75,6 +79,7 @@ pub(super) fn main(args: DigestArgs) -> anyhow::Result<Exit> {
         until,
         metrics,
         name,
+        traces,
         login: super::doctor::login(),
         now: calendar::now(),
     })?;

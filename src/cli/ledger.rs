@@ -209,39 +209,25 @@ fn csv(entries: &[LedgerEntry]) -> String {
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         let count = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
         let cells = [
-            cell(&entry.recorded_at),
-            cell(&entry.prompt),
-            cell(&entry.prompt_digest),
-            cell(&entry.candidate),
-            cell(entry.baseline.as_deref().unwrap_or_default()),
+            safe::cell(&entry.recorded_at),
+            safe::cell(&entry.prompt),
+            safe::cell(&entry.prompt_digest),
+            safe::cell(&entry.candidate),
+            safe::cell(entry.baseline.as_deref().unwrap_or_default()),
             entry.judge_score.to_string(),
-            cell(&entry.grader_id),
+            safe::cell(&entry.grader_id),
             number(entry.cost_usd),
             number(entry.latency_ms),
             count(entry.tokens_in),
             count(entry.tokens_out),
             number(entry.judge_cost_usd),
             count(entry.judge_tokens),
-            cell(&entry.tags.join(" ")),
+            safe::cell(&entry.tags.join(" ")),
         ];
         text.push_str(&cells.join(","));
         text.push_str("\r\n");
     }
     text
-}
-
-/// A text as a cell. A spreadsheet takes a cell that begins with one of these signs for a formula, also within
-/// quotes and after white space; an apostrophe before it makes it a text.
-/// See: <https://owasp.org/www-community/attacks/CSV_Injection>.
-fn cell(text: &str) -> String {
-    const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
-    let begins = |text: &str| text.starts_with(FORMULA) || text.starts_with(['\t', '\r', '\n']);
-    let mark = if begins(text) || begins(text.trim_start()) {
-        "'"
-    } else {
-        ""
-    };
-    format!("\"{mark}{}\"", text.replace('"', "\"\""))
 }
 
 /// A line for each candidate and judge.
@@ -274,33 +260,4 @@ fn table(summaries: &[LedgerSummary]) -> String {
         );
     }
     page
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_cell_of_a_csv_file_is_a_formula_or_breaks_out_of_its_quotes() {
-        for hostile in [
-            "=1+1",
-            "+1",
-            "-1",
-            "@SUM(A1)",
-            "\t=1",
-            "\r=1",
-            "  =cmd|' /C calc'!A0",
-            "＝1",
-        ] {
-            let cell = cell(hostile);
-            assert!(cell.starts_with("\"'"), "{cell:?}");
-        }
-        assert_eq!(cell("a \"b\", c"), "\"a \"\"b\"\", c\"");
-        assert_eq!(
-            cell("python3 answer.py --fast"),
-            "\"python3 answer.py --fast\""
-        );
-        // Two lines stay within one cell.
-        assert_eq!(cell("a\r\nb"), "\"a\r\nb\"");
-    }
 }

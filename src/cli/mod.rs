@@ -9,6 +9,7 @@ mod compare;
 mod digest;
 mod doctor;
 mod eval;
+mod export;
 mod gate;
 mod history;
 mod init;
@@ -18,6 +19,7 @@ mod post;
 mod progress;
 mod regression;
 mod rejudge;
+mod rescore;
 #[cfg(test)]
 mod toy_tests;
 mod veritas;
@@ -76,8 +78,12 @@ enum Command {
     Digest(digest::DigestArgs),
     /// Lists what dropped in this version against the version before it.
     Regression(regression::RegressionArgs),
+    /// Writes the invocations of a run that score well as a data set to learn from.
+    Export(export::ExportArgs),
     /// Grades the stored answers of a report with another judge; no pipeline is run.
     Rejudge(rejudge::RejudgeArgs),
+    /// Makes the quality scores of a stored report, or of recorded traces, by other rules; nothing is run.
+    Rescore(rescore::RescoreArgs),
     /// Lists what judges have graded on this machine, and what it cost.
     Ledger(ledger::LedgerArgs),
     /// Keeps reports to compare with.
@@ -103,7 +109,9 @@ impl Command {
             | Self::History(_)
             | Self::Recompute(_)
             | Self::Digest(_)
+            | Self::Export(_)
             | Self::Regression(_)
+            | Self::Rescore(_)
             | Self::Ledger(_)
             | Self::Baseline(_) => false,
         }
@@ -157,9 +165,11 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Calibrate(args) => calibrate::main(&args),
         Command::History(args) => history::list(&args),
         Command::Recompute(args) => history::recompute(&args),
+        Command::Export(args) => export::main(args),
         Command::Digest(args) => digest::main(args),
         Command::Regression(args) => regression::main(args),
         Command::Rejudge(args) => rejudge::main(args),
+        Command::Rescore(args) => rescore::main(args),
         Command::Ledger(args) => ledger::main(args),
         Command::Baseline(args) => baseline::main(&args),
     };

@@ -64,6 +64,7 @@ pub(super) fn main(args: PostArgs) -> anyhow::Result<Exit> {
             comment_key: args.comment_key,
             server_url: variable("GITHUB_SERVER_URL")
                 .unwrap_or_else(|| "https://github.com".to_owned()),
+            variables: &variable,
             config: args.config,
         },
         Surfaces {

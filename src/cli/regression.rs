@@ -26,6 +26,10 @@ pub(super) struct RegressionArgs {
     /// A metric to look at, instead of those that are shown first; may be given several times.
     #[arg(long = "metric", value_name = "ID")]
     metrics: Vec<String>,
+    /// Traces of chains that another tool has recorded, as YAML or JSON, to be read in place of reports; `--against`
+    /// then names a version of the chains.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["name", "metrics"])]
+    traces: Option<PathBuf>,
     /// How many live measurements of both versions a judgement takes.
     #[arg(long, value_name = "N", default_value = "3")]
     live_runs: NonZeroUsize,
@@ -52,12 +56,14 @@ pub(super) fn main(args: RegressionArgs) -> anyhow::Result<Exit> {
         config,
         name,
         metrics,
+        traces,
         live_runs,
         fail_on_regression,
         format,
     } = args;
     let compared = check::regression(&RegressionRequest {
         config,
+        traces,
         against,
         metrics,
         name,

@@ -51,6 +51,7 @@ type Pause = Box<dyn Fn(Duration) + Send + Sync>;
 pub(crate) struct Client {
     octocrab: Octocrab,
     runtime: Runtime,
+    api_url: String,
     repository: String,
     token: String,
     sent: AtomicUsize,
@@ -132,6 +133,7 @@ impl Client {
         Ok(Self {
             octocrab,
             runtime,
+            api_url: base.to_owned(),
             repository: access.repository.to_owned(),
             token: token.to_owned(),
             sent: AtomicUsize::new(0),
@@ -146,6 +148,19 @@ impl Client {
                 })
             },
             hurry,
+        })
+    }
+
+    /// A client for the same repository with another token.
+    ///
+    /// # Errors
+    ///
+    /// Where the token cannot be used as such.
+    pub(crate) fn with_token(&self, token: &str) -> anyhow::Result<Self> {
+        Self::new(&Access {
+            api_url: &self.api_url,
+            repository: &self.repository,
+            token,
         })
     }
 

@@ -97,8 +97,9 @@ impl Refusal {
             };
         }
         if self.surface == Surface::Team && matches!(self.status, 403 | 404) {
-            return "the token of a workflow sees no team: name users in `gate.approval.by`, or give \
-                    the action the token of an app that may read the members of the organization"
+            return "the token of a workflow sees no team: name users in `gate.approval.by`, or put the \
+                    token of an app that may read the members of the organization into \
+                    `KELVIN_TEAMS_TOKEN`"
                 .to_owned();
         }
         match (self.status, self.surface.permission()) {

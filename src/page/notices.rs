@@ -101,6 +101,7 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::CheckErrors => "checks in error",
         Code::CheckWarnings => "checks that warn",
         Code::ChunkerVersions => "chunker versions",
+        Code::FewRuns => "too few runs",
         Code::TokenCounts => "token counts",
     }
 }

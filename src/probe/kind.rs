@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
-use serde::Serialize;
 use serde_json::Value;
 
 use super::aligned::{AlignedSections, ItemComparison, Surroundings};
+use super::listing::{Forecast, Listing};
+use super::rescoring::Rescoring;
+use super::scored::ScoredInvocation;
 use super::section::{AnySection, SectionFingerprint};
 use super::{Ending, GradedPair, Metric};
 use crate::config::{Config, Configure, Shard};
-use crate::digest::Digest;
 use crate::exit::Misuse;
 use crate::judge::JudgeSettings;
 use crate::notice::Notice;
@@ -48,6 +49,13 @@ pub(crate) trait Kind: Configure {
     /// ids. At most one kind does so.
     fn observes(&self) -> bool {
         false
+    }
+
+    /// The invocations of all probes that it has scored, with the score and what that is made of; empty for a
+    /// kind that looks at none.
+    fn scored(&self, section: &dyn AnySection) -> Vec<ScoredInvocation> {
+        let _ = section;
+        Vec::new()
     }
 
     /// The judges that grade for this probe, each with its place in the configuration: `grading.judge`.
@@ -179,6 +187,21 @@ pub(crate) trait Kind: Configure {
         config: &Config,
     ) -> anyhow::Result<Option<Box<dyn Rejudging>>> {
         let _ = (section, config);
+        Ok(None)
+    }
+
+    /// A section whose scores are to be made by other rules, of what it has stored; none where the probe makes no
+    /// scores of stored factors. The figures are made of it by [`recompute`](Self::recompute).
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where the rules cannot be followed with what is stored.
+    fn rescored(
+        &self,
+        section: &dyn AnySection,
+        rules: &Rescoring<'_>,
+    ) -> Result<Option<Box<dyn AnySection>>, Misuse> {
+        let _ = (section, rules);
         Ok(None)
     }
 
@@ -381,38 +404,4 @@ pub(crate) struct SettingDiffers {
     pub(crate) base: Vec<String>,
     /// Its values on the head.
     pub(crate) head: Vec<String>,
-}
-
-/// What a probe would run.
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct Listing {
-    /// How many invocations there are, by what they are for.
-    pub(crate) invocations: BTreeMap<&'static str, usize>,
-    /// The variants of the items, in the order in which they are planned.
-    pub(crate) variants: Vec<ListedVariant>,
-    /// The caps and skips.
-    pub(crate) notices: Vec<Notice>,
-}
-
-/// One variant that would be run.
-#[derive(Debug, Serialize)]
-pub(crate) struct ListedVariant {
-    /// The item that it is made of.
-    pub(crate) case: Arc<str>,
-    /// Its name within the item.
-    pub(crate) variant: Arc<str>,
-    /// What the answer ought to do.
-    pub(crate) relation: &'static str,
-    /// The digest of its input, where it was wanted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) input: Option<Digest>,
-}
-
-/// What is still to be paid at some point of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Forecast {
-    /// Invocations to come.
-    pub(crate) invocations: usize,
-    /// Seconds they will take, from the calls so far and the number of jobs.
-    pub(crate) seconds: f64,
 }

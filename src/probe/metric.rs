@@ -124,6 +124,9 @@ pub(crate) struct Metric {
     /// never takes a missing answer for a wrong one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_failure_rate: bool,
+    /// Below this a value is poor, whatever it was before. Missing where the metric has no such bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) poor_below: Option<f64>,
     /// The same per case, where that is meaningful.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) per_case: BTreeMap<String, CaseValue>,
@@ -187,6 +190,7 @@ impl Metric {
             gated: false,
             by_rank: false,
             is_failure_rate: false,
+            poor_below: None,
             per_case: BTreeMap::new(),
         }
     }

@@ -13,11 +13,14 @@ pub(crate) mod evidence;
 mod graded;
 pub(crate) mod grading;
 mod kind;
+mod listing;
 mod metric;
 pub(crate) mod quality;
 pub(crate) mod registry;
 mod repeated;
+mod rescoring;
 pub(crate) mod retrieval;
+mod scored;
 mod section;
 mod sections;
 pub(crate) mod version_1;
@@ -39,13 +42,14 @@ pub(crate) use configured::{configured, configured_by};
 pub(crate) use estimate::{estimate, family};
 pub(crate) use evidence::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
 pub(crate) use graded::GradedPair;
-pub(crate) use kind::{
-    Findings, Forecast, Items, Kind, ListedVariant, Listing, Planned, Probe, Rejudging, RunView,
-    SettingDiffers,
-};
+pub(crate) use kind::{Findings, Items, Kind, Planned, Probe, Rejudging, RunView, SettingDiffers};
+pub(crate) use listing::{Forecast, ListedVariant, Listing};
 pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, Range, Unit, probe_of};
+pub(crate) use quality::{Band, POOR_BELOW, ScoredTrace, of_step as score_of_step, scored_traces};
 pub(crate) use repeated::RepeatedItems;
+pub(crate) use rescoring::Rescoring;
 pub(crate) use retrieval::{EvalRequest, evaluate};
+pub(crate) use scored::ScoredInvocation;
 pub(crate) use section::{AnySection, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
 pub(crate) use sections::Sections;
 

@@ -235,7 +235,9 @@ fn title(judgement: Option<&Judgement>) -> String {
         word = format!("{word}, {edits}");
     }
     let is_calm = verdict.verdict == Word::Pass && verdict.passed;
-    let leading = verdict.leading().filter(|_| !is_calm);
+    // Who may approve is what a reader has to know first.
+    let is_asked = judgement.approval.is_some();
+    let leading = verdict.leading().filter(|_| !is_calm && !is_asked);
     match leading.or(verdict.reasons.first()) {
         Some(reason) => safe::cut(&format!("{word}: {}", reason.text), 200),
         None => word,

@@ -85,6 +85,12 @@ impl Context {
 
     /// Why the pipeline of this event is not run at all, where it is not.
     pub(crate) fn refusal(&self) -> Option<&'static str> {
+        if self.event == "issue_comment" {
+            return Some(
+                "`issue_comment` runs in the default branch and is about no commit of the pull \
+                 request; `org/kelvin-action/approve@v1` takes a decision over there",
+            );
+        }
         (self.event == "pull_request_target" && self.is_fork).then_some(
             "`pull_request_target` would run the code of a fork with the secrets of this \
              repository; use `pull_request` together with `post/` on `workflow_run`",
@@ -154,6 +160,13 @@ mod tests {
         assert!(fork.refusal().is_some());
         let own = of("pull_request_target", &request("acme/widgets", "ann"), HERE);
         assert_eq!(own.refusal(), None);
+    }
+
+    #[test]
+    fn a_comment_is_about_no_commit_and_measures_nothing() {
+        let comment = json!({ "issue": { "number": 7, "pull_request": {} } });
+        let refusal = of("issue_comment", &comment, HERE).refusal();
+        assert!(refusal.is_some_and(|why| why.contains("approve@v1")));
     }
 
     #[test]

@@ -42,7 +42,9 @@ pub(crate) fn asked(text: &str, before: i64) -> Result<i64, String> {
         )
     };
     if let Some((count, unit)) = span(text) {
-        let seconds = unit.checked_mul(count).filter(|all| *all <= MOST_DAYS * DAY);
+        let seconds = unit
+            .checked_mul(count)
+            .filter(|all| *all <= MOST_DAYS * DAY);
         return match seconds {
             Some(0) => Err(format!("`{text}` is no span: it is empty")),
             Some(seconds) => Ok(before - seconds),
@@ -139,11 +141,28 @@ mod tests {
             ("2027-W01", "2027-01-04T00:00:00Z"),
             ("2026-11-16T08:00:00+02:00", "2026-11-16T06:00:00Z"),
         ] {
-            assert_eq!(asked(text, now).map(written), Ok(meant.to_owned()), "{text}");
+            assert_eq!(
+                asked(text, now).map(written),
+                Ok(meant.to_owned()),
+                "{text}"
+            );
         }
         for text in [
-            "", "d", "7", "-7d", "7 d", "0d", "1.5d", "7m", "9999999999999999999w", "2026-W54",
-            "2025-W53", "2026-13-01", "yesterday", "2026-W", "५d",
+            "",
+            "d",
+            "7",
+            "-7d",
+            "7 d",
+            "0d",
+            "1.5d",
+            "7m",
+            "9999999999999999999w",
+            "2026-W54",
+            "2025-W53",
+            "2026-13-01",
+            "yesterday",
+            "2026-W",
+            "५d",
         ] {
             let refused = asked(text, now).expect_err(text);
             assert!(refused.contains(&format!("`{text}`")), "{refused}");

@@ -16,7 +16,7 @@ pub(crate) trait OutputObserver: Sync {
 
     /// Takes what is needed from an invocation that has come to its end: from the output of the pipeline
     /// itself, also where the reader of the probe can make nothing of it; or from the reply alone, where
-    /// the pipeline left no output.
+    /// the pipeline left no output. Never null, which would be no entry in a journal.
     fn observe(&self, output: Option<&[u8]>, reply: &Reply) -> Value;
 
     /// Is given what was observed of a task of a probe, whether it was called now or was known from the

@@ -5,8 +5,9 @@
 use std::process::Command;
 
 /// The variables that a pipeline and its `setup` do not see.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "INPUT_TOKEN",
+    "KELVIN_TEAMS_TOKEN",
     "ACTIONS_RUNTIME_TOKEN",
     "ACTIONS_RUNTIME_URL",
     "ACTIONS_RESULTS_URL",

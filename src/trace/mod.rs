@@ -8,8 +8,8 @@ mod tests;
 
 use serde::Deserialize;
 
-pub(crate) use chains::{Chain, ChainVersion, Chains, chains};
-pub(crate) use folder::{Malformed, Traces, read};
+pub(crate) use chains::{ChainVersion, chains};
+pub(crate) use folder::{Traces, read};
 
 /// One run of a chain. Keys that are not known are passed over.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

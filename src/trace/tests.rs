@@ -1,5 +1,6 @@
 use std::fs;
 
+use super::chains::Chains;
 use super::*;
 
 const PUBLISHED: &str = "\

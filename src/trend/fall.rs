@@ -29,7 +29,7 @@ impl Scale {
         Self {
             direction: metric.direction,
             ends: low.zip(high).filter(|(low, high)| is_scaled && low < high),
-            poor_below: None,
+            poor_below: metric.poor_below,
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::past::PastRun;
+use crate::stats;
 
 /// A mean with what it rests on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -28,10 +29,9 @@ pub(crate) struct Mean {
 impl Mean {
     /// Of values, of so many runs.
     pub(crate) fn of(values: &[f64], runs: usize) -> Self {
-        let n = values.len();
         Self {
-            value: (n > 0).then(|| values.iter().sum::<f64>() / n as f64),
-            n,
+            value: stats::mean(values),
+            n: values.len(),
             runs,
             reason: None,
             is_absent: false,

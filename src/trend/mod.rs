@@ -14,6 +14,9 @@ mod period;
 mod regression;
 mod summarize;
 mod summary;
+#[cfg(test)]
+mod tests;
+mod traced;
 
 pub(crate) use change::differing;
 

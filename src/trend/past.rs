@@ -18,6 +18,8 @@ pub(crate) enum Place {
     Branch,
     /// In the local history.
     History,
+    /// In a folder of traces that another tool has recorded.
+    Traces,
 }
 
 /// Why a report is read and not counted: its figures are not those of a whole run.
@@ -32,6 +34,8 @@ pub(crate) enum Left {
     Unfinished,
     /// The run was restricted to some items.
     Restricted,
+    /// A person is still to decide about the chain.
+    Undecided,
 }
 
 impl Left {
@@ -42,6 +46,7 @@ impl Left {
             Self::DryRun => "of a dry run",
             Self::Unfinished => "of a run that did not come to its end",
             Self::Restricted => "of a run that was restricted to some cases",
+            Self::Undecided => "of a chain about which a person is still to decide",
         }
     }
 }
@@ -82,6 +87,17 @@ pub(crate) struct MadeOf {
 }
 
 impl MadeOf {
+    /// What the figures of a recorded chain depend on: its version, and what it is made of.
+    pub(super) const fn traced(version: Digest, code: Option<Digest>) -> Self {
+        Self {
+            tool: String::new(),
+            seed: 0,
+            configuration: version,
+            pipeline: code,
+            sections: BTreeMap::new(),
+        }
+    }
+
     /// What the figures of a run would depend on that this program makes: the configuration, the seed and the
     /// code of the pipeline, and the items and the command of each probe.
     pub(crate) fn by_this<'a>(
@@ -160,7 +176,7 @@ impl PastRun {
                     (id.clone(), PastFigure::of(metric, &once))
                 })
                 .collect(),
-            groups: BTreeMap::new(),
+            groups: groups(report),
         })
     }
 
@@ -199,6 +215,25 @@ impl PastFigure {
                 .collect(),
         }
     }
+}
+
+/// The cases of each label, by probe. A probe whose cases have labels has a figure for each of them, which is
+/// called `PROBE.group.LABEL`.
+fn groups(report: &Report) -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
+    let mut groups: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    for (id, metric) in &report.metrics {
+        if let Some(label) = label(id) {
+            let of_probe = groups.entry(probe_of(id).to_owned()).or_default();
+            let cases = metric.per_case.keys().cloned().collect();
+            of_probe.insert(label.to_owned(), cases);
+        }
+    }
+    groups
+}
+
+/// The label that a figure is of; none for the figures of all cases.
+pub(super) fn label(id: &str) -> Option<&str> {
+    id.strip_prefix(probe_of(id))?.strip_prefix(".group.")
 }
 
 /// Those of some runs that measured anything of their own, oldest first. A run that called nothing repeats

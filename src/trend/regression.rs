@@ -269,6 +269,23 @@ impl Samples {
     }
 }
 
+impl Samples {
+    /// Counts each chain by its own values: the score of a recorded chain is measured by itself, and is not made
+    /// of those of its units.
+    #[must_use]
+    pub(crate) fn with_chains_of_their_own(mut self) -> Self {
+        for sample in self.each.iter_mut().filter(|sample| sample.unit.is_none()) {
+            sample.n = None;
+        }
+        self
+    }
+
+    /// Adds those of other chains.
+    pub(crate) fn join(&mut self, other: Self) {
+        self.each.extend(other.each);
+    }
+}
+
 fn of_metric(runs: &[&PastRun], chain: &str, metric: &str, scale: Scale) -> Vec<Sample> {
     let sample = |unit: Option<String>, values: Vec<f64>, n: Option<usize>| Sample {
         metric: metric.to_owned(),
@@ -289,9 +306,15 @@ fn of_metric(runs: &[&PastRun], chain: &str, metric: &str, scale: Scale) -> Vec<
     let mut each = vec![sample(None, figures.collect(), least)];
     for (label, members) in mean::groups(runs, probe_of(metric)) {
         let members: Vec<Vec<f64>> = members.iter().map(|case| values(case)).collect();
-        let means = members.iter().filter_map(|own| mean::Mean::of(own, 0).value);
+        let means = members
+            .iter()
+            .filter_map(|own| mean::Mean::of(own, 0).value);
         let least = members.iter().map(Vec::len).min();
-        each.push(sample(Some(format!("group:{label}")), means.collect(), least));
+        each.push(sample(
+            Some(format!("group:{label}")),
+            means.collect(),
+            least,
+        ));
     }
     let of_cases = cases.iter();
     each.extend(of_cases.map(|case| sample(Some((*case).to_owned()), values(case), None)));

@@ -197,7 +197,10 @@ fn since(row: &Row, scale: Scale, course: &[&PastRun], period: Period) -> Option
     let value = |run: &&&PastRun| value_in(run, &row.metric, &row.of);
     let measured = course.iter().filter_map(|run| Some((run, value(&run)?)));
     let measured: Vec<_> = measured.collect();
-    let tail = measured.iter().rev().take_while(|(_, value)| is_bad(*value));
+    let tail = measured
+        .iter()
+        .rev()
+        .take_while(|(_, value)| is_bad(*value));
     let first_of_tail = tail.last();
     let found = first_of_tail.or_else(|| {
         let mut within = measured.iter().filter(|(run, _)| period.has(run.at));

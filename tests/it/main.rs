@@ -78,6 +78,9 @@ mod ranks;
 /// What must hold after a run.
 mod invariants;
 
+/// How good the outputs are.
+mod quality;
+
 /// Runs that are spread over several machines, and joined again.
 mod shards;
 
@@ -89,6 +92,9 @@ mod unreachable;
 /// The command line: exit codes, formats, messages.
 mod command_line;
 mod promises;
+
+/// Live runs that are tried and not kept.
+mod veritas;
 
 /// The sample workflow under `act`.
 mod act;

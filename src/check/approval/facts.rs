@@ -10,6 +10,9 @@ use crate::github::{Account, Client, Comment, Error, PullRequest};
 use crate::publish::post::{Notice, latest};
 use crate::run::{of_seconds, to_seconds};
 
+/// So many people are asked about; a run may make few requests.
+const MOST_PEOPLE: usize = 15;
+
 /// A pull request as it stands on GitHub.
 #[derive(Debug)]
 pub(in crate::check) struct Desk {
@@ -70,19 +73,20 @@ pub(in crate::check) fn answer(
     else {
         return is_open.then_some(approval);
     };
-    if let Err(error) = settle(&site.client, &desk, notice, &mut approval) {
+    let clients = (&*site.client, &*site.teams);
+    if let Err(error) = settle(clients, &desk, notice, &mut approval) {
         return told(approval, &error);
     }
     (is_open || approval.decision.is_some()).then_some(approval)
 }
 
-/// Decides a request that was made.
+/// Decides a request that was made; the second client is the one that may see teams.
 ///
 /// # Errors
 ///
 /// See [`Error`]; then nothing is decided.
 pub(in crate::check) fn settle(
-    client: &Client,
+    (client, teams): (&Client, &Client),
     desk: &Desk,
     notice: &Notice,
     approval: &mut Approval,
@@ -101,10 +105,20 @@ pub(in crate::check) fn settle(
         facts.authors = authors(client, &desk.request)?;
     }
     let (found, _) = eligible(&approval.rules, &facts);
+    let rules = &approval.rules;
     let people: BTreeSet<String> = found.iter().map(|deed| deed.by.to_lowercase()).collect();
+    let mut people: Vec<String> = people
+        .into_iter()
+        .filter(|login| rules.may_name(login))
+        .collect();
+    // Whoever is named is asked about first: many strangers who comment keep nobody from deciding.
+    people.sort_by_key(|login| !rules.by.iter().any(|name| name.eq_ignore_ascii_case(login)));
     let mut rights = BTreeMap::new();
-    for login in people {
-        rights.insert(login.clone(), rights_of(client, &approval.rules, &login));
+    for login in people.into_iter().take(MOST_PEOPLE) {
+        rights.insert(
+            login.clone(),
+            rights_of((client, teams), &approval.rules, &login),
+        );
     }
     facts.now = client.time();
     // The tip that was decided about is the one that is there when all has been asked.
@@ -180,7 +194,7 @@ fn authors(client: &Client, request: &PullRequest) -> Result<BTreeSet<String>, E
     Ok(authors)
 }
 
-fn rights_of(client: &Client, rules: &Rules, login: &str) -> Rights {
+fn rights_of((client, seeing): (&Client, &Client), rules: &Rules, login: &str) -> Rights {
     let permission = client
         .permission_of(login)
         .map_err(|error| error.to_string());
@@ -191,7 +205,7 @@ fn rights_of(client: &Client, rules: &Rules, login: &str) -> Rights {
         true => rules
             .teams()
             .map(|(org, team)| {
-                let found = client.is_in_team(org, team, login);
+                let found = seeing.is_in_team(org, team, login);
                 (
                     format!("{org}/{team}"),
                     found.map_err(|error| error.to_string()),

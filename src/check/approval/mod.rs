@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::config::Config;
 use crate::gate::Judgement;
 use crate::gate::approval::{Approval, Origin, Request, Rules, State};
-use crate::gate::verdict::Word;
+use crate::gate::verdict::{ReasonCode, Word};
 use crate::github::Client;
 use crate::publish::post;
 use crate::run::of_seconds;
@@ -22,6 +22,8 @@ pub(super) use rules::of_branch;
 pub(crate) struct Site {
     /// The client.
     pub(crate) client: Arc<Client>,
+    /// The client that may see teams, which the token of a workflow may not; the same unless there is one.
+    pub(crate) teams: Arc<Client>,
     /// The pull request that the run is about.
     pub(crate) origin: Origin,
     /// The commit at its tip.
@@ -140,7 +142,11 @@ pub(super) fn ask(client: &Client, judgement: &mut Judgement) -> Result<(), Stri
         return Ok(());
     }
     let mut approval = approval.clone();
-    let asked = post::ask(client, &approval);
+    let reasons = judgement.verdict.reasons.iter();
+    let edits =
+        reasons.filter(|one| matches!(one.code, ReasonCode::EditsRules | ReasonCode::EditsMeasure));
+    let mind: Vec<String> = edits.map(|one| one.text.clone()).collect();
+    let asked = post::ask(client, &approval, &mind);
     match &asked {
         Ok(notice) => {
             approval.comment = Some(notice.url.clone());

@@ -7,11 +7,13 @@ use anyhow::{anyhow, ensure};
 use serde_json::Value;
 
 use super::check_run::check_name;
+use super::site;
 use crate::check::approval::{Desk, of_branch, settle_notice};
 use crate::exit::Misuse;
 use crate::gate::approval::{Approval, Rules, State};
 use crate::github::{Client, Run};
 use crate::page::safe;
+use crate::publish::event::Variables;
 use crate::publish::post::{Notice, Shown, close};
 use crate::run::to_seconds;
 
@@ -19,6 +21,8 @@ use crate::run::to_seconds;
 pub(crate) struct DecideRequest<'a> {
     /// The client.
     pub(crate) client: &'a Arc<Client>,
+    /// Looks up a variable of the runner; empty is unset.
+    pub(crate) variables: &'a Variables<'a>,
     /// The pull request.
     pub(crate) pull_request: u64,
     /// The configuration, as the repository names it.
@@ -91,7 +95,8 @@ pub(crate) fn decide(request: &DecideRequest<'_>) -> anyhow::Result<()> {
         return Ok(());
     };
     for notice in notices {
-        let approval = decided(client, &desk, notice, rules.clone())?;
+        let teams = site::teams(client, request.variables);
+        let approval = decided((client, &teams), &desk, notice, rules.clone())?;
         say(&approval.sentence());
         for text in approval.ignored.iter().chain(&approval.unknown) {
             say(&format!("  {text}"));
@@ -106,7 +111,7 @@ pub(crate) fn decide(request: &DecideRequest<'_>) -> anyhow::Result<()> {
 }
 
 fn decided(
-    client: &Client,
+    clients: (&Client, &Client),
     desk: &Desk,
     notice: &Notice,
     rules: Rules,
@@ -115,7 +120,7 @@ fn decided(
     let last_good = format!("the commit `{base}`");
     let mut approval = Approval::pending(notice.request.clone(), rules, last_good);
     approval.origin = Some(notice.origin.clone());
-    settle_notice(client, desk, notice, &mut approval).map_err(|error| anyhow!("{error}"))?;
+    settle_notice(clients, desk, notice, &mut approval).map_err(|error| anyhow!("{error}"))?;
     Ok(approval)
 }
 

@@ -130,7 +130,9 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
         if let Err(why) = asked {
             surfaces.warn(&format!("nobody was asked for approval: {why}"));
         }
-        settle::write(&checked, judgement)?;
+        if judgement.approval.is_some() {
+            settle::write(&checked, judgement)?;
+        }
     }
     let found = (&checked, judgement.as_ref());
     let comment = publish(request, &config, &context, found, surfaces)?;

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use anyhow::{anyhow, ensure};
 
+use super::site;
 use crate::check::approval::{self, Site, Stage};
 use crate::gate::Judgement;
 use crate::gate::approval::Origin;
 use crate::github::{Archive, Artifact, Client, PullRequest, artifact_name};
 use crate::publish::bundle::{self, Bundle};
 use crate::publish::deliver::{Reach, Surfaces, deliver, fail};
+use crate::publish::event::Variables;
 use crate::publish::failure::Failure;
 use crate::publish::{Context, Publication};
 
@@ -26,6 +28,8 @@ pub(crate) struct PostRequest<'a> {
     pub(crate) comment_key: Option<String>,
     /// Where people read, e.g. `https://github.com`.
     pub(crate) server_url: String,
+    /// Looks up a variable of the runner; empty is unset.
+    pub(crate) variables: &'a Variables<'a>,
     /// The configuration, as the repository names it: its rules of approval count.
     pub(crate) config: String,
 }
@@ -138,6 +142,7 @@ fn decide(
     };
     let site = Site {
         client: Arc::clone(request.client),
+        teams: site::teams(request.client, request.variables),
         origin: Origin {
             pull_request: found.number,
             key: context.configuration.clone(),

@@ -10,6 +10,10 @@ use crate::config::Config;
 use crate::gate::approval::Origin;
 use crate::github::Client;
 use crate::publish::Context;
+use crate::publish::event::Variables;
+
+/// The variable of a token that may see the members of teams.
+const TEAMS_TOKEN: &str = "KELVIN_TEAMS_TOKEN";
 
 /// The pull request that a run is about: its own; or the one that is merged by what the run is about.
 pub(super) fn of(
@@ -38,6 +42,7 @@ pub(super) fn of(
     };
     Some(Site {
         client: Arc::clone(client),
+        teams: teams(client, request.variables),
         origin: Origin {
             pull_request: number,
             key: context.configuration.clone(),
@@ -49,6 +54,12 @@ pub(super) fn of(
         base_branch,
         stage,
     })
+}
+
+/// The client that may see teams: one with the token of the variable, else the same.
+pub(super) fn teams(client: &Arc<Client>, variables: &Variables<'_>) -> Arc<Client> {
+    let other = variables(TEAMS_TOKEN).and_then(|token| client.with_token(&token).ok());
+    other.map_or_else(|| Arc::clone(client), Arc::new)
 }
 
 /// The pull request whose merge a push or a merge group is.

@@ -19,7 +19,8 @@ const SECRET: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
 /// Looks at all of them.
 pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut Vec<Finding>) {
     let kinds = registry::kinds().into_iter();
-    let configured = kinds.filter(|kind| config.configures(kind.name()));
+    // A kind that observes has the items of the others.
+    let configured = kinds.filter(|kind| config.configures(kind.name()) && !kind.observes());
     findings.extend(configured.map(|kind| items(config, kind)));
     let in_container = request.surroundings.in_container;
     let targets = config.targets();

@@ -6,6 +6,7 @@ mod configuration;
 mod course;
 mod judged;
 mod kind;
+mod observed;
 mod reader;
 mod record;
 mod settings;

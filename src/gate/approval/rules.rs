@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{ApprovalSettings, ApprovalWay, WRITERS};
 
+/// Why somebody whom the rules do not name may not decide.
+const UNNAMED: &str = "is not one of those who may decide (`gate.approval.by`)";
+
 /// The rules of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Rules {
@@ -65,11 +68,19 @@ impl Rules {
         self.by.iter().any(is_named)
     }
 
+    /// Whether a person may be one of those who may decide, as far as it shows without asking.
+    pub(crate) fn may_name(&self, login: &str) -> bool {
+        self.names(login) || self.teams().next().is_some()
+    }
+
     /// Whether a person may decide. Whoever may not push to the repository may not, whatever the
     /// configuration says: who was removed from a repository is often left in its files.
     pub(super) fn standing(&self, login: &str, rights: Option<&Rights>) -> Standing {
+        if !self.may_name(login) {
+            return Standing::MayNot(UNNAMED.to_owned());
+        }
         let Some(rights) = rights else {
-            return Standing::Unknown("GitHub was not asked".to_owned());
+            return Standing::Unknown("GitHub was not asked about so many people".to_owned());
         };
         match rights.permission.as_deref() {
             Err(why) => return Standing::Unknown(why.clone()),
@@ -90,9 +101,7 @@ impl Rules {
         }
         match unknown {
             Some(why) => Standing::Unknown(why),
-            None => Standing::MayNot(
-                "is not one of those who may decide (`gate.approval.by`)".to_owned(),
-            ),
+            None => Standing::MayNot(UNNAMED.to_owned()),
         }
     }
 }

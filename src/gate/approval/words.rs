@@ -19,7 +19,7 @@ pub(super) fn sentence(approval: &Approval) -> String {
                 reason => format!(": \"{}\"", reason.replace('`', "'")),
             };
             format!(
-                "{verb} by `{}` with a {} on {}{reason}",
+                "{verb} by `{}` with a {} on `{}`{reason}",
                 decision.by, decision.way, decision.at
             )
         }
@@ -27,7 +27,7 @@ pub(super) fn sentence(approval: &Approval) -> String {
     match approval.state {
         State::Pending => {
             let asked = match (&approval.deadline, &approval.origin) {
-                (Some(deadline), _) => format!(", until {deadline}"),
+                (Some(deadline), _) => format!(", until `{deadline}`"),
                 (None, Some(_)) => String::new(),
                 (None, None) => ", on the pull request".to_owned(),
             };
@@ -47,7 +47,7 @@ pub(super) fn sentence(approval: &Approval) -> String {
             decided("rejected")
         ),
         State::TimedOut => format!(
-            "{what}: nobody decided until {}, so it fails; a new commit asks again, and the last good \
+            "{what}: nobody decided until `{}`, so it fails; a new commit asks again, and the last good \
              version is {last_good}",
             approval
                 .deadline

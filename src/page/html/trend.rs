@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::blocks::shortened;
 use super::plane::tidy;
-use crate::page::{Phrase, Trend, TrendLine, brief, safe};
+use crate::page::{Phrase, Trend, TrendLine, brief, display, safe};
 
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 160.0;
@@ -96,7 +96,7 @@ impl LineView {
             }
             joined = true;
             let step = safe::cut(step, 20);
-            dots.push((x, y, format!("{step}: {} (n={n})", brief(*value))));
+            dots.push((x, y, format!("{step}: {} (n={n})", display(*value))));
         }
         Self {
             name: shortened(&line.name),

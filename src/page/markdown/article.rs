@@ -2,7 +2,7 @@
 
 use super::writer::{Writer, name, phrase, quote};
 use super::{block, row, statements};
-use crate::page::{Article, DISCLAIMER, Trend, brief};
+use crate::page::{Article, DISCLAIMER, Trend, brief, display};
 
 /// Renders an article, which has no limit.
 pub(crate) fn render_article(article: &Article<'_>) -> String {
@@ -37,7 +37,7 @@ pub(super) fn trend(writer: &mut Writer, trend: &Trend) {
     writer.line(&row(["---".to_owned()].into_iter().chain(rules)));
     for line in &trend.lines {
         let points = line.points.iter().map(|point| match point {
-            Some((value, n)) => format!("{} (n {n})", brief(*value)),
+            Some((value, n)) => format!("{} (n {n})", display(*value)),
             None => "·".to_owned(),
         });
         writer.line(&row([phrase(&line.name)].into_iter().chain(points)));

@@ -1,10 +1,12 @@
 //! Untrusted text made harmless for the place where it is shown. Case text, model output, names and
 //! messages may try to forge lines, colours, mentions, links or markup.
 
+mod cell;
 mod markup;
 
 use unicode_width::UnicodeWidthChar as _;
 
+pub(crate) use cell::cell;
 pub(crate) use markup::{code, fenced, markdown};
 
 /// A column holds one character and the marks on it; more marks than this only hide what is there.

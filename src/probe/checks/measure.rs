@@ -64,7 +64,7 @@ fn scenario_run(called: &Called, settings: &ChecksSettings) -> ScenarioRun {
         Err(failure) => ScenarioRun {
             outcome: Outcome::Error,
             composite: None,
-            checks: skipped(settings),
+            checks: skipped(settings, &failure.kind),
             forbidden: Vec::new(),
             failure: Some(failure),
         },
@@ -72,14 +72,19 @@ fn scenario_run(called: &Called, settings: &ChecksSettings) -> ScenarioRun {
 }
 
 /// Where the pipeline comes to no end there is nothing to look at.
-fn skipped(settings: &ChecksSettings) -> BTreeMap<String, CheckResult> {
+fn skipped(settings: &ChecksSettings, why: &FailureKind) -> BTreeMap<String, CheckResult> {
+    let reason = match why {
+        // The program may be missing, but a service that cannot be used is no fault of the pipeline.
+        FailureKind::NotStarted => "the scenario could not be carried out",
+        _ => "the pipeline failed",
+    };
     let invariants = settings.invariants.iter();
     invariants
         .map(|invariant| {
             let result = CheckResult {
                 outcome: Outcome::Skipped,
                 score: None,
-                reason: "the pipeline failed".to_owned(),
+                reason: reason.to_owned(),
                 details: None,
                 judged: None,
             };

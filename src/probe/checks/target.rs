@@ -18,9 +18,10 @@ use super::record::ScenarioAnswer;
 use super::scenario::{Scenario, plain};
 use super::scene::{Scene, Unread, read_beneath};
 use super::services::{RunningServices, ServiceSite, Trouble};
+use crate::exit::Misuse;
 use crate::file::beneath::Beneath;
 use crate::target::{
-    Ended, Failure, FailureKind, Invocation, Reply, Site, StandardOutput, Streams, Target,
+    Ended, Failure, FailureKind, Invocation, Meter, Reply, Site, StandardOutput, Streams, Target,
     Workplace,
 };
 
@@ -273,6 +274,14 @@ fn each_text(value: &mut serde_json::Value, change: &dyn Fn(&str) -> String) {
 }
 
 impl Target for ScenarioTarget<'_> {
+    fn ready(&self) -> Result<(), Misuse> {
+        self.pipeline.ready()
+    }
+
+    fn meter(&self) -> Option<&Meter> {
+        self.pipeline.meter()
+    }
+
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
         let impossible = |what: String| Ended::Failed {
             failure: Box::new(Failure::new(FailureKind::NotStarted, what)),

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use globset::{Glob, GlobSet};
 
 use super::record::{CaseQuality, QualityBasis, QualityIndicators, QualityItem};
-use super::score::Factor;
+use super::score::{Band, Factor};
+use super::scorer;
 use crate::probe::{CaseValue, Cell, Interval, Metric};
 use crate::stats;
 
@@ -16,9 +17,13 @@ const ALL: &str = "quality";
 pub(super) type Items = BTreeMap<String, QualityItem>;
 
 /// Makes the score of every invocation anew: it depends on the factors and the weights, and on nothing else.
+/// Scores of a scorer that this version does not have stay as they are.
 pub(super) fn score_all(items: &mut Items, basis: &QualityBasis) {
-    for run in items.values_mut().flat_map(QualityItem::invocations_mut) {
-        run.quality_score = basis.weights.score(&basis.factors, run);
+    let Some(scorer) = scorer::scorer(&basis.scorer) else {
+        return;
+    };
+    for run in items.values_mut().flat_map(QualityItem::scored_mut) {
+        run.quality_score = scorer::score(scorer, &basis.weights, &basis.factors, run);
     }
 }
 
@@ -32,6 +37,7 @@ pub(super) fn figures(items: &Items, basis: &QualityBasis) -> BTreeMap<String, M
     let mut of_all = of_cases(items, basis, &score, &|_| true);
     // A suite in which nothing could be scored must not pass for want of a figure.
     of_all.gated = !items.is_empty();
+    of_all.poor_below = Some(Band::REVIEW);
     put("quality_score", of_all);
     for factor in &basis.factors {
         let value = |run: &QualityIndicators| factor.of(run);
@@ -40,14 +46,25 @@ pub(super) fn figures(items: &Items, basis: &QualityBasis) -> BTreeMap<String, M
     for (group, globs) in &basis.groups {
         let globs = globs_of(globs);
         let mut metric = of_cases(items, basis, &score, &|case| globs.is_match(case));
+        metric.poor_below = Some(Band::REVIEW);
         // The gate has these pairs already.
         for case in metric.per_case.values_mut() {
             case.cells.clear();
         }
         put(&format!("group.{group}"), metric);
     }
-    if let Some(metric) = of_variants(items) {
+    let of_variants = |item: &QualityItem| -> Vec<Option<f64>> {
+        let cases = item.probes.values();
+        let runs = cases.flat_map(|case| case.variants.values()).flatten();
+        runs.map(score).collect()
+    };
+    if let Some(metric) = apart(items, "no run of a variant has a score", &of_variants) {
         put("variants", metric);
+    }
+    let of_dry_runs =
+        |item: &QualityItem| -> Vec<Option<f64>> { item.dry_runs.iter().map(score).collect() };
+    if let Some(metric) = apart(items, "no recorded output has a score", &of_dry_runs) {
+        put("dry_runs", metric);
     }
     metrics
 }
@@ -144,15 +161,18 @@ fn of_cases(
     metric
 }
 
-/// The mean over the runs of all variants, which are in no score of a case; none where there are none.
-fn of_variants(items: &Items) -> Option<Metric> {
+/// The mean over scores that are in no score of a case; none where there are none.
+fn apart(
+    items: &Items,
+    why: &str,
+    scores: &dyn Fn(&QualityItem) -> Vec<Option<f64>>,
+) -> Option<Metric> {
     let mut clusters = Vec::new();
     let mut all = 0;
     for item in items.values() {
-        let variants = item.probes.values().flat_map(|case| case.variants.values());
-        let runs: Vec<&QualityIndicators> = variants.flatten().collect();
-        all += runs.len();
-        let known: Vec<f64> = runs.iter().filter_map(|run| run.quality_score).collect();
+        let scores = scores(item);
+        all += scores.len();
+        let known: Vec<f64> = scores.into_iter().flatten().collect();
         if !known.is_empty() {
             clusters.push((known.iter().sum::<f64>(), known.len()));
         }
@@ -163,7 +183,7 @@ fn of_variants(items: &Items) -> Option<Metric> {
     let count: usize = clusters.iter().map(|(_, n)| n).sum();
     let sum: f64 = clusters.iter().map(|(sum, _)| sum).sum();
     let value = match count {
-        0 => Err("no run of a variant has a score".to_owned()),
+        0 => Err(why.to_owned()),
         count => Ok(sum / count as f64),
     };
     let interval = stats::clustered_interval(&clusters);

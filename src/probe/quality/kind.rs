@@ -9,15 +9,20 @@ use schemars::{Schema, SchemaGenerator};
 use super::QualityKind;
 use super::config::QualitySettings;
 use super::figures::{figures, score_all};
+use super::indicators::Expected;
 use super::observer::Indicators;
 use super::page;
 use super::record::{QualityBasis, QualityItem, QualitySection};
+use super::recorded::Recorded;
+use super::rescore;
+use super::scored;
 use crate::config::{Config, Shard};
+use crate::exit::Misuse;
 use crate::notice::Notice;
 use crate::page::Chapter;
 use crate::probe::{
-    AnySection, Ending, Findings, Forecast, Items, Kind, Listing, Metric, Planned, Probe, RunView,
-    SectionFingerprint, SettingDiffers,
+    AnySection, Ending, Findings, Forecast, Items, Kind, Listing, Metric, Planned, Probe,
+    Rescoring, RunView, ScoredInvocation, SectionFingerprint, SettingDiffers,
 };
 use crate::run::{OutputObserver, Runner, Step};
 
@@ -50,12 +55,17 @@ impl Kind for QualityKind {
         true
     }
 
+    fn scored(&self, section: &dyn AnySection) -> Vec<ScoredInvocation> {
+        scored::of(own(section))
+    }
+
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
         let settings: &QualitySettings = config
             .settings()
             .expect("a kind reads the items of a configuration that asks for it");
         Ok(Box::new(Observed {
             basis: &settings.basis,
+            recorded: (&settings.recorded, &settings.expected),
             indicators: Indicators::of(&settings.expected),
         }))
     }
@@ -130,6 +140,15 @@ impl Kind for QualityKind {
         metrics.extend(findings(section).metrics);
     }
 
+    fn rescored(
+        &self,
+        section: &dyn AnySection,
+        rules: &Rescoring<'_>,
+    ) -> Result<Option<Box<dyn AnySection>>, Misuse> {
+        let section = rescore::rescored(own(section), rules)?;
+        Ok(Some(Box::new(section)))
+    }
+
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
         page::chapter(own(section), run.metrics)
     }
@@ -202,12 +221,19 @@ fn live_runs(basis: &QualityBasis) -> Vec<String> {
 /// What other probes run.
 struct Observed<'c> {
     basis: &'c QualityBasis,
+    /// The outputs that were recorded earlier, and what is looked at in them.
+    recorded: (&'c Recorded, &'c Expected),
     indicators: Indicators<'c>,
 }
 
 impl Observed<'_> {
     fn items(&self) -> BTreeMap<String, QualityItem> {
-        self.indicators.items()
+        let (recorded, expected) = self.recorded;
+        let mut items = self.indicators.items();
+        for (case, item) in &mut items {
+            item.dry_runs = recorded.of(case, expected);
+        }
+        items
     }
 }
 
@@ -222,7 +248,7 @@ impl Items for Observed<'_> {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        Vec::new()
+        self.recorded.0.files()
     }
 
     fn fingerprint(&self) -> SectionFingerprint {

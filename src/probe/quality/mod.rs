@@ -4,6 +4,8 @@
 
 mod config;
 mod contract;
+#[cfg(test)]
+mod contract_tests;
 mod figures;
 mod indicators;
 mod kind;
@@ -11,10 +13,19 @@ mod observer;
 mod page;
 mod read;
 mod record;
+mod recorded;
+mod rescore;
 mod score;
+mod scored;
+mod scorer;
+mod traces;
 
-pub(crate) use record::{QualityIndicators, QualityItem, QualitySection, TokenCounts};
-pub(crate) use score::{Band, Factor, SCORER, Weights, points};
+pub(crate) use score::Band;
+pub(crate) use scored::of_step;
+pub(crate) use traces::{ScoredTrace, scored_traces};
+
+/// Below this a score is poor.
+pub(crate) const POOR_BELOW: f64 = Band::REVIEW;
 
 /// The quality score of every invocation.
 pub(crate) struct QualityKind;

@@ -141,6 +141,10 @@ fn rows<'a>(
         "quality.variants",
         Phrase::text("variants, in no score of a case"),
     );
+    push(
+        "quality.dry_runs",
+        Phrase::text("recorded outputs, in no score of a case"),
+    );
     rows
 }
 
@@ -283,7 +287,7 @@ pub(super) fn notices(section: &QualitySection) -> Vec<Notice> {
             if few.len() == 1 { "it is" } else { "each is" },
         );
         found.push(
-            Notice::new(Code::Insufficient, text)
+            Notice::new(Code::FewRuns, text)
                 .counts(section.items.len(), section.items.len() - few.len()),
         );
     }

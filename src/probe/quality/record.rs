@@ -58,6 +58,9 @@ pub(crate) struct UsagePointers {
 pub(crate) struct QualityItem {
     /// By the name of the probe.
     pub(crate) probes: BTreeMap<String, CaseQuality>,
+    /// What the outputs come to that were recorded earlier; they are in no score of the case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) dry_runs: Vec<QualityIndicators>,
 }
 
 /// What the pipeline has answered to a case of one probe.
@@ -125,12 +128,13 @@ impl QualityItem {
         self.probes.values().flat_map(|case| &case.runs)
     }
 
-    /// Every invocation.
-    pub(super) fn invocations_mut(&mut self) -> impl Iterator<Item = &mut QualityIndicators> {
-        self.probes.values_mut().flat_map(|case| {
+    /// Everything that has a score.
+    pub(super) fn scored_mut(&mut self) -> impl Iterator<Item = &mut QualityIndicators> {
+        let invocations = self.probes.values_mut().flat_map(|case| {
             let variants = case.variants.values_mut().flatten();
             case.runs.iter_mut().chain(variants)
-        })
+        });
+        invocations.chain(&mut self.dry_runs)
     }
 }
 

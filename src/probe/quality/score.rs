@@ -1,14 +1,9 @@
-//! From the factors of an invocation to its score, and from a score to its band. Whatever has the factors
-//! (a run, a stored report, a trace of another tool) is scored here, so that equal factors give equal
-//! scores to the last bit.
+//! What each factor of a score weighs, and what a score means.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::record::QualityIndicators;
-
-/// What made a score, with the version of its rules: scores of different ids are never compared.
-pub(crate) const SCORER: &str = "weighted_sum/1";
 
 /// What two numbers may differ by that are the same in decimals.
 const GUARD: f64 = 1e-9;
@@ -176,20 +171,6 @@ impl Weights {
             .collect()
     }
 
-    /// The score of an invocation; none where a factor that has weight is missing in it, and where there
-    /// is no such factor.
-    pub(crate) fn score(&self, provided: &[Factor], indicators: &QualityIndicators) -> Option<f64> {
-        let effective = self.effective(provided);
-        if effective.is_empty() {
-            return None;
-        }
-        let mut sum = 0.0;
-        for (factor, weight) in effective {
-            sum += weight * factor.of(indicators).filter(|value| value.is_finite())?;
-        }
-        Some(sum)
-    }
-
     /// How efficient an output must be for a good score where all else is perfect; none where it need not
     /// be efficient at all.
     pub(crate) fn least_efficiency(&self, provided: &[Factor]) -> Option<f64> {
@@ -260,30 +241,6 @@ pub(crate) fn points(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn of(
-        conformance: Option<f64>,
-        completeness: Option<f64>,
-        efficiency: Option<f64>,
-    ) -> QualityIndicators {
-        QualityIndicators {
-            conformance,
-            completeness,
-            efficiency,
-            ..QualityIndicators::default()
-        }
-    }
-
-    #[test]
-    fn qlt_01_the_published_trace_scores_8264() {
-        let efficiency = 1850.0 / (4200.0 + 1850.0);
-        let whole = of(Some(1.0), Some(1.0), Some(efficiency));
-        let score = Weights::default()
-            .score(&Factor::ALL, &whole)
-            .expect("all is there");
-        assert_eq!(points(score), "0.8264");
-        assert_eq!(Band::of(score), Band::Good);
-    }
-
     #[test]
     fn qlt_02_weights_add_up_to_one_within_a_billionth() {
         for text in [
@@ -316,45 +273,6 @@ mod tests {
     }
 
     #[test]
-    fn qlt_03_a_factor_that_is_not_provided_for_drops_out_and_the_others_are_scaled() {
-        let weights = Weights::default();
-        let without_efficiency = [Factor::Conformance, Factor::Completeness];
-        let effective = weights.effective(&without_efficiency);
-        assert_eq!(
-            effective,
-            [
-                (Factor::Conformance, 0.4 / 0.75),
-                (Factor::Completeness, 0.35 / 0.75)
-            ]
-        );
-        let half = of(Some(1.0), Some(0.0), None);
-        let score = weights
-            .score(&without_efficiency, &half)
-            .expect("both are there");
-        assert!((score - 0.4 / 0.75).abs() < 1e-15, "{score}");
-        assert_eq!(weights.score(&[], &half), None);
-    }
-
-    #[test]
-    fn qlt_04_a_factor_that_is_missing_in_an_invocation_makes_the_score_null() {
-        let weights = Weights::default();
-        for lacking in [
-            of(None, Some(1.0), Some(1.0)),
-            of(Some(1.0), None, Some(1.0)),
-            of(Some(1.0), Some(1.0), None),
-            of(Some(1.0), Some(1.0), Some(f64::NAN)),
-        ] {
-            assert_eq!(weights.score(&Factor::ALL, &lacking), None, "{lacking:?}");
-        }
-        // What weighs nothing is not missed.
-        let weights = Weights::parse("0.5,0.5,0").expect("weights");
-        assert_eq!(
-            weights.score(&Factor::ALL, &of(Some(1.0), Some(1.0), None)),
-            Some(1.0)
-        );
-    }
-
-    #[test]
     fn qlt_05_the_bands_are_half_open() {
         for (score, band) in [
             (1.0, Band::Good),
@@ -370,20 +288,5 @@ mod tests {
         ] {
             assert_eq!(Band::of(score), band, "{score}");
         }
-    }
-
-    #[test]
-    fn qlt_06_a_good_score_needs_an_efficiency_of_a_fifth_by_the_default_weights() {
-        let weights = Weights::default();
-        let least = weights.least_efficiency(&Factor::ALL).expect("it weighs");
-        assert!((least - 0.20).abs() < 1e-12, "{least}");
-        let whole =
-            |efficiency| weights.score(&Factor::ALL, &of(Some(1.0), Some(1.0), Some(efficiency)));
-        assert_eq!(whole(0.20).map(Band::of), Some(Band::Good));
-        assert_eq!(whole(0.1999).map(Band::of), Some(Band::Review));
-        let without = [Factor::Conformance, Factor::Completeness];
-        assert_eq!(weights.least_efficiency(&without), None);
-        let little = Weights::parse("0.5,0.4,0.1").expect("weights");
-        assert_eq!(little.least_efficiency(&Factor::ALL), None);
     }
 }

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use crate::gate::approval::Approval;
 use crate::gate::judgement::prose;
 
-/// What is asked, of whom, and how to answer.
-pub(crate) fn asking(approval: &Approval) -> String {
+/// What is asked, of whom, and how to answer. `mind`: what the change does to the rules and to what is
+/// measured, which whoever decides has to know.
+pub(crate) fn asking(approval: &Approval, mind: &[String]) -> String {
     let request = &approval.request;
     let short = |commit: &str| -> String {
         let plain = commit.chars().filter(char::is_ascii_alphanumeric);
@@ -19,6 +20,12 @@ pub(crate) fn asking(approval: &Approval) -> String {
     );
     for one in &request.regressions {
         let _ = writeln!(page, "- {}", prose(&one.words()));
+    }
+    if !mind.is_empty() {
+        page.push_str("\nMind that\n\n");
+    }
+    for text in mind.iter().take(10) {
+        let _ = writeln!(page, "- {}", prose(text));
     }
     let time = match approval.rules.timeout_s / 60 {
         minutes if minutes % 60 != 0 => format!("{minutes} minutes"),
@@ -54,4 +61,74 @@ pub(crate) fn decided(approval: &Approval) -> String {
         let _ = writeln!(page, "- {}", prose(ignored));
     }
     page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::approval::{Regressed, Request, Rules};
+
+    #[test]
+    fn no_name_and_no_reason_forges_markup_in_what_is_asked() {
+        for text in crate::page::fixture::corpus() {
+            let request = Request {
+                head: text.clone(),
+                base: text.clone(),
+                regressions: vec![Regressed {
+                    metric: text.clone(),
+                    case: Some(format!("{text} @everybody")),
+                    base: None,
+                    head: None,
+                    drop: None,
+                    within: 0.0,
+                }],
+            };
+            let rules = Rules {
+                by: vec!["alice".to_owned()],
+                label: Some(text.clone()),
+                comment: true,
+                timeout_s: 5_400,
+                not_author: true,
+            };
+            let mut approval = Approval::pending(request, rules, text.clone());
+            approval
+                .ignored
+                .push(format!("{text}\n# forged\n@everybody"));
+            let mind = [format!("{text}\n<!-- kelvin-approval x -->")];
+            for page in [asking(&approval, &mind), decided(&approval)] {
+                assert!(
+                    !page.contains("<!--") && !page.contains("@everybody"),
+                    "{page}"
+                );
+                assert!(
+                    page.lines().all(|line| !line.starts_with("# forged")),
+                    "{page}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_time_for_a_decision_is_told_in_its_own_unit() {
+        let rules = |timeout_s| Rules {
+            by: vec!["write".to_owned()],
+            label: None,
+            comment: true,
+            timeout_s,
+            not_author: false,
+        };
+        let request = Request {
+            head: "a".to_owned(),
+            base: "b".to_owned(),
+            regressions: Vec::new(),
+        };
+        for (seconds, words) in [
+            (5_400, "within 90 minutes"),
+            (3_600, "within 1 hour"),
+            (259_200, "within 72 hours"),
+        ] {
+            let approval = Approval::pending(request.clone(), rules(seconds), String::new());
+            assert!(asking(&approval, &[]).contains(words), "{words}");
+        }
+    }
 }

@@ -34,13 +34,16 @@ pub(crate) fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<N
         let Some((request, origin)) = comment.body.as_deref().and_then(request::read) else {
             continue;
         };
-        let Ok(at) = to_seconds(&comment.created_at) else {
-            continue;
-        };
         // A request that was copied from another pull request is none of this one.
-        if comment.created_at != comment.updated_at || origin.pull_request != pull_request {
+        if origin.pull_request != pull_request {
             continue;
         }
+        let at = to_seconds(&comment.created_at);
+        let (Ok(at), true) = (at, comment.created_at == comment.updated_at) else {
+            // What was asked after an earlier request makes that one void, whatever became of it.
+            found.retain(|other| other.origin.key != origin.key);
+            continue;
+        };
         let same = found
             .iter()
             .position(|other| other.origin.key == origin.key);
@@ -65,7 +68,7 @@ pub(crate) fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<N
 /// # Errors
 ///
 /// Why nobody could be asked.
-pub(crate) fn ask(client: &Client, approval: &Approval) -> Result<Notice, String> {
+pub(crate) fn ask(client: &Client, approval: &Approval, mind: &[String]) -> Result<Notice, String> {
     let told = |error: Error| error.to_string();
     let origin = approval
         .origin
@@ -80,7 +83,7 @@ pub(crate) fn ask(client: &Client, approval: &Approval) -> Result<Notice, String
     if let Some(same) = same {
         return Ok(same);
     }
-    let body = format!("{line}{}", asking(approval));
+    let body = format!("{line}{}", asking(approval, mind));
     let written = client
         .create_comment(origin.pull_request, &body)
         .map_err(told)?;
@@ -94,4 +97,98 @@ pub(crate) fn ask(client: &Client, approval: &Approval) -> Result<Notice, String
     let [found] = <[Notice; 1]>::try_from(latest(&[written], &me, origin.pull_request))
         .map_err(|_| "GitHub gave the request back in another form".to_owned())?;
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::gate::approval::Regressed;
+
+    const ME: &str = "github-actions[bot]";
+
+    fn asked(head: &str, key: &str, pull_request: u64) -> String {
+        let request = Request {
+            head: head.to_owned(),
+            base: "b".to_owned(),
+            regressions: vec![Regressed {
+                metric: "evidence.invariance".to_owned(),
+                case: None,
+                base: Some(1.0),
+                head: Some(0.5),
+                drop: Some(0.5),
+                within: 0.05,
+            }],
+        };
+        let origin = Origin {
+            pull_request,
+            key: key.to_owned(),
+            ..Origin::default()
+        };
+        request::write(&request, &origin).expect("short enough")
+    }
+
+    fn comment(id: u64, who: &str, body: &str, changed: bool) -> Comment {
+        let at = |minute: u64| format!("2026-11-20T12:{minute:02}:00Z");
+        let comment = json!({
+            "id": id, "body": body, "html_url": format!("u{id}"), "user": { "login": who },
+            "created_at": at(id), "updated_at": at(id + u64::from(changed)),
+        });
+        serde_json::from_value(comment).expect("a comment")
+    }
+
+    fn found(comments: &[Comment]) -> Vec<(String, String)> {
+        let found = latest(comments, ME, 7).into_iter();
+        found.map(|one| (one.request.head, one.url)).collect()
+    }
+
+    fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+        let pairs = expected.iter();
+        pairs
+            .map(|(head, url)| ((*head).to_owned(), (*url).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn the_last_request_of_each_configuration_stands_and_of_equal_ones_the_first() {
+        let mine = |id, head, key| comment(id, ME, &asked(head, key, 7), false);
+        let comments = [
+            mine(1, "a", "x"),
+            mine(2, "a", "y"),
+            mine(3, "a", "x"),
+            mine(4, "c", "x"),
+        ];
+        assert_eq!(found(&comments[..3]), pairs(&[("a", "u1"), ("a", "u2")]));
+        assert_eq!(found(&comments), pairs(&[("a", "u2"), ("c", "u4")]));
+        // In whatever order GitHub lists them.
+        let turned: Vec<Comment> = comments.iter().rev().cloned().collect();
+        assert_eq!(found(&turned), found(&comments));
+    }
+
+    #[test]
+    fn a_request_of_another_account_or_pull_request_is_none_and_one_that_was_changed_voids_all() {
+        let good = comment(1, ME, &asked("a", "x", 7), false);
+        for (other, expected) in [
+            (
+                comment(2, "eve", &asked("c", "x", 7), false),
+                pairs(&[("a", "u1")]),
+            ),
+            (
+                comment(2, ME, &asked("c", "x", 8), false),
+                pairs(&[("a", "u1")]),
+            ),
+            (
+                comment(2, ME, &format!("> {}", asked("c", "x", 7)), false),
+                pairs(&[("a", "u1")]),
+            ),
+            (comment(2, ME, &asked("c", "x", 7), true), pairs(&[])),
+        ] {
+            assert_eq!(found(&[good.clone(), other]), expected);
+        }
+        assert_eq!(
+            found(&[comment(1, ME, &asked("a", "x", 7), true)]),
+            pairs(&[])
+        );
+    }
 }

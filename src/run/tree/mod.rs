@@ -110,15 +110,7 @@ impl Tree {
 
     /// The folder of a task.
     fn leaf(&self, task: &Task) -> Leaf {
-        let case = self.out.join(&*folder(&task.case));
-        let input = match &task.variant {
-            None => case.join("baseline"),
-            Some(variant) => case.join("perturbations").join(&*folder(variant)),
-        };
-        let path = match task.repeat {
-            0 | 1 => input,
-            repeat => input.join(format!("repeat-{repeat:02}")),
-        };
+        let path = folder_of(&self.out, &task.case, task.variant.as_deref(), task.repeat);
         Leaf::at(path, self.input)
     }
 
@@ -164,6 +156,19 @@ impl Drop for Tree {
         }
         // Closing is not enough while a process that is just being started shares the file.
         let _ = self.lock.unlock();
+    }
+}
+
+/// The folder of the files of an invocation, within that of its probe.
+pub(crate) fn folder_of(out: &Path, case: &str, variant: Option<&str>, repeat: usize) -> PathBuf {
+    let case = out.join(&*folder(case));
+    let input = match variant {
+        None => case.join("baseline"),
+        Some(variant) => case.join("perturbations").join(&*folder(variant)),
+    };
+    match repeat {
+        0 | 1 => input,
+        repeat => input.join(format!("repeat-{repeat:02}")),
     }
 }
 

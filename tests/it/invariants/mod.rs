@@ -1,6 +1,7 @@
 mod gate;
 mod judged;
 mod mock;
+mod services;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,5 +1,7 @@
 mod digest;
+mod export;
 mod regression;
+mod traces;
 
 use std::fs;
 
@@ -23,7 +25,11 @@ impl Form {
         project.kelvin(&["check", "--no-history"]).expect(0);
         let mut report = project.json("kelvin/report.json");
         // Every other figure stays as it is in all reports, and has no case that could be found.
-        for metric in report["metrics"].as_object_mut().expect("metrics").values_mut() {
+        for metric in report["metrics"]
+            .as_object_mut()
+            .expect("metrics")
+            .values_mut()
+        {
             metric["gated"] = json!(false);
             metric.as_object_mut().expect("a metric").remove("headline");
         }
@@ -113,7 +119,10 @@ impl Kept {
         git(at, &["add", "--all"]);
         git(at, &["commit", "--quiet", "--allow-empty", "-m", "Reports"]);
         let remote = self.remote.path().display().to_string();
-        git(at, &["push", "--quiet", "--force", &remote, "kelvin-reports"]);
+        git(
+            at,
+            &["push", "--quiet", "--force", &remote, "kelvin-reports"],
+        );
     }
 }
 

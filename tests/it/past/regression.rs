@@ -24,7 +24,9 @@ fn kept(versions: &[&[(&str, Vec<f64>)]]) -> Kept {
 }
 
 fn compared(kept: &Kept, more: &[&str]) -> Value {
-    let said = kept.project.kelvin(&[&["regression", "--format", "json"], more].concat());
+    let said = kept
+        .project
+        .kelvin(&[&["regression", "--format", "json"], more].concat());
     serde_json::from_str(&said.expect(0).stdout).expect("JSON")
 }
 
@@ -81,23 +83,60 @@ fn the_worked_example_dropped_and_its_neighbours_did_not() {
     near("prior", 0.84);
     near("current", 0.7733);
     near("drop", 0.0667);
-    assert_eq!((&example["n_prior"], &example["n_current"]), (&json!(3), &json!(3)));
+    assert_eq!(
+        (&example["n_prior"], &example["n_current"]),
+        (&json!(3), &json!(3))
+    );
     // The chain is as thin as the thinnest of its cases.
     let rows = compared["rows"].as_array().expect("rows");
-    let chain = rows.iter().find(|row| row["unit"].is_null()).expect("a chain");
-    assert_eq!((&chain["n_current"], &chain["standing"]), (&json!(2), &json!("insufficient")));
+    let chain = rows
+        .iter()
+        .find(|row| row["unit"].is_null())
+        .expect("a chain");
+    assert_eq!(
+        (&chain["n_current"], &chain["standing"]),
+        (&json!(2), &json!("insufficient"))
+    );
 }
 
 #[test]
-fn the_exit_code_is_a_failure_only_where_that_was_asked_for_and_never_a_pass_for_what_is_not_known() {
+fn the_exit_code_is_a_failure_only_where_that_was_asked_for_and_never_a_pass_for_what_is_not_known()
+{
     let good: (&str, Vec<f64>) = ("steady", vec![0.9; 3]);
     let with = |other: (&'static str, Vec<f64>)| vec![good.clone(), other];
     for (name, prior, current, code) in [
-        ("nothing moved", with(("a", vec![0.9; 3])), with(("a", vec![0.9; 3])), 0),
-        ("it dropped", with(("a", vec![0.9; 3])), with(("a", vec![0.8; 3])), 3),
-        ("too few runs", with(("a", vec![0.9; 3])), with(("a", vec![0.9; 2])), 3),
-        ("it was taken out", with(("a", vec![0.9; 3])), vec![good.clone()], 3),
-        ("it came", vec![good.clone()], with(("a", vec![0.1; 3])), 0),
+        (
+            "nothing moved",
+            with(("a", vec![0.9; 3])),
+            with(("a", vec![0.9; 3])),
+            0,
+        ),
+        (
+            "it dropped",
+            with(("a", vec![0.9; 3])),
+            with(("a", vec![0.8; 3])),
+            3,
+        ),
+        (
+            "too few runs",
+            with(("a", vec![0.9; 3])),
+            with(("a", vec![0.9; 2])),
+            3,
+        ),
+        (
+            "it was taken out",
+            with(("a", vec![0.9; 3])),
+            vec![good.clone()],
+            3,
+        ),
+        ("it came", vec![good.clone()], with(("a", vec![0.9; 3])), 0),
+        // A poor new case is no drop of its own, and it lowers the chain.
+        (
+            "it came and is poor",
+            vec![good.clone()],
+            with(("a", vec![0.1; 3])),
+            3,
+        ),
     ] {
         let kept = kept(&[&prior, &current]);
         kept.project.kelvin(&["regression"]).expect(0);
@@ -116,7 +155,10 @@ fn a_version_is_named_by_a_tag_or_a_commit_and_is_never_compared_with_itself() {
     assert_eq!(unit(&against, "a")["standing"], "dropped");
     assert_eq!(against["prior"], first);
     let refused = |version: &str, why: &str| {
-        let said = kept.project.kelvin(&["regression", "--against", version]).expect(1);
+        let said = kept
+            .project
+            .kelvin(&["regression", "--against", version])
+            .expect(1);
         assert!(said.stderr.contains(why), "{}", said.stderr);
     };
     refused(&fake_commit(3), "compared with itself");
@@ -134,15 +176,24 @@ fn a_version_is_named_by_a_tag_or_a_commit_and_is_never_compared_with_itself() {
     let tagged = git(project.root(), &["rev-parse", "v1.2.0"]);
     assert_eq!(compared["prior"], tagged);
     let rows = compared["rows"].as_array().expect("rows");
-    assert!(rows.iter().all(|row| row["standing"] == "held"), "{compared:#}");
+    assert!(
+        rows.iter().all(|row| row["standing"] == "held"),
+        "{compared:#}"
+    );
 }
 
 #[test]
 fn one_version_alone_is_compared_with_nothing() {
     let cases = [("a", vec![0.9; 3])];
     let kept = kept(&[&cases]);
-    let said = kept.project.kelvin(&["regression", "--fail-on-regression"]).expect(1);
+    let said = kept
+        .project
+        .kelvin(&["regression", "--fail-on-regression"])
+        .expect(1);
     assert!(said.stderr.contains("of one version"), "{}", said.stderr);
-    let said = kept.project.kelvin(&["regression", "--name", "other"]).expect(1);
+    let said = kept
+        .project
+        .kelvin(&["regression", "--name", "other"])
+        .expect(1);
     assert!(said.stderr.contains("no run of `other`"), "{}", said.stderr);
 }

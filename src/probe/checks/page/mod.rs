@@ -311,7 +311,7 @@ pub(super) fn notices(section: &ChecksSection) -> Vec<Notice> {
     let mut notices = Vec::new();
     if !failing.is_empty() {
         let text = format!(
-            "in {} of {total} scenarios the pipeline failed; no check was made there: {}",
+            "in {} of {total} scenarios the pipeline failed or could not be run; no check was made there: {}",
             failing.len(),
             listed(&failing)
         );

@@ -126,18 +126,24 @@ impl SqliteFile {
                 Err(NotOpened::Absent) => continue,
                 Err(error) => return Err(not_opened(error)),
             };
-            if !file.metadata().map_err(failed)?.is_file() {
+            let too_large = || {
+                let most = MOST_COPIED >> 30;
+                let what = format!("the file has more than the {most} GiB that a check reads");
+                Err(Trouble::Failed(what))
+            };
+            let data = file.metadata().map_err(failed)?;
+            if !data.is_file() {
                 return Err(Trouble::Failed("the file is no regular file".to_owned()));
+            }
+            if data.len() > MOST_COPIED {
+                return too_large();
             }
             let mut copy =
                 File::create(self.copies.join(format!("copy{ending}"))).map_err(failed)?;
             // Counted as it is read, since the file may still grow.
             let bytes = io::copy(&mut file.take(MOST_COPIED + 1), &mut copy).map_err(failed)?;
             if bytes > MOST_COPIED {
-                let most = MOST_COPIED >> 30;
-                return Err(Trouble::Failed(format!(
-                    "the file has more than the {most} GiB that a check reads"
-                )));
+                return too_large();
             }
         }
         Ok(true)

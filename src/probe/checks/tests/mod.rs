@@ -8,6 +8,7 @@ use crate::probe::checks::scenarios;
 use crate::probe::configured;
 
 mod mock;
+mod services;
 mod worked;
 
 /// Reads a configuration in a folder with a case and a script.
@@ -350,6 +351,7 @@ fn inv_33_every_scenario_is_crossed_with_the_matrix_and_has_a_stable_id() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "sql"), ignore = "the document has a server in it")]
 fn the_document_names_every_check_and_figure_and_its_configurations_load() {
     let document = include_str!("../../../../docs/invariants.md");
     let blocks = document.split("```yaml\n").skip(1);

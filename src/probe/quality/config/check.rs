@@ -38,6 +38,18 @@ pub(super) fn problems(node: &Node) -> Vec<Problem> {
         let pointer = node.text(&["usage", key]);
         found.extend(pointer.and_then(|(pointer, at)| pointer_problem(pointer, at)));
     }
+    match (node.get(&["dry_runs"]), node.get(&["recorded"])) {
+        (Some(dry_runs), None) => {
+            let what = "`dry_runs` looks at recorded outputs, and `recorded` names none";
+            let help = "add `recorded: FOLDER`, with the outputs of each case as `CASE.json`";
+            found.push(Problem::new(dry_runs.at.clone(), what).help(help));
+        }
+        (None, Some(recorded)) => {
+            let what = "`recorded` names outputs, and no `dry_runs` says how many of each case are looked at";
+            found.push(Problem::new(recorded.at.clone(), what).help("add `dry_runs: 3`"));
+        }
+        _ => {}
+    }
     found.extend(node.get(&["groups"]).into_iter().flat_map(groups));
     found
 }

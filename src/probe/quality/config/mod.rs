@@ -15,7 +15,9 @@ use super::QualityKind;
 use super::contract::{Contract, ContractKeys};
 use super::indicators::Expected;
 use super::record::{QualityBasis, UsagePointers};
-use super::score::{SCORER, Weights};
+use super::recorded::Recorded;
+use super::score::Weights;
+use super::scorer::SCORERS;
 use crate::config::{self, Config, Configure, Part, ProbeSettings, Problem, Slip, yaml};
 use crate::digest::Fields;
 use crate::target::Address;
@@ -46,6 +48,10 @@ struct QualityKeysInside {
     /// Where the pipeline tells in its output how many tokens it has used, as JSON pointers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     usage: Option<UsagePointers>,
+    /// How the factors become one score: `weighted_sum`, or `weighted_product`, in which a factor that is 0
+    /// makes the score 0.
+    #[serde(default)]
+    scorer: ScorerName,
     /// What each factor weighs in the score. The weights add up to 1.
     #[serde(default)]
     weights: Weights,
@@ -53,9 +59,42 @@ struct QualityKeysInside {
     #[serde(default = "three")]
     #[schemars(range(max = 1000))]
     live_runs: NonZeroUsize,
+    /// How many recorded outputs of each case are looked at as well, the last ones by name. They are told apart
+    /// and are in no score of a case.
+    #[serde(default)]
+    #[schemars(range(max = 1000))]
+    dry_runs: usize,
+    /// The folder of the recorded outputs: `CASE.json`, or such files in a folder `CASE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    recorded: Option<String>,
     /// Groups of cases, each with globs of their names: a score is told of each group too.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     groups: BTreeMap<String, Vec<String>>,
+}
+
+/// The name of a scorer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum ScorerName {
+    #[default]
+    WeightedSum,
+    WeightedProduct,
+}
+
+impl ScorerName {
+    /// The id of the scorer, with the version of its rules.
+    fn id(self) -> &'static str {
+        let name = match self {
+            Self::WeightedSum => "weighted_sum",
+            Self::WeightedProduct => "weighted_product",
+        };
+        let scorer = SCORERS.iter().find(|scorer| scorer.name() == name);
+        scorer
+            .expect("a test looks that every name has a scorer")
+            .id()
+    }
 }
 
 fn three() -> NonZeroUsize {
@@ -69,6 +108,8 @@ pub(crate) struct QualitySettings {
     pub(super) expected: Expected,
     /// How the scores are made.
     pub(super) basis: QualityBasis,
+    /// The outputs that were recorded earlier.
+    pub(super) recorded: Recorded,
     keys: QualityKeysInside,
 }
 
@@ -126,13 +167,21 @@ impl Configure for QualityKind {
             }
             (None, None) => None,
         };
+        let recorded = match &keys.recorded {
+            Some(folder) => {
+                let help = "name a folder, relative to the configuration, with `CASE.json`";
+                Recorded::list(&config.root.join(folder), keys.dry_runs)
+                    .map_err(|error| refuse("recorded", format!("{error:#}"), help))?
+            }
+            None => Recorded::default(),
+        };
         let expected = Expected {
             contract,
             required: keys.required_outputs.clone(),
             usage: keys.usage.clone(),
         };
         let basis = QualityBasis {
-            scorer: SCORER.to_owned(),
+            scorer: keys.scorer.id().to_owned(),
             weights: keys.weights,
             factors: expected.factors(),
             live_runs: keys.live_runs.get(),
@@ -144,6 +193,7 @@ impl Configure for QualityKind {
         Ok(Some(Arc::new(QualitySettings {
             expected,
             basis,
+            recorded,
             keys,
         })))
     }

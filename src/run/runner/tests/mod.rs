@@ -15,6 +15,7 @@ use crate::target::Address;
 
 mod endings;
 mod memory;
+mod observe;
 mod outputs;
 mod values;
 

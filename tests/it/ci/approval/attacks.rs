@@ -283,6 +283,8 @@ fn a_change_cannot_name_who_approves_it() {
         told.contains("this change edits the gate") && told.contains("approval.by"),
         "{told}"
     );
+    let asked = &rig.requests()[0].1;
+    assert!(asked.contains("edits the gate"), "{asked}");
     rig.says("carol", "/kelvin approve x");
     rig.says("somebody", "/kelvin approve x");
     rig.waits();

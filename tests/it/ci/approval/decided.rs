@@ -29,6 +29,15 @@ fn a_regression_waits_for_approval_and_says_so_everywhere() {
         assert!(sticky.contains(word), "{word}: {sticky}");
     }
     assert_eq!(rig.checks()[0].1, "failure");
+    let title = {
+        let state = rig.server.state();
+        let check = state.check_runs.values().next().expect("one");
+        check["output"]["title"].to_string()
+    };
+    assert!(
+        title.contains("pending approval: waiting for approval"),
+        "{title}"
+    );
     let asked = rig.requests();
     assert_eq!(asked.len(), 1, "{asked:?}");
     assert!(asked[0].1.contains("evidence."), "{}", asked[0].1);
@@ -171,23 +180,35 @@ fn without_a_decision_in_time_it_fails_and_a_late_one_changes_nothing() {
 }
 
 #[test]
-fn a_member_of_a_team_approves_where_the_token_sees_the_team() {
+fn a_member_of_a_team_approves_where_a_token_sees_the_team() {
     let rules = "gate:\n  approval: { by: [acme/leads] }\n";
     let mut rig = with(rules, CONSTANT);
     rig.waits();
     rig.says("carol", "/kelvin approve x");
-    let gate = rig.waits();
-    let told = gate["approval"]["unknown"].to_string();
-    assert!(told.contains("sees no team"), "{told}");
     let team = |members: &[&str]| {
         let members = members.iter().map(|name| (*name).to_owned()).collect();
         Some([("acme/leads".to_owned(), members)].into())
     };
-    rig.server.state().teams = team(&["alice"]);
+    rig.server.state().teams = team(&["Carol"]);
+    // The token of the workflow sees no team.
     let gate = rig.waits();
-    assert_eq!(gate["approval"]["unknown"], serde_json::json!([]));
-    rig.server.state().teams = team(&["alice", "Carol"]);
-    rig.passes();
+    let told = gate["approval"]["unknown"].to_string();
+    assert!(told.contains("KELVIN_TEAMS_TOKEN"), "{told}");
+    let seeing = |rig: &mut Rig, code: i32| {
+        let payload = rig.payload("pull_request");
+        let (mut command, _) = rig.command("pull_request", &payload, &[]);
+        command.env("KELVIN_TEAMS_TOKEN", crate::github::APP);
+        said(command.output().expect("it starts")).expect(code);
+        rig.project.json("kelvin/gate.json")["approval"].clone()
+    };
+    assert_eq!(seeing(&mut rig, 0)["decision"]["by"], "carol");
+    // One who is in it no more; and a team that is not there.
+    rig.server.state().teams = team(&["alice"]);
+    let approval = seeing(&mut rig, 3);
+    assert_eq!(approval["unknown"], serde_json::json!([]));
+    assert!(approval["ignored"].to_string().contains("not one of those"));
+    rig.server.state().teams = Some([].into());
+    assert_eq!(seeing(&mut rig, 3)["state"], "pending");
 }
 
 #[test]

@@ -155,7 +155,7 @@ impl Api<'_> {
             ("GET", "/contents/{path}") => self.file(),
             ("GET", "/commits/{commit_sha}/pulls") => self.pulls_with(),
             ("GET", "/pulls/{pull_number}/commits") => self.commits(),
-            ("GET", _) if template.starts_with("/orgs/") => self.team(),
+            ("GET", _) if template.starts_with("/orgs/") => self.team(&actor),
             ("GET", _) => self.archive(),
             _ => error(404, "Not Found"),
         }

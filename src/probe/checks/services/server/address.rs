@@ -97,7 +97,9 @@ impl Address {
         let read = read.map_or_else(|| written.clone(), |(_, value)| value.into_owned());
         let mut all = vec![written, read];
         all.dedup();
-        all.retain(|password| password.len() >= SHORTEST_PASSWORD);
+        // One that is the name of the user is no secret, and masks a word that explains much.
+        let user = self.0.username();
+        all.retain(|password| password.len() >= SHORTEST_PASSWORD && password != user);
         all
     }
 }
@@ -157,6 +159,10 @@ mod tests {
         );
         assert_eq!(read("postgres://u:pass@h/db").passwords(), ["pass"]);
         assert_eq!(read("postgres://u@h/db").passwords(), [""; 0]);
+        assert_eq!(
+            read("postgres://postgres:postgres@h/db").passwords(),
+            [""; 0]
+        );
         assert_eq!(read("postgres://[::1]:5/db").host(), Some("::1".to_owned()));
         assert_eq!(read("postgres:///db?host=/run").host(), None);
     }

@@ -125,7 +125,13 @@ impl Service for Server {
         }
         if let Some(init) = &self.init {
             let run = self.driver.run(&running.address, init, &limits);
-            run.map_err(|trouble| trouble.of("`init`"))?;
+            run.map_err(|trouble| match (trouble.of("`init`"), &running.own) {
+                // Some servers put the name of the database before that of a table.
+                (Trouble::Failed(why), Some(own)) => {
+                    Trouble::Failed(why.replace(own, "{database}"))
+                }
+                (trouble, _) => trouble,
+            })?;
         }
         Ok(Box::new(running))
     }

@@ -127,7 +127,10 @@ fn inv_12_a_query_of_sqlite_writes_nothing_and_reads_no_other_file() {
         ("SELECT load_extension('other.so')", "not authorized"),
         ("SELECT readfile('/etc/passwd')", "no such function"),
         ("SELECT writefile('/tmp/x', 'x')", "no such function"),
-        ("SELECT * FROM pragma_journal_mode('wal')", "no such table"),
+        (
+            "SELECT * FROM pragma_journal_mode('wal')",
+            "unknown database",
+        ),
         ("SELECT a FROM other.secret", "no such table"),
     ] {
         db.is_error(query, told);
@@ -166,6 +169,10 @@ fn inv_28_a_database_that_is_a_link_is_an_error_and_one_that_is_missing_fails() 
     )
     .expect("written");
     db.is_error("SELECT 1", "not a database");
+    fs::File::create(&path)
+        .and_then(|file| file.set_len((1 << 30) + 1))
+        .expect("a file of no content");
+    db.is_error("SELECT 1", "more than the 1 GiB");
     // The journal of a database may be a link too.
     fs::remove_file(&path).expect("removed");
     Connection::open(&path)

@@ -1,14 +1,17 @@
 //! The summary of a period as a page.
 
-use std::collections::BTreeSet;
+mod statements;
+mod words;
 
 use super::mean::Mean;
 use super::summary::{Candidate, Course, Of, OfConfiguration, Row, Summary, Word};
 use crate::page::{
-    Article, Block, Column, Phrase, Statement, Table, TableRow, Tone, Trend, TrendLine, brief,
-    counted, duration, used,
+    Article, Block, Column, Phrase, Table, TableRow, Trend, TrendLine, counted, display, duration,
+    used,
 };
 use crate::run::Cost;
+use statements::statements;
+use words::{are, cell, of, since, time};
 
 /// How many rows a table lists; the summary as JSON has them all.
 const ROWS: usize = 200;
@@ -25,16 +28,22 @@ pub(crate) fn article(summary: &Summary) -> Article<'static> {
     }
     blocks.push(heading("What was read"));
     blocks.push(Block::Text(read(summary)));
-    blocks.push(heading("Whether the configuration is valid today"));
-    blocks.push(validation(&summary.validation));
+    if !summary.validation.is_empty() {
+        blocks.push(heading("Whether the configuration is valid today"));
+        blocks.push(validation(&summary.validation));
+    }
     Article {
         title: Phrase::text(match first == last {
             true => format!("Kelvin digest of {first}"),
             false => format!("Kelvin digest of {first} to {last}"),
         }),
         scope: vec![
-            format!("{} up to {} (UTC)", summary.since, summary.until),
-            format!("compared with the period from {}", summary.before),
+            format!(
+                "{} up to {} (UTC)",
+                time(&summary.since),
+                time(&summary.until)
+            ),
+            format!("compared with the period from {}", time(&summary.before)),
         ],
         statements: statements(summary),
         blocks,
@@ -44,142 +53,6 @@ pub(crate) fn article(summary: &Summary) -> Article<'static> {
 
 fn heading(text: &str) -> Block<'static> {
     Block::Heading(Phrase::text(text))
-}
-
-fn statements(summary: &Summary) -> Vec<Statement> {
-    let mut said = Vec::new();
-    let mut say = |tone: Tone, text: Phrase| said.push(Statement { tone, text });
-    if summary.configurations.iter().all(|one| one.runs == 0) {
-        say(
-            Tone::Alarm,
-            Phrase::text("No run of this period was found, so nothing can be said of it"),
-        );
-        return said;
-    }
-    let falls = summary.candidates.iter();
-    let falls = falls.filter(|one| one.row.word == Word::Fell);
-    for one in falls.take(5) {
-        let row = &one.row;
-        let phrase = of(row).and(" fell in ").name(row.metric.as_str());
-        let (before, now) = (value(&row.before), value(&row.now));
-        let phrase = phrase.and(format!(" from {before} to {now}"));
-        say(
-            Tone::Alarm,
-            match since(one) {
-                Some(since) => phrase.and(", since ").then(since),
-                None => phrase,
-            },
-        );
-    }
-    let count = |is: &dyn Fn(&Candidate) -> bool| {
-        let found = summary.candidates.iter().filter(|one| is(one));
-        found.count()
-    };
-    let fell = count(&|one| one.row.word == Word::Fell);
-    if fell > 5 {
-        let more = format!("{} fell in all", counted(fell, "mean"));
-        say(Tone::Alarm, Phrase::text(more));
-    }
-    let poor = count(&|one| one.row.is_poor);
-    if poor > 0 {
-        let text = format!("{} below the bound of the metric", are(poor, "mean"));
-        say(Tone::Alarm, Phrase::text(text));
-    }
-    let lost = count(&|one| one.row.word == Word::Unmeasured);
-    if lost > 0 {
-        let text = format!("{} not measured in this period", are(lost, "mean"));
-        say(Tone::Caution, Phrase::text(text));
-    }
-    let configurations = summary.configurations.iter();
-    let flaky: BTreeSet<(&str, &str)> = configurations
-        .flat_map(|one| one.flaky.iter().map(|flaky| (&*one.name, &*flaky.case)))
-        .collect();
-    if !flaky.is_empty() {
-        let text = format!("{} flaky", are(flaky.len(), "case"));
-        say(Tone::Caution, Phrase::text(text));
-    }
-    for one in &summary.configurations {
-        let gone = one.rows.iter().filter(|row| row.word == Word::Gone);
-        let gone: BTreeSet<&Of> = gone.map(|row| &row.of).collect();
-        if !gone.is_empty() {
-            let text = format!("{} of the period before not run any more in ", are(gone.len(), "case"));
-            say(Tone::Caution, Phrase::text(text).name(one.name.as_str()));
-        }
-        if let Some(thin) = thin(one) {
-            say(Tone::Caution, Phrase::of_name(one.name.as_str()).and(thin));
-        }
-    }
-    if !summary.read.unread.is_empty() {
-        let text = are(summary.read.unread.len(), "report");
-        say(Tone::Caution, Phrase::text(format!("{text} not read: what they say is in no mean")));
-    }
-    if said.is_empty() {
-        let text = "Nothing fell, nothing is poor, and nothing is flaky";
-        said.push(Statement {
-            tone: Tone::Calm,
-            text: Phrase::text(text),
-        });
-    }
-    said
-}
-
-/// `1 case is`, `2 cases are`.
-fn are(count: usize, word: &str) -> String {
-    let verb = if count == 1 { "is" } else { "are" };
-    format!("{} {verb}", counted(count, word))
-}
-
-/// How few runs the means of a configuration rest on.
-fn thin(one: &OfConfiguration) -> Option<&'static str> {
-    Some(match (one.runs, one.runs_before) {
-        (0, _) => " has no run in this period",
-        (_, 0) => " has no run in the period before, so nothing can be compared",
-        (1, 1) => " has one run in this period and one before: each mean is a single measurement",
-        (1, _) => " has one run in this period: each of its means is a single measurement",
-        (_, 1) => " has one run in the period before: each of its means there is a single measurement",
-        _ => return None,
-    })
-}
-
-fn of(row: &Row) -> Phrase {
-    match &row.of {
-        Of::Run => Phrase::text("the whole run"),
-        Of::Group(label) => Phrase::text("the group ").name(label.as_str()),
-        Of::Case(case) => Phrase::of_name(case.as_str()),
-    }
-}
-
-/// Since when something is as bad as it is.
-fn since(one: &Candidate) -> Option<Phrase> {
-    let since = one.since.as_ref()?;
-    let phrase = Phrase::text(since.at.get(..10).unwrap_or(&since.at));
-    let phrase = match &since.commit {
-        Some(commit) => phrase
-            .and(" (")
-            .name(commit.get(..7).unwrap_or(commit))
-            .and(")"),
-        None => phrase,
-    };
-    Some(match since.recovered {
-        true => phrase.and("; the last run is better again"),
-        false => phrase,
-    })
-}
-
-/// A mean is never shown without the number of values that it rests on.
-fn value(mean: &Mean) -> String {
-    match mean.value {
-        Some(value) => format!("{} (n {})", brief(value), mean.n),
-        None => "null (n 0)".to_owned(),
-    }
-}
-
-fn cell(mean: &Mean) -> Phrase {
-    let phrase = Phrase::text(value(mean));
-    match &mean.reason {
-        Some(reason) => phrase.and(": ").quote(reason.as_str()),
-        None => phrase,
-    }
 }
 
 fn candidates(candidates: &[Candidate]) -> Vec<Block<'static>> {
@@ -234,7 +107,10 @@ fn table<const N: usize>(title: &str, columns: [Column; N], rows: Vec<TableRow>)
 /// How many rows found no room.
 fn rest(all: usize) -> Option<Block<'static>> {
     let more = all.checked_sub(ROWS).filter(|more| *more > 0)?;
-    let text = format!("{} in `kelvin digest --format json`.", counted(more, "more row"));
+    let text = format!(
+        "{} in `kelvin digest --format json`.",
+        counted(more, "more row")
+    );
     Some(Block::Aside(Phrase::text(text)))
 }
 
@@ -270,7 +146,7 @@ fn configuration(one: &OfConfiguration) -> Vec<Block<'static>> {
             TableRow::new([
                 Phrase::of_name(flaky.case.as_str()),
                 Phrase::of_name(flaky.metric.as_str()),
-                Phrase::text(format!("{} to {}", brief(flaky.low), brief(flaky.high))),
+                Phrase::text(format!("{} to {}", display(flaky.low), display(flaky.high))),
                 Phrase::text(flaky.n.to_string()),
                 Phrase::text(flaky.runs.to_string()),
             ])
@@ -299,7 +175,7 @@ fn changes(one: &OfConfiguration) -> Option<Block<'static>> {
     let rows = one.changes.iter().take(ROWS).map(|change| {
         let commit = change.commit.as_deref();
         TableRow::new([
-            Phrase::text(change.at.clone()),
+            Phrase::text(time(&change.at)),
             commit.map_or(Phrase::text("-"), |commit| {
                 Phrase::of_name(commit.get(..7).unwrap_or(commit))
             }),
@@ -385,31 +261,60 @@ fn read(summary: &Summary) -> Vec<Phrase> {
     let read = &summary.read;
     let mut said: Vec<Phrase> = Vec::new();
     for (place, count) in &read.places {
-        said.push(Phrase::text(format!("{} from ", counted(*count, "report"))).name(place.as_str()).and("."));
+        said.push(
+            Phrase::text(format!("{} from ", counted(*count, "report")))
+                .name(place.as_str())
+                .and("."),
+        );
     }
     if read.twice > 0 {
-        let text = format!("{} found in both places and counts once.", are(read.twice, "run"));
+        let text = format!(
+            "{} found in both places and counts once.",
+            are(read.twice, "run")
+        );
         said.push(Phrase::text(text));
     }
     for (why, count) in &read.left {
-        let text = format!("{} left out: each is that {}.", are(*count, "report"), why.words());
+        let text = format!(
+            "{} left out: each is that {}.",
+            are(*count, "report"),
+            why.words()
+        );
         said.push(Phrase::text(text));
     }
     for (place, why) in read.unread.iter().take(UNREAD) {
         let phrase = Phrase::of_name(place.as_str()).and(" was not read: ");
         said.push(phrase.quote(why.as_str()).and("."));
     }
-    if let Some(more) = read.unread.len().checked_sub(UNREAD).filter(|more| *more > 0) {
-        said.push(Phrase::text(format!("{} could not be read.", counted(more, "more report"))));
+    if let Some(more) = read
+        .unread
+        .len()
+        .checked_sub(UNREAD)
+        .filter(|more| *more > 0)
+    {
+        said.push(Phrase::text(format!(
+            "{} could not be read.",
+            counted(more, "more report")
+        )));
     }
-    said.extend(read.notices.iter().map(|one| Phrase::default().quote(one.as_str()).and(".")));
+    said.extend(
+        read.notices
+            .iter()
+            .map(|one| Phrase::default().quote(one.as_str()).and(".")),
+    );
     said
 }
 
 fn validation(found: &[(String, String)]) -> Block<'static> {
     let rows = found.iter().map(|(word, text)| {
-        TableRow::new([Phrase::text(word.clone()), Phrase::default().quote(text.as_str())])
+        TableRow::new([
+            Phrase::text(word.clone()),
+            Phrase::default().quote(text.as_str()),
+        ])
     });
-    let columns = [Column::text("how it stands"), Column::text("what was found")];
+    let columns = [
+        Column::text("how it stands"),
+        Column::text("what was found"),
+    ];
     Block::Table(table("Validation", columns, rows.collect()))
 }

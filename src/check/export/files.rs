@@ -1,0 +1,107 @@
+//! Reads what went into an invocation and what came out, from the folder of the report.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::LeftOut;
+use crate::digest::Digest;
+use crate::file::beneath::{Beneath, NotOpened};
+use crate::probe::{ScoredInvocation, registry};
+use crate::run;
+
+/// A larger input or output is left out, never cut.
+const LARGEST: u64 = 8 * 1024 * 1024;
+/// The files that a pipeline is given. Which of them an invocation has depends on its probe.
+const INPUTS: [&str; 4] = ["input.md", "input.json", "prompt.txt", "scenario.json"];
+/// The file that it leaves.
+const OUTPUT: &str = "output.json";
+
+/// What went in, and what came out.
+type Both = (Map<String, Value>, Map<String, Value>);
+
+/// Reads both, whole. The folder may hold what a pipeline has put there: no link leads out of it.
+pub(super) fn read(folder: &Beneath, of: &ScoredInvocation) -> Result<Both, LeftOut> {
+    let leaf = leaf(of);
+    let mut found = None;
+    for name in INPUTS {
+        if let Some(text) = text(folder, &leaf.join(name))? {
+            found = Some((name, text));
+            break;
+        }
+    }
+    let (name, input) = found.ok_or(LeftOut::NoInput)?;
+    if of
+        .input
+        .is_some_and(|digest| digest != Digest::of(input.as_bytes()))
+    {
+        return Err(LeftOut::InputChanged);
+    }
+    let output = text(folder, &leaf.join(OUTPUT))?.ok_or(LeftOut::NoOutput)?;
+    let key = name.split('.').next().unwrap_or("input");
+    let inputs = match name.ends_with(".json") {
+        true => fields(key, &input),
+        false => Map::from_iter([(key.to_owned(), Value::from(input))]),
+    };
+    let outputs = fields("output", &output);
+    match (is_nothing(&inputs), is_nothing(&outputs)) {
+        (true, _) => Err(LeftOut::NoInput),
+        (_, true) => Err(LeftOut::NoOutput),
+        _ => Ok((inputs, outputs)),
+    }
+}
+
+/// The folder of an invocation, relative to the report.
+fn leaf(of: &ScoredInvocation) -> PathBuf {
+    let kind = registry::kind(&of.probe);
+    let folder = kind.and_then(|kind| kind.folder()).unwrap_or_default();
+    run::folder_of(
+        Path::new(folder),
+        &of.case,
+        of.variant.as_deref(),
+        of.repeat,
+    )
+}
+
+/// The fields of a JSON object; any other value, and what is no JSON, as the only field.
+fn fields(key: &str, text: &str) -> Map<String, Value> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(fields)) => fields,
+        Ok(value) => Map::from_iter([(key.to_owned(), value)]),
+        Err(_) => Map::from_iter([(key.to_owned(), Value::from(text))]),
+    }
+}
+
+fn is_nothing(fields: &Map<String, Value>) -> bool {
+    fields.values().all(|value| match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        _ => false,
+    })
+}
+
+/// The text of a file; none where there is no such file.
+fn text(folder: &Beneath, path: &Path) -> Result<Option<String>, LeftOut> {
+    let file = match folder.open(path) {
+        Ok(file) => file,
+        Err(NotOpened::Absent) => return Ok(None),
+        Err(NotOpened::Escapes | NotOpened::Refused(_)) => return Err(LeftOut::NotWhole),
+    };
+    whole(file).map(Some).ok_or(LeftOut::NotWhole)
+}
+
+fn whole(file: File) -> Option<String> {
+    let data = file.metadata().ok()?;
+    if !data.is_file() || data.len() > LARGEST {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes).ok()?;
+    // The file may have grown meanwhile.
+    if bytes.len() as u64 > LARGEST {
+        return None;
+    }
+    String::from_utf8(bytes).ok()
+}

@@ -1,0 +1,310 @@
+//! The invocations of a run that are good enough to learn from, as a data set: what went in, what came out,
+//! and the score.
+//!
+//! A data set holds an invocation whole or not at all. What is left out is counted, by the reason.
+
+mod fields;
+mod files;
+mod write;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::baseline;
+use crate::exit::Misuse;
+use crate::file::beneath::Beneath;
+use crate::page::listed;
+use crate::probe::{CaseValue, Direction, ScoredInvocation, probe_of};
+use crate::publish::mask::Masker;
+use crate::report::Report;
+
+/// A score that differs from the least one by no more than this reaches it: .7 can be .6999999999999999.
+const GUARD: f64 = 1e-9;
+
+/// What a person asks of an export.
+#[derive(Debug)]
+pub(crate) struct ExportRequest {
+    /// The report; its folder has the inputs and outputs.
+    pub(crate) report: PathBuf,
+    /// The form of the data set.
+    pub(crate) form: Form,
+    /// The least score that passes.
+    pub(crate) min_score: f64,
+    /// The metric that is the score; the quality score unless given.
+    pub(crate) metric: Option<String>,
+    /// Whether variants are exported too.
+    pub(crate) variants: bool,
+    /// The folder of the data set.
+    pub(crate) out: PathBuf,
+    /// Takes secrets out.
+    pub(crate) masker: Masker,
+}
+
+/// The form of a data set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Form {
+    /// An object a line, with the inputs, the outputs and the indicators in objects of their own.
+    Jsonl,
+    /// A flat object a line, whose keys DSPy can use as the fields of a signature.
+    Dspy,
+    /// Comma-separated values, with a header.
+    Csv,
+}
+
+/// What a data set is, for whoever loads it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Manifest {
+    /// The version of this format.
+    pub(crate) schema_version: u32,
+    /// The form of the data set.
+    pub(crate) format: Form,
+    /// The file with the examples, beside this one.
+    pub(crate) file: &'static str,
+    /// The digest of that file, SHA-256.
+    pub(crate) sha256: String,
+    /// How many examples there are.
+    pub(crate) examples: usize,
+    /// The keys of what went in.
+    pub(crate) input_keys: Vec<String>,
+    /// The keys of what came out.
+    pub(crate) output_keys: Vec<String>,
+    /// Which key stands for which field, where a field could not keep its name: `output_class` for
+    /// `outputs.class`.
+    pub(crate) renamed: BTreeMap<String, String>,
+    /// The key of the score.
+    pub(crate) score_key: &'static str,
+    /// The metric that is the score.
+    pub(crate) score: String,
+    /// The least score that passed.
+    pub(crate) min_score: f64,
+    /// How many invocations were left out for each reason.
+    pub(crate) left_out: BTreeMap<LeftOut, usize>,
+    /// In how many examples a secret was taken out; `***` stands in its place.
+    pub(crate) masked: usize,
+    /// The run: when it started, the commit, and the program that measured it.
+    pub(crate) run: RunOfExport,
+}
+
+/// The run that a data set is of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct RunOfExport {
+    started_at: String,
+    commit: Option<String>,
+    kelvin: String,
+}
+
+/// Why an invocation is not in a data set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LeftOut {
+    /// Its score is below the least one.
+    BelowMinScore,
+    /// It has no score.
+    NoScore,
+    /// Its input was changed on purpose, so its output is no example of a good answer to a real one.
+    Variant,
+    /// Its input is not in the folder, or says nothing.
+    NoInput,
+    /// Its output is not in the folder, or says nothing.
+    NoOutput,
+    /// The input in the folder is not the one that was measured.
+    InputChanged,
+    /// The input or the output is too large to be exported whole, or cannot be read as text.
+    NotWhole,
+}
+
+impl LeftOut {
+    /// Such invocations, for people.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::BelowMinScore => "below the least score",
+            Self::NoScore => "without a score",
+            Self::Variant => "of a variant (`--variants` exports them too)",
+            Self::NoInput => "without an input in the folder of the report",
+            Self::NoOutput => "without an output in the folder of the report",
+            Self::InputChanged => "whose input in the folder is not the one that was measured",
+            Self::NotWhole => "whose input or output is too large, or is no text",
+        }
+    }
+}
+
+/// One invocation of a data set.
+#[derive(Clone, Debug, PartialEq)]
+struct Example {
+    /// `PROBE/CASE/baseline/1`: the same for the same invocation in every export.
+    id: String,
+    of: ScoredInvocation,
+    score: f64,
+    inputs: Map<String, Value>,
+    outputs: Map<String, Value>,
+}
+
+/// Exports the invocations that pass.
+///
+/// # Errors
+///
+/// A [`Misuse`] where there is no report, or nothing in it that could be the score.
+pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
+    if !request.min_score.is_finite() {
+        let what = format!("`--min-score {}` is no score", request.min_score);
+        return Err(Misuse::new(what).help("name a number such as 0.7").into());
+    }
+    let report = baseline::file::read(&request.report)
+        .with_context(|| format!("`{}` cannot be exported", request.report.display()))?
+        .report;
+    let folder = match request.report.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let beneath = Beneath::of(folder)
+        .with_context(|| format!("failed to open the folder `{}`", folder.display()))?;
+    let (mut invocations, score) = scored(&report, request.metric.as_deref())?;
+    let place = |of: &ScoredInvocation| {
+        let key = (of.probe.clone(), of.case.clone(), of.variant.clone());
+        (key, of.repeat)
+    };
+    invocations.sort_by_key(place);
+    let mut left_out: BTreeMap<LeftOut, usize> = BTreeMap::new();
+    let (mut examples, mut masked) = (Vec::new(), 0);
+    for of in invocations {
+        let example = passing(request, &of).and_then(|score| {
+            let (inputs, outputs) = files::read(&beneath, &of)?;
+            let masked = (mask(request, &inputs)?, mask(request, &outputs)?);
+            let hidden = masked != (inputs, outputs);
+            Ok((score, masked, hidden))
+        });
+        match example {
+            Err(why) => *left_out.entry(why).or_default() += 1,
+            Ok((score, (inputs, outputs), hidden)) => {
+                masked += usize::from(hidden);
+                let variant = of.variant.as_deref().unwrap_or("baseline");
+                examples.push(Example {
+                    id: format!("{}/{}/{variant}/{}", of.probe, of.case, of.repeat),
+                    of,
+                    score,
+                    inputs,
+                    outputs,
+                });
+            }
+        }
+    }
+    let session = &report.run.session;
+    let manifest = Manifest {
+        schema_version: 1,
+        format: request.form,
+        file: write::file_name(request.form),
+        sha256: String::new(),
+        examples: examples.len(),
+        input_keys: Vec::new(),
+        output_keys: Vec::new(),
+        renamed: BTreeMap::new(),
+        score_key: match request.metric {
+            None => "quality_score",
+            Some(_) => "score",
+        },
+        score,
+        min_score: request.min_score,
+        left_out,
+        masked,
+        run: RunOfExport {
+            started_at: session.started_at.clone(),
+            commit: session.commit.clone(),
+            kelvin: report.tool.version.clone(),
+        },
+    };
+    write::write(&request.out, &examples, manifest)
+}
+
+/// The score of an invocation that passes.
+fn passing(request: &ExportRequest, of: &ScoredInvocation) -> Result<f64, LeftOut> {
+    if of.variant.is_some() && !request.variants {
+        return Err(LeftOut::Variant);
+    }
+    let score = of.score.filter(|score| score.is_finite());
+    let score = score.ok_or(LeftOut::NoScore)?;
+    match score >= request.min_score - GUARD {
+        true => Ok(score),
+        false => Err(LeftOut::BelowMinScore),
+    }
+}
+
+/// The values without secrets.
+fn mask(
+    request: &ExportRequest,
+    fields: &Map<String, Value>,
+) -> Result<Map<String, Value>, LeftOut> {
+    request.masker.value(fields).map_err(|_| LeftOut::NotWhole)
+}
+
+/// Every invocation with its score, and the name of the score.
+fn scored(
+    report: &Report,
+    metric: Option<&str>,
+) -> Result<(Vec<ScoredInvocation>, String), Misuse> {
+    let Some(id) = metric else {
+        let known = report.probes.known().into_iter();
+        let all: Vec<_> = known
+            .flat_map(|(kind, section)| kind.scored(section))
+            .collect();
+        return match all.is_empty() {
+            false => Ok((all, "quality_score".to_owned())),
+            true => Err(Misuse::new("the report has no quality score").help(
+                "add `quality` to the configuration and run `kelvin check`, or name a metric of the report \
+                 with `--metric`",
+            )),
+        };
+    };
+    let Some(metric) = report.metrics.get(id) else {
+        let with_cases = report
+            .metrics
+            .iter()
+            .filter(|(_, one)| !one.per_case.is_empty());
+        let known: Vec<&str> = with_cases.map(|(id, _)| id.as_str()).collect();
+        let help = format!("the metrics with values by case are: {}", listed(&known));
+        return Err(Misuse::new(format!("the report has no metric `{id}`")).help(help));
+    };
+    if metric.direction == Direction::Lower {
+        return Err(
+            Misuse::new(format!("of the metric `{id}` a smaller value is better")).help(
+                "name a metric of which more is better: `--min-score` is the least that passes",
+            ),
+        );
+    }
+    if metric.per_case.is_empty() {
+        return Err(
+            Misuse::new(format!("the metric `{id}` has no values by case"))
+                .help("name a metric that has a value for each case"),
+        );
+    }
+    let cases = metric.per_case.iter();
+    let all = cases.flat_map(|(case, value)| of_case(probe_of(id), case, value));
+    Ok((all.collect(), id.to_owned()))
+}
+
+/// The invocations of a case by one metric: the value of each repeat, and of each variant where the metric
+/// keeps them.
+fn of_case(probe: &str, case: &str, value: &CaseValue) -> Vec<ScoredInvocation> {
+    let of = |variant: Option<&String>, values: &[Option<f64>]| -> Vec<ScoredInvocation> {
+        let repeats = (1..).zip(values.to_vec());
+        let each = repeats.map(|(repeat, score)| ScoredInvocation {
+            probe: probe.to_owned(),
+            case: case.to_owned(),
+            variant: variant.cloned(),
+            repeat,
+            input: None,
+            score,
+            indicators: BTreeMap::new(),
+        });
+        each.collect()
+    };
+    let cells = value.cells.iter();
+    let variants = cells.flat_map(|(variant, cell)| of(Some(variant), &cell.values));
+    let mut all = of(None, value.samples());
+    all.extend(variants);
+    all
+}

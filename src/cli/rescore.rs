@@ -1,0 +1,120 @@
+//! `kelvin rescore`.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::check::{Format, show};
+use crate::check::{self, RescoreRequest, Rescored, RescoredTraces};
+use crate::exit::Exit;
+use crate::page::safe;
+
+/// So many traces that cannot be read are named.
+const NAMED: usize = 10;
+
+/// The arguments of `kelvin rescore`.
+#[derive(Debug, Args)]
+pub(super) struct RescoreArgs {
+    /// The report: a file, some signs of the id of a recorded run, `latest`, `previous`, or a git
+    /// revision; or a file or a folder with traces of chains.
+    report: String,
+    /// The configuration, whose section `quality` has the rules. Without it: the rules of the report.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// What conformance, completeness and efficiency weigh, as `0.40,0.35,0.25` or by name, as
+    /// `conformance=0.5,completeness=0.5`.
+    #[arg(long, value_name = "WEIGHTS")]
+    weights: Option<String>,
+    /// The scorer: `weighted_sum` or `weighted_product`.
+    #[arg(long, value_name = "NAME")]
+    scorer: Option<String>,
+    /// The folder for the new report.
+    #[arg(long, value_name = "DIR", default_value = "kelvin-rescored")]
+    out: PathBuf,
+    /// What is printed on standard output.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// Runs `kelvin rescore`.
+pub(super) fn main(args: RescoreArgs) -> anyhow::Result<Exit> {
+    let RescoreArgs {
+        report,
+        config,
+        weights,
+        scorer,
+        out,
+        format,
+    } = args;
+    let rescored = check::rescore(&RescoreRequest {
+        report,
+        config,
+        weights,
+        scorer,
+        out,
+    })?;
+    match rescored {
+        Rescored::Report(checked) => {
+            show(format, &checked, None)?;
+            Ok(checked.exit())
+        }
+        Rescored::Traces(traces) => {
+            super::say(&match format {
+                Format::Json => serde_json::to_string_pretty(&traces)? + "\n",
+                Format::Text | Format::Markdown => told(&traces),
+            });
+            Ok(Exit::Passed)
+        }
+    }
+}
+
+fn told(found: &RescoredTraces) -> String {
+    let mut page = format!(
+        "{} traces of {} files\n\n{:<40} {:<12} {:>4} {:>7} {:<7} {:>7} {:>6} {:>5} {:>8} {:>7}\n",
+        found.traces.len(),
+        found.files,
+        "chain",
+        "version",
+        "n",
+        "mean",
+        "band",
+        "drop",
+        "failed",
+        "gated",
+        "unscored",
+        "drifted"
+    );
+    for chain in &found.chains {
+        let shown = |value: Option<f64>| {
+            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
+        };
+        let (mean, drop) = (shown(chain.mean), shown(chain.drop));
+        let _ = writeln!(
+            page,
+            "{:<40} {:<12} {:>4} {mean:>7} {:<7} {drop:>7} {:>6} {:>5} {:>8} {:>7}",
+            safe::cut(&chain.chain, 40),
+            safe::cut(&chain.version, 12),
+            chain.n,
+            chain.band.unwrap_or("-"),
+            chain.failed,
+            chain.gated,
+            chain.unscored,
+            chain.drifted
+        );
+    }
+    if !found.malformed.is_empty() {
+        let _ = writeln!(
+            page,
+            "\n{} skipped, since they are no traces:",
+            found.malformed.len()
+        );
+        for why in found.malformed.iter().take(NAMED) {
+            let _ = writeln!(page, "  {}", safe::line(why));
+        }
+    }
+    for warning in &found.warnings {
+        let _ = writeln!(page, "\n{}", safe::line(warning));
+    }
+    page
+}

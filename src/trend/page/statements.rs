@@ -1,0 +1,106 @@
+//! What a reader of the summary should know first.
+
+use std::collections::BTreeSet;
+
+use super::words::{are, of, since, value};
+use crate::page::{Phrase, Statement, Tone, counted};
+use crate::trend::summary::{Candidate, Of, OfConfiguration, Summary, Word};
+
+/// Falls that are named one by one.
+const NAMED: usize = 5;
+
+pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
+    let mut said = Vec::new();
+    let mut say = |tone: Tone, text: Phrase| said.push(Statement { tone, text });
+    if summary.configurations.iter().all(|one| one.runs == 0) {
+        say(
+            Tone::Alarm,
+            Phrase::text("No run of this period was found, so nothing can be said of it"),
+        );
+        return said;
+    }
+    let falls = summary.candidates.iter();
+    let falls = falls.filter(|one| one.row.word == Word::Fell);
+    for one in falls.take(NAMED) {
+        let row = &one.row;
+        let phrase = of(row).and(" fell in ").name(row.metric.as_str());
+        let (before, now) = (value(&row.before), value(&row.now));
+        let phrase = phrase.and(format!(" from {before} to {now}"));
+        say(
+            Tone::Alarm,
+            match since(one) {
+                Some(since) => phrase.and(", since ").then(since),
+                None => phrase,
+            },
+        );
+    }
+    let count = |is: &dyn Fn(&Candidate) -> bool| {
+        let found = summary.candidates.iter().filter(|one| is(one));
+        found.count()
+    };
+    let fell = count(&|one| one.row.word == Word::Fell);
+    if fell > NAMED {
+        let more = format!("{} fell in all", counted(fell, "mean"));
+        say(Tone::Alarm, Phrase::text(more));
+    }
+    let poor = count(&|one| one.row.is_poor);
+    if poor > 0 {
+        let text = format!("{} below the bound of the metric", are(poor, "mean"));
+        say(Tone::Alarm, Phrase::text(text));
+    }
+    let lost = count(&|one| one.row.word == Word::Unmeasured);
+    if lost > 0 {
+        let text = format!("{} not measured in this period", are(lost, "mean"));
+        say(Tone::Caution, Phrase::text(text));
+    }
+    let configurations = summary.configurations.iter();
+    let flaky: BTreeSet<(&str, &str)> = configurations
+        .flat_map(|one| one.flaky.iter().map(|flaky| (&*one.name, &*flaky.case)))
+        .collect();
+    if !flaky.is_empty() {
+        let text = format!("{} flaky", are(flaky.len(), "case"));
+        say(Tone::Caution, Phrase::text(text));
+    }
+    for one in &summary.configurations {
+        let gone = one.rows.iter().filter(|row| row.word == Word::Gone);
+        let gone: BTreeSet<&Of> = gone.map(|row| &row.of).collect();
+        if !gone.is_empty() {
+            let verb = if gone.len() == 1 { "is" } else { "are" };
+            let cases = counted(gone.len(), "case");
+            let text = format!("{cases} of the period before {verb} not run any more in ");
+            say(Tone::Caution, Phrase::text(text).name(one.name.as_str()));
+        }
+        if let Some(thin) = thin(one) {
+            say(Tone::Caution, Phrase::of_name(one.name.as_str()).and(thin));
+        }
+    }
+    if !summary.read.unread.is_empty() {
+        let text = are(summary.read.unread.len(), "report");
+        say(
+            Tone::Caution,
+            Phrase::text(format!("{text} not read: what they say is in no mean")),
+        );
+    }
+    if said.is_empty() {
+        let text = "Nothing fell, nothing is poor, and nothing is flaky";
+        said.push(Statement {
+            tone: Tone::Calm,
+            text: Phrase::text(text),
+        });
+    }
+    said
+}
+
+/// How few runs the means of a configuration rest on.
+fn thin(one: &OfConfiguration) -> Option<&'static str> {
+    Some(match (one.runs, one.runs_before) {
+        (0, _) => " has no run in this period",
+        (_, 0) => " has no run in the period before, so nothing can be compared",
+        (1, 1) => " has one run in this period and one before: each mean is a single measurement",
+        (1, _) => " has one run in this period: each of its means is a single measurement",
+        (_, 1) => {
+            " has one run in the period before: each of its means there is a single measurement"
+        }
+        _ => return None,
+    })
+}

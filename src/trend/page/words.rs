@@ -1,0 +1,61 @@
+//! The few phrases that stand in several places of the page.
+
+use crate::page::{Phrase, counted, display};
+use crate::trend::mean::Mean;
+use crate::trend::summary::{Candidate, Of, Row};
+
+/// `1 case is`, `2 cases are`.
+pub(super) fn are(count: usize, word: &str) -> String {
+    let verb = if count == 1 { "is" } else { "are" };
+    format!("{} {verb}", counted(count, word))
+}
+
+/// A time to the minute, in UTC. A forge takes what stands between the two colons of a time with seconds for the
+/// name of a picture.
+pub(super) fn time(written: &str) -> String {
+    let minute = written.get(..16).unwrap_or(written);
+    minute.replace('T', " ")
+}
+
+/// What a row is the mean of.
+pub(super) fn of(row: &Row) -> Phrase {
+    match &row.of {
+        Of::Run => Phrase::text("the whole run"),
+        Of::Group(label) => Phrase::text("the group ").name(label.as_str()),
+        Of::Case(case) => Phrase::of_name(case.as_str()),
+    }
+}
+
+/// Since when something is as bad as it is.
+pub(super) fn since(one: &Candidate) -> Option<Phrase> {
+    let since = one.since.as_ref()?;
+    let phrase = Phrase::text(since.at.get(..10).unwrap_or(&since.at));
+    let phrase = match &since.commit {
+        Some(commit) => phrase
+            .and(" (")
+            .name(commit.get(..7).unwrap_or(commit))
+            .and(")"),
+        None => phrase,
+    };
+    Some(match since.recovered {
+        true => phrase.and("; the last run is better again"),
+        false => phrase,
+    })
+}
+
+/// A mean is never shown without the number of values that it rests on.
+pub(super) fn value(mean: &Mean) -> String {
+    match mean.value {
+        Some(value) => format!("{} (n {})", display(value), mean.n),
+        None => "null (n 0)".to_owned(),
+    }
+}
+
+/// The same with the reason where there is none.
+pub(super) fn cell(mean: &Mean) -> Phrase {
+    let phrase = Phrase::text(value(mean));
+    match &mean.reason {
+        Some(reason) => phrase.and(": ").quote(reason.as_str()),
+        None => phrase,
+    }
+}

@@ -1,0 +1,83 @@
+//! A run of a chain that another tool has recorded, as a run of the past: its steps are the cases, its version
+//! stands in the place of the commit.
+
+use std::collections::BTreeMap;
+
+use super::fall::Scale;
+use super::past::{Left, MadeOf, PastFigure, PastRun, Place};
+use crate::digest::Digest;
+use crate::probe::{Direction, POOR_BELOW, score_of_step};
+use crate::run::{Cost, Usage, calendar};
+use crate::trace::ChainTrace;
+
+/// What is measured of a chain.
+pub(super) const METRIC: &str = "quality_score";
+
+impl PastRun {
+    /// Why a trace is not counted; none where it is.
+    pub(crate) fn trace_left(trace: &ChainTrace) -> Option<Left> {
+        trace.is_open().then_some(Left::Undecided)
+    }
+
+    /// Takes of a trace what is looked at.
+    ///
+    /// # Errors
+    ///
+    /// Where the trace does not say when it began.
+    pub(crate) fn of_trace(trace: &ChainTrace) -> Result<Self, String> {
+        let at = trace.started_at.as_deref();
+        let at = calendar::moment(at.ok_or("it has no `started_at`")?)?;
+        let mut cases: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
+        for step in &trace.steps {
+            let unit = step.unit_uri.as_ref().unwrap_or(&step.step_id);
+            cases
+                .entry(unit.clone())
+                .or_default()
+                .push(score_of_step(step));
+        }
+        // A chain that failed without a score has left nothing that could be good. Were it in no mean, failing
+        // would look better than a poor answer.
+        let value = match trace.quality_score {
+            None if trace.has_failed() => Some(0.0),
+            score => score,
+        };
+        let figure = PastFigure {
+            value,
+            reason: value
+                .is_none()
+                .then(|| "the trace has no `quality_score`".to_owned()),
+            scale: Scale {
+                direction: Direction::Higher,
+                ends: Some((0.0, 1.0)),
+                poor_below: Some(POOR_BELOW),
+            },
+            shown_first: true,
+            cases,
+        };
+        let usage = trace.token_counts.map(|tokens| Usage {
+            input_tokens: tokens.input,
+            output_tokens: tokens.output,
+            ..Usage::default()
+        });
+        let pipeline = trace.fingerprint.as_deref();
+        Ok(Self {
+            configuration: trace.chain().to_owned(),
+            place: Place::Traces,
+            commit: Some(trace.version().to_owned()).filter(|version| !version.is_empty()),
+            dirty: false,
+            at,
+            made_of: MadeOf::traced(
+                Digest::of(trace.version().as_bytes()),
+                pipeline.map(|text| Digest::of(text.as_bytes())),
+            ),
+            cost: Cost {
+                invocations: 1,
+                pipeline_seconds: trace.duration_ms.unwrap_or(0.0) / 1000.0,
+                usage,
+                ..Cost::default()
+            },
+            figures: BTreeMap::from([(METRIC.to_owned(), figure)]),
+            groups: BTreeMap::new(),
+        })
+    }
+}

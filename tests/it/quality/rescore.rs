@@ -1,0 +1,123 @@
+//! Scores that are made anew of what is stored.
+
+use super::*;
+
+#[test]
+fn qlt_33_a_report_that_is_scored_anew_is_a_fresh_run_to_the_bit() {
+    let project = project(&pipeline([37, 11, 3]), 5, QUALITY);
+    project.kelvin(&["check"]).expect(0);
+    std::fs::rename(project.path("kelvin"), project.path("before")).expect("renamed");
+    let report = ["rescore", "before/report.json"];
+    for (keys, arguments) in [
+        (
+            "  weights: {conformance: 0.1, completeness: 0.2, efficiency: 0.7}\n",
+            vec!["--weights", "0.1,0.2,0.7"],
+        ),
+        (
+            "  weights: {conformance: 0.3, efficiency: 0.7}\n",
+            vec!["--config", "kelvin.yaml"],
+        ),
+        (
+            "  scorer: weighted_product\n",
+            vec!["--scorer", "weighted_product"],
+        ),
+        ("  live_runs: 4\n", vec!["--config", "kelvin.yaml"]),
+        (
+            "  groups: {first: ['s00', 's01']}\n",
+            vec!["--config", "kelvin.yaml"],
+        ),
+        ("", vec![]),
+    ] {
+        configure(&project, &format!("{QUALITY}{keys}"));
+        project.kelvin(&["check"]).expect(0);
+        project
+            .kelvin(&[&report[..], &arguments[..]].concat())
+            .expect(0);
+        let fresh = project.report();
+        let mut anew = project.json("kelvin-rescored/report.json");
+        anew["run"]["session"].take();
+        assert_eq!(anew, fresh, "{keys}");
+    }
+}
+
+#[test]
+fn qlt_33_what_was_never_looked_at_cannot_be_scored_anew() {
+    let project = project(&pipeline([37, 11, 3]), 1, QUALITY);
+    project.kelvin(&["check"]).expect(0);
+    std::fs::rename(project.path("kelvin"), project.path("before")).expect("renamed");
+    let rescore = |arguments: &[&str]| {
+        let line = [&["rescore", "before/report.json"], arguments].concat();
+        project.kelvin(&line).expect(1).stderr
+    };
+    for (weights, told) in [
+        ("0.5,0.5,0.5", "add up to 1.5"),
+        ("1,2", "2 of the three"),
+        ("speed=1", "`speed` is none of"),
+    ] {
+        let said = rescore(&["--weights", weights]);
+        assert!(said.contains(told), "{weights}: {said}");
+    }
+    assert!(rescore(&["--scorer", "best"]).contains("weighted_product"));
+    configure(&project, &QUALITY.replace(", /reasons]", "]"));
+    assert!(rescore(&["--config", "kelvin.yaml"]).contains("other required outputs"));
+    configure(&project, "");
+    assert!(rescore(&["--config", "kelvin.yaml"]).contains("no section `quality`"));
+    project.kelvin(&["check"]).expect(0);
+    let said = project.kelvin(&["rescore", "kelvin/report.json"]).expect(1);
+    assert!(
+        said.stderr.contains("no scores of stored factors"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn qlt_34_a_folder_of_traces_is_scored_anew_with_what_drifted_and_what_is_no_trace() {
+    let project = Project::new("");
+    let trace = |id: &str, version: &str, status: &str, score: &str| {
+        format!(
+            "trace_id: {id}\nchain_uri: stratt://chains/intake@{version}\nversion: {version}\nstatus: {status}\n\
+             started_at: 2026-04-01T10:00:00Z\nquality_score: {score}\ncouncil: x\n\
+             token_counts: {{input: 4200, output: 1850, total: 6050}}\nsteps:\n  - step_id: a\n    status: completed\n    \
+             quality_indicators: {{contract_conformance: 1.0, completeness: 1.0, token_efficiency: 0.31}}\n"
+        )
+    };
+    project.write(
+        "traces/a.yaml",
+        &trace("tr-1", "1.2.0", "completed", "0.8264"),
+    );
+    project.write(
+        "traces/b.yaml",
+        &trace("tr-2", "1.10.0", "completed", "0.5"),
+    );
+    project.write("traces/c.yaml", &trace("tr-3", "1.10.0", "gated", "0.9"));
+    project.write("traces/d.yaml", &trace("tr-4", "1.10.0", "failed", "0.4"));
+    project.write("traces/e.yaml", "trace_id: tr-5\n");
+    let said = project
+        .kelvin(&["rescore", "traces", "--format", "json"])
+        .expect(0);
+    let found: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert_eq!(found["files"], json!(5));
+    let score = found["traces"][0]["score"].as_f64().expect("a score");
+    assert_eq!(format!("{score:.4}"), "0.8264");
+    let chains = found["chains"].as_array().expect("a list");
+    let versions: Vec<&str> = chains
+        .iter()
+        .filter_map(|one| one["version"].as_str())
+        .collect();
+    assert_eq!(versions, ["1.2.0", "1.10.0"]);
+    assert_eq!(
+        (&chains[0]["n"], &chains[0]["drifted"]),
+        (&json!(1), &json!(0))
+    );
+    let second = &chains[1];
+    let counts = ["n", "failed", "gated", "drifted"].map(|key| second[key].as_u64());
+    assert_eq!(counts, [2, 1, 1, 2].map(Some), "{second:#}");
+    assert_eq!(found["malformed"].as_array().map(Vec::len), Some(1));
+    let said = project
+        .kelvin(&["rescore", "traces", "--weights", "0.5,0.5,0"])
+        .expect(0);
+    for part in ["1.10.0", "1 skipped", "e.yaml", "failed traces count"] {
+        assert!(said.stdout.contains(part), "{part}: {}", said.stdout);
+    }
+}
