@@ -179,7 +179,7 @@ fn a_newer_database_is_refused_and_left_as_it_is() {
     let before = everything(folder.path());
     let said = refusal(folder.path());
     assert!(
-        said.contains("newer kelvin (version 7, this one knows up to 2)"),
+        said.contains("newer kelvin (version 7, this one knows up to 3)"),
         "{said}"
     );
     assert!(said.contains("left as it is"), "{said}");

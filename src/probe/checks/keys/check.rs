@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::agent_output;
 use super::http_mock::HttpMockAssertionsKeys;
 use super::judged::LlmAsJudgeKeys;
 
@@ -350,8 +351,4 @@ const fn similar() -> f64 {
 
 const fn tolerance() -> f64 {
     1e-9
-}
-
-pub(super) fn agent_output() -> String {
-    "agent_output".to_owned()
 }

@@ -15,7 +15,7 @@ pub(in crate::probe::checks) struct LlmAsJudgeKeys {
     pub(in crate::probe::checks) model: Option<ModelName>,
     /// Instead of `model`: a judge with all its settings, or a panel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::probe::checks) judge: Option<JudgeSettings>,
+    pub(in crate::probe::checks) judge: Option<Box<JudgeSettings>>,
     /// What has to hold, in your words.
     #[schemars(length(min = 1))]
     pub(in crate::probe::checks) criteria: String,
@@ -25,7 +25,7 @@ pub(in crate::probe::checks) struct LlmAsJudgeKeys {
     pub(in crate::probe::checks) rubric: Option<String>,
     /// What is graded: `agent_output`, `stdout`, `file:PATH`, `workspace` for all its files, or
     /// `SERVICE.FIELD` for what a service has recorded.
-    #[serde(default = "super::check::agent_output")]
+    #[serde(default = "super::agent_output")]
     pub(in crate::probe::checks) input_from: String,
     /// How freely the model chooses its words. Default: 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,7 +93,7 @@ impl LlmAsJudgeKeys {
                         return Err((key, what));
                     }
                 }
-                judge.clone()
+                (**judge).clone()
             }
         };
         let criteria = match &self.rubric {

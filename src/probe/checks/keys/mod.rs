@@ -20,3 +20,8 @@ pub(super) use sections::{Aggregation, ChecksKeys, OWN, Parameter, REQUIRED};
 #[cfg(feature = "sql")]
 pub(super) use services::{Isolation, ReadyKeys, ServerKeys};
 pub(super) use services::{ServiceKeys, SqliteKeys};
+
+/// What a check looks at unless it says otherwise.
+fn agent_output() -> String {
+    "agent_output".to_owned()
+}

@@ -359,7 +359,7 @@ fn the_document_names_every_check_and_figure_and_its_configurations_load() {
     assert!(blocks.len() > 2, "the configurations were not found");
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("project")).expect("made");
-    fs::write(folder.path().join("seed.sql"), "").expect("written");
+    fs::write(folder.path().join("seed.sql"), "SELECT 1;\n").expect("written");
     for block in blocks {
         let text = match (block.contains("run:"), block.contains("invariants:")) {
             (true, _) => block.to_owned(),

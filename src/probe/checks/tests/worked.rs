@@ -45,8 +45,11 @@ scoring:
 #[test]
 fn inv_35_the_worked_file_with_every_type_needs_its_model_declared_and_nothing_else() {
     let told = refusal(WORKED);
-    assert_eq!(told.matches("error").count(), 1, "{told}");
-    assert!(told.contains("claude-sonnet") && told.contains(":29:"), "{told}");
+    assert_eq!(told.matches("-->").count(), 1, "{told}");
+    assert!(
+        told.contains("claude-sonnet") && told.contains("kelvin.yaml:27:14"),
+        "{told}"
+    );
     let declared = "models:\n  claude-sonnet: {kind: anthropic, model: claude-sonnet-4-5}\n";
     load(&format!("{declared}{WORKED}")).expect("nothing else is needed");
 }
