@@ -1,6 +1,8 @@
 //! The keys of this probe in `kelvin.yaml`, as they are written: the JSON schema is made from these
 //! types.
 
+use std::time::Duration;
+
 mod check;
 mod http_mock;
 mod judged;
@@ -20,3 +22,8 @@ pub(super) use sections::{Aggregation, ChecksKeys, OWN, Parameter, REQUIRED};
 #[cfg(feature = "sql")]
 pub(super) use services::{Isolation, ReadyKeys, ServerKeys};
 pub(super) use services::{ServiceKeys, SqliteKeys};
+
+/// A time limit as it is written. A number that is none, which the schema tells, is no time at all.
+pub(super) fn limit(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}
