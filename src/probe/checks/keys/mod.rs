@@ -1,6 +1,8 @@
 //! The keys of this probe in `kelvin.yaml`, as they are written: the JSON schema is made from these
 //! types.
 
+use std::time::Duration;
+
 mod check;
 mod http_mock;
 mod judged;
@@ -24,4 +26,9 @@ pub(super) use services::{ServiceKeys, SqliteKeys};
 /// What a check looks at unless it says otherwise.
 fn agent_output() -> String {
     "agent_output".to_owned()
+}
+
+/// A time limit as it is written. A number that is none, which the schema tells, is no time at all.
+pub(super) fn limit(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Check, Finding, Stopped};
-use crate::probe::checks::keys::CommandExitKeys;
+use crate::probe::checks::keys::{CommandExitKeys, limit};
 use crate::probe::checks::scene::Scene;
 use crate::target::{SideCommand, SideEnd, SideProgram, Streams};
 
@@ -20,7 +20,7 @@ impl CommandExit {
         Self {
             command: keys.command.clone(),
             exit_code: keys.exit_code,
-            timeout: Duration::from_secs_f64(keys.timeout_s),
+            timeout: limit(keys.timeout_s),
         }
     }
 }

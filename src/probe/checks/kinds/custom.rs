@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::command_exit::printed;
 use super::{Check, Finding, Stopped, shown};
-use crate::probe::checks::keys::{CustomKeys, RunsIn};
+use crate::probe::checks::keys::{CustomKeys, RunsIn, limit};
 use crate::probe::checks::scene::Scene;
 use crate::target::{SideCommand, SideEnd, SideProgram};
 
@@ -37,7 +37,7 @@ impl Custom {
         Self {
             script: PathBuf::from(&keys.script),
             runs_in: keys.runs_in,
-            timeout: Duration::from_secs_f64(keys.timeout_s),
+            timeout: limit(keys.timeout_s),
         }
     }
 

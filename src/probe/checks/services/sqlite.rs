@@ -12,7 +12,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{Answer, Cell, Query, Running, Service, ServiceSite, Trouble};
 use crate::file::beneath::{Beneath, NotOpened};
-use crate::probe::checks::keys::SqliteKeys;
+use crate::probe::checks::keys::{SqliteKeys, limit};
 use crate::probe::checks::selector::relative;
 use crate::signal::Interrupt;
 
@@ -49,7 +49,7 @@ pub(super) fn open(
     Ok(Box::new(Sqlite {
         path,
         init: init.map(str::to_owned),
-        timeout: Duration::from_secs_f64(keys.timeout_s),
+        timeout: limit(keys.timeout_s),
     }))
 }
 

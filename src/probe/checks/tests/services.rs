@@ -92,6 +92,18 @@ fn what_is_wrong_with_a_service_is_told_with_its_line_and_a_cure() {
             vec!["did you mean `equals`?"],
         ),
         (
+            with("{type: command_exit, command: x, timeout_s: -1}"),
+            vec![":5:", "above 0"],
+        ),
+        (
+            with("{type: command_exit, command: x, timeout_s: .nan}"),
+            vec![":5:"],
+        ),
+        (
+            beside("  db: {type: sqlite, timeout_s: -1}\n"),
+            vec![":7:", "above 0"],
+        ),
+        (
             asking("{type: sql, service: db, query: SELECT 1, equals: 1, timeout_s: -1}"),
             vec![":5:", "above 0"],
         ),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Check, Finding, Stopped, shown};
-use crate::probe::checks::keys::SqlKeys;
+use crate::probe::checks::keys::{SqlKeys, limit};
 use crate::probe::checks::scene::Scene;
 use crate::probe::checks::services::{Answer, DeclaredServices, Query, Trouble};
 use statement::Dialect;
@@ -40,7 +40,7 @@ impl Sql {
             equals: keys.equals.clone(),
             written: written.equals.clone(),
             coerce: keys.coerce,
-            timeout: Duration::from_secs_f64(keys.timeout_s),
+            timeout: limit(keys.timeout_s),
         })
     }
 }

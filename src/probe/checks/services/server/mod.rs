@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use super::{Answer, Query, Running, Service, ServiceSite, Trouble};
-use crate::probe::checks::keys::{Isolation, ServerKeys};
+use crate::probe::checks::keys::{Isolation, ServerKeys, limit};
 use address::Address;
 use driver::{Driver, Limits};
 use ready::Ready;
@@ -74,7 +74,7 @@ fn open(
         isolation: keys.isolation,
         init: init.map(str::to_owned),
         ready: ready.map_err(|what| ("ready", what))?,
-        timeout: Duration::from_secs_f64(keys.timeout_s),
+        timeout: limit(keys.timeout_s),
         waited: Mutex::new(None),
     }))
 }
