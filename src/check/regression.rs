@@ -64,10 +64,10 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
     demand_metrics(&runs, &request.metrics)?;
     let mut versions = versions(&runs);
     let current = versions.pop().ok_or_else(|| {
-        let why: Vec<String> = read.notices.iter().cloned().collect();
+        let why = read.notices.join("; ");
         Misuse::new(format!("no run of `{name}` was found")).help(match why.is_empty() {
             true => "`kelvin check` records one".to_owned(),
-            false => why.join("; "),
+            false => why,
         })
     })?;
     let prior = match &request.against {

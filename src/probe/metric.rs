@@ -1,6 +1,7 @@
 //! A metric: one figure with its sample, its interval, and the reason where there is none.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -144,7 +145,7 @@ pub(crate) struct CaseValue {
     pub(crate) repeats: Vec<Option<f64>>,
     /// The samples by variant, for gated metrics: what the gate pairs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) cells: BTreeMap<String, Cell>,
+    pub(crate) cells: BTreeMap<Arc<str>, Cell>,
 }
 
 impl CaseValue {

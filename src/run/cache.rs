@@ -191,7 +191,7 @@ impl Cache {
             seconds: outcome.seconds,
             exit: outcome.exit,
             streams: outcome.streams.as_deref().cloned(),
-            usage: outcome.usage,
+            usage: outcome.usage.as_deref().copied(),
             observed: outcome.observed.clone(),
         };
         let mut entry = serde_json::to_vec(&head)?;

@@ -115,7 +115,7 @@ pub(crate) struct Outcome {
     pub(crate) seconds: f64,
     /// The tokens that the calls used, where a model was called; those of an answer of the cache are
     /// what its call had used.
-    pub(crate) usage: Option<Usage>,
+    pub(crate) usage: Option<Box<Usage>>,
     /// What an [`OutputObserver`] took of the invocation; none where nobody observes it.
     pub(crate) observed: Option<Box<Value>>,
 }

@@ -241,6 +241,6 @@ fn alone(base: &CaseValue) -> Vec<CellPair<'_>> {
     }
     base.cells
         .iter()
-        .map(|(variant, values)| cell(Some(variant.as_str()), &values.values))
+        .map(|(variant, values)| cell(Some(&**variant), &values.values))
         .collect()
 }

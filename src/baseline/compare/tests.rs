@@ -10,14 +10,14 @@ fn digest(text: &str) -> Digest {
 
 /// A case from its variants: name, input, and the value of each repeat.
 fn case(variants: &[(&str, &str, &[f64])]) -> CaseValue {
-    let cells: BTreeMap<String, Cell> = variants
+    let cells = variants
         .iter()
         .map(|(name, input, values)| {
             let cell = Cell {
                 input: digest(input),
                 values: values.iter().copied().map(Some).collect(),
             };
-            ((*name).to_owned(), cell)
+            ((*name).into(), cell)
         })
         .collect();
     let all: Vec<f64> = variants

@@ -171,8 +171,8 @@ fn case(folder: &Path, name: &str) -> anyhow::Result<CaseRecord> {
         }
         let relation = kind.figure().relation();
         variants.push(VariantRecord {
-            id: variant.variant_id.clone(),
-            kind: variant.kind.clone(),
+            id: variant.variant_id.as_str().into(),
+            kind: variant.kind.clone().into(),
             relation,
             unit_type: governing(&variant.variant_id).filter(|_| relation == Relation::Sensitivity),
             input,
@@ -207,10 +207,10 @@ fn case(folder: &Path, name: &str) -> anyhow::Result<CaseRecord> {
 }
 
 /// The governing type of a swap, which only its id names: `swap-rule-01`.
-fn governing(id: &str) -> Option<String> {
+fn governing(id: &str) -> Option<Arc<str>> {
     let name = id.strip_prefix("swap-")?;
     let (name, _) = name.rsplit_once('-')?;
-    Some(name.to_owned())
+    Some(name.into())
 }
 
 fn sample(invocation: &Invocation) -> Sample {

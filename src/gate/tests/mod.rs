@@ -95,7 +95,7 @@ fn case_value(name: &str, cells: &[Vec<Option<f64>>]) -> CaseValue {
                     input: Digest::of(format!("{name} {at}").as_bytes()),
                     values: values.clone(),
                 };
-                (format!("variant-{at:02}"), cell)
+                (format!("variant-{at:02}").into(), cell)
             })
             .collect(),
     }

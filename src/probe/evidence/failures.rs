@@ -1,6 +1,7 @@
 //! How often the pipeline gave no answer.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::aggregate::{ends, pair};
 use crate::probe::{CaseRecord, CaseValue, Cell, Metric, VariantRecord};
@@ -45,7 +46,7 @@ fn of_case(case: &CaseRecord) -> Option<CaseValue> {
         .chain(&case.replays)
         .map(|sample| Some(f64::from(u8::from(sample.failure.is_some()))))
         .collect();
-    let mut cells = BTreeMap::from([(BASELINE.to_owned(), (case.input, unperturbed))]);
+    let mut cells = BTreeMap::from([(Arc::from(BASELINE), (case.input, unperturbed))]);
     for variant in &case.variants {
         cells.insert(
             variant.id.clone(),

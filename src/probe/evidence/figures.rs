@@ -86,7 +86,7 @@ pub(super) fn metrics(
 
     let kinds: BTreeSet<&str> = cases
         .values()
-        .flat_map(|case| case.variants.iter().map(|variant| variant.kind.as_str()))
+        .flat_map(|case| case.variants.iter().map(|variant| &*variant.kind))
         .collect();
     for kind in kinds {
         let of_kind = |variant: &VariantRecord| variant.kind == kind;
@@ -110,7 +110,7 @@ pub(super) fn metrics(
     );
     for governing in &settings.basis.governing_types {
         let of_type = |variant: &VariantRecord| {
-            is(Figure::Sensitivity)(variant) && variant.unit_type.as_ref() == Some(governing)
+            is(Figure::Sensitivity)(variant) && variant.unit_type.as_deref() == Some(governing)
         };
         let metric = figures.mean(&of_type, Turn::Distance, Detail::Cases);
         put(SENSITIVITY, governing, metric);
@@ -142,15 +142,15 @@ pub(super) fn metrics(
         .iter()
         .any(|kind| kind.figure() == Figure::Drop && perturb::is_among(*kind, &basis.enabled))
     {
-        let types: BTreeSet<&String> = cases
+        let types: BTreeSet<&str> = cases
             .values()
             .flat_map(|case| &case.variants)
             .filter(|variant| is_drop(variant))
-            .filter_map(|variant| variant.unit_type.as_ref())
+            .filter_map(|variant| variant.unit_type.as_deref())
             .collect();
         for unit_type in types {
             let of_type = |variant: &VariantRecord| {
-                is_drop(variant) && variant.unit_type.as_ref() == Some(unit_type)
+                is_drop(variant) && variant.unit_type.as_deref() == Some(unit_type)
             };
             let metric = figures.mean(&of_type, Turn::Stability, Detail::None);
             put(DROP, unit_type, metric);

@@ -126,7 +126,7 @@ fn pairs(case: &CaseRecord, noise_floor: bool) -> Vec<(String, Pair)> {
         let samples = variant.samples.iter().zip(&case.baseline).enumerate();
         for (at, (sample, before)) in samples {
             let name = match at {
-                0 => variant.id.clone(),
+                0 => variant.id.to_string(),
                 at => format!("{}-{}", variant.id, at + 1),
             };
             put(name, &before.decision, &sample.decision);

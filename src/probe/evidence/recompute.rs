@@ -132,8 +132,8 @@ mod tests {
     /// Two repeats, of which the second one moves where it should not.
     fn cases() -> BTreeMap<String, CaseRecord> {
         let variant = VariantRecord {
-            id: "reorder-01".to_owned(),
-            kind: "reorder".to_owned(),
+            id: "reorder-01".into(),
+            kind: "reorder".into(),
             relation: Relation::Invariance,
             unit_type: None,
             input: Digest::of(b"variant"),

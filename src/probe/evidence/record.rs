@@ -1,5 +1,6 @@
 //! What the evidence probe saw in one case: every invocation with its decision or its failure.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -64,14 +65,14 @@ pub(crate) struct UnitRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct VariantRecord {
     /// Unique within the case; also its folder under `perturbations`.
-    pub(crate) id: String,
+    pub(crate) id: Arc<str>,
     /// The kind of perturbation.
-    pub(crate) kind: String,
+    pub(crate) kind: Cow<'static, str>,
     /// What the decision ought to do.
     pub(crate) relation: Relation,
     /// The governing type it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) unit_type: Option<String>,
+    pub(crate) unit_type: Option<Arc<str>>,
     /// The digest of its input.
     pub(crate) input: Digest,
     /// What was done to the case.

@@ -61,10 +61,10 @@ fn record(
         .variants
         .iter()
         .map(|variant| VariantRecord {
-            id: variant.id.to_string(),
-            kind: variant.kind.to_owned(),
+            id: Arc::clone(&variant.id),
+            kind: variant.kind.into(),
             relation: variant.figure.relation(),
-            unit_type: variant.unit_type.as_deref().map(str::to_owned),
+            unit_type: variant.unit_type.clone(),
             input: variant.digest(survey.corpus, place, survey.settings),
             notes: Arc::new(variant.notes(survey.corpus, place, survey.settings)),
             samples: samples(repeats, |repeat| of(Some(&variant.id), repeat)),
@@ -159,7 +159,7 @@ fn failure_notices(
 ) -> Vec<Notice> {
     let mut notices = Vec::new();
     let by_kind = variants.iter().fold(BTreeMap::new(), |mut kinds, variant| {
-        let (made, failed) = kinds.entry(variant.kind.as_str()).or_insert((0, 0));
+        let (made, failed) = kinds.entry(&*variant.kind).or_insert((0, 0));
         *made += variant.samples.len();
         *failed += variant
             .samples

@@ -48,13 +48,13 @@ impl Item for CaseRecord {
                     is_known: perturb::find(&variant.kind).is_some(),
                     unit_type: variant.unit_type.as_deref().filter(|_| moves),
                 };
-                (variant.id.as_str(), part)
+                (&*variant.id, part)
             })
             .collect()
     }
 
     fn folders(&self) -> Vec<&str> {
-        let variants = self.variants.iter().map(|variant| variant.id.as_str());
+        let variants = self.variants.iter().map(|variant| &*variant.id);
         std::iter::once(self.folder.as_str())
             .chain(variants)
             .collect()
@@ -92,7 +92,7 @@ impl Item for CaseRecord {
 
 impl CaseRecord {
     fn variant(&self, id: &str) -> Option<&VariantRecord> {
-        self.variants.iter().find(|variant| variant.id == id)
+        self.variants.iter().find(|variant| *variant.id == *id)
     }
 }
 

@@ -2,6 +2,7 @@
 //! figures, and a function in place of a process.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -58,10 +59,10 @@ pub(crate) fn run(
         let plan = planner.plan(at);
         let baseline = vec![answer(&case.text)];
         let variants = plan.variants.iter().map(|variant| VariantRecord {
-            id: variant.id.to_string(),
-            kind: variant.kind.to_owned(),
+            id: Arc::clone(&variant.id),
+            kind: variant.kind.into(),
             relation: variant.figure.relation(),
-            unit_type: variant.unit_type.as_deref().map(str::to_owned),
+            unit_type: variant.unit_type.clone(),
             // Nothing is paired here, and the digest of the text would cost most of the time.
             input: Digest::of(variant.id.as_bytes()),
             notes: variant.notes(&corpus, at, settings).into(),

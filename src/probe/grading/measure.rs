@@ -307,6 +307,6 @@ fn answered(outcome: &Outcome) -> Answered {
     Answered {
         answer: text.map(KeptText::of),
         failure: outcome.result.as_ref().err().cloned(),
-        usage: outcome.usage,
+        usage: outcome.usage.as_deref().copied(),
     }
 }

@@ -127,7 +127,7 @@ fn of_cases(
                     values
                 }
             };
-            cells.insert(probe.clone(), Cell { input, values });
+            cells.insert(probe.as_str().into(), Cell { input, values });
         }
         if cells.is_empty() {
             continue;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::measures::{self, Measure};
-use super::record::{QueryRecord, RetrievalRecord};
+use super::record::{QueryRecord, RetrievalSection};
 use crate::probe::{CaseValue, Direction, Interval, Metric, Range, Unit};
 use crate::stats;
 
@@ -12,30 +12,30 @@ use crate::stats;
 const ALL: &str = "retrieval";
 
 /// Every figure of a run, by id.
-pub(crate) fn figures(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
-    figures_of(record, measures::all(&record.basis))
+pub(crate) fn figures(section: &RetrievalSection) -> BTreeMap<String, Metric> {
+    figures_of(section, measures::all(&section.basis.figures))
 }
 
 /// The figures that a run of other chunks has too: those that need no judged chunk.
-pub(super) fn figures_by_document(record: &RetrievalRecord) -> BTreeMap<String, Metric> {
-    let mut measures = measures::all(&record.basis);
+pub(super) fn figures_by_document(section: &RetrievalSection) -> BTreeMap<String, Metric> {
+    let mut measures = measures::all(&section.basis.figures);
     measures.retain(|measure| !measure.needs_chunks);
-    figures_of(record, measures)
+    figures_of(section, measures)
 }
 
-fn figures_of(record: &RetrievalRecord, measures: Vec<Measure>) -> BTreeMap<String, Metric> {
+fn figures_of(section: &RetrievalSection, measures: Vec<Measure>) -> BTreeMap<String, Metric> {
     let mut metrics: BTreeMap<String, Metric> = measures
         .iter()
         .map(|measure| {
             let id = format!("{ALL}.{}", measure.name);
-            (id, figure(measure, &record.queries))
+            (id, figure(measure, &section.items))
         })
         .collect();
     gate_one(&mut metrics);
-    metrics.insert("retrieval.failure_rate".to_owned(), failure_rate(record));
+    metrics.insert("retrieval.failure_rate".to_owned(), failure_rate(section));
     let failed = |query: &&QueryRecord| query.runs.iter().any(|run| !run.ran());
-    let failed = record.queries.values().filter(failed).count();
-    let total = record.queries.len();
+    let failed = section.items.values().filter(failed).count();
+    let total = section.items.len();
     let count = |value: usize| {
         Metric::new(Ok(value as f64), total, failed)
             .counts_in(Unit::Count, Range::COUNT)
@@ -58,8 +58,8 @@ fn gate_one(metrics: &mut BTreeMap<String, Metric>) {
 }
 
 /// The share of the queries that got no answer.
-pub(crate) fn failure_rate(record: &RetrievalRecord) -> Metric {
-    let mut metric = figure(&measures::failure_rate(), &record.queries);
+pub(crate) fn failure_rate(section: &RetrievalSection) -> Metric {
+    let mut metric = figure(&measures::failure_rate(), &section.items);
     metric.is_failure_rate = true;
     metric
 }

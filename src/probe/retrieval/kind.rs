@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize};
+use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
 use super::RetrievalKind;
@@ -15,64 +14,17 @@ use super::figures::{failure_rate, figures};
 use super::measure::{self, Questions};
 use super::page::{self, RetrievalRun};
 use super::reader::HitsReader;
-use super::record::{QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved};
+use super::record::{RetrievalSection, StoredBasis};
 use super::{RetrievalSettings, golden};
 use crate::config::{Config, Shard};
-use crate::digest::Digest;
 use crate::notice::Notice;
 use crate::page::Chapter;
 use crate::probe::{
-    AlignedSection, AlignedSections, AnySection, ChosenItems, Ending, Findings, Forecast, Item,
-    ItemComparison, Items, Kind, Listing, Metric, Planned, Probe, RepeatedItems, RunView, Section,
-    SectionFingerprint, Surroundings, VariantPart,
+    AlignedSection, AlignedSections, AnySection, ChosenItems, Findings, Forecast, ItemComparison,
+    Items, Kind, Listing, Metric, Planned, Probe, RepeatedItems, RunView, SectionFingerprint,
+    Surroundings,
 };
 use crate::run::{Runner, Step};
-
-/// What a report stores of this probe.
-pub(crate) type RetrievalSection = Section<StoredBasis, QueryRecord>;
-
-/// What turns the records of queries into figures.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct StoredBasis {
-    /// How the figures are made.
-    #[serde(flatten)]
-    pub(crate) figures: RetrievalBasis,
-    /// Queries of a run that the judgements do not have; in no figure.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) unknown: Vec<String>,
-}
-
-impl Item for QueryRecord {
-    fn digest(&self) -> Digest {
-        self.input
-    }
-
-    fn inputs(&self) -> usize {
-        1
-    }
-
-    fn repeats(&self) -> usize {
-        self.runs.len()
-    }
-
-    fn has_answer(&self) -> bool {
-        self.runs.iter().any(Retrieved::ran)
-    }
-
-    fn is_kept(&self) -> bool {
-        // The report of the run says so.
-        false
-    }
-
-    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
-        BTreeMap::new()
-    }
-
-    fn folders(&self) -> Vec<&str> {
-        // The file names its folders itself, and nothing is copied from there.
-        Vec::new()
-    }
-}
 
 impl Kind for RetrievalKind {
     fn name(&self) -> &'static str {
@@ -139,7 +91,7 @@ impl Kind for RetrievalKind {
         let Some(section) = section.as_any().downcast_ref::<RetrievalSection>() else {
             return;
         };
-        let rate = || failure_rate(&record(section.clone()));
+        let rate = || failure_rate(section);
         metrics
             .entry("retrieval.failure_rate".to_owned())
             .or_insert_with(rate);
@@ -153,15 +105,14 @@ impl Kind for RetrievalKind {
     ) -> Option<AlignedSections> {
         let [old, new] = [base, head].map(|side| side.as_any().downcast_ref::<RetrievalSection>());
         let (old, new) = (old?, new?);
-        let (base, head, change) =
-            compare::align(&record(old.clone()), &record(new.clone()), around);
-        let side = |section: &RetrievalSection, side: compare::Aligned| AlignedSection {
-            section: Box::new(stored(side.record, section.ending)),
+        let (base, head, change) = compare::align(old, new, around);
+        let side = |side: compare::Aligned| AlignedSection {
+            section: Box::new(side.section),
             metrics: side.metrics,
         };
         Some(AlignedSections {
-            base: side(old, base),
-            head: side(new, head),
+            base: side(base),
+            head: side(head),
             items: Arc::new(change),
         })
     }
@@ -201,45 +152,12 @@ impl Kind for RetrievalKind {
 
 /// The figures of a section.
 fn findings(section: RetrievalSection, of_the_run: Vec<Notice>) -> Findings {
-    let record = record(section.clone());
     Findings {
-        metrics: figures(&record),
-        notices: measure::notices(&record),
+        metrics: figures(&section),
+        notices: measure::notices(&section),
         section: Box::new(section),
         of_the_run,
         compared: true,
-    }
-}
-
-/// The record as the measures know it.
-fn record(section: RetrievalSection) -> RetrievalRecord {
-    let versions = section.items.values().flat_map(|query| &query.runs);
-    let versions = versions.filter_map(|run| run.chunker_version.clone());
-    let mut chunker_versions: Vec<String> = versions.collect();
-    chunker_versions.sort();
-    chunker_versions.dedup();
-    RetrievalRecord {
-        basis: section.basis.figures,
-        golden: section.fingerprint.items.unwrap_or_else(|| Digest::of(b"")),
-        chunker_versions,
-        queries: section.items,
-        unknown: section.basis.unknown,
-    }
-}
-
-/// The section of a record.
-fn stored(record: RetrievalRecord, ending: Ending) -> RetrievalSection {
-    RetrievalSection {
-        ending,
-        fingerprint: SectionFingerprint {
-            items: Some(record.golden),
-            command: None,
-        },
-        basis: StoredBasis {
-            figures: record.basis,
-            unknown: record.unknown,
-        },
-        items: record.queries,
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::RetrievalSettings;
 use super::golden::GoldenQuery;
 use super::output::{self, Output};
-use super::record::{Citations, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved};
+use super::record::{Citations, QueryRecord, RetrievalBasis, RetrievalSection, Retrieved};
 use crate::digest::{Digest, Fields};
 use crate::notice::{Code, Notice};
 use crate::page::listed;
@@ -130,10 +130,10 @@ fn folder(id: &str) -> Option<String> {
     is_folder.then(|| format!("retrieval/{id}/baseline"))
 }
 
-/// What there is to tell of a record beside its figures.
-pub(crate) fn notices(record: &RetrievalRecord) -> Vec<Notice> {
+/// What there is to tell of a section beside its figures.
+pub(crate) fn notices(section: &RetrievalSection) -> Vec<Notice> {
     let mut notices = Vec::new();
-    let total = record.queries.len();
+    let total = section.items.len();
     let mut tell = |code, ids: Vec<&str>, what: &str| {
         if !ids.is_empty() {
             let text = format!("{} of {total} queries {what}: {}", ids.len(), listed(&ids));
@@ -141,7 +141,7 @@ pub(crate) fn notices(record: &RetrievalRecord) -> Vec<Notice> {
         }
     };
     let those = |is_it: &dyn Fn(&Retrieved) -> bool| -> Vec<&str> {
-        let queries = record.queries.iter();
+        let queries = section.items.iter();
         queries
             .filter(|(_, query)| query.runs.iter().any(is_it))
             .map(|(id, _)| id.as_str())
@@ -159,8 +159,8 @@ pub(crate) fn notices(record: &RetrievalRecord) -> Vec<Notice> {
         missing,
         "are not in the run, and count 0",
     );
-    if record.chunker_versions.len() > 1 {
-        let versions: Vec<&str> = record.chunker_versions.iter().map(String::as_str).collect();
+    let versions: Vec<&str> = section.chunker_versions().into_iter().collect();
+    if versions.len() > 1 {
         let text = format!(
             "the answers name {} versions of the chunker: {}; hits are compared by chunk only where \
              base and head name the same",
@@ -169,8 +169,8 @@ pub(crate) fn notices(record: &RetrievalRecord) -> Vec<Notice> {
         );
         notices.push(Notice::new(Code::ChunkerVersions, text));
     }
-    if !record.unknown.is_empty() {
-        let unknown: Vec<&str> = record.unknown.iter().map(String::as_str).collect();
+    if !section.basis.unknown.is_empty() {
+        let unknown: Vec<&str> = section.basis.unknown.iter().map(String::as_str).collect();
         let text = format!(
             "{} queries of the run are not judged and in no figure: {}",
             unknown.len(),

@@ -23,14 +23,13 @@ pub(crate) use config::{RetrievalSettings, SpanRule};
 pub(crate) use evaluation::{EvalRequest, evaluate};
 #[cfg(test)]
 pub(crate) use figures::figures;
-pub(crate) use kind::{RetrievalSection, StoredBasis};
 #[cfg(test)]
 pub(crate) use measure::notices;
 pub(crate) use ranking::Ranking;
 #[cfg(test)]
 pub(crate) use record::Citations;
 pub(crate) use record::{
-    Hit, Labels, QueryRecord, RetrievalBasis, RetrievalRecord, Retrieved, Span,
+    Hit, Labels, QueryRecord, RetrievalBasis, RetrievalSection, Retrieved, Span, StoredBasis,
 };
 
 /// Is found what there is to find?

@@ -1,30 +1,69 @@
 //! What the retrieval probe saw of one query: enough to compute every figure again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Ranking;
+use super::SpanRule;
 use crate::digest::Digest;
-use crate::probe::retrieval::SpanRule;
+use crate::probe::{Item, Section, VariantPart};
 use crate::run::Failure;
 
-/// What the retrieval probe saw.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct RetrievalRecord {
+/// What a report stores of this probe.
+pub(crate) type RetrievalSection = Section<StoredBasis, QueryRecord>;
+
+/// What turns the records of queries into figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct StoredBasis {
     /// How the figures are made.
-    pub(crate) basis: RetrievalBasis,
-    /// The digest of what is known to be relevant: the golden set or the judgements.
-    pub(crate) golden: Digest,
-    /// The distinct versions of the chunker that the answers told, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) chunker_versions: Vec<String>,
-    /// Every query of the golden set, by id.
-    pub(crate) queries: BTreeMap<String, QueryRecord>,
-    /// Queries of the run that the golden set does not have; in no figure.
+    #[serde(flatten)]
+    pub(crate) figures: RetrievalBasis,
+    /// Queries of a run that the judgements do not have; in no figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) unknown: Vec<String>,
+}
+
+impl Item for QueryRecord {
+    fn digest(&self) -> Digest {
+        self.input
+    }
+
+    fn inputs(&self) -> usize {
+        1
+    }
+
+    fn repeats(&self) -> usize {
+        self.runs.len()
+    }
+
+    fn has_answer(&self) -> bool {
+        self.runs.iter().any(Retrieved::ran)
+    }
+
+    fn is_kept(&self) -> bool {
+        // The report of the run says so.
+        false
+    }
+
+    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
+        BTreeMap::new()
+    }
+
+    fn folders(&self) -> Vec<&str> {
+        // The file names its folders itself, and nothing is copied from there.
+        Vec::new()
+    }
+}
+
+impl RetrievalSection {
+    /// The distinct versions of the chunker that the answers tell, in order.
+    pub(super) fn chunker_versions(&self) -> BTreeSet<&str> {
+        let runs = self.items.values().flat_map(|query| &query.runs);
+        runs.filter_map(|run| run.chunker_version.as_deref())
+            .collect()
+    }
 }
 
 /// How the figures are made.

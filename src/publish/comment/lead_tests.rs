@@ -78,7 +78,7 @@ fn metric(at: usize, shape: Shape, is_head: bool) -> Metric {
     let per_case: BTreeMap<String, CaseValue> = (0..CASES)
         .map(|case| {
             let place = (case + CASES - 7 * at) % CASES;
-            let cells: BTreeMap<String, Cell> = (0..3)
+            let cells: BTreeMap<_, Cell> = (0..3)
                 .map(|cell| {
                     let (base, head) = shape.losses(place, cell);
                     let loss = if is_head { head } else { Some(base) };
@@ -86,7 +86,7 @@ fn metric(at: usize, shape: Shape, is_head: bool) -> Metric {
                         input: Digest::of(format!("{case} {cell}").as_bytes()),
                         values: vec![loss.map(value)],
                     };
-                    (format!("reorder-{cell:02}"), cell_value)
+                    (format!("reorder-{cell:02}").into(), cell_value)
                 })
                 .collect();
             let known: Vec<f64> = cells.values().filter_map(|cell| cell.values[0]).collect();

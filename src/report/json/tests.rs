@@ -4,10 +4,11 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::digest::Digest;
 use crate::probe::evidence::{self, Basis, Settings, perturb};
-use crate::probe::retrieval::{self, Citations, RetrievalBasis, RetrievalRecord, SpanRule};
-use crate::probe::{Ending, Metric, Range};
+use crate::probe::retrieval::{
+    self, Citations, RetrievalBasis, RetrievalSection, SpanRule, StoredBasis,
+};
+use crate::probe::{Ending, Metric, Range, SectionFingerprint};
 use crate::report::fixture;
 
 fn written(report: &Report) -> String {
@@ -60,21 +61,26 @@ fn every_figure() -> BTreeMap<String, Metric> {
         ending: Ending::Complete,
         scorer: None,
     };
-    let record = RetrievalRecord {
-        basis: RetrievalBasis {
-            k: vec![1, 3],
-            cut_off: 10,
-            relevance_level: 1,
-            citations: Citations::Hits,
-            span_rule: SpanRule::default(),
+    let section = RetrievalSection {
+        ending: Ending::Complete,
+        fingerprint: SectionFingerprint {
+            items: None,
+            command: None,
         },
-        golden: Digest::of(b"golden"),
-        chunker_versions: Vec::new(),
-        queries: BTreeMap::new(),
-        unknown: Vec::new(),
+        basis: StoredBasis {
+            figures: RetrievalBasis {
+                k: vec![1, 3],
+                cut_off: 10,
+                relevance_level: 1,
+                citations: Citations::Hits,
+                span_rule: SpanRule::default(),
+            },
+            unknown: Vec::new(),
+        },
+        items: BTreeMap::new(),
     };
     let mut metrics = evidence::recompute(cases, &settings).metrics;
-    metrics.extend(retrieval::figures(&record));
+    metrics.extend(retrieval::figures(&section));
     metrics
 }
 

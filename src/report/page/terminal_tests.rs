@@ -160,8 +160,8 @@ fn peer_4e_every_variant_is_counted_and_the_opt_in_figures_are_shown() {
         .get_mut("case_000")
         .expect("it is there");
     case.variants.push(crate::probe::VariantRecord {
-        id: "swap_condition-release_rule-01".to_owned(),
-        kind: "swap_condition".to_owned(),
+        id: "swap_condition-release_rule-01".into(),
+        kind: "swap_condition".into(),
         relation: Relation::Sensitivity,
         samples: vec![fixture::sample(0, Some(0.0))],
         ..variant

@@ -215,7 +215,7 @@ fn a_hedge_that_moves_the_decision_is_not_against_expectation() {
         .filter(|variant| variant.kind == "reorder")
         .find(|variant| variant.samples.iter().any(|one| one.distance > Some(0.0)))
         .expect("one moves");
-    "hedge_injection".clone_into(&mut moved.kind);
+    moved.kind = "hedge_injection".into();
     assert_eq!(count(&report, "**against**"), before - 1);
     assert_eq!(count(&report, "moved, counted apart"), 1);
 }

@@ -165,7 +165,7 @@ impl Journal {
             source: Source::Resumed,
             attempts: record.attempts,
             seconds: record.seconds,
-            usage: record.usage,
+            usage: record.usage.map(Box::new),
             observed: record.observed.clone(),
         })
     }
@@ -189,7 +189,7 @@ impl Journal {
             streams: outcome.streams.clone(),
             attempts: outcome.attempts,
             seconds: outcome.seconds,
-            usage: outcome.usage,
+            usage: outcome.usage.as_deref().copied(),
             observed: outcome.observed.clone(),
         })
     }

@@ -140,7 +140,10 @@ fn read(
 }
 
 fn of_answers(grade: Result<Grade, Ungraded>, answers: &[Option<Outcome>]) -> Graded {
-    let used = answers.iter().flatten().map(|outcome| outcome.usage);
+    let used = answers
+        .iter()
+        .flatten()
+        .map(|outcome| outcome.usage.as_deref().copied());
     Graded {
         grade,
         usage: used.fold(None, Usage::sum),

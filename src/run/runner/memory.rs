@@ -142,7 +142,7 @@ impl<'a> Memory<'a> {
                     source: Source::Cached,
                     attempts: 0,
                     seconds,
-                    usage: reply.usage,
+                    usage: reply.usage.map(Box::new),
                     observed,
                 };
                 Some((outcome, output))

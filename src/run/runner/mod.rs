@@ -311,7 +311,7 @@ impl<'a> Runner<'a> {
                     source: Source::Called,
                     attempts: attempt,
                     seconds,
-                    usage,
+                    usage: usage.map(Box::new),
                     observed,
                 }));
             };

@@ -31,7 +31,7 @@ impl Tally {
 
     /// Counts where an outcome came from.
     pub(super) fn finished(&self, outcome: &Outcome) {
-        self.add(1, outcome.usage);
+        self.add(1, outcome.usage.as_deref().copied());
         let counter = match outcome.source {
             Source::Called => return,
             Source::Cached => &self.cache_hits,

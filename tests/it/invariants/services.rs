@@ -196,5 +196,5 @@ fn the_ceiling_of_a_model_holds_where_scenarios_ask_it() {
     let outcomes: Vec<Value> = (0..3)
         .map(|at| ran(&report, &format!("s{at:02}"), 0)["outcome"].clone())
         .collect();
-    assert_eq!(outcomes, [json!("passed"), json!("error"), json!("error")]);
+    assert_eq!(outcomes, [json!("passed"), Value::Null, Value::Null], "one call was made");
 }

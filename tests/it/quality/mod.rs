@@ -157,7 +157,7 @@ s03) head -c 100000 /dev/zero | tr '\0' '[';;
 s04) echo decision;;
 s05) exit 7;;
 s06) printf '{"decision": "go", "reasons": [1], "usage": {"input": -5, "output": 5}}';;
-s07) printf '{"decision": "\\u001b[31m@here", "reasons": "<script>", "usage": {"input": 0, "output": 0}}';;
+s07) printf '{"decision": "\\u001b[31m@here", "reasons": "<script>alert(1)", "usage": {"input": 0, "output": 0}}';;
 esac
 "#;
     let project = project(script, 8, QUALITY);
@@ -177,7 +177,7 @@ esac
     assert!(!said.stdout.contains('\u{1b}'), "{}", said.stdout);
     let html = project.read("kelvin/report.html");
     assert!(
-        !html.contains("<script>\""),
+        !html.contains("<script>alert"),
         "text of an output is no markup"
     );
     let notices = report["notices"].to_string();

@@ -51,7 +51,7 @@ pub(crate) fn of<'a>(
 
 /// One variant next to its case; none where the case has no such variant.
 pub(crate) fn part(case: &CaseRecord, variant: &str) -> Option<PartView> {
-    let known = case.variants.iter().find(|known| known.id == variant)?;
+    let known = case.variants.iter().find(|known| *known.id == *variant)?;
     let decision = |sample: Option<&Sample>| {
         let decision = sample.and_then(|sample| sample.decision.as_ref());
         decision.map_or_else(
@@ -90,7 +90,7 @@ fn failures(case: &CaseRecord) -> Vec<Block<'_>> {
     let baselines = case.baseline.iter().chain(&case.replays);
     let of_variants = case.variants.iter().flat_map(|variant| {
         let samples = variant.samples.iter();
-        samples.map(move |sample| (variant.id.as_str(), sample))
+        samples.map(move |sample| (&*variant.id, sample))
     });
     let all = baselines
         .map(|sample| ("baseline", sample))

@@ -251,7 +251,7 @@ fn change(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
     let after = samples.find(|sample| sample.distance.is_some());
     let after = after.map(decision).unwrap_or_default();
     let before = case.baseline.first().map(decision);
-    let id = Phrase::of_name(&variant.id);
+    let id = Phrase::of_name(&*variant.id);
     match before {
         Some(before) if before != after => id.and(": ").then(before).and(" → ").then(after),
         _ => id.and(": stays ").then(after),

@@ -161,7 +161,7 @@ pub(super) fn row(case: &CaseRecord, variant: &VariantRecord, status: Status) ->
     let distance = stats::mean(&distances);
     let distance = distance.map_or_else(|| "-".to_owned(), |mean| format!("{mean:.2}"));
     let cells = [
-        Phrase::of_name(&variant.id),
+        Phrase::of_name(&*variant.id),
         done(case, variant),
         Phrase::text(ought),
         decisions(&variant.samples),
@@ -210,7 +210,7 @@ fn detail(name: &str, case: &CaseRecord, variant: &VariantRecord) -> Detail {
         true => Detail::Difference {
             title: "what changed in the input",
             item: name.to_owned(),
-            part: variant.id.clone(),
+            part: variant.id.to_string(),
             file: format!("{}/perturbations/{}/input.md", case.folder, variant.id),
         },
     }

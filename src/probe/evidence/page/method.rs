@@ -100,7 +100,11 @@ fn bands() -> Table {
 /// The kinds that this run made: name, what they do, what the decision ought to do.
 fn kinds(run: &EvidenceRun<'_>) -> Option<Table> {
     let variants = run.cases.values().flat_map(|case| &case.variants);
-    let made: BTreeSet<&str> = variants.map(|variant| variant.kind.as_str()).collect();
+    // Collecting would first make a list of all of them.
+    let mut made: BTreeSet<&str> = BTreeSet::new();
+    for variant in variants {
+        made.insert(&variant.kind);
+    }
     let known = perturb::ALL
         .iter()
         .filter(|kind| made.contains(kind.name()));

@@ -15,7 +15,6 @@ mod non_governing_duplication;
 mod notes;
 mod numbers;
 mod numeric_magnitude;
-mod order;
 mod pad_content;
 mod pad_length;
 mod pads;
@@ -33,7 +32,6 @@ mod sentence;
 mod sites;
 mod swap;
 mod swap_condition;
-mod texts;
 mod whitespace_jitter;
 
 use std::sync::Arc;
@@ -230,8 +228,9 @@ pub(crate) enum Piece {
     Edited {
         /// The place of the unit in the case.
         unit: usize,
-        /// Its new text, heading line included.
-        text: String,
+        /// Its new text, heading line included. A run has many thousands of pieces, and a `String` would
+        /// make each of them larger by a third.
+        text: Box<str>,
     },
     /// A unit of another case.
     Peer {

@@ -1,24 +1,23 @@
 //! From proposals to variants: each gets its name, and what would be run for nothing is left out.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::texts::Texts;
 use super::{ALL, Peers, Perturbation, Plan, Subject, Variant, is_enabled};
 use crate::file;
 use crate::notice::{Code, Notice};
 use crate::probe::evidence::EvidenceSettings;
 use crate::probe::evidence::cases::Corpus;
 
-/// About so many variants has a case.
-const USUAL: usize = 16;
-
 /// Plans case after case.
 pub(crate) struct Planner<'a> {
     corpus: &'a Corpus,
     settings: &'a EvidenceSettings,
     peers: &'a Peers,
-    texts: Texts,
+    /// The texts of the case at hand and of its variants so far: one that reads like an earlier one would
+    /// be run for nothing.
+    texts: HashSet<String>,
     names: Names,
 }
 
@@ -33,7 +32,7 @@ impl<'a> Planner<'a> {
             corpus,
             settings,
             peers,
-            texts: Texts::new(),
+            texts: HashSet::new(),
             names: Names::default(),
         }
     }
@@ -43,16 +42,18 @@ impl<'a> Planner<'a> {
     pub(crate) fn plan(&mut self, at: usize) -> Plan {
         let subject = Subject::new(self.corpus, at, self.settings, self.peers);
         let mut plan = Plan {
-            variants: Vec::with_capacity(USUAL),
+            variants: Vec::new(),
             notices: Vec::new(),
         };
         if subject.case().units.is_empty() {
             return plan;
         }
-        self.texts.begin(&subject);
+        self.texts.clear();
+        self.texts.insert(subject.case().text.to_string());
         for kind in ALL.iter().filter(|kind| is_enabled(**kind, self.settings)) {
             self.plan_kind(*kind, &subject, &mut plan);
         }
+        plan.variants.shrink_to_fit();
         plan
     }
 
@@ -66,7 +67,9 @@ impl<'a> Planner<'a> {
         for draft in proposal.drafts {
             // Named before anything is left out: a variant keeps its name when another goes.
             let id = self.names.next(kind.name(), draft.unit_type.as_deref());
-            if !self.texts.take(&draft.pieces, subject, &plan.variants) {
+            let mut text = String::new();
+            subject.render(&mut text, &draft.pieces);
+            if !self.texts.insert(text) {
                 continue;
             }
             kept += 1;
@@ -133,31 +136,5 @@ impl Names {
         // Writing to a string cannot fail.
         let _ = write!(self.name, "-{number:02}");
         Arc::from(&*self.name)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::probe::evidence::cases::fixture;
-
-    #[test]
-    fn different_texts_of_one_length_and_one_hash_are_all_run() {
-        let units = "## A\none\n\n## B\ntwo\n\n## C\nsix\n";
-        let peers = "## A\nten\n\n## B\nnil\n\n## C\nall\n";
-        let corpus = fixture::corpus(&[("a", units), ("b", peers)]);
-        let settings = fixture::settings(&["a"]);
-        let peers = Peers::of(&corpus, &settings);
-        let planned = |texts| {
-            let mut planner = Planner::new(&corpus, &settings, &peers);
-            planner.texts = texts;
-            let plan = planner.plan(0);
-            let ids = plan.variants.iter().map(|variant| variant.id.to_string());
-            ids.collect::<Vec<_>>()
-        };
-        let told_apart = planned(Texts::by(|_| 0));
-        assert_eq!(told_apart, planned(Texts::new()));
-        let reordered = told_apart.iter().filter(|id| id.starts_with("reorder"));
-        assert_eq!(reordered.count(), 3, "{told_apart:?}");
     }
 }

@@ -82,7 +82,10 @@ pub(super) fn of_type(subject: &Subject<'_>, unit_type: &str) -> Vec<usize> {
 pub(super) fn with_edited(units: usize, edited: Vec<(usize, String)>) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = (0..units).map(Piece::Own).collect();
     for (unit, text) in edited {
-        pieces[unit] = Piece::Edited { unit, text };
+        pieces[unit] = Piece::Edited {
+            unit,
+            text: text.into(),
+        };
     }
     pieces
 }

@@ -1,7 +1,8 @@
 //! Consistent sampling: things stand on a ring at points that depend on nothing but themselves and
 //! the seed, so that one thing more or less moves only the draws that fall next to it.
 
-use super::order::Order;
+use std::collections::HashSet;
+
 use crate::digest::{Digest, Fields};
 use crate::threads;
 
@@ -10,10 +11,10 @@ use crate::threads;
 pub(super) struct Ring<T> {
     /// In the order in which they came.
     things: Vec<(Digest, T)>,
-    /// Finds a thing by its identity.
-    identities: Order,
-    /// Finds the points that follow one; each thing has [`POINTS`] of them.
-    points: Order,
+    /// Who is there.
+    identities: HashSet<Digest>,
+    /// The points with the place of the thing that stands there, in order; each thing has [`POINTS`].
+    points: Vec<(u64, u32)>,
 }
 
 /// Digests per thing, of four points each.
@@ -36,7 +37,9 @@ impl<T> Ring<T> {
     where
         T: Sync,
     {
-        let (things, identities) = distinct(things.into_iter().collect());
+        let mut things: Vec<(Digest, T)> = things.into_iter().collect();
+        let mut identities = HashSet::with_capacity(things.len());
+        things.retain(|(identity, _)| identities.insert(*identity));
         let ring = Fields::of("kelvin/ring/v1")
             .field("purpose", purpose)
             .field("seed", seed.to_be_bytes());
@@ -51,9 +54,13 @@ impl<T> Ring<T> {
             }
             points
         });
-        let points = points.iter().flatten().copied();
+        let points = points.iter().flatten().copied().zip(0_u32..);
+        let mut points: Vec<(u64, u32)> = points
+            .map(|(point, at)| (point, at / POINTS as u32))
+            .collect();
+        points.sort_unstable();
         Self {
-            points: Order::of(things.len() * POINTS, points),
+            points,
             identities,
             things,
         }
@@ -80,8 +87,7 @@ impl<T> Ring<T> {
 
     /// Whether a thing is there, by its identity.
     fn contains(&self, identity: &Digest) -> bool {
-        let mut places = self.identities.like(identity.point());
-        places.any(|place| self.things[place].0 == *identity)
+        self.identities.contains(identity)
     }
 
     /// Every thing, in the order in which they came.
@@ -104,43 +110,15 @@ impl<T> Ring<T> {
             .field("nth", (nth as u64).to_be_bytes())
             .digest()
             .point();
-        let things = self.points.from(point).map(|at| &self.things[at / POINTS]);
+        let first = self.points.partition_point(|(other, _)| *other < point);
+        let (before, after) = self.points.split_at(first);
+        let around = after.iter().chain(before);
+        let things = around.map(|(_, place)| &self.things[*place as usize]);
         #[cfg(test)]
         let things = things.inspect(|_| steps::count());
         let mut things = things;
         things.find(|(identity, _)| allowed(identity))
     }
-}
-
-/// Things without the later ones of the same identity, and the order of the identities.
-fn distinct<T>(mut things: Vec<(Digest, T)>) -> (Vec<(Digest, T)>, Order) {
-    let order = |things: &[(Digest, T)]| {
-        let identities = things.iter().map(|(identity, _)| identity.point());
-        Order::of(things.len(), identities)
-    };
-    let mut identities = order(&things);
-    let mut repeats = vec![false; things.len()];
-    let mut any = false;
-    for alike in identities.alike() {
-        let mut first: Vec<usize> = Vec::with_capacity(1);
-        for place in alike {
-            if first
-                .iter()
-                .any(|known| things[*known].0 == things[place].0)
-            {
-                repeats[place] = true;
-                any = true;
-            } else {
-                first.push(place);
-            }
-        }
-    }
-    if any {
-        let mut repeats = repeats.into_iter();
-        things.retain(|_| repeats.next() == Some(false));
-        identities = order(&things);
-    }
-    (things, identities)
 }
 
 /// Counts the points that draws look at, for a test of the growth that needs no clock.

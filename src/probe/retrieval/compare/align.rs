@@ -6,7 +6,7 @@ use super::targets::{self, Target};
 use super::{ChunkerVersionMatch, OversizedHit};
 use crate::digest::{Digest, Fields};
 use crate::probe::ComparedSide;
-use crate::probe::retrieval::{Hit, QueryRecord, Ranking, RetrievalRecord, SpanRule};
+use crate::probe::retrieval::{Hit, QueryRecord, Ranking, RetrievalSection, SpanRule};
 
 /// The share of the head's hits of expected documents from which on its chunks look like those of
 /// the base.
@@ -35,7 +35,7 @@ pub(super) struct Alignment {
 
 impl Alignment {
     /// Makes two runs comparable, and says how.
-    pub(super) fn between(base: &mut RetrievalRecord, head: &mut RetrievalRecord) -> Self {
+    pub(super) fn between(base: &mut RetrievalSection, head: &mut RetrievalSection) -> Self {
         let mut alignment = Self::of(base, head);
         if alignment.mode != ChunkerVersionMatch::Exact {
             alignment.by_document(base, head);
@@ -43,24 +43,24 @@ impl Alignment {
         alignment
     }
 
-    fn of(base: &RetrievalRecord, head: &RetrievalRecord) -> Self {
+    fn of(base: &RetrievalSection, head: &RetrievalSection) -> Self {
         let exact = Self {
             mode: ChunkerVersionMatch::Exact,
-            rule: head.basis.span_rule,
+            rule: head.basis.figures.span_rule,
             not_aligned: Vec::new(),
             oversized: Vec::new(),
             spans_gone: false,
             worse_by_chunk: Vec::new(),
         };
-        if base.chunker_versions == head.chunker_versions {
+        if base.chunker_versions() == head.chunker_versions() {
             return exact;
         }
         let has_spans = |hit: &Hit| !hit.spans.is_empty();
         let base_tells = hits(base).next().is_some() && hits(base).all(has_spans);
         let head_tells = hits(head).next().is_none() || hits(head).any(has_spans);
         let is_passage = |target: &Target| matches!(target, Target::Passage(_));
-        let knows_passages = base.queries.iter().any(|(id, query)| {
-            let targets = targets::of(query, head.queries.get(id), true);
+        let knows_passages = base.items.iter().any(|(id, query)| {
+            let targets = targets::of(query, head.items.get(id), true);
             targets.iter().any(is_passage)
         });
         let by_span = base_tells && knows_passages;
@@ -74,24 +74,19 @@ impl Alignment {
         }
     }
 
-    fn by_document(&mut self, old: &mut RetrievalRecord, new: &mut RetrievalRecord) {
+    fn by_document(&mut self, old: &mut RetrievalSection, new: &mut RetrievalSection) {
         let known = named(old);
         // The head's hits of expected documents, and those of them that are chunks of the base.
         let (mut of_expected, mut shared) = (0_u32, 0_u32);
-        let depths = [old.basis.depth(), new.basis.depth()];
+        let depths = [old.basis.figures.depth(), new.basis.figures.depth()];
         let by_span = self.mode == ChunkerVersionMatch::FallbackDocSpan;
         // By chunk, over the queries of which both sides expect the same ones.
         let (mut drop, mut compared, mut worse) = (0.0, 0_u32, Vec::new());
-        let ids: BTreeSet<String> = old
-            .queries
-            .keys()
-            .chain(new.queries.keys())
-            .cloned()
-            .collect();
+        let ids: BTreeSet<String> = old.items.keys().chain(new.items.keys()).cloned().collect();
         for id in ids {
-            let (before, after) = (old.queries.get_mut(&id), new.queries.get_mut(&id));
+            let (before, after) = (old.items.get_mut(&id), new.items.get_mut(&id));
             let (Some(before), Some(after)) = (before, after) else {
-                let alone = old.queries.get_mut(&id).or(new.queries.get_mut(&id));
+                let alone = old.items.get_mut(&id).or(new.items.get_mut(&id));
                 if let Some(query) = alone {
                     self.alone(query, depths[0].min(depths[1]), by_span);
                 }
@@ -204,16 +199,16 @@ fn elsewhere(query: &QueryRecord) -> Digest {
 }
 
 /// The chunks of the base by name: those that it returned, and those that it expects.
-fn named(base: &RetrievalRecord) -> BTreeSet<String> {
+fn named(base: &RetrievalSection) -> BTreeSet<String> {
     let returned = hits(base).filter_map(|hit| hit.chunk_id.clone());
-    let expected = base.queries.values().flat_map(|query| {
+    let expected = base.items.values().flat_map(|query| {
         let chunks = query.labels.expected_chunks.keys();
         chunks.cloned()
     });
     returned.chain(expected).collect()
 }
 
-fn hits(side: &RetrievalRecord) -> impl Iterator<Item = &Hit> {
-    let runs = side.queries.values().flat_map(|query| &query.runs);
+fn hits(side: &RetrievalSection) -> impl Iterator<Item = &Hit> {
+    let runs = side.items.values().flat_map(|query| &query.runs);
     runs.flat_map(|run| &run.hits)
 }

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::figures::{figures, figures_by_document};
-use super::{QueryRecord, RetrievalRecord, SpanRule};
+use super::{QueryRecord, RetrievalSection, SpanRule};
 use crate::probe::{ComparedSide, Metric, Surroundings};
 use align::Alignment;
 
@@ -135,7 +135,7 @@ pub(crate) struct RetrievalChange {
 #[derive(Clone, Debug)]
 pub(crate) struct Aligned {
     /// What it saw; its queries have the digests that they are paired by.
-    pub(crate) record: RetrievalRecord,
+    pub(crate) section: RetrievalSection,
     /// Its figures, by id.
     pub(crate) metrics: BTreeMap<String, Metric>,
 }
@@ -144,21 +144,21 @@ pub(crate) struct Aligned {
 /// query. Where the chunker is the same they stay as they are; otherwise a first hit counts by
 /// document, or document and span, on both sides, and what needs chunks is left out.
 pub(crate) fn align(
-    base: &RetrievalRecord,
-    head: &RetrievalRecord,
+    base: &RetrievalSection,
+    head: &RetrievalSection,
     around: Surroundings,
 ) -> (Aligned, Aligned, RetrievalChange) {
     let (mut old, mut new) = (base.clone(), head.clone());
     let alignment = Alignment::between(&mut old, &mut new);
     // The figures are made again in any case: a report of an older version lacks what is newer.
-    let [old, new] = [old, new].map(|record| Aligned {
+    let [old, new] = [old, new].map(|section| Aligned {
         metrics: match alignment.mode {
-            ChunkerVersionMatch::Exact => figures(&record),
+            ChunkerVersionMatch::Exact => figures(&section),
             ChunkerVersionMatch::FallbackDocSpan | ChunkerVersionMatch::FallbackDoc => {
-                figures_by_document(&record)
+                figures_by_document(&section)
             }
         },
-        record,
+        section,
     });
     let change = change(&old, &new, alignment, around);
     (old, new, change)
@@ -171,14 +171,14 @@ fn change(
     alignment: Alignment,
     around: Surroundings,
 ) -> RetrievalChange {
-    let (old, new) = (&base.record, &head.record);
+    let (old, new) = (&base.section, &head.section);
     let notes = causes(old, new, around);
     let deltas = deltas(&base.metrics, &head.metrics);
-    let depth = old.basis.depth().min(new.basis.depth());
+    let depth = old.basis.figures.depth().min(new.basis.figures.depth());
     let mut queries = Vec::new();
     let mut not_compared = Vec::new();
-    for id in old.queries.keys().chain(new.queries.keys()) {
-        match (old.queries.get(id), new.queries.get(id)) {
+    for id in old.items.keys().chain(new.items.keys()) {
+        match (old.items.get(id), new.items.get(id)) {
             (Some(before), Some(after)) if before.input == after.input => {
                 if let (Some(before), Some(after)) = (rank(before, depth), rank(after, depth)) {
                     queries.push(told(id, before, after, &notes));
@@ -199,8 +199,8 @@ fn change(
         chunker_version_match: alignment.mode,
         span_rule: (alignment.mode == ChunkerVersionMatch::FallbackDocSpan)
             .then_some(alignment.rule),
-        base_versions: old.chunker_versions.clone(),
-        head_versions: new.chunker_versions.clone(),
+        base_versions: versions(old),
+        head_versions: versions(new),
         deltas,
         counts,
         queries,
@@ -261,16 +261,24 @@ fn told(id: &str, base: Option<u32>, head: Option<u32>, causes: &[String]) -> Qu
     }
 }
 
+fn versions(side: &RetrievalSection) -> Vec<String> {
+    let versions = side.chunker_versions().into_iter();
+    versions.map(str::to_owned).collect()
+}
+
 /// Known reasons for which two runs differ.
-fn causes(old: &RetrievalRecord, new: &RetrievalRecord, around: Surroundings) -> Vec<String> {
+fn causes(old: &RetrievalSection, new: &RetrievalSection, around: Surroundings) -> Vec<String> {
     [
         (
             "the chunker version differs",
-            old.chunker_versions != new.chunker_versions,
+            old.chunker_versions() != new.chunker_versions(),
         ),
         ("the configuration differs", around.configuration),
         ("the command differs", around.command),
-        ("the golden set differs", old.golden != new.golden),
+        (
+            "the golden set differs",
+            old.fingerprint.items != new.fingerprint.items,
+        ),
     ]
     .into_iter()
     .filter(|(_, differs)| *differs)

@@ -2,8 +2,10 @@ use serde_json::json;
 
 use super::*;
 use crate::digest::Digest;
-use crate::probe::ItemComparison as _;
-use crate::probe::retrieval::{Citations, Hit, Labels, Ranking, RetrievalBasis, Retrieved, Span};
+use crate::probe::retrieval::{
+    Citations, Hit, Labels, Ranking, RetrievalBasis, Retrieved, Span, StoredBasis,
+};
+use crate::probe::{Ending, ItemComparison as _, SectionFingerprint};
 
 fn digest() -> Digest {
     Digest::of(b"same")
@@ -43,32 +45,41 @@ fn query(rank: Option<u32>) -> QueryRecord {
     }
 }
 
-fn record(version: Option<&str>, queries: Vec<QueryRecord>) -> RetrievalRecord {
-    RetrievalRecord {
-        basis: RetrievalBasis {
-            k: vec![1, 3, 5, 10],
-            cut_off: 10,
-            relevance_level: 1,
-            citations: Citations::Hits,
-            span_rule: SpanRule::default(),
+fn record(version: Option<&str>, queries: Vec<QueryRecord>) -> RetrievalSection {
+    let ids = ["a", "b", "c", "d", "e"].map(str::to_owned).into_iter();
+    let with_version = |mut query: QueryRecord| {
+        for run in &mut query.runs {
+            run.chunker_version = version.map(str::to_owned);
+        }
+        query
+    };
+    let items = ids.zip(queries.into_iter().map(with_version)).collect();
+    RetrievalSection {
+        ending: Ending::Complete,
+        fingerprint: SectionFingerprint {
+            items: Some(digest()),
+            command: None,
         },
-        golden: digest(),
-        chunker_versions: version.iter().map(|&version| version.to_owned()).collect(),
-        queries: ["a", "b", "c", "d", "e"]
-            .iter()
-            .map(|&id| id.to_owned())
-            .zip(queries)
-            .collect(),
-        unknown: Vec::new(),
+        basis: StoredBasis {
+            figures: RetrievalBasis {
+                k: vec![1, 3, 5, 10],
+                cut_off: 10,
+                relevance_level: 1,
+                citations: Citations::Hits,
+                span_rule: SpanRule::default(),
+            },
+            unknown: Vec::new(),
+        },
+        items,
     }
 }
 
 /// What became of the queries.
-fn change(base: &RetrievalRecord, head: &RetrievalRecord) -> RetrievalChange {
+fn change(base: &RetrievalSection, head: &RetrievalSection) -> RetrievalChange {
     align(base, head, Surroundings::default()).2
 }
 
-fn ranks(version: Option<&str>, ranks: &[Option<u32>]) -> RetrievalRecord {
+fn ranks(version: Option<&str>, ranks: &[Option<u32>]) -> RetrievalSection {
     record(version, ranks.iter().map(|rank| query(*rank)).collect())
 }
 
@@ -114,7 +125,7 @@ fn ret_27_another_chunker_falls_back_to_documents_for_the_aggregates_too() {
     // The same documents at the same ranks, and not one chunk in common.
     let base = ranks(Some("1"), &[Some(1), Some(2)]);
     let mut head = ranks(Some("2"), &[Some(1), Some(2)]);
-    for query in head.queries.values_mut() {
+    for query in head.items.values_mut() {
         query.runs[0].rank = None;
         query.runs[0].judged = Ranking::new([], [1], 1);
     }
@@ -190,8 +201,8 @@ fn ret_28_strict_refuses_versions_that_differ_or_are_not_known_and_names_both() 
 fn ret_34_another_golden_set_is_told_and_edited_queries_are_not_compared() {
     let base = ranks(None, &[Some(1), Some(1)]);
     let mut head = ranks(None, &[Some(1), Some(3)]);
-    head.golden = Digest::of(b"another");
-    head.queries.get_mut("a").expect("there").input = Digest::of(b"edited");
+    head.fingerprint.items = Some(Digest::of(b"another"));
+    head.items.get_mut("a").expect("there").input = Digest::of(b"edited");
     let known = change(&base, &head);
     assert_eq!(known.not_compared, ["a"]);
     assert_eq!(

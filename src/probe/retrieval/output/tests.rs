@@ -3,11 +3,11 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::*;
-use crate::probe::Metric;
 use crate::probe::retrieval::SpanRule;
 use crate::probe::retrieval::{
-    Citations, QueryRecord, RetrievalBasis, RetrievalRecord, figures, notices,
+    Citations, QueryRecord, RetrievalBasis, RetrievalSection, StoredBasis, figures, notices,
 };
+use crate::probe::{Ending, Metric, SectionFingerprint};
 use crate::run::{Failure, FailureKind};
 
 fn golden(value: Value) -> GoldenQuery {
@@ -23,7 +23,7 @@ fn judged(known: &GoldenQuery, output: Value, corpus: Option<&Documents>) -> Ret
     output.judged(known, corpus, 10)
 }
 
-fn record(queries: Vec<(GoldenQuery, Retrieved)>) -> RetrievalRecord {
+fn record(queries: Vec<(GoldenQuery, Retrieved)>) -> RetrievalSection {
     let queries = queries.into_iter().enumerate().map(|(at, (known, run))| {
         let query = QueryRecord {
             input: known.digest(),
@@ -35,18 +35,23 @@ fn record(queries: Vec<(GoldenQuery, Retrieved)>) -> RetrievalRecord {
         };
         (format!("q{at}"), query)
     });
-    RetrievalRecord {
-        basis: RetrievalBasis {
-            k: vec![1, 3, 5, 10],
-            cut_off: 10,
-            relevance_level: 1,
-            citations: Citations::Hits,
-            span_rule: SpanRule::default(),
+    RetrievalSection {
+        ending: Ending::Complete,
+        fingerprint: SectionFingerprint {
+            items: None,
+            command: None,
         },
-        golden: crate::digest::Digest::of(b""),
-        chunker_versions: Vec::new(),
-        queries: queries.collect(),
-        unknown: Vec::new(),
+        basis: StoredBasis {
+            figures: RetrievalBasis {
+                k: vec![1, 3, 5, 10],
+                cut_off: 10,
+                relevance_level: 1,
+                citations: Citations::Hits,
+                span_rule: SpanRule::default(),
+            },
+            unknown: Vec::new(),
+        },
+        items: queries.collect(),
     }
 }
 
@@ -220,7 +225,7 @@ fn ret_09_ret_10_failed_and_missing_queries_count_zero_are_listed_and_counted() 
 #[test]
 fn ret_11_queries_of_the_run_that_are_not_judged_are_listed() {
     let mut record = record(Vec::new());
-    record.unknown = vec!["stranger".to_owned()];
+    record.basis.unknown = vec!["stranger".to_owned()];
     let told = notices(&record);
     assert_eq!(told.len(), 1);
     assert!(told[0].text.contains("1 queries of the run are not judged"));

@@ -63,7 +63,7 @@ fn a_remark_stands_at_the_unit_that_the_worst_variant_is_about() {
         let first = change.variants.first().expect("a variant got worse");
         let first = first.variant.as_deref().expect("it has a name");
         let variants = &head.cases()[&change.case].variants;
-        let variant = variants.iter().find(|variant| variant.id == first);
+        let variant = variants.iter().find(|variant| *variant.id == *first);
         // The lines of the fixture: the units stand four lines apart, and the first one on line 3.
         let line = match variant.and_then(|variant| variant.unit_type.as_deref()) {
             Some("release_rule") => 7,

@@ -24,7 +24,7 @@ fn a_regression_waits_for_approval_and_says_so_everywhere() {
         "`alice`",
         "/kelvin approve REASON",
         LABEL,
-        "until 2026-11-23T12:00:00Z",
+        "until `2026-11-23T12:00:00Z`",
     ] {
         assert!(sticky.contains(word), "{word}: {sticky}");
     }
@@ -78,7 +78,7 @@ fn a_comment_of_one_who_may_approves_with_who_when_and_why() {
     assert_eq!(kept["approved"], true);
     assert_eq!(kept["by"], "alice");
     assert_eq!(kept["pull_request"], PULL);
-    let page = rig.project.read("kelvin/report.md");
+    let page = rig.project.read("kelvin/report.html");
     assert!(page.contains("approved by alice"), "{page}");
 }
 

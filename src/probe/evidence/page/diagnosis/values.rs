@@ -55,7 +55,7 @@ pub(super) fn mechanical(run: &EvidenceRun<'_>) -> Option<Weighted> {
     }
     let variants = run.cases.values().flat_map(|case| &case.variants);
     let asked = variants.filter(|variant| is_compared(variant) && !variant.samples.is_empty());
-    let kinds: BTreeSet<&str> = asked.map(|variant| variant.kind.as_str()).collect();
+    let kinds: BTreeSet<&str> = asked.map(|variant| &*variant.kind).collect();
     let text = Phrase::default().names(kinds).and(format!(
         " moved the decision in {} of {}, although whole rules in their place move it: it may not \
          read the values in a rule",
