@@ -119,6 +119,7 @@ impl Comparison {
             let wanted = text(wanted);
             texts.iter().any(|text| text.contains(&*wanted))
         };
+        let sent = texts.first().map_or("", String::as_str);
         // What is not found in bytes may be there in another form.
         let absent = if is_text {
             Comes::False
@@ -126,12 +127,11 @@ impl Comparison {
             Comes::Unknown
         };
         match self {
-            Self::Equals(Value::String(wanted)) => {
-                Comes::of(texts.iter().any(|text| text.trim() == wanted.trim()))
+            Self::Equals(Value::String(wanted)) => Comes::of(sent.trim() == wanted.trim()),
+            Self::Equals(wanted) => {
+                let value = serde_json::from_str::<Value>(sent);
+                Comes::of(value.is_ok_and(|value| same(&value, wanted)))
             }
-            Self::Equals(wanted) => Comes::of(texts.iter().any(|text| {
-                serde_json::from_str::<Value>(text).is_ok_and(|value| same(&value, wanted))
-            })),
             Self::Contains(wanted) if has(wanted) => Comes::True,
             Self::NotContains(wanted) if has(wanted) => Comes::False,
             Self::Matches(pattern) if texts.iter().any(|text| pattern.is_match(text)) => {
@@ -140,10 +140,7 @@ impl Comparison {
             Self::Contains(_) | Self::Matches(_) => absent,
             Self::NotContains(_) if is_text => Comes::True,
             Self::NotContains(_) => Comes::Unknown,
-            Self::AtLeast(_) | Self::AtMost(_) => {
-                let first = texts.first().map(|text| Value::from(text.as_str()));
-                first.map_or(Comes::False, |value| self.value(&value, false))
-            }
+            Self::AtLeast(_) | Self::AtMost(_) => self.value(&sent.into(), false),
         }
     }
 }

@@ -234,9 +234,20 @@ fn no_spelling_of_a_word_or_a_path_hides_it() {
     asked(&[])
         .with(request(POST, form, "a=p%61ssword"))
         .fails(nowhere.clone(), "something without");
-    // What cannot be read is no pass.
+    asked(&[])
+        .with(request(POST, form, r#"{"a": "my p\u0061ssword"}"#))
+        .fails(nowhere.clone(), "something without");
+    // Nested more deeply than JSON is read, and under a name that stands there twice.
     let deep = format!("{}\"p\\u0061ssword\"{}", "[".repeat(500), "]".repeat(500));
-    asked(&[(POST, &deep)]).demand(nowhere.clone(), Outcome::Error, "nobody can tell");
+    for body in [&*deep, r#"{"a": "p\u0061ssword", "a": ""}"#] {
+        asked(&[(POST, body)]).fails(nowhere.clone(), "something without");
+    }
+    // A text that only looks like another value is none.
+    asked(&[(POST, r#"{"a": "\",\"b\":\"1"}"#)]).fails(
+        json!({"field": "last_request.body", "equals": {"a": "", "b": "1"}}),
+        "expected",
+    );
+    // What cannot be read is no pass.
     asked(&[(POST, "p\0a\0s\0s\0w\0o\0r\0d\0")]).demand(nowhere.clone(), Outcome::Error, "nobody");
     let gzip = "Content-Encoding: gzip\r\n";
     asked(&[]).with(request(POST, gzip, "...")).demand(

@@ -42,11 +42,18 @@ impl Request {
             .then(|| "has a body with a `content-encoding`, which is not undone".to_owned())
     }
 
-    /// The body as JSON, or the fields of a form as an object; none where it is something else.
+    /// The body as JSON, or the fields of a form as an object; none where it is something else. Several
+    /// clients call JSON a form, e.g. `curl -d`, when nobody tells them what they send.
     pub(super) fn json(&self) -> Option<Value> {
+        let json = serde_json::from_slice::<Value>(&self.body).ok();
         if !self.is_form() {
-            return serde_json::from_slice(&self.body).ok();
+            return json;
         }
+        json.filter(|json| json.is_object() || json.is_array())
+            .or_else(|| Some(self.form()))
+    }
+
+    fn form(&self) -> Value {
         let mut fields: Map<String, Value> = Map::new();
         for (name, value) in form_urlencoded::parse(&self.body) {
             let value = Value::String(value.into_owned());
@@ -58,7 +65,7 @@ impl Request {
                 Some(one) => *one = Value::Array(vec![one.take(), value]),
             }
         }
-        Some(fields.into())
+        fields.into()
     }
 
     fn is_form(&self) -> bool {
@@ -69,27 +76,24 @@ impl Request {
 
     /// The body as a text, and again without the escapes of JSON or of a form: a word has many spellings.
     pub(super) fn texts(&self) -> Vec<String> {
-        let text = String::from_utf8_lossy(&self.body).into_owned();
-        let plain = match (self.is_form(), self.json()) {
-            (true, _) => form_urlencoded::parse(&self.body)
+        let mut texts = vec![String::from_utf8_lossy(&self.body).into_owned()];
+        if texts[0].contains('\\') {
+            texts.push(unescaped(&texts[0]));
+        }
+        if self.is_form() {
+            let fields = form_urlencoded::parse(&self.body);
+            let fields: Vec<String> = fields
                 .map(|(name, value)| format!("{name}={value}"))
-                .collect::<Vec<_>>()
-                .join("&"),
-            (false, Some(json)) => json.to_string(),
-            (false, None) => return vec![text],
-        };
-        vec![text, plain]
+                .collect();
+            texts.push(fields.join("&"));
+        }
+        texts
     }
 
-    /// Whether the body is a text all of which is in [`Self::texts`]: in anything else a word may stand that
-    /// is not found.
+    /// Whether the body is a text: in anything else a word may stand that is not found.
     pub(super) fn is_text(&self) -> bool {
-        let Ok(text) = std::str::from_utf8(&self.body) else {
-            return false;
-        };
-        // JSON that is nested too deeply is not read, and its escapes are not undone.
-        let has_escapes = text.contains("\\u") && self.json().is_none();
-        !text.contains('\0') && !has_escapes
+        let text = std::str::from_utf8(&self.body);
+        text.is_ok_and(|text| !text.contains('\0'))
     }
 
     /// The values of a header, joined as HTTP joins them.
@@ -173,5 +177,67 @@ impl Record {
     /// How many requests were not kept.
     pub(super) fn lost(&self) -> u64 {
         self.total - self.requests.len() as u64
+    }
+}
+
+/// A text without the escapes of JSON, wherever they stand: a body may be nested more deeply than is read, or
+/// have a name twice, and a server may read it all the same.
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        plain.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let mut units = Vec::new();
+        while let Some(unit) = unit(rest) {
+            units.push(unit);
+            rest = &rest[6..];
+        }
+        if !units.is_empty() {
+            let letters = char::decode_utf16(units);
+            plain.extend(letters.map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)));
+            continue;
+        }
+        let mut letters = rest.chars().skip(1);
+        match letters.next() {
+            Some('n') => plain.push('\n'),
+            Some('r') => plain.push('\r'),
+            Some('t') => plain.push('\t'),
+            Some(letter @ ('"' | '\\' | '/')) => plain.push(letter),
+            Some(letter) => plain.extend(['\\', letter]),
+            None => plain.push('\\'),
+        }
+        let length = rest.chars().take(2).map(char::len_utf8).sum();
+        rest = &rest[length..];
+    }
+    plain + rest
+}
+
+/// The number in an escape such as `\u0061` at the beginning.
+fn unit(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    u16::from_str_radix(digits, 16).ok().filter(|_| is_hex)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_undone_as_a_reader_of_json_does_it() {
+        for text in [
+            r#""plain""#,
+            r#""p\u0061y""#,
+            r#""p\\u0061y""#,
+            r#""\ud83d\ude00 \" \/ \\ \n\r\t end\\""#,
+        ] {
+            let read: String = serde_json::from_str(text).expect("JSON");
+            assert_eq!(unescaped(text), format!("\"{read}\""), "{text}");
+        }
+        for text in ["\\", "\\u", "\\u00", "\\u00é", "\\é", "\\ud83d"] {
+            // What is no escape stays, and nothing panics.
+            assert!(!unescaped(text).is_empty(), "{text}");
+        }
     }
 }

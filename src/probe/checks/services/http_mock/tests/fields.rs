@@ -48,6 +48,21 @@ fn inv_16_the_count_honours_filters_by_method_path_headers_query_and_fields_of_t
 }
 
 #[test]
+fn json_that_a_client_calls_a_form_is_json() {
+    let mock = Mock::plain();
+    let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+    mock.ask("POST /send", form, r#"{"to": "ann", "n": 1}"#);
+    mock.ask("POST /send", form, "5");
+    let record = mock.record();
+    assert_eq!(
+        value(&record, "request_count", json!({"to": "ann", "n": 1})),
+        json!(1)
+    );
+    assert_eq!(value(&record, "requests[0].body.n", json!({})), json!(1));
+    assert_eq!(value(&record, "requests[1].body.5", json!({})), json!(""));
+}
+
+#[test]
 fn inv_17_what_is_not_there_is_told_with_what_is() {
     let record = record();
     let nothing = |field: &str, filters: Value| match seen(&record, field, filters) {
