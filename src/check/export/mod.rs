@@ -289,12 +289,12 @@ fn scored(
 /// The invocations of a case by one metric: the value of each repeat, and of each variant where the metric
 /// keeps them.
 fn of_case(probe: &str, case: &str, value: &CaseValue) -> Vec<ScoredInvocation> {
-    let of = |variant: Option<&String>, values: &[Option<f64>]| -> Vec<ScoredInvocation> {
+    let of = |variant: Option<&str>, values: &[Option<f64>]| -> Vec<ScoredInvocation> {
         let repeats = (1..).zip(values.to_vec());
         let each = repeats.map(|(repeat, score)| ScoredInvocation {
             probe: probe.to_owned(),
             case: case.to_owned(),
-            variant: variant.cloned(),
+            variant: variant.map(str::to_owned),
             repeat,
             input: None,
             score,
@@ -303,7 +303,7 @@ fn of_case(probe: &str, case: &str, value: &CaseValue) -> Vec<ScoredInvocation> 
         each.collect()
     };
     let cells = value.cells.iter();
-    let variants = cells.flat_map(|(variant, cell)| of(Some(variant), &cell.values));
+    let variants = cells.flat_map(|(variant, cell)| of(Some(&**variant), &cell.values));
     let mut all = of(None, value.samples());
     all.extend(variants);
     all
