@@ -35,7 +35,7 @@ pub(crate) struct RescoreRequest {
 /// What was scored anew.
 pub(crate) enum Rescored {
     /// A report, which was written.
-    Report(Checked),
+    Report(Box<Checked>),
     /// Traces.
     Traces(RescoredTraces),
 }
@@ -128,7 +128,8 @@ pub(crate) fn rescore(request: &RescoreRequest) -> anyhow::Result<Rescored> {
         let found = trace::read(path)?;
         return Ok(Rescored::Traces(of_traces(&found, &rules)?));
     }
-    report(request, config.as_ref(), &rules).map(Rescored::Report)
+    let checked = report(request, config.as_ref(), &rules)?;
+    Ok(Rescored::Report(Box::new(checked)))
 }
 
 /// Whether a path is meant to hold traces: a folder, a file in a format that no report has, or one that has

@@ -142,7 +142,7 @@ impl ScenarioTarget<'_> {
         variables: &[(String, OsString)],
         services: &RunningServices<'_>,
         output: &mut Vec<u8>,
-    ) -> Result<Ran, Ended> {
+    ) -> Result<Ran, Box<Ended>> {
         let printed = RefCell::default();
         let inner = Invocation {
             input: &scenario.prompt,
@@ -166,7 +166,7 @@ impl ScenarioTarget<'_> {
             Ended::Failed { failure, reply } if failure.kind == FailureKind::OutputMissing => {
                 if printed.is_cut {
                     let failure = Box::new(Failure::too_large(self.site.max_output_bytes));
-                    return Err(Ended::Failed { failure, reply });
+                    return Err(Box::new(Ended::Failed { failure, reply }));
                 }
                 output.clone_from(&printed.bytes);
                 let streams = Streams {
@@ -175,7 +175,7 @@ impl ScenarioTarget<'_> {
                 };
                 Reply { streams, ..reply }
             }
-            other => return Err(self.masked(other, place, services)),
+            other => return Err(Box::new(self.masked(other, place, services))),
         };
         Ok(Ran {
             reply,
@@ -330,7 +330,7 @@ impl Target for ScenarioTarget<'_> {
         };
         let ran = match self.ran(call, &scenario, &place, &variables, &services, output) {
             Ok(ran) => ran,
-            Err(ended) => return ended,
+            Err(ended) => return *ended,
         };
         // Before the checks, whose programs may write and call what they like.
         if let Err(trouble) = services.settle() {

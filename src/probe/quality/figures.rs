@@ -40,7 +40,7 @@ pub(super) fn figures(items: &Items, basis: &QualityBasis) -> BTreeMap<String, M
     of_all.poor_below = Some(Band::REVIEW);
     put("quality_score", of_all);
     for factor in &basis.factors {
-        let value = |run: &QualityIndicators| factor.of(run);
+        let value = |run: &QualityIndicators| run.factor(*factor);
         put(factor.as_str(), of_cases(items, basis, &value, &|_| true));
     }
     for (group, globs) in &basis.groups {

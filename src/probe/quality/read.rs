@@ -76,7 +76,7 @@ impl<'de> Visitor<'de> for AnyValue {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(AnyValue)? {
+        while let Some(item) = items.next_element_seed(Self)? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -85,7 +85,7 @@ impl<'de> Visitor<'de> for AnyValue {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            let value = entries.next_value_seed(AnyValue)?;
+            let value = entries.next_value_seed(Self)?;
             if map.contains_key(&key) {
                 let key: String = key.chars().take(60).collect();
                 return Err(A::Error::custom(format_args!(

@@ -115,6 +115,17 @@ pub(crate) struct TokenCounts {
     pub(crate) total: u64,
 }
 
+impl QualityIndicators {
+    /// The value of a factor.
+    pub(super) const fn factor(&self, factor: Factor) -> Option<f64> {
+        match factor {
+            Factor::Conformance => self.conformance,
+            Factor::Completeness => self.completeness,
+            Factor::Efficiency => self.efficiency,
+        }
+    }
+}
+
 impl TokenCounts {
     /// Whether the total is the sum of its parts.
     pub(crate) const fn adds_up(&self) -> bool {

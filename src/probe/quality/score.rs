@@ -3,8 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::record::QualityIndicators;
-
 /// What two numbers may differ by that are the same in decimals.
 const GUARD: f64 = 1e-9;
 
@@ -32,15 +30,6 @@ impl Factor {
             Self::Conformance => "conformance",
             Self::Completeness => "completeness",
             Self::Efficiency => "efficiency",
-        }
-    }
-
-    /// Its value in an invocation.
-    pub(crate) const fn of(self, indicators: &QualityIndicators) -> Option<f64> {
-        match self {
-            Self::Conformance => indicators.conformance,
-            Self::Completeness => indicators.completeness,
-            Self::Efficiency => indicators.efficiency,
         }
     }
 }

@@ -37,7 +37,8 @@ pub(super) fn of(section: &QualitySection) -> Vec<ScoredInvocation> {
 
 fn indicators(run: &QualityIndicators) -> BTreeMap<String, f64> {
     let factors = Factor::ALL.into_iter();
-    let known = factors.filter_map(|factor| Some((factor.as_str().to_owned(), factor.of(run)?)));
+    let known =
+        factors.filter_map(|factor| Some((factor.as_str().to_owned(), run.factor(factor)?)));
     known.collect()
 }
 

@@ -76,7 +76,7 @@ pub(crate) fn score(
     provided: &[Factor],
     indicators: &QualityIndicators,
 ) -> Option<f64> {
-    let value = |factor: Factor| factor.of(indicators).filter(|value| value.is_finite());
+    let value = |factor: Factor| indicators.factor(factor).filter(|value| value.is_finite());
     let factors = weights.effective(provided).into_iter();
     let factors: Option<Vec<(f64, f64)>> = factors
         .map(|(factor, weight)| Some((weight, value(factor)?)))
