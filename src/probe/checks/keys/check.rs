@@ -1,10 +1,11 @@
 //! The kinds of checks as they are written, each under its `type`.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::agent_output;
+use super::given::given;
 use super::http_mock::HttpMockAssertionsKeys;
 use super::judged::LlmAsJudgeKeys;
 
@@ -330,11 +331,6 @@ impl CheckKeys {
             Self::HttpMockAssertions(keys) => keys.not,
         }
     }
-}
-
-/// A value that is there, also where it is null.
-pub(super) fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
 }
 
 const fn minute() -> f64 {

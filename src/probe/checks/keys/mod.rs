@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 mod check;
+mod given;
 mod http_mock;
 mod judged;
 mod sections;
