@@ -118,7 +118,11 @@ fn rows(schema: &Value, section: &str, rows: &mut Vec<String>) {
                 .get("additionalProperties")
                 .filter(|any| any.is_object())
             {
-                self::rows(any, &format!("{name}.ID."), rows);
+                // Entries that a key tells apart have other keys; the models have a page of their own.
+                let kinds = branches(any).into_iter().filter(|_| name != "models");
+                for kind in kinds {
+                    self::rows(kind, &format!("{name}.ID."), rows);
+                }
             }
         }
     }
