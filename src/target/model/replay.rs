@@ -53,13 +53,16 @@ struct Recorded {
     tokens: Option<Tokens>,
 }
 
+/// Recorded answers by instructions and prompt.
+type Answers = BTreeMap<(Option<String>, String), Vec<Recorded>>;
+
 /// The answers of a file, by what they answer.
 #[derive(Debug, Default)]
 struct Tape {
     /// By the beginning of a digest.
     requests: BTreeMap<String, Vec<Recorded>>,
     /// By instructions, where a line has them, and prompt.
-    prompts: BTreeMap<(Option<String>, String), Vec<Recorded>>,
+    prompts: Answers,
 }
 
 /// A file of recorded answers as a target.
@@ -77,7 +80,7 @@ struct Recorder {
     path: PathBuf,
     model: Box<dyn Target>,
     /// What was added in this run, by instructions and prompt.
-    added: Mutex<BTreeMap<(Option<String>, String), Vec<Recorded>>>,
+    added: Mutex<Answers>,
 }
 
 impl Replay {
@@ -250,7 +253,7 @@ impl Recorder {
         Ok(())
     }
 
-    fn added(&self) -> MutexGuard<'_, BTreeMap<(Option<String>, String), Vec<Recorded>>> {
+    fn added(&self) -> MutexGuard<'_, Answers> {
         self.added.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -297,10 +297,11 @@ fn read(summary: &Summary) -> Vec<Phrase> {
             counted(more, "more report")
         )));
     }
+    // No line begins with the words of others: there a sign of theirs could begin a list.
     said.extend(
         read.notices
             .iter()
-            .map(|one| Phrase::default().quote(one.as_str()).and(".")),
+            .map(|one| Phrase::text("Notice: ").quote(one.as_str()).and(".")),
     );
     said
 }

@@ -13,8 +13,8 @@ fn time(number: usize) -> String {
     let minutes = FIRST_DAY * 24 * 60 + 720 + (number * 56 * 24 * 60 / REPORTS) as i64;
     let (day, minute) = (minutes / (24 * 60), minutes % (24 * 60));
     let (month, first) = match day - FIRST_DAY {
-        ..24 => (9, 7),
-        ..55 => (10, 7 - 30),
+        0..24 => (9, 7),
+        24..55 => (10, 7 - 30),
         _ => (11, 7 - 61),
     };
     format!(
