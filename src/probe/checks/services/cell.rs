@@ -8,12 +8,18 @@ pub(in crate::probe::checks) enum Cell {
     /// No value.
     Null,
     /// True or false.
-    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "SQLite has none"))]
+    #[cfg_attr(
+        not(any(feature = "sql", test)),
+        expect(dead_code, reason = "SQLite has none")
+    )]
     Bool(bool),
     /// A number as the database writes it, which may have more digits than any number of this program.
     Number(String),
     /// JSON.
-    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "SQLite has none"))]
+    #[cfg_attr(
+        not(any(feature = "sql", test)),
+        expect(dead_code, reason = "SQLite has none")
+    )]
     Json(Value),
     /// A text; dates, UUIDs and every other type have the form that the database writes.
     Text(String),

@@ -53,6 +53,10 @@ pub(super) struct ServiceSite<'a> {
     /// The name of the service.
     pub(super) name: &'a str,
     /// The folder of the configuration.
+    #[cfg_attr(
+        not(feature = "sql"),
+        expect(dead_code, reason = "only servers run a command")
+    )]
     pub(super) root: &'a Path,
     /// The workspace of the scenario.
     pub(super) folder: &'a Path,
