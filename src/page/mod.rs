@@ -12,12 +12,13 @@ pub(crate) mod markdown;
 mod notices;
 pub(crate) mod safe;
 pub(crate) mod terminal;
+mod trend;
 mod words;
 
 #[cfg(test)]
 pub(crate) mod fixture;
 
-pub(crate) use article::{Article, Trend, TrendLine};
+pub(crate) use article::Article;
 pub(crate) use block::{
     AnswersView, Block, Chip, Column, Detail, HeatCell, HeatGrid, HeatRow, ItemPage, ItemSignal,
     ItemView, PartView, Plane, Status, Table, TableCell, TableRow,
@@ -28,6 +29,7 @@ pub(crate) use document::{
 };
 pub(crate) use estimate::{BANDS, Estimate, band, brief, display};
 pub(crate) use notices::{FailedInvocation, NoticeCount, label};
+pub(crate) use trend::{Trend, TrendLine};
 pub(crate) use words::{
     Phrase, PhrasePart, Statement, Tone, counted, duration, listed, of_judges, used,
 };

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::blocks::{BlockView, Budget, shortened};
+use super::blocks::{BlockView, Budget};
+use super::foreign::shortened;
 use super::head::StatementView;
 use super::{environment, put};
 use crate::page::{Article, DISCLAIMER, Phrase, safe};

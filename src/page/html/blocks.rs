@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::Texts;
 use super::diff::{self, DiffLine};
+use super::foreign::{FOREIGN, shortened};
 use super::trend::TrendView;
 use crate::notice::Notice;
 use crate::page::{
@@ -22,8 +23,6 @@ const CUT_TEXT: usize = 500;
 const ROWS: usize = 15_000;
 /// The most notices of an item that are listed.
 const NOTICES: usize = 100;
-/// Columns of an untrusted text within a sentence.
-const FOREIGN: usize = 200;
 
 /// What a page has room for.
 pub(super) struct Budget<'a> {
@@ -357,9 +356,4 @@ impl NoticeRow {
             text: safe::cut(&notice.text, 600),
         }
     }
-}
-
-/// A phrase without what a page cannot show, each name and text cut.
-pub(super) fn shortened(phrase: &Phrase) -> Phrase {
-    phrase.each_foreign(|text| safe::cut(text, FOREIGN))
 }

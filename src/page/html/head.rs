@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::blocks::shortened;
+use super::foreign::shortened;
 use super::plane::PlaneView;
 use super::script;
 use crate::page::{

@@ -6,6 +6,7 @@ mod article;
 mod blocks;
 mod diff;
 mod foot;
+mod foreign;
 mod head;
 mod plane;
 mod script;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::blocks::shortened;
+use super::foreign::shortened;
 use super::plane::tidy;
 use crate::page::{Phrase, Trend, TrendLine, brief, display, safe};
 

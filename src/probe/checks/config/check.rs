@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
+use super::nodes::{entries, unset};
 use super::services;
-use crate::config::yaml::{Content, Key, Node};
+use crate::config::yaml::{Content, Node};
 use crate::config::{Part, Problem, Slip};
 use crate::probe::checks::keys::{Aggregation, CheckKeys};
 use crate::probe::checks::services::DeclaredServices;
@@ -32,14 +33,6 @@ pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
     matrix(node, &mut found);
     writable(node, &mut found);
     found
-}
-
-/// The entries of the mapping under a key.
-pub(super) fn entries<'n>(node: &'n Node, key: &str) -> &'n [(Key, Node)] {
-    match node.get(&[key]).map(|node| &node.content) {
-        Some(Content::Map(entries)) => entries,
-        _ => &[],
-    }
 }
 
 fn invariants(node: &Node, found: &mut Vec<Problem>) {
@@ -124,30 +117,6 @@ fn look(check: &Node, services: &DeclaredServices, found: &mut Vec<Problem>) {
             key => check.get(&[key]).unwrap_or(check),
         };
         found.push(Problem::new(at.at.clone(), what));
-    }
-}
-
-/// The variables of the environment that are named and not set.
-pub(super) fn unset(node: &Node, found: &mut Vec<Problem>) {
-    match &node.content {
-        Content::Text(text) => {
-            for name in interpolate::names(text) {
-                if interpolate::of_environment(name).is_none() {
-                    let what = format!("the variable `{name}` is not set in the environment");
-                    found.push(Problem::new(node.at.clone(), what).help(format!(
-                        "set it, or write `$${{{name}}}` where the text itself is meant"
-                    )));
-                }
-            }
-        }
-        Content::List(items) => items.iter().for_each(|item| unset(item, found)),
-        Content::Map(entries) => {
-            let others = entries.iter();
-            others
-                .filter(|(key, _)| !interpolate::is_left_as_written(&key.text))
-                .for_each(|(_, node)| unset(node, found));
-        }
-        Content::Null | Content::Bool(_) | Content::Integer(_) | Content::Float(_) => {}
     }
 }
 

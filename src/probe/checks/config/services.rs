@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::check::{entries, unset};
+use super::nodes::{entries, unset};
 use crate::config::yaml::{Key, Node};
 use crate::config::{Config, Part, Problem};
 use crate::digest::{Digest, Fields};
