@@ -190,6 +190,6 @@ fn a_csv_export_is_no_way_into_a_spreadsheet() {
     let row = said.stdout.lines().nth(1).expect("a row");
     assert_eq!(
         row.trim_end(),
-        "\"2026-01-02T03:04:05Z\",\"'=cmd|' /C calc'!A0\",\"d\",\"a \"\"b\"\", c\",\"'@x\",0.25,\"'+g\",,,,,\"'-1 ok\""
+        "\"2026-01-02T03:04:05Z\",\"'=cmd|' /C calc'!A0\",\"d\",\"a \"\"b\"\", c\",\"'@x\",0.25,\"'+g\",,,,,,,\"'-1 ok\""
     );
 }
