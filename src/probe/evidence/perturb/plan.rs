@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::{ALL, Peers, Perturbation, Plan, Subject, Variant, is_enabled};
+use crate::digest::Digest;
 use crate::file;
 use crate::notice::{Code, Notice};
 use crate::probe::evidence::EvidenceSettings;
@@ -15,9 +16,11 @@ pub(crate) struct Planner<'a> {
     corpus: &'a Corpus,
     settings: &'a EvidenceSettings,
     peers: &'a Peers,
-    /// The texts of the case at hand and of its variants so far: one that reads like an earlier one would
-    /// be run for nothing.
-    texts: HashSet<String>,
+    /// The digests of the case at hand and of its variants so far: one that reads like an earlier one would
+    /// be run for nothing. The texts themselves would be the whole case many times over.
+    texts: HashSet<Digest>,
+    /// One text, in memory that is used again.
+    text: String,
     names: Names,
 }
 
@@ -33,6 +36,7 @@ impl<'a> Planner<'a> {
             settings,
             peers,
             texts: HashSet::new(),
+            text: String::new(),
             names: Names::default(),
         }
     }
@@ -49,7 +53,7 @@ impl<'a> Planner<'a> {
             return plan;
         }
         self.texts.clear();
-        self.texts.insert(subject.case().text.to_string());
+        self.texts.insert(Digest::of(subject.case().text.as_bytes()));
         for kind in ALL.iter().filter(|kind| is_enabled(**kind, self.settings)) {
             self.plan_kind(*kind, &subject, &mut plan);
         }
@@ -67,9 +71,9 @@ impl<'a> Planner<'a> {
         for draft in proposal.drafts {
             // Named before anything is left out: a variant keeps its name when another goes.
             let id = self.names.next(kind.name(), draft.unit_type.as_deref());
-            let mut text = String::new();
-            subject.render(&mut text, &draft.pieces);
-            if !self.texts.insert(text) {
+            self.text.clear();
+            subject.render(&mut self.text, &draft.pieces);
+            if !self.texts.insert(Digest::of(self.text.as_bytes())) {
                 continue;
             }
             kept += 1;
