@@ -9,11 +9,12 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
 use super::aligned::{AlignedSections, ItemComparison, Surroundings};
+use super::findings::{Findings, RunView, SettingDiffers};
 use super::listing::{Forecast, Listing};
 use super::rescoring::Rescoring;
 use super::scored::ScoredInvocation;
 use super::section::{AnySection, SectionFingerprint};
-use super::{Ending, GradedPair, Metric};
+use super::{GradedPair, Metric};
 use crate::config::{Config, Configure, Shard};
 use crate::exit::Misuse;
 use crate::judge::JudgeSettings;
@@ -366,42 +367,4 @@ pub(crate) trait Rejudging {
     ///
     /// Where the run cannot go on.
     fn run(&self, runners: &[Runner<'_>]) -> anyhow::Result<Findings>;
-}
-
-/// What a probe hands on.
-#[derive(Debug)]
-pub(crate) struct Findings {
-    /// The records.
-    pub(crate) section: Box<dyn AnySection>,
-    /// The figures, by id.
-    pub(crate) metrics: BTreeMap<String, Metric>,
-    /// What the records and figures tell, apart from what the records themselves hold.
-    pub(crate) notices: Vec<Notice>,
-    /// What only the course of the run tells; it is not made again from the records.
-    pub(crate) of_the_run: Vec<Notice>,
-    /// Whether the answers were compared with each other anew; else what the records say of that
-    /// stays.
-    pub(crate) compared: bool,
-}
-
-/// What a page is made from beside the section of a probe.
-#[derive(Clone, Copy)]
-pub(crate) struct RunView<'a> {
-    /// Every figure of the run, by id.
-    pub(crate) metrics: &'a BTreeMap<String, Metric>,
-    /// How the run ended.
-    pub(crate) ending: Ending,
-    /// The seed of what was drawn.
-    pub(crate) seed: u64,
-}
-
-/// A setting of a probe that is not the same on both sides of a comparison.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SettingDiffers {
-    /// What was set, in words that fit after "the".
-    pub(crate) name: &'static str,
-    /// Its values on the base.
-    pub(crate) base: Vec<String>,
-    /// Its values on the head.
-    pub(crate) head: Vec<String>,
 }

@@ -21,8 +21,7 @@ mod scorer;
 mod traces;
 
 pub(crate) use score::Band;
-pub(crate) use scored::of_step;
-pub(crate) use traces::{ScoredTrace, scored_traces};
+pub(crate) use traces::{ScoredTrace, score_of_step, scored_traces};
 
 /// Below this a score is poor.
 pub(crate) const POOR_BELOW: f64 = Band::REVIEW;

@@ -1,13 +1,11 @@
-//! The invocations with their scores, as others see them, and the score of a step of a recorded chain.
+//! The invocations with their scores, as others see them.
 
 use std::collections::BTreeMap;
 
 use super::record::{QualityIndicators, QualitySection};
-use super::score::{Factor, Weights};
-use super::scorer;
+use super::score::Factor;
 use crate::digest::Digest;
 use crate::probe::ScoredInvocation;
-use crate::trace::{StepStatus, StepTrace};
 
 /// Every invocation of a section, in order.
 pub(super) fn of(section: &QualitySection) -> Vec<ScoredInvocation> {
@@ -40,24 +38,4 @@ fn indicators(run: &QualityIndicators) -> BTreeMap<String, f64> {
     let known =
         factors.filter_map(|factor| Some((factor.as_str().to_owned(), run.factor(factor)?)));
     known.collect()
-}
-
-/// The score of a step of a chain that another tool has recorded, with the weights of a configuration that
-/// names none. A step that failed and has no indicators has left nothing that could be good.
-pub(crate) fn of_step(step: &StepTrace) -> Option<f64> {
-    let Some(found) = step.quality_indicators else {
-        return (step.status != StepStatus::Completed).then_some(0.0);
-    };
-    let indicators = QualityIndicators {
-        conformance: found.contract_conformance,
-        completeness: found.completeness,
-        efficiency: found.token_efficiency,
-        ..QualityIndicators::default()
-    };
-    scorer::score(
-        scorer::SCORERS[0],
-        &Weights::default(),
-        &Factor::ALL,
-        &indicators,
-    )
 }

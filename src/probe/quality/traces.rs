@@ -7,7 +7,7 @@ use super::score::{Factor, Weights};
 use super::scorer::{self, QualityScorer, SCORERS};
 use crate::exit::Misuse;
 use crate::probe::Rescoring;
-use crate::trace::{ChainTrace, StepTrace, TraceTokens};
+use crate::trace::{ChainTrace, StepStatus, StepTrace, TraceTokens};
 
 /// A trace with its score.
 #[derive(Clone, Debug)]
@@ -105,8 +105,13 @@ fn of_chain(trace: &ChainTrace) -> QualityIndicators {
     }
 }
 
+/// The score of one step, by the rules of a configuration that names none.
+pub(crate) fn score_of_step(step: &StepTrace) -> Option<f64> {
+    let weights = Weights::default();
+    scorer::score(SCORERS[0], &weights, &Factor::ALL, &of_step(step))
+}
+
 fn of_step(step: &StepTrace) -> QualityIndicators {
-    use crate::trace::StepStatus;
     let missing = (step.status != StepStatus::Completed).then_some(0.0);
     let found = step.quality_indicators.unwrap_or_default();
     let of_tokens = step

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 mod covered;
+mod states;
 
 use super::*;
 
@@ -361,54 +362,5 @@ fn a_rejection_counts_before_an_approval_in_whatever_order_they_came() {
     assert_eq!(
         decided(&deeds, HOUR).decision.map(|one| one.by),
         Some("bob".to_owned())
-    );
-}
-
-#[test]
-fn time_alone_fails_and_never_approves() {
-    let timeout = rules().timeout_s;
-    assert_eq!(decided(&[], timeout).state, State::Pending);
-    assert_eq!(decided(&[], timeout + 1).state, State::TimedOut);
-    let outsider = deed("eve", Act::Approve, 60);
-    assert_eq!(decided(&[outsider], 10 * timeout).state, State::TimedOut);
-    // Who decided in time has decided, however late somebody looks.
-    let approval = decided(&[deed("alice", Act::Approve, 60)], 10 * timeout);
-    assert_eq!(approval.state, State::Approved);
-}
-
-#[test]
-fn only_what_is_pending_becomes_something_else() {
-    use State::{Approved, Pending, Rejected, TimedOut};
-    for next in [Pending, Approved, Rejected, TimedOut] {
-        assert_eq!(Pending.then(next), next);
-        for terminal in [Approved, Rejected, TimedOut] {
-            assert_eq!(terminal.then(next), terminal);
-        }
-    }
-}
-
-#[test]
-fn every_state_says_who_and_what_to_do_in_its_first_sentence() {
-    let pending = decided(&[], 60).sentence();
-    for word in [
-        "waiting for approval",
-        "`alice`",
-        "`acme/leads`",
-        "/kelvin approve",
-        "until",
-    ] {
-        assert!(pending.contains(word), "{word}: {pending}");
-    }
-    let approved = decided(&[deed("alice", Act::Approve, 60)], HOUR).sentence();
-    assert!(approved.contains("approved by `alice`") && approved.contains("because"));
-    let rejected = decided(&[deed("bob", Act::Reject, 60)], HOUR).sentence();
-    assert!(
-        rejected.contains("last good version is the commit `b`"),
-        "{rejected}"
-    );
-    let late = decided(&[], 73 * HOUR).sentence();
-    assert!(
-        late.contains("nobody decided") && late.contains("last good"),
-        "{late}"
     );
 }
