@@ -81,7 +81,8 @@ pub(super) fn main(args: DigestArgs) -> anyhow::Result<Exit> {
         name,
         traces,
         login: super::doctor::login(),
-        now: calendar::now(),
+        // The end of a period is no part of it, and a run that began in this second is to be counted.
+        now: calendar::now() + 1,
     })?;
     let text = rendered(&summary, format)?;
     let Some(out) = out else {

@@ -180,9 +180,11 @@ impl PastRun {
         })
     }
 
-    /// Whether both are one run that was found twice.
+    /// Whether both are one run that was found twice. Times are in seconds, and two short runs may begin in
+    /// the same one: what they took tells them apart.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.at == other.at
+            && self.cost == other.cost
             && self.commit == other.commit
             && self.configuration == other.configuration
             && self.made_of == other.made_of
