@@ -1,10 +1,51 @@
 //! Suites of a few cases with one cell each, as scenarios with checks are: what the gate says of them
 //! where nothing changed, and where one case no longer holds at all.
 
+use std::fmt::Write as _;
+
+use crate::WORLDS;
 use crate::gate::look::{Case, Cell, Outcome};
-use crate::gate::looks::{Looks, Means, Step};
+use crate::gate::looks::{Looks, Means, Step, Subject};
+use crate::promises::Promises;
+use crate::tables::{self, percent};
+use crate::trial::{MAX_DROP, name};
 use crate::world::{ALIKE, Chance};
-use crate::{WORLDS, name, subject};
+
+/// What re-runs may cost, in runs of the whole suite.
+const RUNS_OF_THE_SUITE: usize = 3;
+
+/// The table.
+pub(crate) fn table(promises: &mut Promises) -> String {
+    let mut table = tables::table(&[
+        "base runs",
+        "noise",
+        "cases",
+        "nothing changed: red",
+        "nothing changed: pass",
+        "one case broke: red",
+        "one case broke: pass",
+    ]);
+    for base_runs in [1, 5] {
+        for noise in [0.0, 0.05, 0.15] {
+            for cases in [1, 4, 11] {
+                let same = judged(noise, cases, base_runs, false);
+                let broke = judged(noise, cases, base_runs, true);
+                let suite = format!("{base_runs} base runs, noise {noise}, {cases} cases");
+                promises.at_most(
+                    same.red,
+                    0.05,
+                    &format!("small suite, {suite}: false alarms"),
+                );
+                promises.hold(noise > 0.0 || broke.red >= 1.0, || {
+                    format!("a broken case is found in {:.3} ({suite})", broke.red)
+                });
+                let shares = percent(&[same.red, same.pass, broke.red, broke.pass]);
+                let _ = writeln!(table, "| {base_runs} | {noise} | {cases} | {shares} |");
+            }
+        }
+    }
+    table
+}
 
 /// What came of the suites of one kind, as shares of them.
 pub(crate) struct Shares {
@@ -47,33 +88,46 @@ fn outcome(
     let run = |chance: &mut Chance, rate: f64| Some(f64::from(u8::from(chance.hits(rate))));
     let suite = (0..cases).map(|at| Case {
         cells: vec![Cell {
-            base: (0..base_runs).map(|_| run(chance, rates[at])).collect(),
-            head: vec![run(chance, head(at))],
+            base: (0..base_runs)
+                .map(|_| run(chance, rates[at]))
+                .collect::<Vec<Option<f64>>>()
+                .into(),
+            head: vec![run(chance, head(at))].into(),
         }],
         weight: 1.0,
+        variants: 0,
+        crosses: false,
     });
     let suite = suite.collect();
     let names = (0..cases).map(name).collect();
-    let mut subjects = [("metric".to_owned(), subject(names, suite))].into();
+    let subject = Subject {
+        names,
+        cases: suite,
+        max_drop: MAX_DROP,
+        is_failure_rate: false,
+    };
+    let mut subjects = [("metric".to_owned(), subject)].into();
     let means = Means {
-        head_runs: 5,
+        head_runs: 20,
         base: false,
     };
+    let mut left = RUNS_OF_THE_SUITE * cases;
     let mut looks = Looks::new(means, false, 0.1);
     loop {
-        let rerun = match looks.next(&subjects) {
+        let rerun = match looks.next(&subjects, left) {
             Step::Rerun(rerun) => rerun,
             Step::Decided(decisions) => {
                 let look = decisions["metric"].look.as_ref();
                 return look.expect("every case was measured").outcome;
             }
         };
-        let subject = subjects.get_mut("metric").expect("it is there");
-        for (name, runs) in rerun.cases {
+        let subject: &mut Subject = subjects.get_mut("metric").expect("it is there");
+        for (name, runs) in rerun.head {
             let at = name.parse::<usize>().expect("names are numbers");
-            let cell = &mut subject.cases[at].cells[0];
-            while cell.head.len() < runs {
-                cell.head.push(run(chance, head(at)));
+            let cell = &mut subject.cases[at].cells[0].head.values;
+            while cell.len() < runs.input {
+                cell.push(run(chance, head(at)));
+                left -= 1;
             }
         }
     }

@@ -1,19 +1,14 @@
-//! Worlds in which the truth is known: suites whose runs deviate by chance, and heads that are
+//! Worlds in which the truth is known: suites whose answers deviate by chance, and heads that are
 //! worse by a given amount.
 
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
-use crate::gate::look::{Case, Cell};
+/// Cells of a case in the first metric, and in the second one.
+pub(crate) const CELLS: [usize; 2] = [9, 3];
 
-/// Cells of a case.
-pub(crate) const CELLS: usize = 9;
-
-/// The share of bad cells in a suite that nothing was done to.
-const BAD: f64 = 0.1;
-
-/// How alike the cases are in their noise: their rates are Beta with this sum of parameters. With
-/// a mean of 0.05, about half of the cases are then never seen to vary.
+/// How alike the cases are in their noise, where it is spread: their rates are Beta with this sum of
+/// parameters. With a mean of 0.05, about half of the cases are then never seen to vary.
 pub(crate) const ALIKE: f64 = 6.0;
 
 /// A stream of chance.
@@ -38,7 +33,7 @@ impl Chance {
         (self.unit() * bound as f64) as usize
     }
 
-    fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }
@@ -70,50 +65,137 @@ impl Chance {
     }
 }
 
-/// One suite and what the change did to it.
-pub(crate) struct World {
-    cases: Vec<Truth>,
+/// How the noise is spread over the cases.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Spread {
+    /// Every case alike.
+    Uniform,
+    /// Most cases hardly, some much.
+    Beta,
 }
 
-struct Truth {
-    /// The probability that an invocation deviates.
-    noise: f64,
-    base: [bool; CELLS],
-    head: [bool; CELLS],
+/// A suite and what a change does to it.
+#[derive(Clone, Copy)]
+pub(crate) struct Setting {
+    pub(crate) cases: usize,
+    /// The mean probability that an invocation deviates.
+    pub(crate) noise: f64,
+    pub(crate) spread: Spread,
+    /// How many metrics: invariance, sensitivity, and two of a second probe with a cell a case.
+    pub(crate) metrics: usize,
+    /// The mean sensitivity.
+    pub(crate) sensitivity: f64,
+    /// By how much the loss of a metric is higher on the head, and of which.
+    pub(crate) drop: f64,
+    pub(crate) dropped: usize,
 }
+
+/// One side of a case: how often the answer to its input deviates, and its cells.
+#[derive(Clone, Default)]
+pub(crate) struct Truth {
+    pub(crate) rate: f64,
+    pub(crate) cells: Vec<CellTruth>,
+}
+
+/// A cell: its loss is 1 where an odd number of these holds: it is bad, its own answer deviates, the answer to
+/// the input of the case deviates.
+#[derive(Clone, Copy)]
+pub(crate) struct CellTruth {
+    pub(crate) metric: usize,
+    pub(crate) bad: bool,
+    pub(crate) rate: f64,
+}
+
+/// A case on both sides.
+#[derive(Clone, Default)]
+pub(crate) struct CaseTruth {
+    pub(crate) base: Truth,
+    pub(crate) head: Truth,
+}
+
+/// The cases of the first probe, and the queries of the second one, if there is one.
+pub(crate) struct World {
+    pub(crate) cases: Vec<CaseTruth>,
+    pub(crate) queries: Vec<CaseTruth>,
+}
+
+/// The share of bad cells in a suite that nothing was done to.
+const BAD: f64 = 0.1;
 
 impl World {
-    /// A suite whose head has a mean loss that is higher by `drop`. A few cases take the drop, each
-    /// with half of the cells that it had left.
-    pub(crate) fn draw(chance: &mut Chance, cases: usize, noise: f64, drop: f64) -> Self {
-        let mut cases: Vec<Truth> = (0..cases)
+    /// A suite whose head has a mean loss that is higher by the drop. A few cases take it, each with half of the
+    /// cells that it had left.
+    pub(crate) fn draw(chance: &mut Chance, setting: &Setting) -> Self {
+        let rate = |chance: &mut Chance| match (setting.noise > 0.0, setting.spread) {
+            (false, _) => 0.0,
+            (true, Spread::Uniform) => setting.noise,
+            (true, Spread::Beta) => {
+                let (a, b) = (ALIKE * setting.noise, ALIKE * (1.0 - setting.noise));
+                chance.beta(a, b).min(0.5)
+            }
+        };
+        let cases = (0..setting.cases).map(|_| {
+            let rate = rate(chance);
+            let mut cells = Vec::new();
+            let mut put = |metric, bad| cells.push(CellTruth { metric, bad, rate });
+            bad_cells(chance).into_iter().for_each(|bad| put(0, bad));
+            if setting.metrics > 1 {
+                for _ in 0..CELLS[1] {
+                    put(1, !chance.hits(setting.sensitivity));
+                }
+            }
+            same(Truth { rate, cells })
+        });
+        let cases: Vec<CaseTruth> = cases.collect();
+        let queries = (0..if setting.metrics > 2 {
+            setting.cases
+        } else {
+            0
+        })
             .map(|_| {
-                let noise = if noise > 0.0 {
-                    let rate = chance.beta(ALIKE * noise, ALIKE * (1.0 - noise));
-                    rate.min(0.5)
-                } else {
-                    0.0
-                };
-                let base = bad_cells(chance);
-                let head = base;
-                Truth { noise, base, head }
-            })
-            .collect();
-        let mut left = drop * (cases.len() * CELLS) as f64;
+                let rate = rate(chance);
+                let cells = (2..setting.metrics).map(|metric| CellTruth {
+                    metric,
+                    bad: chance.hits(BAD),
+                    rate,
+                });
+                let cells = cells.collect();
+                // A query has one input, so that only its own answer deviates.
+                same(Truth { rate: 0.0, cells })
+            });
+        let mut world = Self {
+            queries: queries.collect(),
+            cases,
+        };
+        world.plant(chance, setting);
+        world
+    }
+
+    fn plant(&mut self, chance: &mut Chance, setting: &Setting) {
+        let cases = match setting.dropped {
+            0 | 1 => &mut self.cases,
+            _ => &mut self.queries,
+        };
+        let is_of = |cell: &CellTruth| cell.metric == setting.dropped;
+        let all = cases.iter().flat_map(|case| &case.base.cells);
+        let mut left = setting.drop * all.filter(|cell| is_of(cell)).count() as f64;
         let mut order: Vec<usize> = (0..cases.len()).collect();
         while left > 0.0 && !order.is_empty() {
             let case = &mut cases[order.swap_remove(chance.below(order.len()))];
-            let good: Vec<usize> = (0..CELLS).filter(|cell| !case.head[*cell]).collect();
+            let rate = case.head.rate;
+            let good = case.head.cells.iter_mut();
+            let good: Vec<&mut CellTruth> = good.filter(|cell| is_of(cell) && !cell.bad).collect();
             // What a bad cell adds to the mean loss of a case that deviates that often: both the
-            // cell's own invocation and the unperturbed one turn it back.
-            let worth = (1.0 - 2.0 * case.noise).powi(2);
+            // cell's own answer and that to the input turn it back.
+            let own = good.first().map_or(rate, |cell| cell.rate);
+            let worth = (1.0 - 2.0 * rate) * (1.0 - 2.0 * own);
             if worth < 0.1 {
                 continue;
             }
             let half = chance.round(good.len() as f64 / 2.0);
             let count = half.min(chance.round(left / worth));
-            for cell in good.iter().take(count) {
-                case.head[*cell] = true;
+            for cell in good.into_iter().take(count) {
+                cell.bad = true;
             }
             left -= if count < half {
                 left
@@ -121,67 +203,51 @@ impl World {
                 worth * count as f64
             };
         }
-        Self { cases }
     }
 
     /// A suite in which nothing changed, except that one case lost every cell.
-    pub(crate) fn with_a_broken_case(chance: &mut Chance, cases: usize, noise: f64) -> Self {
-        let mut world = Self::draw(chance, cases, noise, 0.0);
-        let at = chance.below(cases);
-        world.cases[at].base = [false; CELLS];
-        world.cases[at].head = [true; CELLS];
+    pub(crate) fn with_a_broken_case(chance: &mut Chance, setting: &Setting) -> Self {
+        let mut world = Self::draw(chance, setting);
+        let at = chance.below(world.cases.len());
+        let case = &mut world.cases[at];
+        case.base.cells.iter_mut().for_each(|cell| cell.bad = false);
+        case.head.cells.iter_mut().for_each(|cell| cell.bad = true);
         world
     }
 
-    /// Runs everything: the base so often, the head once.
-    pub(crate) fn run(&self, chance: &mut Chance, base_runs: usize) -> Vec<Case> {
-        let mut cases: Vec<Case> = self
-            .cases
-            .iter()
-            .map(|_| Case {
-                cells: vec![Cell::default(); CELLS],
-                weight: 1.0,
-            })
-            .collect();
-        for (truth, case) in self.cases.iter().zip(&mut cases) {
-            for _ in 0..base_runs {
-                let losses = truth.losses(chance, &truth.base);
-                for (cell, loss) in case.cells.iter_mut().zip(losses) {
-                    cell.base.push(Some(loss));
+    /// The base as it was on another day, when its loss was lower by so much, or higher.
+    pub(crate) fn of_another_day(&self, chance: &mut Chance, shift: f64) -> Self {
+        let of = |chance: &mut Chance, case: &CaseTruth| {
+            let mut case = case.clone();
+            for cell in &mut case.base.cells {
+                // Bad cells are turned good, or good ones bad, so that the mean moves by the shift.
+                let share = if cell.metric == 1 { 0.5 } else { BAD };
+                let turned = if shift > 0.0 { share } else { 1.0 - share };
+                if cell.bad == (shift > 0.0) && chance.hits(shift.abs() / turned) {
+                    cell.bad = !cell.bad;
                 }
             }
-        }
-        for at in 0..cases.len() {
-            self.rerun(chance, &mut cases, at);
-        }
-        cases
-    }
-
-    /// Runs one case of the head once more.
-    pub(crate) fn rerun(&self, chance: &mut Chance, cases: &mut [Case], at: usize) {
-        let truth = &self.cases[at];
-        let losses = truth.losses(chance, &truth.head);
-        for (cell, loss) in cases[at].cells.iter_mut().zip(losses) {
-            cell.head.push(Some(loss));
+            case
+        };
+        Self {
+            cases: self.cases.iter().map(|case| of(chance, case)).collect(),
+            queries: self.queries.clone(),
         }
     }
 }
 
-impl Truth {
-    /// One run: every invocation may deviate, and where the unperturbed one does, every cell flips.
-    fn losses(&self, chance: &mut Chance, bad: &[bool; CELLS]) -> [f64; CELLS] {
-        let all = chance.hits(self.noise);
-        bad.map(|bad| {
-            let own = chance.hits(self.noise);
-            f64::from(u8::from(bad ^ all ^ own))
-        })
+fn same(truth: Truth) -> CaseTruth {
+    CaseTruth {
+        base: truth.clone(),
+        head: truth,
     }
 }
 
 /// Some bad cells, one after the other until one is not: mostly none, now and then many.
-fn bad_cells(chance: &mut Chance) -> [bool; CELLS] {
-    let more = BAD * CELLS as f64 / (1.0 + BAD * CELLS as f64);
-    let mut cells = [false; CELLS];
+fn bad_cells(chance: &mut Chance) -> [bool; CELLS[0]] {
+    let mean = BAD * CELLS[0] as f64;
+    let more = mean / (1.0 + mean);
+    let mut cells = [false; CELLS[0]];
     for cell in &mut cells {
         if !chance.hits(more) {
             break;

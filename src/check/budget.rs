@@ -4,19 +4,17 @@ use std::time::Instant;
 
 use crate::config::{Budget, Config};
 use crate::gate::looks::{Rerun, Side};
+use crate::probe::{Repeats, WantedRepeats};
 use crate::report::Report;
 
-/// How many calls all re-runs of the head may take together unless the configuration says so, in
-/// runs of the whole suite. With the run that the gate begins with, a gate costs at most four runs:
-/// the second look takes every doubtful case to three runs and fits always, the third takes at most
-/// half of the suite to five runs, or all of it to four.
+/// How many calls all re-runs of a side may take together unless the configuration says so, in
+/// runs of the whole suite. With the run that the gate begins with, a gate costs at most four runs of
+/// each side that it can run.
 const RUNS_OF_THE_SUITE: usize = 3;
 
 /// What is left for re-runs.
 pub(super) struct Allowance {
     calls: usize,
-    /// Whether the configuration or the command line names the number of calls.
-    is_explicit: bool,
     minutes: Option<f64>,
     start: Instant,
     /// How long a call takes, in minutes, with as many at the same time as there are jobs; none
@@ -25,68 +23,75 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// What the configuration allows, for a head that was measured once.
-    pub(super) fn of(config: &Config, head: &Report) -> Self {
+    /// What the configuration allows, for a head that was measured once. `sides`: how many sides can be
+    /// run again.
+    pub(super) fn of(config: &Config, head: &Report, sides: usize) -> Self {
         let Budget { calls, minutes, .. } = config.gate.budget;
         let cost = &head.run.session.cost;
         let seconds = cost.pipeline_seconds / cost.invocations as f64 / config.jobs.get() as f64;
         Self {
-            calls: calls.unwrap_or_else(|| RUNS_OF_THE_SUITE * one_run(head)),
-            is_explicit: calls.is_some(),
+            calls: calls.unwrap_or_else(|| sides * RUNS_OF_THE_SUITE * one_run(head)),
             minutes,
             start: Instant::now(),
             minutes_a_call: (cost.invocations > 0).then_some(seconds / 60.0),
         }
     }
 
+    /// How many calls may still be made, so that they are likely to end in time.
+    pub(super) fn left(&self) -> usize {
+        let Some(minutes) = self.minutes else {
+            return self.calls;
+        };
+        let left = minutes - self.start.elapsed().as_secs_f64() / 60.0;
+        match self.minutes_a_call {
+            _ if left <= 0.0 => 0,
+            Some(a_call) if a_call > 0.0 => self.calls.min((left / a_call) as usize),
+            _ => self.calls,
+        }
+    }
+
     /// Takes the cost of a re-run: of the whole of it, or of all its cases with fewer repeats where
     /// the whole is too much. None where not a single repeat of each case is left: a look that
-    /// cannot be finished is not begun.
-    pub(super) fn pay(&mut self, rerun: &Rerun, head: &Report) -> Option<Rerun> {
-        let most = rerun.cases.values().copied().max()?;
+    /// cannot be finished is not begun. `base`: what was run of the base beside the head.
+    pub(super) fn pay(
+        &mut self,
+        rerun: &Rerun,
+        head: &Report,
+        base: Option<&Report>,
+    ) -> Option<Rerun> {
+        let wanted = rerun.head.values().chain(rerun.base.values());
+        let most = wanted.map(|runs| runs.input.max(runs.variants)).max()?;
         let affordable = (1..=most).rev().map(|repeats| at_most(rerun, repeats));
         for rerun in affordable {
-            let calls = cost(&rerun, head);
+            let calls = cost(&rerun, head, base);
             if calls == 0 {
                 return None;
             }
-            // The base is run again once at most, before a regression is called, and only where
-            // the configuration lets it be run; only a budget that was asked for limits that.
-            let counts = self.is_explicit || rerun.side == Side::Head;
-            let left = if counts { self.calls } else { usize::MAX };
-            if calls > left || !self.has_time_for(calls) {
-                if rerun.side == Side::Base {
-                    return None;
-                }
-                continue;
-            }
-            if counts {
+            if calls <= self.left() {
                 self.calls -= calls;
+                return Some(rerun);
             }
-            return Some(rerun);
         }
         None
     }
-
-    /// Whether so many calls are likely to end in time.
-    fn has_time_for(&self, calls: usize) -> bool {
-        let Some(minutes) = self.minutes else {
-            return true;
-        };
-        let spent = self.start.elapsed().as_secs_f64() / 60.0;
-        let more = self.minutes_a_call.unwrap_or(0.0) * calls as f64;
-        spent < minutes && spent + more <= minutes
-    }
 }
 
-/// The same with at most so many repeats of each case.
+/// The same with at most so many repeats of each input.
 fn at_most(rerun: &Rerun, repeats: usize) -> Rerun {
-    let cases = rerun.cases.iter();
+    let fewer = |wanted: &WantedRepeats| {
+        let cases = wanted.iter();
+        let fewer = cases.map(|(name, runs)| {
+            let runs = Repeats {
+                input: runs.input.min(repeats),
+                variants: runs.variants.min(repeats),
+            };
+            (name.clone(), runs)
+        });
+        fewer.collect()
+    };
     Rerun {
-        side: rerun.side,
-        cases: cases
-            .map(|(name, wanted)| (name.clone(), repeats.min(*wanted)))
-            .collect(),
+        base: fewer(&rerun.base),
+        head: fewer(&rerun.head),
     }
 }
 
@@ -101,19 +106,25 @@ fn one_run(head: &Report) -> usize {
     inputs.sum()
 }
 
-/// How many calls a re-run takes: everything of each case, once a missing repeat. What the base has
-/// is replaced, so that no repeat of it is there already.
-fn cost(rerun: &Rerun, head: &Report) -> usize {
-    let missing = |wanted: usize, runs: usize| match rerun.side {
-        Side::Head => wanted.saturating_sub(runs),
-        Side::Base => wanted,
+/// How many calls a re-run takes. What was stored of the base is replaced, so that no repeat of it is there
+/// already.
+fn cost(rerun: &Rerun, head: &Report, base: Option<&Report>) -> usize {
+    let of_side = |side: Side, wanted: &WantedRepeats| -> usize {
+        let of_item = |(name, wanted): (&String, &Repeats)| {
+            let items = head.probes.iter().filter_map(|(probe, section)| {
+                let item = section.item(name)?;
+                let there = match side {
+                    Side::Head => item.repeats,
+                    Side::Base => base
+                        .and_then(|base| Some(base.probes.of(probe)?.item(name)?.repeats))
+                        .unwrap_or_default(),
+                };
+                let variants = item.inputs.checked_sub(1)?;
+                Some(wanted.missing(there, variants))
+            });
+            items.sum::<usize>()
+        };
+        wanted.iter().map(of_item).sum()
     };
-    let of_item = |(name, wanted): (&String, &usize)| {
-        let items = head.probes.iter();
-        let items = items.filter_map(|(_, section)| section.item(name));
-        items
-            .map(|item| missing(*wanted, item.repeats) * item.inputs)
-            .sum::<usize>()
-    };
-    rerun.cases.iter().map(of_item).sum()
+    of_side(Side::Base, &rerun.base) + of_side(Side::Head, &rerun.head)
 }

@@ -1,69 +1,129 @@
 //! Measures another commit: its own code, its own cases, in a folder of its own.
 
-use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::stage;
+use super::stage::{self, Stage};
 use super::{Mode, Request};
 use crate::baseline::{self, Hint, Login, Oid, Repository};
 use crate::config::{Config, Overrides, Shard};
+use crate::probe::WantedRepeats;
 use crate::report::Report;
 use crate::run::Observer;
 
-/// How often the items of the other commit are run.
+/// What is measured of another commit.
 #[derive(Clone, Copy)]
-pub(super) enum Runs<'a> {
-    /// As often as those of the head. The cache may answer: whoever compares with it looks how often it did.
-    AsConfigured,
-    /// Some items only, each so often, and all of it now: an answer of the cache is of another day.
-    Again(&'a BTreeMap<String, usize>),
+pub(super) struct What<'a> {
+    /// The repository, and the commit.
+    pub(super) commit: (&'a Repository, Oid),
+    /// How files of it are fetched.
+    pub(super) fetched_with: (Option<&'a Login>, &'a Hint),
+    /// The one probe that is asked for.
+    pub(super) probe: Option<&'static str>,
+    /// The share of the items.
+    pub(super) shard: Option<Shard>,
 }
 
-/// Checks a commit out beside the work tree and measures it there.
+/// Checks a commit out beside the work tree and measures it there, as often as the head. The cache may answer:
+/// whoever compares with it looks how often it did.
 ///
 /// # Errors
 ///
 /// Where it cannot be checked out, or its check is impossible.
 pub(super) fn commit(
     config: &Config,
-    (repo, commit): (&Repository, Oid),
-    fetched_with: (Option<&Login>, &Hint),
-    (runs, probe, shard): (Runs<'_>, Option<&'static str>, Option<Shard>),
+    what: What<'_>,
     observer: &dyn Observer,
 ) -> anyhow::Result<Report> {
-    let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
-    let root = baseline::checkout(repo, commit, &config.root, folder.path(), fetched_with)?;
-    let name = config.file.file_name().unwrap_or_default();
-    let again = match runs {
-        Runs::AsConfigured => None,
-        Runs::Again(wanted) => Some(wanted),
+    let how = Overrides {
+        repeats: Some(config.repeats),
+        no_cache: config.cache.is_none(),
+        ..Overrides::default()
     };
+    with(config, what, how, Vec::new(), observer, |stage| {
+        stage.measure(&|_| true)?;
+        Ok(stage.report())
+    })
+}
+
+/// Some items of a commit, while they are measured beside the head.
+pub(super) struct Beside<'s, 'a> {
+    stage: &'s mut Stage<'a>,
+    has_begun: bool,
+}
+
+impl Beside<'_, '_> {
+    /// Runs items until each was run so often, and says all that was measured so far.
+    ///
+    /// # Errors
+    ///
+    /// Where the run cannot go on.
+    pub(super) fn run(&mut self, wanted: &WantedRepeats) -> anyhow::Result<Report> {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.stage.measure(&|_| true)?;
+        }
+        self.stage.repeat(wanted)?;
+        Ok(self.stage.report())
+    }
+}
+
+/// Checks a commit out beside the work tree, and measures some of its items there as `then` asks for, all of it
+/// now: an answer of the cache is of another day.
+///
+/// # Errors
+///
+/// Where it cannot be checked out, or its check is impossible; what `then` returns.
+pub(super) fn beside<T>(
+    config: &Config,
+    what: What<'_>,
+    items: Vec<String>,
+    observer: &dyn Observer,
+    then: impl FnOnce(&mut Beside<'_, '_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let how = Overrides {
+        repeats: Some(NonZeroUsize::MIN),
+        no_cache: true,
+        ..Overrides::default()
+    };
+    with(config, what, how, items, observer, |stage| {
+        then(&mut Beside {
+            stage,
+            has_begun: false,
+        })
+    })
+}
+
+fn with<T>(
+    config: &Config,
+    what: What<'_>,
+    how: Overrides,
+    only: Vec<String>,
+    observer: &dyn Observer,
+    then: impl FnOnce(&mut Stage<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
+    let (repo, commit) = what.commit;
+    let root = baseline::checkout(repo, commit, &config.root, folder.path(), what.fetched_with)?;
+    let name = config.file.file_name().unwrap_or_default();
     let request = Request {
         masker: None,
         overrides: Overrides {
             file: Some(root.join(Path::new(name))),
             jobs: Some(config.jobs),
-            repeats: Some(config.repeats),
             around: config.around,
-            no_cache: again.is_some() || config.cache.is_none(),
             cache: config.cache.is_some(),
             cache_dir: config.cache.as_ref().map(|cache| cache.dir.clone()),
-            ..Overrides::default()
+            ..how
         },
-        probe,
-        only: again.map_or_else(Vec::new, |wanted| wanted.keys().cloned().collect()),
-        shard,
+        probe: what.probe,
+        only,
+        shard: what.shard,
         out: Some(folder.path().join("kelvin")),
         mode: Mode::Run,
         is_base: true,
     };
-    stage::with(&request, observer, |stage| {
-        stage.measure(&|_| true)?;
-        if let Some(wanted) = again {
-            stage.repeat(wanted)?;
-        }
-        Ok(stage.report())
-    })
+    stage::with(&request, observer, then)
 }

@@ -52,6 +52,6 @@ impl Head for Stage<'_> {
     }
 
     fn run_again(&mut self, rerun: &Rerun) -> anyhow::Result<()> {
-        self.repeat(&rerun.cases)
+        self.repeat(&rerun.head)
     }
 }

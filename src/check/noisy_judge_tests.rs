@@ -50,7 +50,10 @@ const NOISY: World = World {
 };
 
 /// More repeats than the gate asks for.
-const MOST_RUNS: usize = 10;
+const MOST_RUNS: usize = 20;
+
+/// More calls than a gate can use.
+const PLENTY: usize = 100_000;
 
 /// Everything that is drawn in one trial. It is drawn at once, so that a further repeat changes no other.
 struct Drawn {
@@ -176,9 +179,14 @@ impl World {
             let head = self.report(&drawn, OF_HEAD, |id| runs.get(id).copied().unwrap_or(1));
             let aligned = align(&base, &head);
             let sides = (Measured::from(&aligned.base), Measured::from(&aligned.head));
-            match gate.next(&compare(&sides.0, &sides.1)) {
+            match gate.next(&compare(&sides.0, &sides.1), PLENTY) {
                 Next::Verdict(verdict) => return *verdict,
-                Next::Rerun(rerun) => runs.extend(rerun.cases),
+                Next::Rerun(rerun) => runs.extend(
+                    rerun
+                        .head
+                        .into_iter()
+                        .map(|(name, runs)| (name, runs.input)),
+                ),
             }
         }
     }
@@ -341,7 +349,7 @@ fn the_scores_of_another_judge_are_not_compared_and_do_not_pass() {
     let sides = (Measured::from(&aligned.base), Measured::from(&aligned.head));
     let policy = Policy::default();
     let Next::Verdict(verdict) =
-        Gate::new(&policy, false, false, None).next(&compare(&sides.0, &sides.1))
+        Gate::new(&policy, false, false, None).next(&compare(&sides.0, &sides.1), PLENTY)
     else {
         panic!("nothing can be run again");
     };

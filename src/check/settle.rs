@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::budget::Allowance;
-use super::compute::Runs;
+use super::compute::{Beside, What};
 use super::{
     Checked, GateRequest, Judged, absent, again, approval, calibrated, changed, compute, edits, why,
 };
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::differences::Difference;
 use crate::baseline::fingerprints::differences;
-use crate::baseline::{self, Baseline, Search, Source};
+use crate::baseline::{self, Baseline, Oid, Repository, Search, Source};
 use crate::config::Config;
 use crate::file;
-use crate::gate::looks::{Rerun, Side};
+use crate::gate::looks::Rerun;
 use crate::gate::policy::Policy;
 use crate::gate::verdict::{Verdict, Word};
 use crate::gate::{Gate, Judgement, Next, changes};
@@ -102,27 +102,16 @@ fn settle(
     side: &mut dyn Head,
     observer: &dyn Observer,
 ) -> anyhow::Result<Judgement> {
-    let unknown = |head: &Report| {
-        let why = changed::told(head)?;
-        Some(Judgement::without_base(
-            Verdict::unmeasured(why),
-            Vec::new(),
-        ))
-    };
     if let Some(judgement) = unknown(&side.report()) {
         return Ok(judgement);
     }
     let policy = Policy::of(&config.gate, config.baseline.require);
     let login = request.login.as_ref();
-    let base_of = |repo: &_, commit, runs: Runs<'_>| {
-        let with = (login, &request.hint);
-        let which = (runs, request.check.probe, request.check.shard);
-        compute::commit(config, (repo, commit), with, which, observer)
-    };
     let can_be_run = side.can_be_run();
     let compute = |repo: &_, commit| {
         anyhow::ensure!(can_be_run, "nothing is run to judge a finished report");
-        base_of(repo, commit, Runs::AsConfigured)
+        let what = what(request, (repo, commit));
+        compute::commit(config, what, observer)
     };
     let name = configuration(config);
     let found = baseline::find(&Search {
@@ -151,7 +140,7 @@ fn settle(
         None => Vec::new(),
     };
     side.against(&base)?;
-    let mut head = side.report();
+    let head = side.report();
     if let Some(judgement) = unknown(&head) {
         return Ok(judgement);
     }
@@ -170,58 +159,39 @@ fn settle(
     let is_of_now = provenance.source == Source::Compute && base.run.session.cost.cache_hits == 0;
     let base_again =
         can_be_run && config.baseline.compute && !is_of_now && provenance.commit.is_some();
-    let mut gate = Gate::new(
+    let gate = Gate::new(
         &policy,
         request.rerun && can_be_run,
         base_again,
         told.incomparable.as_ref().map(ToString::to_string),
     );
     let before = side.invocations();
-    let mut allowance = Allowance::of(config, &head);
-    let mut verdict = loop {
-        let aligned = baseline::align(&base, &head);
-        let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
-        let comparison = compare(&old, &new);
-        let probes = head.probes.iter();
-        let kept: BTreeSet<&str> = probes.flat_map(|(name, _)| head.kept(name)).collect();
-        gate.answers_are_kept(!kept.is_empty());
-        let mut asked = match gate.next(&comparison) {
-            Next::Verdict(verdict) => break *verdict,
-            Next::Rerun(rerun) => rerun,
-        };
-        if asked.side == Side::Head {
-            // The pipeline would give the same answers again, and they would count as one run.
-            asked.cases.retain(|name, _| !kept.contains(name.as_str()));
-        }
-        let Some(rerun) = allowance.pay(&asked, &head) else {
-            if asked.side == Side::Base {
-                told.told.push(Difference::BaseNotRunAgain);
-            }
-            break gate.give_up(&comparison);
-        };
-        match rerun.side {
-            Side::Head => {
-                side.run_again(&rerun)?;
-                head = side.report();
-                if let Some(judgement) = unknown(&head) {
-                    return Ok(judgement);
-                }
-            }
-            Side::Base => {
-                let repo = baseline::open(&config.root)?;
-                let commit = provenance.commit.as_deref().unwrap_or_default();
-                let commit = baseline::Oid::from_str(commit)?;
-                let again = base_of(&repo, commit, Runs::Again(&rerun.cases))?;
-                replace(&mut base, again);
-                // What was measured next to the base was measured next to other answers.
-                side.against(&base)?;
-                head = side.report();
-                if let Some(judgement) = unknown(&head) {
-                    return Ok(judgement);
-                }
-            }
-        }
+    let sides = 1 + usize::from(base_again);
+    let mut looking = Looking {
+        allowance: Allowance::of(config, &head, sides),
+        side,
+        base,
+        gate,
+        head,
     };
+    let mut ending = looking.look(None)?;
+    if let Ending::Base(rerun) = ending {
+        let repo = baseline::open(&config.root)?;
+        let commit = provenance.commit.as_deref().unwrap_or_default();
+        let what = what(request, (&repo, baseline::Oid::from_str(commit)?));
+        let items = rerun.base.keys().cloned().collect();
+        ending = compute::beside(config, what, items, observer, |beside| {
+            looking.look(Some((beside, rerun)))
+        })?;
+    }
+    let mut verdict = match ending {
+        Ending::Verdict(verdict) => verdict,
+        Ending::Unknown(judgement) => return Ok(*judgement),
+        Ending::Base(_) => anyhow::bail!("the base was asked for twice"),
+    };
+    let Looking {
+        side, base, head, ..
+    } = looking;
     let aligned = baseline::align(&base, &head);
     verdict.warn_of_alignment(&aligned.comparisons);
     why::tell(&head, &mut verdict);
@@ -237,6 +207,92 @@ fn settle(
         ..Judgement::with_base(verdict, provenance)
     }
     .differing(told.told))
+}
+
+/// The base of a request.
+fn what<'r>(request: &'r GateRequest, commit: (&'r Repository, Oid)) -> What<'r> {
+    What {
+        commit,
+        fetched_with: (request.login.as_ref(), &request.hint),
+        probe: request.check.probe,
+        shard: request.check.shard,
+    }
+}
+
+/// Why nobody knows what was measured, where that is so.
+fn unknown(head: &Report) -> Option<Judgement> {
+    let why = changed::told(head)?;
+    let verdict = Verdict::unmeasured(why);
+    Some(Judgement::without_base(verdict, Vec::new()))
+}
+
+/// The two sides, while the gate looks at them and has doubtful cases run again.
+struct Looking<'l> {
+    side: &'l mut dyn Head,
+    base: Report,
+    head: Report,
+    gate: Gate<'l>,
+    allowance: Allowance,
+}
+
+/// How looking came to its end.
+enum Ending {
+    /// There is a verdict.
+    Verdict(Verdict),
+    /// Nobody knows what was measured.
+    Unknown(Box<Judgement>),
+    /// The base is to be run again, which needs it to be checked out.
+    Base(Rerun),
+}
+
+impl Looking<'_> {
+    /// Asks the gate, and runs what it asks for, until there is a verdict. `beside`: the base, once it is
+    /// checked out, with what was asked for then.
+    fn look(&mut self, beside: Option<(&mut Beside<'_, '_>, Rerun)>) -> anyhow::Result<Ending> {
+        let (mut beside, mut first) = beside.unzip();
+        let mut beside_the_head: Option<Report> = None;
+        loop {
+            let aligned = baseline::align(&self.base, &self.head);
+            let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
+            let comparison = compare(&old, &new);
+            let probes = self.head.probes.iter();
+            let kept: BTreeSet<&str> = probes.flat_map(|(name, _)| self.head.kept(name)).collect();
+            let rerun = match first.take() {
+                Some(rerun) => rerun,
+                None => {
+                    self.gate.answers_are_kept(!kept.is_empty());
+                    let mut asked = match self.gate.next(&comparison, self.allowance.left()) {
+                        Next::Verdict(verdict) => return Ok(Ending::Verdict(*verdict)),
+                        Next::Rerun(rerun) => rerun,
+                    };
+                    // The pipeline would give the same answers again, and they would count as one run.
+                    asked.head.retain(|name, _| !kept.contains(name.as_str()));
+                    let there = beside_the_head.as_ref();
+                    let Some(rerun) = self.allowance.pay(&asked, &self.head, there) else {
+                        return Ok(Ending::Verdict(self.gate.give_up(&comparison)));
+                    };
+                    rerun
+                }
+            };
+            if !rerun.base.is_empty() {
+                let Some(beside) = &mut beside else {
+                    return Ok(Ending::Base(rerun));
+                };
+                let again = beside.run(&rerun.base)?;
+                beside_the_head = Some(again.clone());
+                replace(&mut self.base, again);
+                // What was measured next to the base was measured next to other answers.
+                self.side.against(&self.base)?;
+            }
+            if !rerun.head.is_empty() {
+                self.side.run_again(&rerun)?;
+            }
+            self.head = self.side.report();
+            if let Some(judgement) = unknown(&self.head) {
+                return Ok(Ending::Unknown(Box::new(judgement)));
+            }
+        }
+    }
 }
 
 /// Tells of the cases of a side whose repeats count as one run.

@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::digest::Digest;
 use crate::digest::pipeline::{self, Code, Watch};
 use crate::notice::{Code as NoticeCode, Notice};
-use crate::probe::{self, Ending, Findings, Forecast, Planned, Probe, Sections};
+use crate::probe::{self, Ending, Findings, Forecast, Planned, Probe, Sections, WantedRepeats};
 use crate::report::{Fingerprints, Report, Run, Session, Share};
 use crate::run::{self, Clock, Cost, Observer, Observing, Rules, Runner, RunnerSettings, Start};
 
@@ -190,7 +190,7 @@ impl Stage<'_> {
     }
 
     /// Runs items again until each has so many repeats.
-    pub(super) fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
+    pub(super) fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
         for probe in &mut self.probes {
             probe.repeat(wanted)?;
         }

@@ -78,7 +78,7 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
     let policy = Policy::default();
     let incomparable = told.incomparable.as_ref().map(ToString::to_string);
     let mut gate = Gate::new(&policy, false, false, incomparable);
-    let mut verdict = match gate.next(&comparison) {
+    let mut verdict = match gate.next(&comparison, 0) {
         Next::Verdict(verdict) => *verdict,
         Next::Rerun(_) => gate.give_up(&comparison),
     };

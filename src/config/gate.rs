@@ -206,7 +206,7 @@ pub(crate) struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         Self {
-            head_repeats: NonZeroUsize::new(5).unwrap_or(NonZeroUsize::MIN),
+            head_repeats: NonZeroUsize::new(20).unwrap_or(NonZeroUsize::MIN),
             calls: None,
             minutes: None,
         }

@@ -21,10 +21,11 @@ pub(crate) mod verdict;
 use std::collections::BTreeMap;
 
 use crate::baseline::compare::{CasePair, Comparison, MetricPair, Presence, loss};
+use crate::probe::{Repeats, WantedRepeats};
 use broken::{Finding, Guard};
 pub(crate) use judgement::Judgement;
-use look::{Case, Cell, Outcome};
-use looks::{Decision, Looks, Means, Rerun, Side, Step, Subject};
+use look::{Case, Cell, Draws, Outcome};
+use looks::{Decision, Looks, Means, Rerun, Step, Subject};
 use policy::{Attention, Policy, Rule};
 use verdict::{BrokenCase, Verdict};
 
@@ -87,29 +88,23 @@ impl<'a> Gate<'a> {
         self.looks.answers_are_kept(are_kept);
     }
 
-    /// Looks at what was run so far.
-    pub(crate) fn next(&mut self, comparison: &Comparison<'_>) -> Next {
+    /// Looks at what was run so far. `calls`: how many calls may still be made, on both sides together.
+    pub(crate) fn next(&mut self, comparison: &Comparison<'_>, calls: usize) -> Next {
         // Whoever asks again has run what it was told to; whoever gives up has not.
         self.ran_unpaired |= self.asked_unpaired;
         let gated = self.subjects(comparison, Attention::Gate);
-        let decisions = match self.looks.next(&gated) {
+        let decisions = match self.looks.next(&gated, calls) {
             Step::Rerun(rerun) => return Next::Rerun(rerun),
             Step::Decided(decisions) => decisions,
         };
         let cases = self.unpaired_rerun(comparison, gated.len());
         if !cases.is_empty() {
             self.asked_unpaired = true;
-            return Next::Rerun(Rerun {
-                side: Side::Head,
-                cases,
-            });
+            return Next::Rerun(of_head(cases));
         }
         let (broken, cases) = self.broken(comparison, &gated, &decisions);
         if !cases.is_empty() {
-            return Next::Rerun(Rerun {
-                side: Side::Head,
-                cases,
-            });
+            return Next::Rerun(of_head(cases));
         }
         Next::Verdict(Box::new(self.verdict(comparison, decisions, broken)))
     }
@@ -138,7 +133,7 @@ impl<'a> Gate<'a> {
                 };
                 let exact = self.policy.deterministic || self.policy.rule == Rule::Threshold;
                 let mut looks = Looks::new(still, exact, 1.0);
-                if let Step::Decided(decided) = looks.next(&alone) {
+                if let Step::Decided(decided) = looks.next(&alone, 0) {
                     decisions.extend(decided);
                 }
             }
@@ -171,9 +166,9 @@ impl<'a> Gate<'a> {
 
     /// The cases to run again, once, because the cases of the same name are worse than allowed. A
     /// pipeline that is declared deterministic would say the same again.
-    fn unpaired_rerun(&self, comparison: &Comparison<'_>, gated: usize) -> BTreeMap<String, usize> {
+    fn unpaired_rerun(&self, comparison: &Comparison<'_>, gated: usize) -> WantedRepeats {
         let mut cases = BTreeMap::new();
-        let runs = self.means.head_runs.min(looks::MOST_RUNS);
+        let runs = self.means.head_runs.min(unpaired::MOST_RUNS);
         let is_exact = self.policy.deterministic || self.policy.rule == Rule::Threshold;
         if self.ran_unpaired || is_exact || runs < 2 || self.incomparable.is_some() {
             return cases;
@@ -214,8 +209,8 @@ impl<'a> Gate<'a> {
         comparison: &Comparison<'_>,
         subjects: &BTreeMap<String, Subject>,
         decisions: &BTreeMap<String, Decision>,
-    ) -> (Vec<BrokenCase>, BTreeMap<String, usize>) {
-        let (mut broken, mut rerun) = (Vec::new(), BTreeMap::new());
+    ) -> (Vec<BrokenCase>, WantedRepeats) {
+        let (mut broken, mut rerun) = (Vec::new(), WantedRepeats::new());
         if self.policy.rule == Rule::Threshold {
             return (broken, rerun);
         }
@@ -238,7 +233,7 @@ impl<'a> Gate<'a> {
                     Finding::Suspected { .. } if regressed => continue,
                     Finding::Rerun(runs) => {
                         let most = rerun.entry(name.clone()).or_default();
-                        *most = runs.max(*most);
+                        *most = most.or_more(Repeats::of_all(runs));
                         continue;
                     }
                     Finding::Broken { bad, runs } => (true, bad, runs),
@@ -275,21 +270,35 @@ fn subject(metric: &MetricPair<'_>, max_drop: f64) -> Subject {
 
 fn losses(metric: &MetricPair<'_>, case: &CasePair<'_>) -> Case {
     let turn = |values: &[Option<f64>]| -> Vec<Option<f64>> {
+        let values = values.iter();
         values
-            .iter()
             .map(|value| value.map(|value| loss(metric.direction, value)))
             .collect()
+    };
+    let draws = |values, pairs: &[Vec<Option<f64>>]| Draws {
+        values: turn(values),
+        pairs: pairs.iter().map(|own| turn(own)).collect(),
     };
     Case {
         cells: case
             .cells
             .iter()
             .map(|cell| Cell {
-                base: turn(cell.base),
-                head: turn(cell.head),
+                base: draws(cell.base, cell.base_pairs),
+                head: draws(cell.head, cell.head_pairs),
             })
             .collect(),
         weight: case.samples as f64,
+        variants: case.variants,
+        crosses: metric.crosses,
+    }
+}
+
+/// A re-run of the head alone.
+fn of_head(cases: WantedRepeats) -> Rerun {
+    Rerun {
+        base: WantedRepeats::new(),
+        head: cases,
     }
 }
 

@@ -276,26 +276,29 @@ fn after(ending: Ending, look: &Look, verdict: &MetricVerdict) -> String {
                                 nothing of its noise"
             .to_owned(),
         Ending::RerunsFailed => "; the re-runs of the cases that dropped failed".to_owned(),
-        Ending::StillOpen => match runs_to_decide(look, verdict.max_drop) {
-            Some(runs) => format!("; about {runs} runs of its unstable cases would decide"),
+        Ending::StillOpen if look.rests_on_single_bases => {
+            "; the base was run once, and that is what leaves it open: `repeats: 5` on the base \
+             branch, or `baseline: {compute: true}`, would decide more"
+                .to_owned()
+        }
+        Ending::StillOpen => match times_to_decide(look, verdict.max_drop) {
+            Some(times) => format!("; about {times} times as many runs would decide"),
             None => "; more cases would decide, more runs hardly".to_owned(),
         },
     }
 }
 
-/// How many runs of the unstable cases would bring the bound that is open to where it decides, if
-/// drop and noise are as they seem: the error shrinks with the root of the runs. None beyond what
-/// anybody would run.
-fn runs_to_decide(look: &Look, max_drop: f64) -> Option<u32> {
-    const RUNS: f64 = 5.0;
-    const MOST: f64 = 50.0;
+/// How many times as many runs would bring the bound that is open to where it decides, if drop and noise are
+/// as they seem: the error shrinks with the root of the runs. None beyond what anybody would run.
+fn times_to_decide(look: &Look, max_drop: f64) -> Option<u32> {
+    const MOST: f64 = 10.0;
     let short = if look.drop > max_drop {
         (look.drop - look.lower?) / look.drop
     } else {
         (look.upper? - look.drop) / (max_drop - look.drop)
     };
-    let runs = (RUNS * short * short).ceil();
-    (runs.is_finite() && runs > RUNS && runs <= MOST).then_some(runs as u32)
+    let times = (short * short).ceil();
+    (times.is_finite() && times > 1.0 && times <= MOST).then_some(times as u32)
 }
 
 /// The cases that broke in a metric; or those that may have, of which that is not certain.

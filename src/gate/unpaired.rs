@@ -5,17 +5,19 @@
 //! repeats do not tell the whole noise, and a pipeline that is deterministic is not exact here: it
 //! is the differences between the cases that tell it.
 
-use std::collections::BTreeMap;
-
 use super::look::{self, Case, Cell, Look, Noise, Outcome, Question};
 use super::policy::{Policy, Rule};
 use crate::baseline::compare::{MetricPair, Presence, Unpaired, loss};
+use crate::probe::{Repeats, WantedRepeats};
 
 /// The probability of a false alarm, of all gated metrics together.
 const ALPHA: f64 = 0.05;
 
 /// With fewer cases than this that moved nothing is called a regression.
 const FEWEST_MOVED: usize = 5;
+
+/// How often a case that moved is run before a drop is called.
+pub(super) const MOST_RUNS: usize = 5;
 
 /// With fewer cases than this that can be paired, the pairs tell little.
 const FEWEST_PAIRED: usize = 5;
@@ -82,10 +84,11 @@ fn as_case(pair: &MetricPair<'_>, whole: &Unpaired) -> Case {
     };
     Case {
         cells: vec![Cell {
-            base: turn(&whole.base),
-            head: turn(&whole.head),
+            base: turn(&whole.base).into(),
+            head: turn(&whole.head).into(),
         }],
         weight: whole.samples as f64,
+        ..Case::default()
     }
 }
 
@@ -99,11 +102,11 @@ impl Seen {
     }
 
     /// The cases to run again before a drop is called: those that moved, better or worse.
-    pub(super) fn moved(&self, runs: usize) -> BTreeMap<String, usize> {
+    pub(super) fn moved(&self, runs: usize) -> WantedRepeats {
         let shares = self.names.iter().zip(&self.look.shares);
         shares
             .filter(|(_, share)| share.abs() > look::GUARD)
-            .map(|(name, _)| (name.clone(), runs))
+            .map(|(name, _)| (name.clone(), Repeats::of_all(runs)))
             .collect()
     }
 }

@@ -14,7 +14,7 @@ use super::listing::{Forecast, Listing};
 use super::rescoring::Rescoring;
 use super::scored::ScoredInvocation;
 use super::section::{AnySection, SectionFingerprint};
-use super::{GradedPair, Metric};
+use super::{GradedPair, Metric, WantedRepeats};
 use crate::config::{Config, Configure, Shard};
 use crate::exit::Misuse;
 use crate::judge::JudgeSettings;
@@ -322,12 +322,13 @@ pub(crate) trait Probe {
     /// Where an input cannot be written.
     fn rehearse(&mut self) -> anyhow::Result<()>;
 
-    /// Runs items again until each has so many repeats. Ids of other probes are passed over.
+    /// Runs items again until each has so many repeats; an item without variants as often as its own input
+    /// is to be run. Ids of other probes are passed over.
     ///
     /// # Errors
     ///
     /// Where the run cannot go on.
-    fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()>;
+    fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()>;
 
     /// Measures next to what the base of a comparison has stored, where the figures need both. It is
     /// asked once, after [`run`](Self::run) and before the figures are compared.

@@ -125,6 +125,10 @@ pub(crate) struct Metric {
     /// never takes a missing answer for a wrong one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_failure_rate: bool,
+    /// Whether every answer to a variant is compared with every answer to the item's own input, so that
+    /// either can be repeated without the other. It is known while the probe runs, and not stored.
+    #[serde(skip)]
+    pub(crate) crosses: bool,
     /// Below this a value is poor, whatever it was before. Missing where the metric has no such bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) poor_below: Option<f64>,
@@ -165,6 +169,24 @@ pub(crate) struct Cell {
     pub(crate) input: Digest,
     /// The value of each repeat, in the direction of the metric; null where it failed.
     pub(crate) values: Vec<Option<f64>>,
+    /// The value of each pair of answers: a list for each answer to the variant, and in it a value for each
+    /// answer to the input of the case. Missing where there is one pair, or each repeat was compared with
+    /// itself alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) pairs: Option<Box<Pairs>>,
+}
+
+/// The values of all pairs of answers: a list for each answer to a variant, in it a value for each answer to
+/// the input of the case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct Pairs(pub(crate) Vec<Vec<Option<f64>>>);
+
+impl Cell {
+    /// The values of all pairs; empty where there are none.
+    pub(crate) fn pairs(&self) -> &[Vec<Option<f64>>] {
+        self.pairs.as_ref().map_or(&[], |pairs| &pairs.0)
+    }
 }
 
 impl Metric {
@@ -191,6 +213,7 @@ impl Metric {
             gated: false,
             by_rank: false,
             is_failure_rate: false,
+            crosses: false,
             poor_below: None,
             per_case: BTreeMap::new(),
         }

@@ -19,6 +19,7 @@ mod metric;
 pub(crate) mod quality;
 pub(crate) mod registry;
 mod repeated;
+mod repeats;
 mod rescoring;
 pub(crate) mod retrieval;
 mod scored;
@@ -46,9 +47,12 @@ pub(crate) use findings::{Findings, RunView, SettingDiffers};
 pub(crate) use graded::GradedPair;
 pub(crate) use kind::{Items, Kind, Planned, Probe, Rejudging};
 pub(crate) use listing::{Forecast, ListedVariant, Listing};
-pub(crate) use metric::{CaseValue, Cell, Direction, Interval, Metric, Range, Unit, probe_of};
+pub(crate) use metric::{
+    CaseValue, Cell, Direction, Interval, Metric, Pairs, Range, Unit, probe_of,
+};
 pub(crate) use quality::{Band, POOR_BELOW, ScoredTrace, score_of_step, scored_traces};
 pub(crate) use repeated::RepeatedItems;
+pub(crate) use repeats::{Repeats, WantedRepeats};
 pub(crate) use rescoring::Rescoring;
 pub(crate) use retrieval::{EvalRequest, evaluate};
 pub(crate) use scored::ScoredInvocation;

@@ -8,7 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ComparedItem, Ending, VariantPart};
+use super::{ComparedItem, Ending, Repeats, VariantPart};
 use crate::digest::Digest;
 use crate::notice::Notice;
 
@@ -50,7 +50,7 @@ pub(crate) trait Item:
     fn inputs(&self) -> usize;
 
     /// How often they were run.
-    fn repeats(&self) -> usize;
+    fn repeats(&self) -> Repeats;
 
     /// Whether the pipeline gave an answer to the item itself.
     fn has_answer(&self) -> bool;
@@ -174,7 +174,7 @@ pub(crate) struct Glance<'a> {
     /// As [`Item::inputs`].
     pub(crate) inputs: usize,
     /// As [`Item::repeats`].
-    pub(crate) repeats: usize,
+    pub(crate) repeats: Repeats,
     /// As [`Item::has_answer`].
     pub(crate) has_answer: bool,
     /// As [`Item::folders`].

@@ -53,6 +53,8 @@ pub(crate) struct MetricPair<'a> {
     pub(crate) by_rank: bool,
     /// Whether it says how often there was no answer, and nothing of the answers.
     pub(crate) is_failure_rate: bool,
+    /// Whether every answer to a variant is compared with every answer to the item's own input.
+    pub(crate) crosses: bool,
     /// Which side has it.
     pub(crate) presence: Presence,
     /// What the base reports, over all of its own samples; null where it has none.
@@ -94,6 +96,8 @@ pub(crate) struct CasePair<'a> {
     pub(crate) drop: Option<f64>,
     /// How many samples of the metric each cell stands for.
     pub(crate) samples: usize,
+    /// How many variants of the case the head runs.
+    pub(crate) variants: usize,
     /// What the base measured, each with what the head measured for the same input: nothing where
     /// it has none. Empty for cases that were added or edited.
     pub(crate) cells: Vec<CellPair<'a>>,
@@ -113,6 +117,10 @@ pub(crate) struct CellPair<'a> {
     pub(crate) base: &'a [Option<f64>],
     /// The value of each repeat on the head.
     pub(crate) head: &'a [Option<f64>],
+    /// The value of each pair of answers on the base, where there are any; see [`Cell`](crate::probe::Cell).
+    pub(crate) base_pairs: &'a [Vec<Option<f64>>],
+    /// The same on the head.
+    pub(crate) head_pairs: &'a [Vec<Option<f64>>],
 }
 
 /// How many cases and variants of a metric can be compared, and what became of the others.

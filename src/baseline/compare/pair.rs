@@ -38,6 +38,7 @@ pub(super) fn metric<'a>(
         headline: either(|side| side.headline),
         by_rank: either(|side| side.by_rank),
         is_failure_rate: both.is_failure_rate(),
+        crosses: sides.1.is_some_and(|head| head.crosses),
         presence,
         base: value(sides.0),
         head: value(sides.1),
@@ -111,6 +112,8 @@ fn with_repeats_as_one<'a>(case: CasePair<'a>, (base, head): (bool, bool)) -> Ca
     let cells = case.cells.iter().map(|cell| CellPair {
         base: first(cell.base, base),
         head: first(cell.head, head),
+        base_pairs: if base { &[] } else { cell.base_pairs },
+        head_pairs: if head { &[] } else { cell.head_pairs },
         ..*cell
     });
     CasePair {
@@ -126,6 +129,7 @@ fn case<'a>(
     unpaired: Option<Unpaired>,
 ) -> CasePair<'a> {
     let direction = metric.direction;
+    let variants = items.1.map_or(0, |item| item.variants.len());
     let own = |side: Option<&CaseValue>| side?.value.filter(|value| value.is_finite());
     let apart = |change, cells| CasePair {
         change,
@@ -133,6 +137,7 @@ fn case<'a>(
         head: own(values.1),
         drop: None,
         samples: 1,
+        variants,
         cells,
         not_comparable: 0,
         unpaired: unpaired.clone(),
@@ -181,6 +186,7 @@ fn case<'a>(
         head: Some(after),
         drop: Some(loss(direction, after) - loss(direction, before)),
         samples: samples(base, head),
+        variants,
         cells,
         not_comparable,
         unpaired,
@@ -204,6 +210,8 @@ fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, us
             variant: None,
             base: base.samples(),
             head: head.samples(),
+            base_pairs: &[],
+            head_pairs: &[],
         };
         return (vec![itself], 0);
     }
@@ -222,6 +230,8 @@ fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, us
                 variant: Some(variant),
                 base: &cell.values,
                 head: other.map_or(&[], |cell| cell.values.as_slice()),
+                base_pairs: cell.pairs(),
+                head_pairs: other.map_or(&[], |cell| cell.pairs()),
             }
         })
         .collect();
@@ -235,6 +245,8 @@ fn alone(base: &CaseValue) -> Vec<CellPair<'_>> {
         variant,
         base,
         head: &[],
+        base_pairs: &[],
+        head_pairs: &[],
     };
     if base.cells.is_empty() {
         return vec![cell(None, base.samples())];

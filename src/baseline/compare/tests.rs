@@ -16,6 +16,7 @@ fn case(variants: &[(&str, &str, &[f64])]) -> CaseValue {
             let cell = Cell {
                 input: digest(input),
                 values: values.iter().copied().map(Some).collect(),
+                pairs: None,
             };
             ((*name).into(), cell)
         })

@@ -1,5 +1,6 @@
 //! What a judge has said is in the records: nobody asks it twice.
 
+use crate::probe::Repeats;
 use std::collections::BTreeMap;
 
 use super::*;
@@ -65,7 +66,11 @@ fn further_repeats_ask_about_new_pairs_only() {
         let once = stage.report();
         assert!(project.calls() > 0);
         // The pipeline answers a repeat as it did before, so every pair is known.
-        stage.repeat(&["a", "b"].map(|case| (case.to_owned(), 3)).into())?;
+        stage.repeat(
+            &["a", "b"]
+                .map(|case| (case.to_owned(), Repeats::of_all(3)))
+                .into(),
+        )?;
         let repeated = stage.report();
         assert_eq!(project.calls(), 0);
         let samples = |report: &Report| report.metrics["evidence.invariance"].n;

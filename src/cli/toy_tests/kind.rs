@@ -20,7 +20,7 @@ use crate::page::{Chapter, FigureTable, Headword, Phrase};
 use crate::probe::{
     AlignedSections, AnySection, CaseValue, ChosenItems, Findings, Forecast, ItemComparison, Items,
     Kind, Listing, Metric, Planned, Probe, RepeatedItems, RunView, SectionFingerprint,
-    Surroundings, estimate, family, registry,
+    Surroundings, WantedRepeats, estimate, family, registry,
 };
 use crate::run::{Program, Runner, Step};
 use crate::stats;
@@ -293,7 +293,7 @@ impl Probe for AtWork<'_> {
         self.asked.rehearse()
     }
 
-    fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
+    fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
         self.asked.repeat(wanted)
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::notice::Notice;
-use crate::probe::{Item, ItemPlace, Section, VariantPart};
+use crate::probe::{Item, ItemPlace, Repeats, Section, VariantPart};
 
 /// What a report stores of the toy.
 pub(super) type ToySection = Section<(), Word>;
@@ -41,8 +41,8 @@ impl Item for Word {
         1
     }
 
-    fn repeats(&self) -> usize {
-        self.loudness.len()
+    fn repeats(&self) -> Repeats {
+        Repeats::of_all(self.loudness.len())
     }
 
     fn has_answer(&self) -> bool {

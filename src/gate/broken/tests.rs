@@ -1,14 +1,20 @@
-use super::super::look::Cell;
+use super::super::look::{Cell, Draws};
 use super::*;
+
+fn losses(losses: &[f64]) -> Draws {
+    let losses = losses.iter().copied().map(Some);
+    losses.collect::<Vec<Option<f64>>>().into()
+}
 
 /// A case of one cell.
 fn case(base: &[f64], head: &[f64]) -> Case {
     Case {
         cells: vec![Cell {
-            base: base.iter().copied().map(Some).collect(),
-            head: head.iter().copied().map(Some).collect(),
+            base: losses(base),
+            head: losses(head),
         }],
         weight: 1.0,
+        ..Case::default()
     }
 }
 

@@ -3,9 +3,14 @@
 //! Everything is a loss: a bigger value is worse. The suite is fixed, so the noise that matters is
 //! that of running it again, not that of drawing other cases.
 
+mod doubt;
+mod draws;
 mod noise;
 mod paired;
+mod usual;
 
+pub(super) use doubt::{Doubt, doubts};
+pub(crate) use draws::Draws;
 pub(super) use paired::pair;
 
 use paired::Paired;
@@ -30,15 +35,20 @@ pub(crate) struct Case {
     pub(crate) cells: Vec<Cell>,
     /// How many samples of the metric each cell stands for; 1 where cells are variants.
     pub(crate) weight: f64,
+    /// How many inputs are run with every repeat of it beside its own.
+    pub(crate) variants: usize,
+    /// Whether its own input can be repeated without the others, since every answer to it is compared with
+    /// all of theirs.
+    pub(crate) crosses: bool,
 }
 
-/// One cell: its loss in each repeat, none where the invocation failed.
+/// One cell on both sides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cell {
     /// On the base.
-    pub(crate) base: Vec<Option<f64>>,
+    pub(crate) base: Draws,
     /// On the head.
-    pub(crate) head: Vec<Option<f64>>,
+    pub(crate) head: Draws,
 }
 
 impl Case {
@@ -46,7 +56,7 @@ impl Case {
     pub(crate) fn head_runs(&self) -> usize {
         self.cells
             .iter()
-            .map(|cell| cell.head.len())
+            .map(|cell| cell.head.runs())
             .max()
             .unwrap_or(0)
     }
@@ -158,6 +168,10 @@ pub(crate) struct Look {
         expect(dead_code, reason = "the gate counts by cell what is lost")
     )]
     pub(crate) lost: Vec<usize>,
+    /// The standard error of the drop; infinite where one case and one run tell nothing.
+    pub(crate) error: f64,
+    /// Most of that error is of cases that the base ran once: re-runs of the head hardly lessen it.
+    pub(crate) rests_on_single_bases: bool,
     /// The drop is beyond the limit, and not without the cases of which the head has a single value.
     pub(crate) is_unconfirmed: bool,
 }
@@ -256,6 +270,8 @@ pub(crate) fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasur
             .map(Paired::place)
             .collect(),
         lost,
+        error: spread.standard(),
+        rests_on_single_bases: spread.rests_on_single_bases(),
         is_unconfirmed: beyond
             && drop - noise::lost_on_single_runs(&paired, total) <= question.max_drop + GUARD,
     })

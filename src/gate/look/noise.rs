@@ -1,6 +1,7 @@
 //! How far a drop may be off: its standard error, and the bounds that follow.
 
 use super::paired::Paired;
+use super::usual::Usual;
 use super::{Basis, Noise, POWER, Question, UPPER_CONFIDENCE};
 use crate::stats;
 
@@ -17,6 +18,8 @@ pub(super) struct Spread {
     pub(super) basis: Basis,
     /// How far all of it may be off.
     whole: Error,
+    /// The standard error of the cases that the base ran once: what no re-run of the head can lessen.
+    of_single_bases: f64,
     /// What cases lost of which each side has a single value, where it is repeats that tell: their
     /// re-runs failed, or came from answers that the pipeline keeps.
     unrepeated: f64,
@@ -41,45 +44,61 @@ pub(super) struct Bounds {
 
 /// The spread of a drop over `total` samples.
 pub(super) fn spread(cases: &[Paired], total: f64, drop: f64, noise: Noise) -> Spread {
-    let repeated = cases.iter().any(|case| {
-        let (base, head) = case.sides();
-        base.variance().is_some() || head.variance().is_some()
-    });
     let of = |basis, whole| Spread {
         basis,
         whole,
+        of_single_bases: 0.0,
         unrepeated: 0.0,
         rest: whole,
     };
     match noise {
         _ if cases.iter().all(Paired::is_identical) => of(Basis::Identical, Error::NONE),
         Noise::Declared => of(Basis::Declared, Error::NONE),
-        Noise::Repeats if repeated => between_repeats(cases, total),
+        Noise::Repeats if is_repeated(cases) => between_repeats(cases, total),
         Noise::Repeats | Noise::Cases => of(Basis::Cases, between_cases(cases, total, drop)),
     }
 }
 
+fn is_repeated(cases: &[Paired]) -> bool {
+    cases.iter().any(|case| {
+        let (base, head) = case.sides();
+        !base.is_single() || !head.is_single()
+    })
+}
+
 fn between_repeats(cases: &[Paired], total: f64) -> Spread {
-    let whole = within(cases.iter(), total);
-    let is_unrepeated = |case: &&Paired| is_single(case) && case.sides().0.runs() < 2.0;
+    let usual = Usual::of(cases);
+    let whole = within(&usual, cases.iter(), total);
+    let is_unrepeated = |case: &&Paired| is_single(case) && case.sides().0.is_single();
+    let is_base_single = |case: &&Paired| case.sides().0.is_single();
     Spread {
-        basis: match whole.standard > 0.0 {
+        basis: match cases.iter().any(varies_in_repeats) {
             true => Basis::Repeats,
             false => Basis::Still,
         },
         whole,
+        of_single_bases: within(&usual, cases.iter().filter(is_base_single), total).standard,
         unrepeated: lost(cases.iter().filter(is_unrepeated), total),
-        rest: within(cases.iter().filter(|case| !is_unrepeated(case)), total),
+        rest: within(
+            &usual,
+            cases.iter().filter(|case| !is_unrepeated(case)),
+            total,
+        ),
     }
+}
+
+fn varies_in_repeats(case: &Paired) -> bool {
+    let (base, head) = case.sides();
+    base.varies() || head.varies()
 }
 
 /// The variances within the cases add up; the degrees of freedom are those of Welch, "The
 /// generalization of Student's problem", Biometrika 34 (1947), and Satterthwaite (1946).
-fn within<'a>(cases: impl Iterator<Item = &'a Paired>, total: f64) -> Error {
+fn within<'a>(usual: &Usual, cases: impl Iterator<Item = &'a Paired>, total: f64) -> Error {
     let (mut variance, mut squares) = (0.0, 0.0);
     for case in cases {
         let share = (case.samples() / total).powi(2);
-        for (term, freedom) in terms(case) {
+        for (term, freedom) in usual.terms(case) {
             variance += share * term;
             squares += (share * term).powi(2) / freedom;
         }
@@ -91,24 +110,6 @@ fn within<'a>(cases: impl Iterator<Item = &'a Paired>, total: f64) -> Error {
         } else {
             1.0
         },
-    }
-}
-
-/// The variance of a case's difference, in independent parts with their degrees of freedom.
-fn terms(case: &Paired) -> Vec<(f64, f64)> {
-    let (base, head) = case.sides();
-    let both_runs = 1.0 / base.runs() + 1.0 / head.runs();
-    match (base.variance(), head.variance()) {
-        (Some(of_base), Some(of_head)) => vec![
-            (of_base / base.runs(), base.runs() - 1.0),
-            (of_head / head.runs(), head.runs() - 1.0),
-        ],
-        // A side with one run borrows the other's variance: one estimate, used twice.
-        (Some(of_base), None) => vec![(of_base * both_runs, base.runs() - 1.0)],
-        (None, Some(of_head)) => vec![(of_head * both_runs, head.runs() - 1.0)],
-        // It was not run again. The squared difference is what noise alone would make it on average.
-        (None, None) if case.has_moved() => vec![(case.difference().powi(2), 1.0)],
-        (None, None) => Vec::new(),
     }
 }
 
@@ -146,7 +147,7 @@ fn lost<'a>(cases: impl Iterator<Item = &'a Paired>, total: f64) -> f64 {
 
 /// Whether the head has a single value of a case.
 fn is_single(case: &Paired) -> bool {
-    case.sides().1.runs() < 2.0
+    case.sides().1.is_single()
 }
 
 impl Spread {
@@ -165,6 +166,16 @@ impl Spread {
             lower: lower.filter(finite),
             upper: Some(drop + self.whole.off(1.0 - UPPER_CONFIDENCE)).filter(finite),
         }
+    }
+
+    /// Whether most of the error comes from cases that the base ran once.
+    pub(super) fn rests_on_single_bases(&self) -> bool {
+        2.0 * self.of_single_bases * self.of_single_bases > self.whole.standard.powi(2)
+    }
+
+    /// The standard error of the whole drop.
+    pub(super) const fn standard(&self) -> f64 {
+        self.whole.standard
     }
 
     /// The true drop that is found with the power of four times in five: it must pass the limit
@@ -196,7 +207,7 @@ impl Spread {
         }
         cases
             .iter()
-            .filter(|case| case.sides().0.runs() < 2.0)
+            .filter(|case| case.sides().0.is_single())
             .map(|case| (-case.samples() / total * case.difference()).max(0.0))
             .sum()
     }

@@ -1,5 +1,6 @@
-//! What two sides have in common of one case, as a mean loss with its repeats.
+//! What two sides have in common of one case: its mean loss, and how far that varies from run to run.
 
+use super::draws::Draws;
 use super::{Case, Cell, GUARD};
 
 /// A case with at least one cell that both sides measured.
@@ -18,6 +19,26 @@ pub(in crate::gate) struct Side {
     mean: f64,
     /// The same of every repeat that gave any value.
     repeats: Vec<f64>,
+    /// Whether any two values of one cell differ.
+    varies: bool,
+    /// How the mean varies with the answer to the input that all cells share.
+    shared: Part,
+    /// How it varies with the answers to the cells' own inputs; none where the repeats tell both at once.
+    own: Option<Part>,
+    /// The variance of a single cell between the answers to its own input, and the degrees of freedom
+    /// that it was taken from; 0 of them where nothing was repeated.
+    cell: (f64, f64),
+    /// The lowest and the highest mean of a cell.
+    range: (f64, f64),
+}
+
+/// A part of the noise of a case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Part {
+    /// The variance of the case's mean loss between single runs; none below two of them.
+    pub(super) variance: Option<f64>,
+    /// How many runs.
+    pub(super) runs: f64,
 }
 
 /// Splits the cases that the base measured into those that the head measured too, and the places
@@ -29,18 +50,22 @@ pub(in crate::gate) fn pair(cases: &[Case]) -> (Vec<Paired>, Vec<usize>) {
         let common: Vec<&Cell> = case
             .cells
             .iter()
-            .filter(|cell| mean(&cell.base).is_some() && mean(&cell.head).is_some())
+            .filter(|cell| cell.base.mean().is_some() && cell.head.mean().is_some())
             .collect();
         if !common.is_empty() {
+            let side = |of: fn(&Cell) -> &Draws| {
+                let cells: Vec<&Draws> = common.iter().map(|cell| of(cell)).collect();
+                Side::of(&cells)
+            };
             paired.push(Paired {
                 place,
                 cells: common.len(),
                 weight: case.weight,
                 identical: common.iter().all(|cell| cell.base == cell.head),
-                base: Side::of(common.iter().map(|cell| cell.base.as_slice())),
-                head: Side::of(common.iter().map(|cell| cell.head.as_slice())),
+                base: side(|cell| &cell.base),
+                head: side(|cell| &cell.head),
             });
-        } else if case.cells.iter().any(|cell| mean(&cell.base).is_some()) {
+        } else if case.cells.iter().any(|cell| cell.base.mean().is_some()) {
             lost.push(place);
         }
     }
@@ -87,7 +112,7 @@ impl Paired {
     }
 
     pub(super) fn is_unstable(&self) -> bool {
-        self.has_moved() || self.base.varies() || self.head.varies()
+        self.has_moved() || self.base.varies || self.head.varies
     }
 
     /// The base and the head.
@@ -97,27 +122,42 @@ impl Paired {
 }
 
 impl Side {
-    /// A repeat that lacks a cell takes that cell's mean for it, so that cells which failed now and
-    /// then do not shift the mean of the case.
-    fn of<'a>(cells: impl Iterator<Item = &'a [Option<f64>]> + Clone) -> Self {
-        let count = cells.clone().count() as f64;
-        let means: Vec<f64> = cells.clone().filter_map(mean).collect();
-        let rounds = cells.clone().map(<[_]>::len).max().unwrap_or(0);
-        let repeats = (0..rounds)
-            .filter_map(|round| {
-                let value = |cell: &[Option<f64>]| finite(cell.get(round).copied().flatten());
-                cells.clone().find_map(value)?;
-                let sum: f64 = cells
-                    .clone()
-                    .zip(&means)
-                    .map(|(cell, mean)| value(cell).unwrap_or(*mean))
-                    .sum();
-                Some(sum / count)
-            })
-            .collect();
+    fn of(cells: &[&Draws]) -> Self {
+        let count = cells.len() as f64;
+        let means: Vec<f64> = cells.iter().filter_map(|cell| cell.mean()).collect();
+        let rounds = cells.iter().map(|cell| cell.repeats()).max().unwrap_or(0);
+        let repeats = rows(cells, &means, rounds, Draws::repeat);
+        let is_crossed = cells.iter().any(|cell| cell.is_crossed());
+        let (shared, own, cell) = match is_crossed {
+            true => crossed(cells, &means),
+            false => {
+                let part = Part {
+                    variance: variance(&repeats),
+                    runs: repeats.len() as f64,
+                };
+                // One answer to everything: nobody knows which of them the luck is in.
+                let own = (repeats.len() < 2).then_some(part);
+                let freedom = part.variance.map_or(0.0, |_| part.runs - 1.0);
+                (part, own, (part.variance.unwrap_or(0.0), freedom))
+            }
+        };
         Self {
             mean: means.iter().sum::<f64>() / count,
+            varies: match is_crossed {
+                true => cells.iter().any(|cell| {
+                    let all = cell.pairs.iter().flatten();
+                    varies(all.filter_map(|loss| *loss))
+                }),
+                false => varies(repeats.iter().copied()),
+            },
             repeats,
+            shared,
+            own,
+            cell,
+            range: (
+                means.iter().copied().fold(f64::INFINITY, f64::min),
+                means.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            ),
         }
     }
 
@@ -126,45 +166,107 @@ impl Side {
         &self.repeats
     }
 
-    /// How many repeats.
-    pub(super) fn runs(&self) -> f64 {
-        self.repeats.len() as f64
+    /// Whether any two values of one cell differ.
+    pub(super) const fn varies(&self) -> bool {
+        self.varies
     }
 
-    /// The variance between repeats, below two none; 0 where they differ by no more than rounding.
-    pub(super) fn variance(&self) -> Option<f64> {
-        if self.repeats.len() < 2 {
-            return None;
-        }
-        if !self.varies() {
-            return Some(0.0);
-        }
-        let mean = self.repeats.iter().sum::<f64>() / self.runs();
-        let squares: f64 = self.repeats.iter().map(|loss| (loss - mean).powi(2)).sum();
-        Some(squares / (self.runs() - 1.0))
+    /// Whether there is a single value of it.
+    pub(super) fn is_single(&self) -> bool {
+        self.shared.runs < 2.0 && self.own.is_none_or(|own| own.runs < 2.0)
     }
 
-    fn varies(&self) -> bool {
-        let least = self.repeats.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = self
-            .repeats
-            .iter()
-            .copied()
-            .fold(f64::NEG_INFINITY, f64::max);
-        most - least > GUARD
+    pub(super) const fn shared(&self) -> Part {
+        self.shared
+    }
+
+    pub(super) const fn own(&self) -> Option<Part> {
+        self.own
+    }
+
+    /// The lowest and the highest mean of a cell.
+    pub(super) const fn range(&self) -> (f64, f64) {
+        self.range
+    }
+
+    /// The variance of a single cell, and its degrees of freedom.
+    pub(super) const fn cell(&self) -> (f64, f64) {
+        self.cell
     }
 }
 
-/// The mean of what was measured.
-fn mean(losses: &[Option<f64>]) -> Option<f64> {
-    let (mut sum, mut count) = (0.0, 0_u32);
-    for loss in losses.iter().filter_map(|loss| finite(*loss)) {
-        sum += loss;
-        count += 1;
+/// The two parts of the noise of a two-sample mean over all pairs, as the jackknife has them (Arvesen,
+/// "Jackknifing U-statistics", Annals of Mathematical Statistics 40, 1969): the variance of the means
+/// that leave one answer of one kind fixed. What both kinds make together is counted in each, so that
+/// the error is rather too large than too small.
+fn crossed(cells: &[&Draws], means: &[f64]) -> (Part, Option<Part>, (f64, f64)) {
+    let count = cells.len() as f64;
+    let rounds = cells.iter().map(|cell| cell.shared_runs()).max();
+    let rows = rows(cells, means, rounds.unwrap_or(0), Draws::with_shared);
+    let shared = Part {
+        variance: variance(&rows),
+        runs: rows.len() as f64,
+    };
+    let (mut sum, mut known, mut squares, mut freedom) = (0.0, 0.0, 0.0, 0.0);
+    let mut most = 0;
+    for cell in cells {
+        let own = cell.of_own();
+        most = most.max(own.len());
+        if let Some(variance) = variance(&own) {
+            sum += variance;
+            known += 1.0;
+            squares += variance * (own.len() - 1) as f64;
+            freedom += (own.len() - 1) as f64;
+        }
     }
-    (count > 0).then(|| sum / f64::from(count))
+    let own = Part {
+        // The mean over the cells; those without repeats are taken to vary like the others.
+        variance: (known > 0.0).then(|| sum / known / count),
+        runs: most as f64,
+    };
+    let cell = if freedom > 0.0 {
+        squares / freedom
+    } else {
+        0.0
+    };
+    (shared, Some(own), (cell, freedom))
 }
 
-fn finite(loss: Option<f64>) -> Option<f64> {
-    loss.filter(|loss| loss.is_finite())
+/// The mean over the cells in each round. A round that lacks a cell takes that cell's mean for it, so that
+/// cells which failed now and then do not shift the mean of the case.
+fn rows(
+    cells: &[&Draws],
+    means: &[f64],
+    rounds: usize,
+    of: fn(&Draws, usize) -> Option<f64>,
+) -> Vec<f64> {
+    let rounds = 0..rounds;
+    let row = rounds.filter_map(|round| {
+        cells.iter().find_map(|cell| of(cell, round))?;
+        let values = cells.iter().zip(means);
+        let sum: f64 = values
+            .map(|(cell, mean)| of(cell, round).unwrap_or(*mean))
+            .sum();
+        Some(sum / cells.len() as f64)
+    });
+    row.collect()
+}
+
+/// The variance between values, none below two of them; 0 where they differ by no more than rounding.
+fn variance(values: &[f64]) -> Option<f64> {
+    if values.len() < 2 {
+        return None;
+    }
+    if !varies(values.iter().copied()) {
+        return Some(0.0);
+    }
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|loss| (loss - mean).powi(2)).sum();
+    Some(squares / (values.len() as f64 - 1.0))
+}
+
+fn varies(values: impl Iterator<Item = f64> + Clone) -> bool {
+    let least = values.clone().fold(f64::INFINITY, f64::min);
+    let most = values.fold(f64::NEG_INFINITY, f64::max);
+    most - least > GUARD
 }

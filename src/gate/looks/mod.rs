@@ -1,26 +1,32 @@
-//! The sequence of looks: which cases are run again before there is a verdict, and how much of the
-//! false alarms each look may spend. It says what to run; the caller runs it.
+//! The sequence of looks: what is run again before there is a verdict, and how much of the false alarms
+//! each look may spend. It says what to run; the caller runs it.
 
+mod allocate;
+mod hope;
 mod tested;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::look::{self, Basis, Case, Look, Noise, Outcome, Question, Unmeasured};
+use crate::probe::WantedRepeats;
+use allocate::{Allocation, Open};
 use tested::tested;
 
-/// How often an unstable case has been run on the head when each look is taken.
-const REPEATS: [usize; 3] = [1, 3, 5];
+/// How many looks there are after the first one at most.
+const ROUNDS: usize = 4;
 
-/// The probability of a false alarm spent up to and including each look (alpha spending: Lan and
-/// DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70, 1983). The first
-/// look spends none: one run of the head never makes a regression.
-const SPENT: [f64; 3] = [0.0, 0.02, 0.05];
+/// The probability of a false alarm that every look after the first one may spend. Equal parts are those
+/// of Pocock, "Group sequential methods in the design and analysis of clinical trials", Biometrika 64
+/// (1977), whose bound for four looks and 0.05 in all is 0.0194; it is less here, because variances that
+/// are known from few runs are too small now and then.
+const ALPHA_OF_A_LOOK: f64 = 0.015;
 
-/// How often a case is run on the head at most.
-pub(super) const MOST_RUNS: usize = REPEATS[LAST];
+/// All of it, for a look that is the only one.
+const ALPHA: f64 = 0.05;
 
-/// The last look.
-const LAST: usize = REPEATS.len() - 1;
+/// A case that was run so often on the head before the first look is not run again before a regression
+/// may be called.
+const ENOUGH_RUNS: usize = 3;
 
 /// With one run of the head and no other possible, fewer cases than this that moved are too few
 /// for a regression.
@@ -42,10 +48,10 @@ pub(crate) struct Subject {
 /// What may be run between the looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Means {
-    /// How often a case of the head may be run in all; below 3 there is no re-run.
+    /// How often an input of the head may be run in all; below 2 there is no re-run.
     pub(crate) head_runs: usize,
-    /// Whether a base that was measured at another time can be run again beside the head; then no
-    /// regression is called against the old one.
+    /// Whether the base can be run again beside the head. Then it is, wherever something is open, and no
+    /// regression is called against a base that was measured at another time.
     pub(crate) base: bool,
 }
 
@@ -58,18 +64,17 @@ pub(crate) enum Step {
     Decided(BTreeMap<String, Decision>),
 }
 
-/// Which cases to run again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What to run again: how often each input should have been run in all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rerun {
-    /// On which side. Runs of the head are added to those there are; runs of the base take the
-    /// place of the stored ones.
-    pub(crate) side: Side,
-    /// How many runs of each case there should be in all.
-    pub(crate) cases: BTreeMap<String, usize>,
+    /// On the base. The first runs of a case take the place of the stored ones.
+    pub(crate) base: WantedRepeats,
+    /// On the head. They are added to those that there are.
+    pub(crate) head: WantedRepeats,
 }
 
 /// A side of the comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
     /// What the change is compared with.
     Base,
@@ -91,7 +96,7 @@ pub(crate) struct Decision {
 pub(crate) enum Ending {
     /// There is a verdict.
     Decided,
-    /// All re-runs were made and it is still open.
+    /// It is open after all re-runs, or nothing that could be afforded would decide it.
     StillOpen,
     /// It is open, and nothing could be run again, or nothing was to be.
     NoRerun,
@@ -121,31 +126,16 @@ pub(crate) struct Looks {
     noise: Noise,
     max_missing: f64,
     means: Means,
-    base_is_fresh: bool,
     answers_are_kept: bool,
-    states: BTreeMap<String, State>,
-}
-
-#[derive(Clone, Debug)]
-enum State {
-    /// The next look to take at least, what the looks before it spent, and what those before the
-    /// last one spent.
-    Open {
-        next: usize,
-        spent: f64,
-        before: f64,
-    },
-    Closed(Decision),
-}
-
-/// What one metric needs before its next look.
-enum Need {
-    Nothing(Decision),
-    Base(BTreeMap<String, usize>),
-    Head {
-        cases: BTreeMap<String, usize>,
-        taken: usize,
-    },
+    /// How many looks were taken after something was run again.
+    rounds: usize,
+    /// How many calls there were to spend before the first re-run.
+    calls: usize,
+    /// The cases whose base was run beside the head.
+    fresh: BTreeSet<String>,
+    decided: BTreeMap<String, Decision>,
+    /// The last look at every metric that is open.
+    open: BTreeMap<String, Look>,
 }
 
 impl Looks {
@@ -159,9 +149,12 @@ impl Looks {
             },
             max_missing,
             means,
-            base_is_fresh: false,
             answers_are_kept: false,
-            states: BTreeMap::new(),
+            rounds: 0,
+            calls: 0,
+            fresh: BTreeSet::new(),
+            decided: BTreeMap::new(),
+            open: BTreeMap::new(),
         }
     }
 
@@ -170,124 +163,139 @@ impl Looks {
         self.answers_are_kept = are_kept;
     }
 
-    /// Looks at what was run so far. The subjects are the same metrics every time.
-    pub(crate) fn next(&mut self, subjects: &BTreeMap<String, Subject>) -> Step {
+    /// Looks at what was run so far. The subjects are the same metrics every time. `calls`: how many
+    /// calls may still be made, on both sides together.
+    pub(crate) fn next(&mut self, subjects: &BTreeMap<String, Subject>, calls: usize) -> Step {
+        if self.rounds == 0 {
+            self.calls = calls;
+        }
         let gated = tested(subjects);
-        let (mut base, mut head) = (BTreeMap::new(), BTreeMap::new());
+        self.open.clear();
         for (id, subject) in subjects {
-            let state = self.states.get(id).cloned();
-            let (next, spent, before) = match state {
-                Some(State::Closed(_)) => continue,
-                Some(State::Open {
-                    next,
-                    spent,
-                    before,
-                }) => (next, spent, before),
-                None => (0, 0.0, 0.0),
+            if self.decided.contains_key(id) {
+                continue;
+            }
+            match self.look(subject, gated) {
+                Ok(look) if self.is_open(&look) => drop(self.open.insert(id.clone(), look)),
+                done => self.close(id, done, Ending::Decided),
+            }
+        }
+        if self.open.is_empty() {
+            return Step::Decided(self.decided.clone());
+        }
+        if self.means.head_runs < 2 && !self.means.base {
+            return Step::Decided(self.end(subjects, Ending::NoRerun));
+        }
+        if self.rounds >= ROUNDS {
+            return Step::Decided(self.end(subjects, Ending::StillOpen));
+        }
+        let doubtful = self.doubtful(subjects);
+        let allocation = Allocation {
+            means: self.means,
+            fresh: &self.fresh,
+            left: calls,
+        };
+        let rerun = match self.rounds {
+            0 => allocation.opening(&doubtful),
+            _ if !doubtful
+                .iter()
+                .any(|open| hope::is_there(open, &allocation)) =>
+            {
+                return Step::Decided(self.end(subjects, Ending::StillOpen));
+            }
+            _ => allocation.next(&doubtful, self.calls / ROUNDS),
+        };
+        let Some(rerun) = rerun else {
+            let ending = match self.rounds {
+                0 => Ending::NoBudget,
+                _ => Ending::BudgetSpent,
             };
-            let state = match self.need(subject, gated, next, spent) {
-                Need::Nothing(decision) => State::Closed(decision),
-                Need::Base(cases) => {
-                    merge(&mut base, cases);
-                    State::Open {
-                        next,
-                        spent,
-                        before,
-                    }
-                }
-                Need::Head { cases, taken } => {
-                    merge(&mut head, cases);
-                    State::Open {
-                        next: taken + 1,
-                        spent: SPENT[taken],
-                        before: spent,
-                    }
-                }
-            };
-            self.states.insert(id.clone(), state);
-        }
-        // The re-run of a base comes first: the same look is then taken again.
-        if !base.is_empty() {
-            self.base_is_fresh = true;
-            return rerun(Side::Base, base);
-        }
-        if !head.is_empty() {
-            return rerun(Side::Head, head);
-        }
-        Step::Decided(self.decisions())
+            return Step::Decided(self.end(subjects, ending));
+        };
+        self.fresh.extend(rerun.base.keys().cloned());
+        self.rounds += 1;
+        Step::Rerun(rerun)
     }
 
-    /// Ends all looks that are still open, because nothing more may be run. The look that was taken
-    /// last becomes the last one, and may spend all of alpha that the looks before it left: what it
-    /// has called a regression with a part of alpha, it calls one with all of it.
+    /// Ends all looks that are still open, because what they asked for could not be run.
     pub(crate) fn give_up(
         &mut self,
         subjects: &BTreeMap<String, Subject>,
     ) -> BTreeMap<String, Decision> {
-        let gated = tested(subjects);
-        for (id, subject) in subjects {
-            let (next, before) = match self.states.get(id) {
-                Some(State::Closed(_)) => continue,
-                Some(State::Open { next, before, .. }) => (*next, *before),
-                None => (0, 0.0),
-            };
-            let look = |alpha| look::look(&subject.cases, &self.question(subject, gated, alpha));
-            let decision = match look(0.0) {
-                // The last look was the first, with one run of the head, unless a later one was taken.
-                Ok(first)
-                    if reached(subject, &first).max(next.saturating_sub(1)) == 0
-                        && !self.answers_are_kept =>
-                {
-                    let first = self.without_repeats(subject, gated, first);
-                    self.decided(Ok(first), Ending::NoBudget)
-                }
-                Ok(first) => {
-                    let last = careful(look(SPENT[LAST] - before), &first);
-                    self.decided(last, Ending::BudgetSpent)
-                }
-                unmeasured => self.decided(unmeasured, Ending::NoBudget),
-            };
-            self.states.insert(id.clone(), State::Closed(decision));
-        }
-        self.decisions()
-    }
-
-    /// Whether the base was run again beside the head.
-    #[cfg(test)]
-    pub(crate) const fn base_is_fresh(&self) -> bool {
-        self.base_is_fresh
-    }
-
-    fn need(&self, subject: &Subject, gated: usize, next: usize, spent: f64) -> Need {
-        let look = |alpha: f64| look::look(&subject.cases, &self.question(subject, gated, alpha));
-        let first = match look(0.0) {
-            Ok(first) if first.outcome == Outcome::Inconclusive => first,
-            done => return Need::Nothing(self.decided(done, Ending::Decided)),
+        // The last re-run that was asked for was not made.
+        self.rounds = self.rounds.saturating_sub(1);
+        let ending = match self.rounds {
+            0 => Ending::NoBudget,
+            _ => Ending::BudgetSpent,
         };
-        // What was run may allow for a later look at once; it spends what the skipped ones did not.
-        let taken = reached(subject, &first).max(next).min(LAST);
-        let last = last_within(self.means.head_runs);
-        if taken == 0 && last == 0 {
-            let look = self.without_repeats(subject, gated, first);
-            return Need::Nothing(self.decided(Ok(look), Ending::NoRerun));
+        self.end(subjects, ending)
+    }
+
+    /// Takes the look that the runs so far allow: the first one spends nothing, unless the cases that
+    /// moved were run often enough before it.
+    fn look(&self, subject: &Subject, gated: usize) -> Result<Look, Unmeasured> {
+        let first = look::look(&subject.cases, &self.question(subject, gated, 0.0))?;
+        let may_spend = self.rounds > 0 || runs(subject, &first) >= ENOUGH_RUNS;
+        if first.outcome != Outcome::Inconclusive || !may_spend {
+            return Ok(first);
         }
-        let is_last = taken >= last;
-        let until_now = if is_last { SPENT[LAST] } else { SPENT[taken] };
-        match careful(look(until_now - spent), &first) {
-            Ok(look)
-                if look.outcome == Outcome::Regression
-                    && self.means.base
-                    && !self.base_is_fresh =>
-            {
-                Need::Base(wanted(subject, &look, REPEATS[taken]))
+        let alpha = if self.means.head_runs < 2 {
+            ALPHA
+        } else {
+            ALPHA_OF_A_LOOK
+        };
+        let look = look::look(&subject.cases, &self.question(subject, gated, alpha))?;
+        Ok(careful(look, first))
+    }
+
+    /// Whether more must be run before the look counts.
+    fn is_open(&self, look: &Look) -> bool {
+        match look.outcome {
+            Outcome::Inconclusive => true,
+            // It may be the day of the base that the drop comes from.
+            Outcome::Regression => {
+                self.rounds == 0 && self.means.base && self.noise != Noise::Declared
             }
-            Ok(look) if look.outcome == Outcome::Inconclusive && !is_last => Need::Head {
-                cases: wanted(subject, &look, REPEATS[taken + 1]),
-                taken,
-            },
-            look if last == 0 => Need::Nothing(self.decided(look, Ending::NoRerun)),
-            look => Need::Nothing(self.decided(look, Ending::StillOpen)),
+            Outcome::Pass => false,
         }
+    }
+
+    /// The open metrics that further runs are for. Once one is a regression, only those that may be one
+    /// too: the job fails anyway.
+    fn doubtful<'s>(&'s self, subjects: &'s BTreeMap<String, Subject>) -> Vec<Open<'s>> {
+        let is_regression = |decision: &Decision| {
+            let look = decision.look.as_ref();
+            look.is_ok_and(|look| look.outcome == Outcome::Regression)
+        };
+        let has_failed = self.decided.values().any(is_regression);
+        let open = self.open.iter();
+        open.filter(|(_, look)| !has_failed || look.reason == look::Reason::Suspected)
+            .map(|(id, look)| Open {
+                subject: &subjects[id],
+                look,
+            })
+            .collect()
+    }
+
+    /// Closes everything that is open.
+    fn end(
+        &mut self,
+        subjects: &BTreeMap<String, Subject>,
+        ending: Ending,
+    ) -> BTreeMap<String, Decision> {
+        let gated = tested(subjects);
+        for (id, look) in std::mem::take(&mut self.open) {
+            let subject = &subjects[&id];
+            let is_first = self.rounds == 0 && runs(subject, &look) < ENOUGH_RUNS;
+            let look = match ending {
+                Ending::NoRerun | Ending::NoBudget if is_first && !self.answers_are_kept => {
+                    self.without_repeats(subject, gated, look)
+                }
+                _ => look,
+            };
+            self.close(&id, Ok(look), ending);
+        }
+        self.decided.clone()
     }
 
     /// One run of the head and no other possible: the drop must stand out from the differences
@@ -295,7 +303,7 @@ impl Looks {
     fn without_repeats(&self, subject: &Subject, gated: usize, first: Look) -> Look {
         let question = Question {
             noise: Noise::Cases,
-            ..self.question(subject, gated, SPENT[LAST])
+            ..self.question(subject, gated, ALPHA)
         };
         match look::look(&subject.cases, &question) {
             Ok(look) if look.outcome == Outcome::Regression && look.moved >= FEWEST_MOVED => look,
@@ -303,8 +311,8 @@ impl Looks {
         }
     }
 
-    /// How it ended, if the look left it open; else it is decided.
-    fn decided(&self, look: Result<Look, Unmeasured>, open: Ending) -> Decision {
+    /// Notes how it ended, if the look left it open; else it is decided.
+    fn close(&mut self, id: &str, look: Result<Look, Unmeasured>, open: Ending) {
         let ending = match &look {
             Ok(look) if look.outcome == Outcome::Inconclusive => match open {
                 Ending::NoRerun => open,
@@ -314,7 +322,8 @@ impl Looks {
             },
             _ => Ending::Decided,
         };
-        Decision { look, ending }
+        self.decided
+            .insert(id.to_owned(), Decision { look, ending });
     }
 
     const fn question(&self, subject: &Subject, gated: usize, alpha: f64) -> Question {
@@ -326,63 +335,22 @@ impl Looks {
             max_missing: self.max_missing,
         }
     }
-
-    fn decisions(&self) -> BTreeMap<String, Decision> {
-        self.states
-            .iter()
-            .filter_map(|(id, state)| match state {
-                State::Closed(decision) => Some((id.clone(), decision.clone())),
-                State::Open { .. } => None,
-            })
-            .collect()
-    }
 }
 
 /// The same look, but no regression that rests on single runs alone unless enough cases moved.
-fn careful(look: Result<Look, Unmeasured>, first: &Look) -> Result<Look, Unmeasured> {
-    match look {
-        Ok(look) if look.basis == Basis::Cases && look.moved < FEWEST_MOVED => match look.outcome {
-            Outcome::Regression => Ok(first.clone()),
-            Outcome::Pass | Outcome::Inconclusive => Ok(look),
-        },
-        look => look,
+fn careful(look: Look, first: Look) -> Look {
+    let is_of_single_runs = look.basis == Basis::Cases && look.moved < FEWEST_MOVED;
+    match look.outcome {
+        Outcome::Regression if is_of_single_runs => first,
+        _ => look,
     }
 }
 
-/// The last look that every unstable case has been run often enough for.
-fn reached(subject: &Subject, look: &Look) -> usize {
-    let runs = look
-        .unstable
-        .iter()
-        .map(|at| subject.cases[*at].head_runs());
-    last_within(runs.min().unwrap_or(0))
-}
-
-/// The last look that so many runs are enough for.
-fn last_within(runs: usize) -> usize {
-    REPEATS
-        .iter()
-        .rposition(|repeats| runs >= *repeats)
-        .unwrap_or(0)
-}
-
-/// The unstable cases, and how many runs of each there should be.
-fn wanted(subject: &Subject, look: &Look, repeats: usize) -> BTreeMap<String, usize> {
-    look.unstable
-        .iter()
-        .map(|at| (subject.names[*at].clone(), repeats))
-        .collect()
-}
-
-fn merge(all: &mut BTreeMap<String, usize>, more: BTreeMap<String, usize>) {
-    for (case, repeats) in more {
-        let most = all.entry(case).or_default();
-        *most = repeats.max(*most);
-    }
-}
-
-const fn rerun(side: Side, cases: BTreeMap<String, usize>) -> Step {
-    Step::Rerun(Rerun { side, cases })
+/// How often every unstable case was run on the head at least.
+fn runs(subject: &Subject, look: &Look) -> usize {
+    let runs = look.unstable.iter();
+    let runs = runs.map(|at| subject.cases[*at].head_runs());
+    runs.min().unwrap_or(0)
 }
 
 #[cfg(test)]

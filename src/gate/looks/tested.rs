@@ -10,7 +10,7 @@ use crate::gate::look;
 pub(super) fn tested(subjects: &BTreeMap<String, Subject>) -> usize {
     let has_failures = |subject: &Subject| {
         let cells = subject.cases.iter().flat_map(|case| &case.cells);
-        let mut losses = cells.flat_map(|cell| cell.base.iter().chain(&cell.head));
+        let mut losses = cells.flat_map(|cell| cell.base.values.iter().chain(&cell.head.values));
         losses.any(|loss| loss.is_some_and(|loss| loss > look::GUARD))
     };
     let counts = |subject: &&Subject| !subject.is_failure_rate || has_failures(subject);

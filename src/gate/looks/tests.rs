@@ -1,14 +1,17 @@
-use super::super::look::{Cell, Reason};
+use super::super::look::{Cell, Draws, Reason};
 use super::*;
+use crate::probe::Repeats;
 
 /// A case of nine cells: on each side, how many are bad in each run.
 fn case(base: &[usize], head: &[usize]) -> Case {
     let cells = (0..9)
         .map(|cell| {
-            let losses = |runs: &[usize]| -> Vec<Option<f64>> {
-                runs.iter()
+            let losses = |runs: &[usize]| -> Draws {
+                let losses = runs.iter();
+                losses
                     .map(|bad| Some(f64::from(u8::from(cell < *bad))))
-                    .collect()
+                    .collect::<Vec<Option<f64>>>()
+                    .into()
             };
             Cell {
                 base: losses(base),
@@ -16,7 +19,12 @@ fn case(base: &[usize], head: &[usize]) -> Case {
             }
         })
         .collect();
-    Case { cells, weight: 1.0 }
+    Case {
+        cells,
+        weight: 1.0,
+        variants: 9,
+        crosses: false,
+    }
 }
 
 fn suite(cases: Vec<Case>) -> BTreeMap<String, Subject> {
@@ -29,6 +37,9 @@ fn suite(cases: Vec<Case>) -> BTreeMap<String, Subject> {
     BTreeMap::from([("m".to_owned(), subject)])
 }
 
+/// More calls than any of these suites can use.
+const PLENTY: usize = 10_000;
+
 const RERUN: Means = Means {
     head_runs: 5,
     base: false,
@@ -37,6 +48,11 @@ const STORED: Means = Means {
     head_runs: 1,
     base: false,
 };
+
+/// Looks once more, with more calls left than it can use.
+fn next(looks: &mut Looks, subjects: &BTreeMap<String, Subject>) -> Step {
+    looks.next(subjects, PLENTY)
+}
 
 fn looks(means: Means) -> Looks {
     Looks::new(means, false, 0.1)
@@ -71,91 +87,167 @@ fn dropped(bad: usize, runs: usize) -> Vec<Case> {
 
 #[test]
 fn an_unchanged_stable_pipeline_costs_nothing_extra() {
-    let (look, ending) = only(looks(RERUN).next(&suite(dropped(0, 1))));
+    let (look, ending) = only(next(&mut looks(RERUN), &suite(dropped(0, 1))));
     assert_eq!((look.outcome, ending), (Outcome::Pass, Ending::Decided));
 }
 
 #[test]
 fn a_drop_is_confirmed_by_three_runs_of_the_cases_that_moved() {
     let mut looks = looks(RERUN);
-    let step = looks.next(&suite(dropped(3, 1)));
-    let wanted: BTreeMap<String, usize> = (0..3).map(|at| (format!("c{at:02}"), 3)).collect();
+    let step = next(&mut looks, &suite(dropped(3, 1)));
+    let wanted = (0..3).map(|at| (format!("c{at:02}"), Repeats::of_all(3)));
     let expected = Rerun {
-        side: Side::Head,
-        cases: wanted,
+        base: WantedRepeats::new(),
+        head: wanted.collect(),
     };
     assert_eq!(asked(&step), &expected);
-    let (look, ending) = only(looks.next(&suite(dropped(3, 3))));
+    let (look, ending) = only(next(&mut looks, &suite(dropped(3, 3))));
     assert_eq!(
         (look.outcome, look.basis),
         (Outcome::Regression, Basis::Still)
     );
-    assert_eq!((look.alpha, ending), (0.02, Ending::Decided));
+    assert_eq!((look.alpha, ending), (ALPHA_OF_A_LOOK, Ending::Decided));
 }
 
 #[test]
 fn a_case_that_got_better_is_run_again_like_one_that_got_worse() {
     let mut cases = dropped(3, 1);
     cases[9] = case(&[4, 4, 4], &[0]);
-    let step = looks(RERUN).next(&suite(cases));
-    assert!(asked(&step).cases.contains_key("c09"), "{step:?}");
+    let step = next(&mut looks(RERUN), &suite(cases));
+    assert!(asked(&step).head.contains_key("c09"), "{step:?}");
 }
 
 #[test]
-fn noise_that_never_settles_is_inconclusive_after_five_runs() {
-    let noisy = |head: &[usize]| {
-        (0..6)
-            .map(|at| case(&[0, 9, 1], if at < 3 { head } else { &[0] }))
-            .collect::<Vec<Case>>()
+fn where_answers_are_crossed_the_input_is_repeated_more_often_than_its_variants() {
+    let mut cases = dropped(3, 1);
+    cases.iter_mut().for_each(|case| case.crosses = true);
+    let step = next(&mut looks(RERUN), &suite(cases));
+    let opening = Repeats {
+        input: 4,
+        variants: 2,
+    };
+    assert_eq!(asked(&step).head["c00"], opening);
+}
+
+#[test]
+fn the_next_calls_go_to_the_answer_that_varies() {
+    // The answers to the input vary, those to the variants do not.
+    let draws = |inputs: &[u8]| Draws {
+        values: Vec::new(),
+        pairs: vec![inputs.iter().map(|loss| Some(f64::from(*loss))).collect(); 2],
+    };
+    let noisy = Case {
+        cells: vec![
+            Cell {
+                base: draws(&[0, 1, 0, 0]),
+                head: draws(&[1, 0, 0, 1]),
+            };
+            9
+        ],
+        weight: 1.0,
+        variants: 9,
+        crosses: true,
+    };
+    let suite = suite(vec![noisy; 6]);
+    let mut looks = looks(Means {
+        head_runs: 20,
+        base: false,
+    });
+    assert!(matches!(looks.next(&suite, 500), Step::Rerun(_)));
+    let step = looks.next(&suite, 400);
+    for runs in asked(&step).head.values() {
+        assert!(runs.input > 4 && runs.variants == 2, "{step:?}");
+    }
+}
+
+#[test]
+fn noise_that_never_settles_is_inconclusive_after_all_rounds() {
+    let noisy = |runs: usize| {
+        let head: Vec<usize> = (0..runs)
+            .map(|run| if run % 2 == 0 { 9 } else { 0 })
+            .collect();
+        let case = |at| case(&[0, 9, 1], if at < 3 { &head } else { &[0] });
+        (0..6).map(case).collect::<Vec<Case>>()
     };
     let mut looks = looks(RERUN);
-    let step = looks.next(&suite(noisy(&[9])));
-    assert_eq!(asked(&step).cases.values().max(), Some(&3));
-    let step = looks.next(&suite(noisy(&[9, 0, 9])));
-    assert_eq!(asked(&step).cases.values().max(), Some(&5));
-    let (look, ending) = only(looks.next(&suite(noisy(&[9, 0, 9, 0, 9]))));
-    assert_eq!(
-        (look.outcome, ending),
-        (Outcome::Inconclusive, Ending::StillOpen)
+    let mut runs = 1;
+    let (look, ending) = loop {
+        match next(&mut looks, &suite(noisy(runs))) {
+            Step::Rerun(rerun) => {
+                let most = rerun.head.values().map(|runs| runs.input).max();
+                assert!(most > Some(runs), "it asks for what there is: {rerun:?}");
+                runs = most.expect("it asks for something");
+            }
+            decided @ Step::Decided(_) => break only(decided),
+        }
+    };
+    assert_eq!(look.outcome, Outcome::Inconclusive);
+    assert!(ending.was_rerun(), "{ending:?}");
+    assert!(
+        (3..=5).contains(&runs),
+        "no input is run more often than allowed: {runs}"
     );
-    assert!((look.alpha - 0.03).abs() < 1e-12, "{}", look.alpha);
 }
 
 #[test]
 fn a_failed_rerun_does_not_ask_for_ever() {
     let mut looks = looks(RERUN);
     let stuck = suite(dropped(3, 1));
-    assert!(matches!(looks.next(&stuck), Step::Rerun(_)));
-    assert!(matches!(looks.next(&stuck), Step::Rerun(_)));
+    let mut asked = 0;
+    let (_, ending) = loop {
+        match next(&mut looks, &stuck) {
+            Step::Rerun(_) => asked += 1,
+            decided @ Step::Decided(_) => break only(decided),
+        }
+    };
     // Nothing confirms the drop, and nothing excuses it.
-    assert_eq!(only(looks.next(&stuck)).1, Ending::RerunsFailed);
+    assert_eq!(ending, Ending::RerunsFailed);
+    assert!((1..=ROUNDS).contains(&asked), "{asked}");
 }
 
 #[test]
-fn what_was_repeated_already_is_looked_at_once_with_all_of_alpha() {
-    let (look, _) = only(looks(RERUN).next(&suite(dropped(3, 5))));
-    assert_eq!((look.outcome, look.alpha), (Outcome::Regression, 0.05));
-    let step = looks(RERUN).next(&suite(dropped(1, 3)));
+fn what_was_repeated_already_needs_no_rerun() {
+    let (look, _) = only(next(&mut looks(RERUN), &suite(dropped(3, 5))));
+    assert_eq!(look.outcome, Outcome::Regression);
+    let step = next(&mut looks(RERUN), &suite(dropped(1, 3)));
     assert!(matches!(step, Step::Decided(_)), "{step:?}");
 }
 
 #[test]
-fn a_budget_of_three_runs_makes_the_second_look_the_last() {
-    let three = Means {
-        head_runs: 3,
-        base: false,
-    };
-    let mut looks = looks(three);
-    assert!(matches!(looks.next(&suite(dropped(3, 1))), Step::Rerun(_)));
-    let (look, _) = only(looks.next(&suite(dropped(3, 3))));
-    assert_eq!((look.outcome, look.alpha), (Outcome::Regression, 0.05));
+fn an_input_is_never_run_more_often_than_the_configuration_allows() {
+    for head_runs in 2..5 {
+        let mut looks = looks(Means {
+            head_runs,
+            base: false,
+        });
+        let step = next(&mut looks, &suite(dropped(3, 1)));
+        let runs = asked(&step).head["c00"];
+        assert_eq!(runs, Repeats::of_all(head_runs.min(3)));
+    }
 }
 
 #[test]
-fn a_budget_that_runs_out_is_inconclusive() {
+fn a_budget_that_buys_nothing_leaves_it_open() {
+    let (look, ending) = only(looks(RERUN).next(&suite(dropped(3, 1)), 2));
+    assert_eq!(
+        (look.outcome, look.reason, ending),
+        (Outcome::Inconclusive, Reason::Suspected, Ending::NoBudget)
+    );
+}
+
+#[test]
+fn a_small_budget_buys_fewer_repeats_of_all_cases() {
+    // Three cases with ten inputs each: two runs of all are within 40 calls, three are not.
+    let step = looks(RERUN).next(&suite(dropped(3, 1)), 40);
+    let runs: Vec<Repeats> = asked(&step).head.values().copied().collect();
+    assert_eq!(runs, [Repeats::of_all(2); 3]);
+}
+
+#[test]
+fn what_was_asked_for_and_not_run_is_no_look() {
     let mut looks = looks(RERUN);
     let suite = suite(dropped(3, 1));
-    assert!(matches!(looks.next(&suite), Step::Rerun(_)));
+    assert!(matches!(next(&mut looks, &suite), Step::Rerun(_)));
     let decision = &looks.give_up(&suite)["m"];
     let look = decision.look.as_ref().unwrap();
     assert_eq!(
@@ -171,7 +263,7 @@ fn stored_reports_are_red_only_if_five_cases_moved_and_stand_out() {
         let cases = (0..20)
             .map(|at| case(&[0], &[if at < bad { lost } else { 0 }]))
             .collect();
-        only(looks(STORED).next(&suite(cases)))
+        only(next(&mut looks(STORED), &suite(cases)))
     };
     let (look, ending) = stored(7, 4);
     assert_eq!(
@@ -192,47 +284,53 @@ fn a_single_head_run_against_a_repeated_base_is_judged_like_one_on_each_side() {
     // The repeats of the base never varied, and would make any drop certain.
     let cases = |bad: usize| {
         let cases = (0..20).map(|at| case(&[0, 0, 0], &[if at < bad { 5 } else { 0 }]));
-        only(looks(STORED).next(&suite(cases.collect())))
+        only(next(&mut looks(STORED), &suite(cases.collect())))
     };
     assert_eq!(cases(4).0.reason, Reason::Suspected);
     assert_eq!(cases(8).0.basis, Basis::Cases);
 }
 
 #[test]
-fn a_regression_against_a_stored_base_waits_for_the_base_to_be_run_again() {
+fn a_base_that_can_be_run_is_run_beside_the_head_wherever_something_is_open() {
     let means = Means {
         head_runs: 5,
         base: true,
     };
     let mut one = looks(means);
-    assert_eq!(asked(&one.next(&suite(dropped(3, 1)))).side, Side::Head);
-    let step = one.next(&suite(dropped(3, 3)));
-    assert_eq!(
-        (asked(&step).side, asked(&step).cases.len()),
-        (Side::Base, 3)
-    );
+    let step = next(&mut one, &suite(dropped(3, 1)));
+    assert_eq!(asked(&step).base, asked(&step).head);
+    assert_eq!(asked(&step).base.len(), 3);
     let mut other = one.clone();
-    // The base is still as good: a regression, at the alpha of the look that asked.
-    let (look, _) = only(one.next(&suite(dropped(3, 3))));
-    assert_eq!((look.outcome, look.alpha), (Outcome::Regression, 0.02));
-    assert!(one.base_is_fresh());
+    // The base is still as good: a regression.
+    let (look, _) = only(next(&mut one, &suite(dropped(3, 3))));
+    assert_eq!(look.outcome, Outcome::Regression);
     // The service had drifted: the base is as bad today.
-    let drifted = (0..10)
-        .map(|at| {
-            if at < 3 {
-                case(&[4; 3], &[4; 3])
-            } else {
-                case(&[0; 3], &[0])
-            }
-        })
-        .collect();
-    assert_eq!(only(other.next(&suite(drifted))).0.outcome, Outcome::Pass);
+    let drifted = (0..10).map(|at| match at {
+        0..3 => case(&[4; 3], &[4; 3]),
+        _ => case(&[0; 3], &[0]),
+    });
+    let (look, _) = only(next(&mut other, &suite(drifted.collect())));
+    assert_eq!(look.outcome, Outcome::Pass);
+}
+
+#[test]
+fn no_regression_is_called_against_a_base_of_another_day_that_can_be_run() {
+    let means = Means {
+        head_runs: 5,
+        base: true,
+    };
+    // Both sides have all the repeats that a regression needs.
+    let mut looks = looks(means);
+    let step = next(&mut looks, &suite(dropped(3, 5)));
+    assert_eq!(asked(&step).base.len(), 3);
+    let (look, _) = only(next(&mut looks, &suite(dropped(3, 5))));
+    assert_eq!(look.outcome, Outcome::Regression);
 }
 
 #[test]
 fn a_declared_deterministic_pipeline_is_decided_by_one_run() {
     let mut looks = Looks::new(RERUN, true, 0.1);
-    let (look, _) = only(looks.next(&suite(dropped(3, 1))));
+    let (look, _) = only(next(&mut looks, &suite(dropped(3, 1))));
     assert_eq!(
         (look.outcome, look.basis),
         (Outcome::Regression, Basis::Declared)
@@ -248,9 +346,9 @@ fn metrics_are_decided_each_by_itself_and_share_alpha() {
     );
     subjects.insert("gone".to_owned(), suite(Vec::new()).remove("m").unwrap());
     let mut looks = looks(RERUN);
-    assert_eq!(asked(&looks.next(&subjects)).cases.len(), 3);
+    assert_eq!(asked(&next(&mut looks, &subjects)).head.len(), 3);
     subjects.insert("m".to_owned(), suite(dropped(3, 3)).remove("m").unwrap());
-    let Step::Decided(decisions) = looks.next(&subjects) else {
+    let Step::Decided(decisions) = next(&mut looks, &subjects) else {
         panic!("still open");
     };
     let outcome = |id: &str| decisions[id].look.as_ref().map(|look| look.outcome);
@@ -258,20 +356,7 @@ fn metrics_are_decided_each_by_itself_and_share_alpha() {
     assert_eq!(outcome("still"), Ok(Outcome::Pass));
     assert_eq!(outcome("gone"), Err(&Unmeasured::Nothing));
     let alpha = decisions["m"].look.as_ref().unwrap().alpha;
-    assert!((alpha - 0.02 / 3.0).abs() < 1e-12, "{alpha}");
-}
-
-#[test]
-fn the_last_look_that_the_budget_allows_has_all_of_alpha() {
-    // Two cases of noise, of which the head was run three times.
-    let noisy = |head: &[usize]| suite(vec![case(&[0, 3, 0], head); 2]);
-    let mut looks = looks(RERUN);
-    assert!(matches!(looks.next(&noisy(&[6])), Step::Rerun(_)));
-    assert!(matches!(looks.next(&noisy(&[0, 6, 0])), Step::Rerun(_)));
-    let decision = &looks.give_up(&noisy(&[0, 6, 0]))["m"];
-    let look = decision.look.as_ref().unwrap();
-    assert_eq!(decision.ending, Ending::BudgetSpent);
-    assert!((look.alpha - 0.05).abs() < 1e-12, "{}", look.alpha);
+    assert!((alpha - ALPHA_OF_A_LOOK / 3.0).abs() < 1e-12, "{alpha}");
 }
 
 #[test]
@@ -279,12 +364,12 @@ fn repeats_from_memory_measure_no_noise_and_do_not_fail_what_noise_may_explain()
     let cases = suite(dropped(3, 1));
     let mut looks = looks(RERUN);
     looks.answers_are_kept(true);
-    assert!(matches!(looks.next(&cases), Step::Rerun(_)));
+    assert!(matches!(next(&mut looks, &cases), Step::Rerun(_)));
     let decision = &looks.give_up(&cases)["m"];
     assert_eq!(decision.ending, Ending::AnswersKept);
     assert!(decision.ending.was_rerun());
     // Where nothing was to be run again, that stays the reason.
     let mut stored = super::Looks::new(STORED, false, 0.1);
     stored.answers_are_kept(true);
-    assert_eq!(only(stored.next(&cases)).1, Ending::NoRerun);
+    assert_eq!(only(next(&mut stored, &cases)).1, Ending::NoRerun);
 }

@@ -182,14 +182,14 @@ fn a_rerun_of_edited_cases_that_the_budget_forbids_excuses_nothing() {
     let mut gate = Gate::new(&policy, true, false, None);
     let (old, new) = (base.side(), head.side());
     let comparison = compare(&old, &new);
-    assert!(matches!(gate.next(&comparison), Next::Rerun(_)));
+    assert!(matches!(gate.next(&comparison, 10_000), Next::Rerun(_)));
     let verdict = gate.clone().give_up(&comparison);
     assert_eq!(
         (verdict.verdict, verdict.passed),
         (Word::Inconclusive, false)
     );
     // Where it was made, what noise may explain warns.
-    let Next::Verdict(verdict) = gate.next(&comparison) else {
+    let Next::Verdict(verdict) = gate.next(&comparison, 10_000) else {
         panic!("it asks once");
     };
     assert_eq!(

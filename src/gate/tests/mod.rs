@@ -5,7 +5,7 @@ mod sentences;
 
 use std::collections::BTreeMap;
 
-use super::looks::{Rerun, Side};
+use super::looks::Rerun;
 use super::policy::{Attention, Effect, MetricPolicy, OnSuspected, Policy, Rule};
 use super::verdict::{Cause, Verdict, Word};
 use super::{Gate, Next};
@@ -94,6 +94,7 @@ fn case_value(name: &str, cells: &[Vec<Option<f64>>]) -> CaseValue {
                 let cell = Cell {
                     input: Digest::of(format!("{name} {at}").as_bytes()),
                     values: values.clone(),
+                    pairs: None,
                 };
                 (format!("variant-{at:02}").into(), cell)
             })
@@ -127,7 +128,7 @@ fn suite(count: usize, moved: usize, bad: usize, repeats: usize) -> Report {
 /// The verdict where nothing can be run again.
 fn stored(policy: &Policy, base: &Report, head: &Report) -> Verdict {
     let comparison = compare(&base.side(), &head.side());
-    match Gate::new(policy, false, false, None).next(&comparison) {
+    match Gate::new(policy, false, false, None).next(&comparison, 0) {
         Next::Verdict(verdict) => *verdict,
         Next::Rerun(rerun) => panic!("asked for a re-run that is not possible: {rerun:?}"),
     }
@@ -145,15 +146,25 @@ fn rerun(
     let mut asked = Vec::new();
     loop {
         assert!(asked.len() < 20, "it asks for ever: {asked:?}");
-        match gate.next(&compare(&base.side(), &head.side())) {
+        match gate.next(&compare(&base.side(), &head.side()), 10_000) {
             Next::Verdict(verdict) => return (*verdict, asked),
             Next::Rerun(rerun) => {
-                assert_eq!(rerun.side, Side::Head);
+                assert!(rerun.base.is_empty());
                 head = run(&rerun);
                 asked.push(rerun);
             }
         }
     }
+}
+
+/// How often the case is to be run that is to be run most often.
+fn most_runs(rerun: &Rerun) -> usize {
+    rerun
+        .head
+        .values()
+        .map(|runs| runs.input)
+        .max()
+        .unwrap_or(0)
 }
 
 /// One run tells.

@@ -33,20 +33,14 @@ fn flickering(moved: usize, runs: usize) -> Report {
 #[test]
 fn a_suspected_drop_warns_after_the_reruns_were_made() {
     let base = suite(6, 0, 0, 1);
-    let runs = |rerun: &Rerun| flickering(2, *rerun.cases.values().max().unwrap());
+    let runs = |rerun: &Rerun| flickering(2, most_runs(rerun));
     let (verdict, asked) = rerun(&Policy::default(), &base, &flickering(2, 1), runs);
     assert_eq!(
         (verdict.verdict, verdict.passed),
         (Word::Inconclusive, true),
         "{verdict:?}"
     );
-    assert_eq!(
-        asked[..2]
-            .iter()
-            .map(|rerun| rerun.cases["case-00"])
-            .collect::<Vec<_>>(),
-        [3, 5]
-    );
+    assert_eq!(asked[0].head["case-00"].input, 3);
     let strict = Policy {
         on_suspected: OnSuspected::Always(Effect::Fail),
         ..Policy::default()
@@ -60,7 +54,7 @@ fn a_budget_that_runs_out_is_inconclusive_and_fails_a_suspected_drop() {
     let policy = Policy::default();
     let mut gate = Gate::new(&policy, true, false, None);
     let comparison = compare(&base.side(), &head.side());
-    assert!(matches!(gate.next(&comparison), Next::Rerun(_)));
+    assert!(matches!(gate.next(&comparison, 10_000), Next::Rerun(_)));
     let verdict = gate.give_up(&comparison);
     assert_eq!(
         (verdict.verdict, verdict.passed),
@@ -80,13 +74,13 @@ fn an_unchanged_pipeline_is_not_run_again() {
 fn a_true_drop_is_a_regression_after_three_runs_of_the_cases_that_moved() {
     let base = suite(20, 0, 0, 5);
     let (verdict, asked) = rerun(&Policy::default(), &base, &suite(20, 6, 4, 1), |rerun| {
-        suite(20, 6, 4, rerun.cases["case-00"])
+        suite(20, 6, 4, rerun.head["case-00"].input)
     });
     assert_eq!(
         (verdict.verdict, verdict.exit()),
         (Word::Regression, Exit::GateFailed)
     );
-    assert_eq!((asked.len(), asked[0].cases.len()), (1, 6));
+    assert_eq!((asked.len(), asked[0].head.len()), (1, 6));
     assert_eq!(verdict.metrics["m"].drivers.len(), 3);
     assert_eq!(verdict.metrics["m"].drivers[0].variants.len(), 4);
 }
@@ -174,7 +168,7 @@ fn a_value_below_the_minimum_fails_whatever_the_base_had() {
 fn one_broken_case_among_fifty_is_found_and_fails_unless_told_to_warn() {
     let base = suite(50, 0, 0, 5);
     let head = |runs| suite(50, 1, 9, runs);
-    let run = |rerun: &Rerun| head(rerun.cases["case-00"]);
+    let run = |rerun: &Rerun| head(rerun.head["case-00"].input);
     let (verdict, asked) = rerun(&Policy::default(), &base, &head(1), run);
     assert_eq!(verdict.metrics["m"].verdict, Word::Pass, "{verdict:?}");
     assert_eq!((verdict.verdict, verdict.passed), (Word::Regression, false));
@@ -185,7 +179,7 @@ fn one_broken_case_among_fifty_is_found_and_fails_unless_told_to_warn() {
         ),
         ("case-00", true)
     );
-    assert_eq!(asked[0].cases.len(), 1);
+    assert_eq!(asked[0].head.len(), 1);
     let lenient = Policy {
         on_broken_case: Effect::Warn,
         ..Policy::default()
@@ -233,7 +227,8 @@ fn act_05_sides_that_cannot_be_compared_are_unmeasured_with_the_reason() {
     let policy = Policy::default();
     let why = Some("the scorer is `set/1` on the head and `exact/1` on the base".to_owned());
     let comparison = compare(&base.side(), &head.side());
-    let Next::Verdict(verdict) = Gate::new(&policy, true, false, why).next(&comparison) else {
+    let Next::Verdict(verdict) = Gate::new(&policy, true, false, why).next(&comparison, 10_000)
+    else {
         panic!("nothing can be compared, and it asks for more");
     };
     assert_eq!((verdict.verdict, verdict.passed), (Word::Unmeasured, false));
@@ -287,7 +282,10 @@ fn without_a_word_in_the_configuration_the_promises_hold() {
         (policy.on_no_baseline, policy.deterministic),
         (Effect::Warn, false)
     );
-    assert_eq!((policy.budget.head_repeats, policy.budget.calls), (5, None));
+    assert_eq!(
+        (policy.budget.head_repeats, policy.budget.calls),
+        (20, None)
+    );
 }
 
 #[test]

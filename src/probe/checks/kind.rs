@@ -1,6 +1,5 @@
 //! The checks as the rest of the program knows them.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::{Schema, SchemaGenerator};
@@ -25,7 +24,7 @@ use crate::notice::Notice;
 use crate::page::Chapter;
 use crate::probe::{
     AnySection, ChosenItems, Ending, Findings, Forecast, Items, Kind, Listing, Planned, Probe,
-    Rejudging, RepeatedItems, RunView, SectionFingerprint, SettingDiffers,
+    Rejudging, RepeatedItems, RunView, SectionFingerprint, SettingDiffers, WantedRepeats,
 };
 use crate::run::{Runner, Step};
 use crate::target::{Site, Target};
@@ -344,7 +343,7 @@ impl Probe for AtWork<'_> {
         self.called.rehearse()
     }
 
-    fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
+    fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
         self.called.repeat(wanted)?;
         self.judging.ask(&self.scenarios, &self.called)
     }

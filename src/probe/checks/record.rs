@@ -11,7 +11,7 @@ use super::keys::Aggregation;
 use crate::digest::Digest;
 use crate::judge::{Grade, MaxErrors, Ungraded};
 use crate::notice::{Code, Notice};
-use crate::probe::{Item, Section, VariantPart};
+use crate::probe::{Item, Repeats, Section, VariantPart};
 use crate::run::{Failure, Usage};
 
 /// What a report stores of this probe.
@@ -199,8 +199,8 @@ impl Item for ScenarioRecord {
         1
     }
 
-    fn repeats(&self) -> usize {
-        self.runs.len()
+    fn repeats(&self) -> Repeats {
+        Repeats::of_all(self.runs.len())
     }
 
     fn has_answer(&self) -> bool {

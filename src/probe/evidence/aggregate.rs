@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use super::basis::Settings;
 use crate::digest::{Digest, Fields};
+use crate::judge::Scorer;
 use crate::probe::{
-    CaseRecord, CaseValue, Cell, Ending, Interval, Metric, Range, Unit, VariantRecord,
+    CaseRecord, CaseValue, Cell, Ending, Interval, Metric, Pairs, Range, Sample, Unit,
+    VariantRecord,
 };
 use crate::stats;
 
@@ -69,7 +71,8 @@ impl Figures<'_> {
                 clusters.push((sum, here.len()));
             }
             if detail != Detail::None && !picked.is_empty() {
-                per_case.insert(name.clone(), case_value(case, &picked, turn, detail));
+                let of = (turn, detail, self.settings.crossing());
+                per_case.insert(name.clone(), case_value(case, &picked, of));
             }
             distances.extend(here);
         }
@@ -78,6 +81,7 @@ impl Figures<'_> {
             .ok_or_else(|| self.why_empty(failed, turn));
         let interval = stats::clustered_interval(&clusters);
         let mut metric = Metric::new(value, distances.len(), failed).interval(ends(interval));
+        metric.crosses = self.settings.crossing().is_some();
         metric.per_case = per_case;
         metric
     }
@@ -171,11 +175,34 @@ pub(super) fn pair(case: &CaseRecord, variant: &Digest) -> Digest {
         .digest()
 }
 
+/// The value of every answer to a variant next to every answer to the case itself; none where there is one
+/// of each.
+fn pairs(
+    case: &CaseRecord,
+    variant: &VariantRecord,
+    turn: Turn,
+    scorer: &dyn Scorer,
+) -> Option<Box<Pairs>> {
+    if case.baseline.len() < 2 && variant.samples.len() < 2 {
+        return None;
+    }
+    let of_answer = |answer: &Sample| {
+        let baselines = case.baseline.iter();
+        let value = |before: &Sample| {
+            let (before, after) = (before.decision.as_ref()?, answer.decision.as_ref()?);
+            Some(turn.of(scorer.distance(before, after)?))
+        };
+        baselines.map(value).collect()
+    };
+    Some(Box::new(Pairs(
+        variant.samples.iter().map(of_answer).collect(),
+    )))
+}
+
 fn case_value(
     case: &CaseRecord,
     picked: &[&VariantRecord],
-    turn: Turn,
-    detail: Detail,
+    (turn, detail, crossing): (Turn, Detail, Option<&dyn Scorer>),
 ) -> CaseValue {
     let distances: Vec<f64> = picked
         .iter()
@@ -202,6 +229,7 @@ fn case_value(
                     .iter()
                     .map(|sample| sample.distance.map(|distance| turn.of(distance)))
                     .collect(),
+                pairs: crossing.and_then(|scorer| pairs(case, variant, turn, scorer)),
             };
             (variant.id.clone(), cell)
         })

@@ -63,3 +63,11 @@ pub(crate) struct Settings<'a> {
     /// Compares decisions anew; without one the distances in the records stay.
     pub(crate) scorer: Option<&'a dyn Scorer>,
 }
+
+impl<'a> Settings<'a> {
+    /// The scorer, if it compares every answer to a variant with every answer to the case. A judge is asked
+    /// about those of the same repeat alone, since each pair is a call.
+    pub(super) fn crossing(&self) -> Option<&'a dyn Scorer> {
+        self.scorer.filter(|_| !self.basis.asked)
+    }
+}

@@ -1,7 +1,7 @@
 //! The cases on their way through a run: read, chosen, planned, run.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::judge::{self, Scorer};
 use crate::notice::Notice;
 use crate::probe::{
     ChosenItems, Ending, Findings, Forecast, Items, ListedVariant, Listing, Planned, Probe,
-    SectionFingerprint,
+    Repeats, SectionFingerprint, WantedRepeats,
 };
 use crate::run::{Runner, Step, judging};
 
@@ -244,15 +244,17 @@ impl Probe for AtWork<'_> {
         self.measurement.rehearse()
     }
 
-    fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
-        let corpus = self.planned.survey.corpus;
-        for repeats in wanted.values().copied().collect::<BTreeSet<_>>() {
-            let names = wanted.iter().filter(|(_, wanted)| **wanted == repeats);
-            let places: Vec<usize> = names.filter_map(|(name, _)| corpus.place(name)).collect();
-            if !places.is_empty() {
-                self.measurement.repeat(&places, repeats)?;
-            }
-        }
+    fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
+        let survey = &self.planned.survey;
+        let of_ours = wanted.iter().filter_map(|(name, repeats)| {
+            // A judge is asked about two answers of the same repeat, so that both are needed as often.
+            let repeats = match self.judged.is_some() {
+                true => Repeats::of_all(repeats.input.max(repeats.variants)),
+                false => *repeats,
+            };
+            Some((survey.corpus.place(name)?, repeats))
+        });
+        self.measurement.repeat(&of_ours.collect())?;
         self.ask()
     }
 

@@ -76,7 +76,14 @@ fn of_case(case: &CaseRecord) -> Option<CaseValue> {
             .filter(|(_, (_, values))| !values.is_empty())
             .map(|(name, (input, values))| {
                 let input = pair(case, &input);
-                (name, Cell { input, values })
+                (
+                    name,
+                    Cell {
+                        input,
+                        values,
+                        pairs: None,
+                    },
+                )
             })
             .collect(),
     })

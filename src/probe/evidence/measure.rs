@@ -10,7 +10,7 @@ use super::schedule::{self, Outcomes, Rounds};
 use super::survey::Survey;
 use crate::config::Config;
 use crate::probe::evidence::perturb::Plan;
-use crate::probe::{CaseRecord, Ending, Forecast};
+use crate::probe::{CaseRecord, Ending, Forecast, Repeats};
 use crate::run::{Failure, FailureKind, Runner, Task};
 
 /// A measurement under way: what was planned, and what has been run of it.
@@ -72,13 +72,15 @@ impl<'a> Measurement<'a> {
         Ok(())
     }
 
-    /// Runs everything of some cases again until each has `repeats` repeats.
+    /// Runs the inputs of some cases, by their places, again until each has so many repeats.
     ///
     /// # Errors
     ///
     /// Where the run cannot go on.
-    pub(crate) fn repeat(&mut self, places: &[usize], repeats: usize) -> anyhow::Result<()> {
-        self.rounds.raise(places, repeats);
+    pub(crate) fn repeat(&mut self, wanted: &BTreeMap<usize, Repeats>) -> anyhow::Result<()> {
+        for (place, repeats) in wanted {
+            self.rounds.raise(*place, *repeats);
+        }
         let answered = self.answered();
         let tasks = self.todo(&answered);
         self.run_tasks("repeats", tasks)?;

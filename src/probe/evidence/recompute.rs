@@ -8,6 +8,7 @@ use super::{Evidence, figures, following, noise};
 use crate::judge::{MaxErrors, Scorer};
 use crate::notice::{Code, Notice};
 use crate::probe::{CaseRecord, Ending, VariantRecord};
+use crate::stats;
 
 /// Computes every figure, the scores of every case, and the notices about the run as a whole. The
 /// notices of the cases stay as they are.
@@ -17,7 +18,10 @@ pub(crate) fn recompute(
 ) -> Evidence {
     for case in cases.values_mut() {
         if let Some(scorer) = settings.scorer {
-            compare(case, scorer);
+            match settings.crossing() {
+                Some(scorer) => cross(case, scorer),
+                None => compare(case, scorer),
+            }
             case.sigma = noise::sigma(settings.basis, scorer, case);
         }
         figures::score_case(settings.basis, case);
@@ -35,6 +39,25 @@ pub(crate) fn recompute(
         metrics,
         notices: notices(&cases, settings.ending),
         cases,
+    }
+}
+
+/// Fills in the distance of every answer to a variant: the mean over the answers to the case itself.
+fn cross(case: &mut CaseRecord, scorer: &dyn Scorer) {
+    let baselines = case.baseline.iter();
+    let baselines: Vec<_> = baselines
+        .filter_map(|sample| sample.decision.as_ref())
+        .collect();
+    for variant in &mut case.variants {
+        for sample in &mut variant.samples {
+            let after = sample.decision.as_ref();
+            let distances: Vec<f64> = after
+                .into_iter()
+                .flat_map(|after| baselines.iter().map(move |before| (*before, after)))
+                .filter_map(|(before, after)| scorer.distance(before, after))
+                .collect();
+            sample.distance = stats::mean(&distances);
+        }
     }
 }
 

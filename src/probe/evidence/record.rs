@@ -122,8 +122,8 @@ pub(crate) struct Sample {
     )]
     #[schemars(with = "Option<Value>")]
     pub(crate) decision: Option<Value>,
-    /// The distance to the baseline decision of the same repeat; none for a baseline and wherever
-    /// either side failed.
+    /// The mean distance to the decisions of the baseline; where a judge compares them, the distance to that
+    /// of the same repeat. None for a baseline and wherever either side failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) distance: Option<f64>,
     /// Why there is no decision.

@@ -31,7 +31,7 @@ pub(super) fn of_cases(
     let mut cases: BTreeMap<String, CaseRecord> = told.into_iter().collect();
     let times = threads::map(survey.places, |&place| {
         let case = &survey.corpus.cases[place];
-        let most = rounds.repeats(place).max(rounds.baselines(place));
+        let most = rounds.repeats(place).variants.max(rounds.baselines(place));
         times(case, &plans[&place], outcomes, most)
     });
     for (place, is_kept) in survey.places.iter().zip(kept::are_kept(&times)) {
@@ -53,8 +53,8 @@ fn record(
     let case = &survey.corpus.cases[place];
     let (repeats, baselines) = (rounds.repeats(place), rounds.baselines(place));
     let of = |variant: Option<&Arc<str>>, repeat| outcomes.get(&case.name, variant, repeat);
-    let baseline = samples(repeats, |repeat| of(None, repeat));
-    let replays: Vec<Sample> = (repeats + 1..=baselines)
+    let baseline = samples(repeats.input, |repeat| of(None, repeat));
+    let replays: Vec<Sample> = (repeats.input + 1..=baselines)
         .filter_map(|repeat| of(None, repeat).map(sample))
         .collect();
     let variants: Vec<VariantRecord> = plan
@@ -67,7 +67,7 @@ fn record(
             unit_type: variant.unit_type.clone(),
             input: variant.digest(survey.corpus, place, survey.settings),
             notes: Arc::new(variant.notes(survey.corpus, place, survey.settings)),
-            samples: samples(repeats, |repeat| of(Some(&variant.id), repeat)),
+            samples: samples(repeats.variants, |repeat| of(Some(&variant.id), repeat)),
             swap: None,
         })
         .collect();

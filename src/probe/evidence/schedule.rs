@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::config::Config;
+use crate::probe::Repeats;
 use crate::probe::evidence::EvidenceSettings;
 use crate::probe::evidence::cases::Corpus;
 use crate::probe::evidence::perturb::Plan;
@@ -17,7 +18,7 @@ pub(super) struct Rounds {
     /// Runs of each baseline; more than the repeats where the noise floor asks for them.
     baselines: usize,
     /// Cases that are repeated more often than the others, by place.
-    more: BTreeMap<usize, usize>,
+    more: BTreeMap<usize, Repeats>,
 }
 
 impl Rounds {
@@ -39,27 +40,29 @@ impl Rounds {
         }
     }
 
-    /// Asks for more repeats of some cases; never for fewer.
-    pub(super) fn raise(&mut self, places: &[usize], repeats: usize) {
-        for place in places {
-            let most = self.repeats(*place).max(repeats);
-            self.more.insert(*place, most);
-        }
+    /// Asks for more repeats of a case; never for fewer.
+    pub(super) fn raise(&mut self, place: usize, repeats: Repeats) {
+        let most = self.repeats(place).or_more(repeats);
+        self.more.insert(place, most);
     }
 
-    /// How often everything of a case is run.
-    pub(super) fn repeats(&self, place: usize) -> usize {
-        self.more.get(&place).copied().unwrap_or(self.repeats)
+    /// How often the baseline and the variants of a case are run.
+    pub(super) fn repeats(&self, place: usize) -> Repeats {
+        let more = self.more.get(&place).copied();
+        more.unwrap_or(Repeats::of_all(self.repeats))
     }
 
-    /// How often the baseline of a case is run.
+    /// How often the baseline of a case is run, the replays for the noise floor counted in.
     pub(super) fn baselines(&self, place: usize) -> usize {
-        self.repeats(place).max(self.baselines)
+        self.repeats(place).input.max(self.baselines)
     }
 
     fn most(&self) -> usize {
-        let more = self.more.values().copied().max().unwrap_or(0);
-        self.repeats.max(self.baselines).max(more)
+        let more = self.more.values();
+        let more = more.map(|repeats| repeats.input.max(repeats.variants));
+        self.repeats
+            .max(self.baselines)
+            .max(more.max().unwrap_or(0))
     }
 }
 
@@ -89,7 +92,7 @@ pub(super) fn after_baselines(
             if repeat > 1 && repeat <= rounds.baselines(place) {
                 tasks.push(baseline(name, repeat));
             }
-            if repeat <= rounds.repeats(place)
+            if repeat <= rounds.repeats(place).variants
                 && let Some(plan) = plans.get(&place)
             {
                 tasks.extend(plan.variants.iter().map(|variant| Task {

@@ -9,7 +9,8 @@ use crate::digest::Digest;
 use crate::judge::Scorer;
 use crate::notice::{Code, Notice};
 use crate::probe::{
-    CaseRecord, Findings, Item, ItemPlace, Section, StoredInput, VariantPart, VariantRecord,
+    CaseRecord, Findings, Item, ItemPlace, Repeats, Section, StoredInput, VariantPart,
+    VariantRecord,
 };
 
 /// What a report stores of this probe.
@@ -24,8 +25,12 @@ impl Item for CaseRecord {
         1 + self.variants.len()
     }
 
-    fn repeats(&self) -> usize {
-        self.baseline.len()
+    fn repeats(&self) -> Repeats {
+        let variants = self.variants.iter().map(|variant| variant.samples.len());
+        Repeats {
+            input: self.baseline.len(),
+            variants: variants.max().unwrap_or(self.baseline.len()),
+        }
     }
 
     fn has_answer(&self) -> bool {

@@ -20,7 +20,7 @@ use crate::notice::Notice;
 use crate::page::{AnswersView, Chapter};
 use crate::probe::{
     AnySection, ChosenItems, Findings, Forecast, GradedPair, Items, Kind, Listing, Metric, Planned,
-    Probe, Rejudging, RunView, SectionFingerprint,
+    Probe, Rejudging, RunView, SectionFingerprint, WantedRepeats,
 };
 use crate::run::{Runner, Step, judging};
 
@@ -239,7 +239,7 @@ impl Probe for AtWork<'_> {
         self.grading.rehearse()
     }
 
-    fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
+    fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
         self.grading.repeat(wanted)
     }
 

@@ -12,7 +12,7 @@ use super::record::{
 };
 use super::stored::{Next, StoredAnswers};
 use crate::notice::Notice;
-use crate::probe::{Ending, RepeatedItems};
+use crate::probe::{Ending, RepeatedItems, WantedRepeats};
 use crate::run::kept;
 use crate::run::{Outcome, Runner, Usage};
 
@@ -85,7 +85,7 @@ impl<'a> Grading<'a> {
     /// # Errors
     ///
     /// Where the run cannot go on.
-    pub(super) fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
+    pub(super) fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
         self.of_each(|answers| answers.repeat(wanted))?;
         self.grade()
     }

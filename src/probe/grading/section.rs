@@ -6,7 +6,7 @@ use super::figures::figures;
 use super::record::{GradingBasis, PromptRecord};
 use crate::digest::Digest;
 use crate::notice::{Code, Notice};
-use crate::probe::{AnySection, Findings, Item, Section, VariantPart};
+use crate::probe::{AnySection, Findings, Item, Repeats, Section, VariantPart};
 
 /// What a report stores of this probe.
 pub(crate) type GradingSection = Section<GradingBasis, PromptRecord>;
@@ -20,8 +20,8 @@ impl Item for PromptRecord {
         1
     }
 
-    fn repeats(&self) -> usize {
-        self.samples.len()
+    fn repeats(&self) -> Repeats {
+        Repeats::of_all(self.samples.len())
     }
 
     fn has_answer(&self) -> bool {

@@ -127,7 +127,14 @@ fn of_cases(
                     values
                 }
             };
-            cells.insert(probe.as_str().into(), Cell { input, values });
+            cells.insert(
+                probe.as_str().into(),
+                Cell {
+                    input,
+                    values,
+                    pairs: None,
+                },
+            );
         }
         if cells.is_empty() {
             continue;

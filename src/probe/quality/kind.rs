@@ -22,7 +22,7 @@ use crate::notice::Notice;
 use crate::page::Chapter;
 use crate::probe::{
     AnySection, Ending, Findings, Forecast, Items, Kind, Listing, Metric, Planned, Probe,
-    Rescoring, RunView, ScoredInvocation, SectionFingerprint, SettingDiffers,
+    Rescoring, RunView, ScoredInvocation, SectionFingerprint, SettingDiffers, WantedRepeats,
 };
 use crate::run::{OutputObserver, Runner, Step};
 
@@ -310,7 +310,7 @@ impl Probe for Watching<'_> {
     }
 
     /// The other probes run their cases again, and what they answer is looked at then.
-    fn repeat(&mut self, _wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
+    fn repeat(&mut self, _wanted: &WantedRepeats) -> anyhow::Result<()> {
         Ok(())
     }
 

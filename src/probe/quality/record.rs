@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::score::{Factor, Weights};
 use crate::digest::{Digest, Fields};
-use crate::probe::{Item, Section, VariantPart};
+use crate::probe::{Item, Repeats, Section, VariantPart};
 
 /// What a report stores of this probe.
 pub(crate) type QualitySection = Section<QualityBasis, QualityItem>;
@@ -166,9 +166,9 @@ impl Item for QualityItem {
         0
     }
 
-    fn repeats(&self) -> usize {
+    fn repeats(&self) -> Repeats {
         let runs = self.probes.values().map(|case| case.runs.len());
-        runs.min().unwrap_or(0)
+        Repeats::of_all(runs.min().unwrap_or(0))
     }
 
     fn has_answer(&self) -> bool {

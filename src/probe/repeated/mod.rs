@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Ending;
+use super::{Ending, WantedRepeats};
 use crate::run::kept::{self, Times};
 use crate::run::{Outcome, Runner, Task};
 
@@ -84,11 +84,11 @@ impl<'a> RepeatedItems<'a> {
     /// # Errors
     ///
     /// Where the run cannot go on.
-    pub(crate) fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
+    pub(crate) fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
         for (id, repeats) in wanted {
             if let Some(place) = self.places.get(id.as_str()) {
                 let item = &mut self.items[*place];
-                item.repeats = item.repeats.max(*repeats);
+                item.repeats = item.repeats.max(repeats.input);
             }
         }
         self.ask()?;

@@ -22,7 +22,7 @@ use crate::page::Chapter;
 use crate::probe::{
     AlignedSection, AlignedSections, AnySection, ChosenItems, Findings, Forecast, ItemComparison,
     Items, Kind, Listing, Metric, Planned, Probe, RepeatedItems, RunView, SectionFingerprint,
-    Surroundings,
+    Surroundings, WantedRepeats,
 };
 use crate::run::{Runner, Step};
 
@@ -249,7 +249,7 @@ impl Probe for AtWork<'_> {
         self.answers.rehearse()
     }
 
-    fn repeat(&mut self, wanted: &BTreeMap<String, usize>) -> anyhow::Result<()> {
+    fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
         self.answers.repeat(wanted)
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Ranking;
 use super::SpanRule;
 use crate::digest::Digest;
-use crate::probe::{Item, Section, VariantPart};
+use crate::probe::{Item, Repeats, Section, VariantPart};
 use crate::run::Failure;
 
 /// What a report stores of this probe.
@@ -34,8 +34,8 @@ impl Item for QueryRecord {
         1
     }
 
-    fn repeats(&self) -> usize {
-        self.runs.len()
+    fn repeats(&self) -> Repeats {
+        Repeats::of_all(self.runs.len())
     }
 
     fn has_answer(&self) -> bool {

@@ -85,6 +85,7 @@ fn metric(at: usize, shape: Shape, is_head: bool) -> Metric {
                     let cell_value = Cell {
                         input: Digest::of(format!("{case} {cell}").as_bytes()),
                         values: vec![loss.map(value)],
+                        pairs: None,
                     };
                     (format!("reorder-{cell:02}").into(), cell_value)
                 })
@@ -129,7 +130,7 @@ fn judged(base: &Report, head: &Report) -> Judgement {
         deterministic: true,
         ..Policy::default()
     };
-    let Next::Verdict(verdict) = Gate::new(&policy, false, false, None).next(&comparison) else {
+    let Next::Verdict(verdict) = Gate::new(&policy, false, false, None).next(&comparison, 0) else {
         panic!("a deterministic pipeline is not run again");
     };
     Judgement {
@@ -228,7 +229,7 @@ fn a_drop_that_noise_may_explain_is_told_before_what_was_not_measured() {
         max_drop: 0.05,
         ..Policy::default()
     };
-    let Next::Verdict(verdict) = Gate::new(&policy, false, false, None).next(&comparison) else {
+    let Next::Verdict(verdict) = Gate::new(&policy, false, false, None).next(&comparison, 0) else {
         panic!("nothing can be run again");
     };
     assert_eq!(

@@ -44,9 +44,16 @@ fn case(base: &str, head: &str) -> Case {
     let cells = side(base)
         .into_iter()
         .zip(side(head))
-        .map(|(base, head)| Cell { base, head })
+        .map(|(base, head)| Cell {
+            base: base.into(),
+            head: head.into(),
+        })
         .collect();
-    Case { cells, weight: 1.0 }
+    Case {
+        cells,
+        weight: 1.0,
+        ..Case::default()
+    }
 }
 
 const fn question(alpha: f64) -> Question {
@@ -65,10 +72,11 @@ fn values(pairs: &[(f64, f64)]) -> Vec<Case> {
         .iter()
         .map(|(base, head)| Case {
             cells: vec![Cell {
-                base: vec![Some(1.0 - base)],
-                head: vec![Some(1.0 - head)],
+                base: vec![Some(1.0 - base)].into(),
+                head: vec![Some(1.0 - head)].into(),
             }],
             weight: 1.0,
+            ..Case::default()
         })
         .collect()
 }
@@ -81,12 +89,23 @@ fn declared(cases: &[Case]) -> Look {
     look(cases, &question).unwrap()
 }
 
+/// How many worlds have a base with one run and a head with more.
+const OTHERWISE: usize = 0;
+
 #[test]
 fn all_worlds_of_the_conformance_data_agree() {
     let text = include_str!("../../../../tests/fixtures/gate_fixtures.json");
     let worlds: Worlds = serde_json::from_str(text).unwrap();
     assert_eq!(worlds.cases.len(), 576);
+    let mut others = 0;
     for (at, world) in worlds.cases.iter().enumerate() {
+        // The second edition decides otherwise where the base was run once and the head more often: that
+        // run may have been a lucky one, which the repeats of the same case on the head do not tell.
+        let repeated = |side: &[String]| side.iter().any(|case| case.contains('/'));
+        if repeated(&world.head) && world.base.iter().any(|case| !case.contains('/')) {
+            others += 1;
+            continue;
+        }
         let cases: Vec<Case> = world
             .base
             .iter()
@@ -130,16 +149,18 @@ fn all_worlds_of_the_conformance_data_agree() {
         }
         assert_eq!(rerun, world.rerun, "world {at}");
     }
+    assert_eq!(others, OTHERWISE);
 }
 
 #[test]
 fn nothing_measured_anywhere_is_unmeasured() {
     let none = Case {
         cells: vec![Cell {
-            base: vec![None],
-            head: vec![Some(0.0)],
+            base: vec![None].into(),
+            head: vec![Some(0.0)].into(),
         }],
         weight: 1.0,
+        ..Case::default()
     };
     assert_eq!(look(&[], &question(0.0)).unwrap_err(), Unmeasured::Nothing);
     assert_eq!(
@@ -152,7 +173,7 @@ fn nothing_measured_anywhere_is_unmeasured() {
 fn null_on_the_head_is_lost_coverage() {
     let mut cases = vec![case("000", "000"); 3];
     for cell in cases.iter_mut().flat_map(|case| &mut case.cells) {
-        cell.head = vec![None];
+        cell.head = vec![None].into();
     }
     let lost = Unmeasured::Coverage {
         lost: vec![0, 1, 2],
@@ -165,7 +186,7 @@ fn null_on_the_head_is_lost_coverage() {
 fn one_lost_case_of_twenty_is_named_and_the_others_are_judged() {
     let mut cases = vec![case("000", "000"); 20];
     for cell in &mut cases[7].cells {
-        cell.head = Vec::new();
+        cell.head = Draws::default();
     }
     let look = look(&cases, &question(0.0)).unwrap();
     assert_eq!(
@@ -179,7 +200,7 @@ fn three_lost_cases_of_twenty_are_too_many_and_two_are_not() {
     for (lost, measured) in [(2, true), (3, false)] {
         let mut cases = vec![case("000", "000"); 20];
         for cell in cases[..lost].iter_mut().flat_map(|case| &mut case.cells) {
-            cell.head = vec![None, None];
+            cell.head = vec![None, None].into();
         }
         assert_eq!(look(&cases, &question(0.0)).is_ok(), measured, "{lost}");
     }
@@ -188,8 +209,8 @@ fn three_lost_cases_of_twenty_are_too_many_and_two_are_not() {
 #[test]
 fn an_infinite_loss_is_no_measurement() {
     let mut cases = vec![case("000", "000"); 3];
-    cases[0].cells[0].head = vec![Some(f64::INFINITY)];
-    cases[1].cells[0].base = vec![Some(f64::NAN)];
+    cases[0].cells[0].head = vec![Some(f64::INFINITY)].into();
+    cases[1].cells[0].base = vec![Some(f64::NAN)].into();
     let look = look(&cases, &question(0.0)).unwrap();
     assert_eq!((look.cases, look.cells, look.drop), (3, 7, 0.0));
 }
@@ -260,8 +281,8 @@ fn a_drop_beyond_the_limit_with_no_variation_is_a_regression() {
         .into_iter()
         .map(|mut case| {
             for cell in &mut case.cells {
-                cell.base = cell.base.repeat(3);
-                cell.head = cell.head.repeat(3);
+                cell.base.values = cell.base.values.repeat(3);
+                cell.head.values = cell.head.values.repeat(3);
             }
             case
         })
@@ -327,7 +348,7 @@ fn with_two_cells_a_case_every_case_is_run_again() {
 fn a_cell_that_failed_once_does_not_shift_its_case() {
     // The second cell is always bad; that it failed in the last repeat is no improvement.
     let mut cases = vec![case("01/01/01", "01/01/01"); 6];
-    cases[0].cells[1].head[2] = None;
+    cases[0].cells[1].head.values[2] = None;
     let look = look(&cases, &question(0.02)).unwrap();
     assert_eq!(
         (look.drop, look.moved, look.outcome),

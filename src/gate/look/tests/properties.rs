@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::super::{Case, Cell, Look, Outcome, Question, look};
+use super::super::{Case, Cell, Draws, Look, Outcome, Question, look};
 use super::question;
 
 /// Up to 12 cases of 4 cells with up to 4 repeats a side.
@@ -15,9 +15,13 @@ fn suites() -> impl Strategy<Value = Vec<Case>> {
             cells: base
                 .into_iter()
                 .zip(head)
-                .map(|(base, head)| Cell { base, head })
+                .map(|(base, head)| Cell {
+                    base: base.into(),
+                    head: head.into(),
+                })
                 .collect(),
             weight: 1.0,
+            ..Case::default()
         })
     });
     prop::collection::vec(case, 1..12)
@@ -28,7 +32,7 @@ fn map(cases: &[Case], change: impl Fn(&Cell) -> Cell) -> Vec<Case> {
         .iter()
         .map(|case| Case {
             cells: case.cells.iter().map(&change).collect(),
-            weight: case.weight,
+            ..case.clone()
         })
         .collect()
 }
@@ -57,7 +61,7 @@ proptest! {
             prop_assert!(near(width(&one), width(&other)));
             // What a case lost of which each side has one value does not count as a drop.
             let is_repeated = |case: &Case| {
-                let all = |cell: &Cell| cell.head.iter().all(Option::is_some);
+                let all = |cell: &Cell| cell.head.values.iter().all(Option::is_some);
                 case.head_runs() > 1 && case.cells.iter().all(all)
             };
             if cases.iter().all(is_repeated) {
@@ -71,7 +75,10 @@ proptest! {
 
     #[test]
     fn adding_a_constant_to_every_loss_changes_nothing(cases in suites(), shift in -3.0..3.0) {
-        let add = |losses: &[Option<f64>]| losses.iter().map(|loss| loss.map(|loss| loss + shift)).collect();
+        let add = |losses: &Draws| -> Draws {
+            let losses = losses.values.iter().map(|loss| loss.map(|loss| loss + shift));
+            losses.collect::<Vec<Option<f64>>>().into()
+        };
         let moved = map(&cases, |cell| Cell { base: add(&cell.base), head: add(&cell.head) });
         match (look(&cases, &all()), look(&moved, &all())) {
             (Ok(one), Ok(other)) => {

@@ -16,7 +16,7 @@ fn judged(base: &Report, head: &Report) -> Judgement {
     let comparison = compare(&old, &new);
     let policy = Policy::default();
     let mut gate = Gate::new(&policy, false, false, None);
-    let verdict = match gate.next(&comparison) {
+    let verdict = match gate.next(&comparison, 0) {
         Next::Verdict(verdict) => *verdict,
         Next::Rerun(_) => gate.give_up(&comparison),
     };

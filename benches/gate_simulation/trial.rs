@@ -1,0 +1,344 @@
+//! One gate in one world: the looks at all its metrics and the guard for broken cases, with all the calls
+//! that they ask for.
+
+use std::collections::BTreeMap;
+
+use crate::gate::broken::{Finding, Guard};
+use crate::gate::look::{Case, Cell, Draws, Look, Outcome};
+use crate::gate::looks::{Looks, Means, Rerun, Step, Subject};
+use crate::probe::{Repeats, WantedRepeats};
+use crate::world::{CaseTruth, Chance, Truth, World};
+
+/// The limit of a drop.
+pub(crate) const MAX_DROP: f64 = 0.05;
+
+/// How often an input of the head may be run, as the configuration has it.
+const HEAD_RUNS: usize = 20;
+
+/// What re-runs of a side may cost, in runs of the whole suite, as a command has it.
+const RUNS_OF_THE_SUITE: usize = 3;
+
+/// What a gate has to work with.
+#[derive(Clone, Copy)]
+pub(crate) struct Base {
+    /// How often the stored base was run.
+    pub(crate) runs: usize,
+    /// Whether it can be run again.
+    pub(crate) can_be_run: bool,
+    /// The standard deviation of how far its mean loss is from that of today.
+    pub(crate) shift: f64,
+    /// Whether the pipeline keeps its own answers, so that repeats of the head count as one.
+    pub(crate) keeps: bool,
+}
+
+impl Base {
+    pub(crate) const fn stored(runs: usize) -> Self {
+        Self {
+            runs,
+            can_be_run: false,
+            shift: 0.0,
+            keeps: false,
+        }
+    }
+
+    pub(crate) const fn run_again(runs: usize) -> Self {
+        Self {
+            can_be_run: true,
+            ..Self::stored(runs)
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Trial {
+    /// The outcome of each metric.
+    pub(crate) outcomes: Vec<Outcome>,
+    /// Whether the guard calls a case broken.
+    pub(crate) broken: bool,
+    /// The calls of both sides beside the first run of the head, in runs of the whole suite on every side that
+    /// can be run; 1 where nothing was run again.
+    pub(crate) cost: f64,
+    /// Whether the threshold rule would have called the first metric.
+    pub(crate) simple: bool,
+}
+
+impl Trial {
+    pub(crate) fn is_red(&self) -> bool {
+        self.broken || self.outcomes.contains(&Outcome::Regression)
+    }
+
+    pub(crate) fn is_green(&self) -> bool {
+        !self.broken
+            && self
+                .outcomes
+                .iter()
+                .all(|outcome| *outcome == Outcome::Pass)
+    }
+}
+
+/// The answers on one side of a case: whether each deviated.
+#[derive(Clone, Default)]
+struct Answers {
+    input: Vec<bool>,
+    own: Vec<Vec<bool>>,
+}
+
+impl Answers {
+    /// Asks until there are so many; says how many calls that took.
+    fn ask(&mut self, truth: &Truth, chance: &mut Chance, wanted: Repeats) -> usize {
+        let mut calls = 0;
+        while self.input.len() < wanted.input {
+            self.input.push(chance.hits(truth.rate));
+            calls += 1;
+        }
+        self.own.resize(truth.cells.len(), Vec::new());
+        for (cell, own) in truth.cells.iter().zip(&mut self.own) {
+            while own.len() < wanted.variants {
+                own.push(chance.hits(cell.rate));
+                calls += 1;
+            }
+        }
+        calls
+    }
+
+    fn draws(&self, truth: &Truth, cell: usize) -> Draws {
+        let bad = truth.cells[cell].bad;
+        let loss = |own: bool, input: bool| Some(f64::from(u8::from(bad ^ own ^ input)));
+        let pairs: Vec<Vec<Option<f64>>> = self.own[cell]
+            .iter()
+            .map(|own| self.input.iter().map(|input| loss(*own, *input)).collect())
+            .collect();
+        let values = pairs.iter().map(|own| own.first().copied().flatten());
+        let values = values.collect();
+        match self.input.len() < 2 && pairs.len() < 2 {
+            true => Draws {
+                values,
+                pairs: Vec::new(),
+            },
+            false => Draws { values, pairs },
+        }
+    }
+
+    /// The same for a query, which has one input.
+    fn of_query(&self, truth: &Truth, cell: usize) -> Draws {
+        let bad = truth.cells[cell].bad;
+        let own = self.own[cell].iter();
+        let losses = own.map(|own| Some(f64::from(u8::from(bad ^ own))));
+        losses.collect::<Vec<Option<f64>>>().into()
+    }
+}
+
+/// Both sides of all cases, as far as they were asked.
+struct Suite<'w> {
+    world: &'w World,
+    base: Vec<Answers>,
+    head: Vec<Answers>,
+    /// The truth of the base that the answers are of.
+    base_truth: Vec<Truth>,
+    queries: usize,
+    calls: usize,
+}
+
+impl<'w> Suite<'w> {
+    fn all<'a>(world: &'a World) -> impl Iterator<Item = &'a CaseTruth> {
+        world.cases.iter().chain(&world.queries)
+    }
+
+    fn begin(world: &'w World, stored: &World, chance: &mut Chance, base_runs: usize) -> Self {
+        let count = world.cases.len() + world.queries.len();
+        let mut suite = Self {
+            world,
+            base: vec![Answers::default(); count],
+            head: vec![Answers::default(); count],
+            base_truth: Self::all(stored).map(|case| case.base.clone()).collect(),
+            queries: world.queries.len(),
+            calls: 0,
+        };
+        for at in 0..count {
+            let truth = suite.base_truth[at].clone();
+            suite.base[at].ask(&truth, chance, Repeats::of_all(base_runs));
+        }
+        for (at, case) in Self::all(world).enumerate() {
+            suite.head[at].ask(&case.head, chance, Repeats::of_all(1));
+        }
+        suite
+    }
+
+    fn run(&mut self, chance: &mut Chance, rerun: &Rerun, fresh: &mut [bool]) {
+        let all: Vec<&CaseTruth> = Self::all(self.world).collect();
+        for (name, wanted) in &rerun.base {
+            let at = place(name);
+            if !std::mem::replace(&mut fresh[at], true) {
+                self.base[at] = Answers::default();
+                self.base_truth[at] = all[at].base.clone();
+            }
+            self.calls += self.base[at].ask(&all[at].base, chance, *wanted);
+        }
+        for (name, wanted) in &rerun.head {
+            let at = place(name);
+            self.calls += self.head[at].ask(&all[at].head, chance, *wanted);
+        }
+    }
+
+    /// How many calls a run of everything takes on a side.
+    fn once(&self) -> usize {
+        let cases = self.world.cases.iter();
+        let inputs: usize = cases.map(|case| 1 + case.head.cells.len()).sum();
+        inputs + self.queries
+    }
+
+    fn subjects(&self, metrics: usize) -> BTreeMap<String, Subject> {
+        let of_metric = |metric: usize| {
+            let is_query = metric > 1;
+            let first = if is_query { self.world.cases.len() } else { 0 };
+            let truths = if is_query {
+                &self.world.queries
+            } else {
+                &self.world.cases
+            };
+            let cases = truths.iter().enumerate().map(|(at, truth)| {
+                let at = first + at;
+                let cells = truth.head.cells.iter().enumerate();
+                let of_it = cells.filter(|(_, cell)| cell.metric == metric);
+                let cells = of_it.map(|(cell, _)| match is_query {
+                    true => Cell {
+                        base: self.base[at].of_query(&self.base_truth[at], cell),
+                        head: self.head[at].of_query(&truth.head, cell),
+                    },
+                    false => Cell {
+                        base: self.base[at].draws(&self.base_truth[at], cell),
+                        head: self.head[at].draws(&truth.head, cell),
+                    },
+                });
+                Case {
+                    cells: cells.collect(),
+                    weight: 1.0,
+                    variants: if is_query { 0 } else { truth.head.cells.len() },
+                    crosses: !is_query,
+                }
+            });
+            let subject = Subject {
+                names: (0..truths.len()).map(|at| name(first + at)).collect(),
+                cases: cases.collect(),
+                max_drop: MAX_DROP,
+                is_failure_rate: false,
+            };
+            (format!("m{metric}"), subject)
+        };
+        (0..metrics).map(of_metric).collect()
+    }
+}
+
+/// Lets a gate judge a world.
+pub(crate) fn judge(world: &World, chance: &mut Chance, base: Base, metrics: usize) -> Trial {
+    let shift = base.shift
+        * if base.shift > 0.0 {
+            chance.normal()
+        } else {
+            0.0
+        };
+    let another_day;
+    let stored = if shift == 0.0 {
+        world
+    } else {
+        another_day = world.of_another_day(chance, shift);
+        &another_day
+    };
+    let mut suite = Suite::begin(world, stored, chance, base.runs);
+    let mut fresh = vec![false; suite.base.len()];
+    let means = Means {
+        head_runs: HEAD_RUNS,
+        base: base.can_be_run,
+    };
+    let sides = 1 + usize::from(base.can_be_run);
+    let budget = sides * RUNS_OF_THE_SUITE * suite.once();
+    let mut looks = Looks::new(means, false, 0.1);
+    looks.answers_are_kept(base.keeps);
+    let first = suite.subjects(metrics);
+    let simple = simple_rule(&first["m0"].cases);
+    let decisions = loop {
+        let subjects = suite.subjects(metrics);
+        match looks.next(&subjects, budget - suite.calls) {
+            Step::Decided(decisions) => break decisions,
+            // The pipeline would say the same again, and that would count as one run.
+            Step::Rerun(_) if base.keeps => break looks.give_up(&subjects),
+            Step::Rerun(rerun) => suite.run(chance, &rerun, &mut fresh),
+        }
+    };
+    let look = |decision: &crate::gate::looks::Decision| -> Look {
+        decision.look.clone().expect("every case was measured")
+    };
+    let outcomes: Vec<Outcome> = decisions.values().map(|one| look(one).outcome).collect();
+    let broken = !base.keeps && guard(&mut suite, chance, &outcomes, &mut fresh);
+    Trial {
+        outcomes,
+        broken,
+        cost: 1.0 + suite.calls as f64 / (sides * suite.once()) as f64,
+        simple,
+    }
+}
+
+/// Whether the guard calls a case broken, in a metric that is no regression already.
+fn guard(
+    suite: &mut Suite<'_>,
+    chance: &mut Chance,
+    outcomes: &[Outcome],
+    fresh: &mut [bool],
+) -> bool {
+    loop {
+        let subjects = suite.subjects(outcomes.len());
+        let mut wanted = WantedRepeats::new();
+        for (subject, outcome) in subjects.values().zip(outcomes) {
+            if *outcome == Outcome::Regression {
+                continue;
+            }
+            let guard = Guard::of(&subject.cases, subjects.len(), false);
+            for (name, case) in subject.names.iter().zip(&subject.cases) {
+                match guard.judge(case, true) {
+                    Finding::Broken { .. } => return true,
+                    Finding::Rerun(runs) => {
+                        let most = wanted.entry(name.clone()).or_default();
+                        *most = most.or_more(Repeats::of_all(runs));
+                    }
+                    Finding::Clear | Finding::Suspected { .. } => {}
+                }
+            }
+        }
+        if wanted.is_empty() {
+            return false;
+        }
+        let rerun = Rerun {
+            base: WantedRepeats::new(),
+            head: wanted,
+        };
+        suite.run(chance, &rerun, fresh);
+    }
+}
+
+/// Whether one run on each side differs by more than the limit.
+fn simple_rule(cases: &[Case]) -> bool {
+    let mean = |of: fn(&Cell) -> Option<f64>| {
+        let losses = cases.iter().flat_map(|case| &case.cells).filter_map(of);
+        let losses: Vec<f64> = losses.collect();
+        losses.iter().sum::<f64>() / losses.len() as f64
+    };
+    mean(|cell| once(&cell.head)) - mean(|cell| once(&cell.base)) > MAX_DROP + 1e-9
+}
+
+/// The loss of the first run.
+fn once(draws: &Draws) -> Option<f64> {
+    match draws.pairs.first() {
+        Some(own) => own[0],
+        None => draws.values[0],
+    }
+}
+
+/// The name of a case, by its place.
+pub(crate) fn name(at: usize) -> String {
+    format!("{at:04}")
+}
+
+fn place(name: &str) -> usize {
+    name.parse().expect("names are numbers")
+}
