@@ -1,11 +1,11 @@
 //! A metric: one figure with its sample, its interval, and the reason where there is none.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Cells;
 use crate::digest::Digest;
 use crate::page::display;
 
@@ -144,8 +144,8 @@ pub(crate) struct CaseValue {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) repeats: Vec<Option<f64>>,
     /// The samples by variant, for gated metrics: what the gate pairs.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) cells: BTreeMap<Arc<str>, Cell>,
+    #[serde(default, skip_serializing_if = "Cells::is_empty")]
+    pub(crate) cells: Cells,
 }
 
 impl CaseValue {

@@ -3,6 +3,7 @@
 
 mod aligned;
 mod answer;
+mod cells;
 pub(crate) mod checks;
 mod chosen;
 mod compared;
@@ -36,6 +37,7 @@ pub(crate) use aligned::{
     AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings,
 };
 pub(crate) use answer::DecisionField;
+pub(crate) use cells::Cells;
 pub(crate) use chosen::ChosenItems;
 pub(crate) use compared::{ComparedItem, ComparedItems, VariantPart};
 pub(crate) use comparisons::ItemComparisons;

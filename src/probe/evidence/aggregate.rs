@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::basis::Settings;
 use crate::digest::{Digest, Fields};
 use crate::probe::{
-    CaseRecord, CaseValue, Cell, Ending, Interval, Metric, Range, Unit, VariantRecord,
+    CaseRecord, CaseValue, Cell, Cells, Ending, Interval, Metric, Range, Unit, VariantRecord,
 };
 use crate::stats;
 
@@ -143,7 +143,7 @@ impl Figures<'_> {
                     value: Some(value),
                     n: inv.n + sens.n,
                     repeats: Vec::new(),
-                    cells: BTreeMap::new(),
+                    cells: Cells::default(),
                 };
                 Some((name.clone(), value))
             })
