@@ -7,7 +7,16 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::Cell;
+use crate::digest::Digest;
+
+/// One variant's part in a metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Cell {
+    /// The digest of the variant's input and the baseline's: two sides are paired where it is equal.
+    pub(crate) input: Digest,
+    /// The value of each repeat, in the direction of the metric; null where it failed.
+    pub(crate) values: Vec<Option<f64>>,
+}
 
 /// A map from the names of variants to their samples, which is read and not changed.
 ///
@@ -80,7 +89,6 @@ impl JsonSchema for Cells {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::Digest;
 
     fn cell(value: f64) -> Cell {
         Cell {

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Cells;
-use crate::digest::Digest;
 use crate::page::display;
 
 /// Which way is better.
@@ -156,15 +155,6 @@ impl CaseValue {
             false => &self.repeats,
         }
     }
-}
-
-/// One variant's part in a metric.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Cell {
-    /// The digest of the variant's input and the baseline's: two sides are paired where it is equal.
-    pub(crate) input: Digest,
-    /// The value of each repeat, in the direction of the metric; null where it failed.
-    pub(crate) values: Vec<Option<f64>>,
 }
 
 impl Metric {
