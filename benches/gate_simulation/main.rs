@@ -34,6 +34,9 @@ use promises::Promises;
 /// Worlds in each row.
 const WORLDS: u64 = 1_500;
 
+/// The same in the tables of whole verdicts, of which there are more rows.
+const WORLDS_OF_MORE: u64 = 600;
+
 /// Where the tables stand for people to read; they must be these.
 const PAGE: &str = include_str!("../../docs/gate.md");
 

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::WORLDS;
 use crate::gate::look::Outcome;
 use crate::promises::Promises;
 use crate::trial::{Base, Trial, judge};
 use crate::world::{Chance, Setting, Spread, World};
+use crate::{WORLDS, WORLDS_OF_MORE};
 
 /// What came of the worlds of one setting, as shares of them; `cost` in runs of the whole suite.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,14 +30,14 @@ impl Figures {
 
 /// Judges as many worlds as a row has, on two threads.
 pub(crate) fn figures(
-    seed: u64,
+    (seed, worlds): (u64, u64),
     target: usize,
     one: &(dyn Fn(&mut Chance) -> Trial + Sync),
 ) -> Figures {
     let sum = |first: u64| {
         let mut sum = Figures::default();
         let flag = |is: bool| f64::from(u8::from(is));
-        for world in (first..WORLDS).step_by(2) {
+        for world in (first..worlds).step_by(2) {
             let trial = one(&mut Chance::of(seed, world));
             sum.simple += flag(trial.simple);
             sum.red += flag(trial.is_red());
@@ -53,7 +53,7 @@ pub(crate) fn figures(
         let running = [0, 1].map(|first| scope.spawn(move || sum(first)));
         running.map(|thread| thread.join().expect("a simulation does not panic"))
     });
-    let share = |of: fn(&Figures) -> f64| (of(&one) + of(&other)) / WORLDS as f64;
+    let share = |of: fn(&Figures) -> f64| (of(&one) + of(&other)) / worlds as f64;
     Figures {
         simple: share(|sum| sum.simple),
         red: share(|sum| sum.red),
@@ -67,7 +67,12 @@ pub(crate) fn figures(
 
 /// The worlds of a setting, with a base.
 pub(crate) fn simulate(setting: Setting, base: Base) -> Figures {
-    figures(seed(setting, base), setting.dropped, &|chance| {
+    let worlds = if setting.metrics > 1 {
+        WORLDS_OF_MORE
+    } else {
+        WORLDS
+    };
+    figures((seed(setting, base), worlds), setting.dropped, &|chance| {
         let world = World::draw(chance, &setting);
         judge(&world, chance, base, setting.metrics)
     })

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::WORLDS;
 use crate::promises::Promises;
 use crate::real;
 use crate::tables::{Figures, figures, percent, simulate, table};
@@ -227,7 +228,7 @@ pub(crate) fn real_model(promises: &mut Promises) -> String {
         let cases = 16 * copies;
         for arm in real::ARMS {
             let world: World = real::world(arm, copies);
-            let of = figures(7 * copies as u64, 0, &|chance| {
+            let of = figures((7 * copies as u64, WORLDS), 0, &|chance| {
                 judge(&world, chance, Base::run_again(1), 2)
             });
             let row = format!("real model, {cases} cases, {arm}");

@@ -1,12 +1,11 @@
 //! A metric: one figure with its sample, its interval, and the reason where there is none.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
+use super::Cells;
 use crate::page::display;
 
 /// Which way is better.
@@ -148,8 +147,8 @@ pub(crate) struct CaseValue {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) repeats: Vec<Option<f64>>,
     /// The samples by variant, for gated metrics: what the gate pairs.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) cells: BTreeMap<Arc<str>, Cell>,
+    #[serde(default, skip_serializing_if = "Cells::is_empty")]
+    pub(crate) cells: Cells,
 }
 
 impl CaseValue {
@@ -159,33 +158,6 @@ impl CaseValue {
             true => std::slice::from_ref(&self.value),
             false => &self.repeats,
         }
-    }
-}
-
-/// One variant's part in a metric.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Cell {
-    /// The digest of the variant's input and the baseline's: two sides are paired where it is equal.
-    pub(crate) input: Digest,
-    /// The value of each repeat, in the direction of the metric; null where it failed.
-    pub(crate) values: Vec<Option<f64>>,
-    /// The value of each pair of answers: a list for each answer to the variant, and in it a value for each
-    /// answer to the input of the case. Missing where there is one pair, or each repeat was compared with
-    /// itself alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) pairs: Option<Box<Pairs>>,
-}
-
-/// The values of all pairs of answers: a list for each answer to a variant, in it a value for each answer to
-/// the input of the case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub(crate) struct Pairs(pub(crate) Vec<Vec<Option<f64>>>);
-
-impl Cell {
-    /// The values of all pairs; empty where there are none.
-    pub(crate) fn pairs(&self) -> &[Vec<Option<f64>>] {
-        self.pairs.as_ref().map_or(&[], |pairs| &pairs.0)
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod aligned;
 mod answer;
+mod cells;
 pub(crate) mod checks;
 mod chosen;
 mod compared;
@@ -37,6 +38,7 @@ pub(crate) use aligned::{
     AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings,
 };
 pub(crate) use answer::DecisionField;
+pub(crate) use cells::{Cell, Cells, Pairs};
 pub(crate) use chosen::ChosenItems;
 pub(crate) use compared::{ComparedItem, ComparedItems, VariantPart};
 pub(crate) use comparisons::ItemComparisons;
@@ -47,9 +49,7 @@ pub(crate) use findings::{Findings, RunView, SettingDiffers};
 pub(crate) use graded::GradedPair;
 pub(crate) use kind::{Items, Kind, Planned, Probe, Rejudging};
 pub(crate) use listing::{Forecast, ListedVariant, Listing};
-pub(crate) use metric::{
-    CaseValue, Cell, Direction, Interval, Metric, Pairs, Range, Unit, probe_of,
-};
+pub(crate) use metric::{CaseValue, Direction, Interval, Metric, Range, Unit, probe_of};
 pub(crate) use quality::{Band, POOR_BELOW, ScoredTrace, score_of_step, scored_traces};
 pub(crate) use repeated::RepeatedItems;
 pub(crate) use repeats::{Repeats, WantedRepeats};

@@ -16,7 +16,7 @@ use crate::digest::Digest;
 use crate::probe::evidence::perturb::{self, Relation};
 use crate::probe::evidence::{self, Basis, EvidenceKind, EvidenceSection, Settings};
 use crate::probe::{
-    CaseRecord, Ending, Kind as _, Sample, SectionFingerprint, Sections, VariantRecord,
+    CaseRecord, Cells, Ending, Kind as _, Sample, SectionFingerprint, Sections, VariantRecord,
 };
 use crate::report::{Fingerprints, Report, Run, Session};
 use crate::run::{Cost, Failure, FailureKind};
@@ -266,7 +266,7 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>) -> Report {
         .values_mut()
         .flat_map(|metric| metric.per_case.values_mut())
     {
-        case.cells.clear();
+        case.cells = Cells::default();
     }
     let run = Run {
         ending,

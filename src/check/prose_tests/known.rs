@@ -80,7 +80,7 @@ fn further_repeats_ask_about_new_pairs_only() {
         // Now it answers in other words, and only those are asked about.
         let other = PARAPHRASES.replace("\"%s\"}", "\"Well: %s\"}");
         fs::write(project.root().join("pipeline.sh"), other).expect("written");
-        stage.repeat(&BTreeMap::from([("a".to_owned(), 4)]))?;
+        stage.repeat(&BTreeMap::from([("a".to_owned(), Repeats::of_all(4))]))?;
         assert!(project.calls() > 0);
         Ok(())
     })

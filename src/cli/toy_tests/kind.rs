@@ -18,8 +18,8 @@ use crate::judge::JudgeSettings;
 use crate::notice::{Code, Notice};
 use crate::page::{Chapter, FigureTable, Headword, Phrase};
 use crate::probe::{
-    AlignedSections, AnySection, CaseValue, ChosenItems, Findings, Forecast, ItemComparison, Items,
-    Kind, Listing, Metric, Planned, Probe, RepeatedItems, RunView, SectionFingerprint,
+    AlignedSections, AnySection, CaseValue, Cells, ChosenItems, Findings, Forecast, ItemComparison,
+    Items, Kind, Listing, Metric, Planned, Probe, RepeatedItems, RunView, SectionFingerprint,
     Surroundings, WantedRepeats, estimate, family, registry,
 };
 use crate::run::{Program, Runner, Step};
@@ -143,7 +143,7 @@ pub(super) fn findings(section: ToySection) -> Findings {
             value: stats::mean(&here),
             n: here.len(),
             repeats: record.loudness.clone(),
-            cells: BTreeMap::new(),
+            cells: Cells::default(),
         };
         per_case.insert(word.clone(), value);
         all.extend(here);

@@ -63,7 +63,7 @@ proptest! {
                 for (name, mut case) in std::mem::take(&mut metric.per_case) {
                     if variants {
                         let cells = std::mem::take(&mut case.cells);
-                        case.cells = cells.into_iter().map(|(id, cell)| (turn(&id).into(), cell)).collect();
+                        case.cells = cells.iter().map(|(id, cell)| (turn(id).into(), cell.clone())).collect();
                     }
                     turned.texts.insert(turn(&name), String::new());
                     metric.per_case.insert(turn(&name), case);

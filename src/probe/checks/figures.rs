@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::record::{ChecksBasis, JudgeBasis, Judged, Outcome, ScenarioRecord, ScenarioRun};
 use super::scoring::{self, Together};
 use crate::judge::Ungraded;
-use crate::probe::{CaseValue, Interval, Metric};
+use crate::probe::{CaseValue, Cells, Interval, Metric};
 use crate::stats;
 
 /// The family of every figure of this probe.
@@ -136,7 +136,7 @@ fn of_runs(
             value: stats::mean(&known),
             n: known.len(),
             repeats,
-            cells: BTreeMap::new(),
+            cells: Cells::default(),
         };
         per_case.insert(id.clone(), case);
     }

@@ -6,7 +6,7 @@ use super::basis::Settings;
 use crate::digest::{Digest, Fields};
 use crate::judge::Scorer;
 use crate::probe::{
-    CaseRecord, CaseValue, Cell, Ending, Interval, Metric, Pairs, Range, Sample, Unit,
+    CaseRecord, CaseValue, Cell, Cells, Ending, Interval, Metric, Pairs, Range, Sample, Unit,
     VariantRecord,
 };
 use crate::stats;
@@ -147,7 +147,7 @@ impl Figures<'_> {
                     value: Some(value),
                     n: inv.n + sens.n,
                     repeats: Vec::new(),
-                    cells: BTreeMap::new(),
+                    cells: Cells::default(),
                 };
                 Some((name.clone(), value))
             })

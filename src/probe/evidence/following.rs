@@ -138,7 +138,7 @@ pub(super) fn compare(
         .collect();
     for (case, compared) in cases.values_mut().zip(compared) {
         for (variant, swap) in case.variants.iter_mut().zip(compared) {
-            variant.swap = swap;
+            variant.swap = swap.map(Box::new);
         }
     }
 }

@@ -81,7 +81,7 @@ pub(crate) struct VariantRecord {
     pub(crate) samples: Vec<Sample>,
     /// What a swap did, next to what it could do; none for other kinds, and where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) swap: Option<SwapRecord>,
+    pub(crate) swap: Option<Box<SwapRecord>>,
 }
 
 /// A swap next to its donor, the case that its unit comes from. Distances are those of the scorer.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::record::{GradedSample, GradingBasis, PromptRecord, Scoring};
-use crate::probe::{CaseValue, Interval, Metric, Range, Unit};
+use crate::probe::{CaseValue, Cells, Interval, Metric, Range, Unit};
 use crate::stats;
 
 /// The family of every figure of this probe.
@@ -79,7 +79,7 @@ pub(super) fn case(repeats: Vec<Option<f64>>) -> CaseValue {
         value: stats::mean(&here),
         n: here.len(),
         repeats,
-        cells: BTreeMap::new(),
+        cells: Cells::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use globset::{Glob, GlobSet};
 use super::record::{CaseQuality, QualityBasis, QualityIndicators, QualityItem};
 use super::score::{Band, Factor};
 use super::scorer;
-use crate::probe::{CaseValue, Cell, Interval, Metric};
+use crate::probe::{CaseValue, Cell, Cells, Interval, Metric};
 use crate::stats;
 
 /// The family of every figure of this probe.
@@ -49,7 +49,7 @@ pub(super) fn figures(items: &Items, basis: &QualityBasis) -> BTreeMap<String, M
         metric.poor_below = Some(Band::REVIEW);
         // The gate has these pairs already.
         for case in metric.per_case.values_mut() {
-            case.cells.clear();
+            case.cells = Cells::default();
         }
         put(&format!("group.{group}"), metric);
     }
@@ -147,7 +147,7 @@ fn of_cases(
             value: stats::mean(&means),
             n: of_case,
             repeats: repeats.iter().map(|values| stats::mean(values)).collect(),
-            cells,
+            cells: cells.into(),
         };
         per_case.insert(name.clone(), case);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::measures::{self, Measure};
 use super::record::{QueryRecord, RetrievalSection};
-use crate::probe::{CaseValue, Direction, Interval, Metric, Range, Unit};
+use crate::probe::{CaseValue, Cells, Direction, Interval, Metric, Range, Unit};
 use crate::stats;
 
 /// The family of every figure of this probe: each is of all the queries.
@@ -87,7 +87,7 @@ fn figure(measure: &Measure, queries: &BTreeMap<String, QueryRecord>) -> Metric 
             } else {
                 Vec::new()
             },
-            cells: BTreeMap::new(),
+            cells: Cells::default(),
         };
         per_case.insert(id.clone(), value);
     }

@@ -8,7 +8,7 @@ use crate::baseline::compare::{Measured, compare};
 use crate::digest::Digest;
 use crate::gate::policy::Policy;
 use crate::gate::{Gate, Next, changes};
-use crate::probe::{CaseValue, Cell, Metric};
+use crate::probe::{CaseValue, Cell, Cells, Metric};
 use crate::report::fixture;
 
 /// How a metric came out. There are thirty cases of three cells, so a cell is worth 0.0111.
@@ -78,7 +78,7 @@ fn metric(at: usize, shape: Shape, is_head: bool) -> Metric {
     let per_case: BTreeMap<String, CaseValue> = (0..CASES)
         .map(|case| {
             let place = (case + CASES - 7 * at) % CASES;
-            let cells: BTreeMap<_, Cell> = (0..3)
+            let cells: Cells = (0..3)
                 .map(|cell| {
                     let (base, head) = shape.losses(place, cell);
                     let loss = if is_head { head } else { Some(base) };

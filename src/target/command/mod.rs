@@ -5,6 +5,7 @@ mod failure;
 mod lookup;
 mod open_files;
 mod output;
+mod pipe;
 mod printed;
 mod process;
 mod prompt;
@@ -17,7 +18,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -29,7 +30,7 @@ use super::{
 };
 use crate::exit::Misuse;
 use printed::Printed;
-use process::{Group, ProcessEnd};
+use process::{Group, ProcessEnd, ReadStreams};
 pub(super) use prompt::PromptCommand;
 pub(crate) use side_command::{SideCommand, SideEnd, SideProgram};
 use tail::Tail;
@@ -151,16 +152,13 @@ impl CommandTarget {
             .env("KELVIN_SAMPLE", invocation.sample)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .current_dir(paths.workspace.unwrap_or(paths.root))
-            .process_group(0)
             .stdin(match self.streams.input {
                 true => File::open(invocation.input_file)?.into(),
                 false => Stdio::null(),
-            })
-            .stdout(match self.streams.output {
-                true => File::create_new(invocation.output_file)?.into(),
-                false => Stdio::piped(),
-            })
-            .stderr(Stdio::piped());
+            });
+        if self.streams.output {
+            command.stdout(File::create_new(invocation.output_file)?);
+        }
         if let Some(workplace) = workplace {
             let variables = workplace.variables.iter();
             command.envs(variables.map(|(name, value)| (name, value)));
@@ -233,8 +231,13 @@ impl Target for CommandTarget {
             let message = "`run` names `{workspace}`, and this call has none".to_owned();
             return failed(Failure::new(FailureKind::NotStarted, message), None);
         }
-        let child = match self.command(call).and_then(|mut command| command.spawn()) {
-            Ok(child) => child,
+        let read = match self.streams.output {
+            true => ReadStreams::ErrorOnly,
+            false => ReadStreams::Both,
+        };
+        let command = self.command(call);
+        let group = match command.and_then(|command| Group::start(command, read)) {
+            Ok(group) => group,
             Err(error) => return failed(self.not_started(&error), None),
         };
         // Only a call with a workplace may need all of what it printed.
@@ -242,7 +245,7 @@ impl Target for CommandTarget {
         let (mut stdout, mut stderr) = (Printed::at_most(most), Tail::default());
         let timeout = self.site.timeout;
         let interrupt = &self.site.interrupt;
-        let end = Group::of(child).watch(timeout, interrupt, &mut stdout, &mut stderr);
+        let end = group.watch(timeout, interrupt, &mut stdout, &mut stderr);
         let streams = Streams {
             stdout: stdout.tail.text(),
             stderr: stderr.text(),

@@ -2,15 +2,17 @@
 //! process after its time, and ends every other process of its group.
 
 use std::cell::RefCell;
-use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::process::{Child, ExitStatus};
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
+use super::pipe::Pipe;
 use super::printed::Sink;
 use crate::signal::{Interrupt, timespec};
 
@@ -37,22 +39,49 @@ pub(super) enum ProcessEnd {
     Interrupted,
 }
 
+/// Which streams of a process are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReadStreams {
+    /// The standard output and the standard error.
+    Both,
+    /// The standard error; the standard output is set by whoever makes the command.
+    ErrorOnly,
+}
+
 /// A process that leads a group of its own. When the value is dropped, the whole group is killed.
 pub(super) struct Group {
     child: Child,
     leader: Pid,
     descriptor: Option<OwnedFd>,
+    stdout: Option<Pipe>,
+    stderr: Pipe,
 }
 
 impl Group {
-    /// Takes over a process that was started in a group of its own.
-    pub(super) fn of(child: Child) -> Self {
+    /// Starts a command in a group of its own.
+    ///
+    /// # Errors
+    ///
+    /// Where the process cannot be started.
+    pub(super) fn start(mut command: Command, streams: ReadStreams) -> io::Result<Self> {
+        let stderr = Pipe::open()?;
+        command.stderr(stderr.end()?).process_group(0);
+        let stdout = match streams {
+            ReadStreams::Both => Some(Pipe::open()?),
+            ReadStreams::ErrorOnly => None,
+        };
+        if let Some(stdout) = &stdout {
+            command.stdout(stdout.end()?);
+        }
+        let child = command.spawn()?;
         let leader = Pid::from_child(&child);
-        Self {
+        Ok(Self {
             child,
             leader,
             descriptor: descriptor(leader),
-        }
+            stdout,
+            stderr,
+        })
     }
 
     /// Waits until the process itself ends, whoever else holds its standard streams, then kills
@@ -67,14 +96,8 @@ impl Group {
         stderr: &mut dyn Sink,
     ) -> io::Result<ProcessEnd> {
         let mut streams = [
-            self.child
-                .stdout
-                .take()
-                .map(|stream| Stream::new(stream, stdout)),
-            self.child
-                .stderr
-                .take()
-                .map(|stream| Stream::new(stream, stderr)),
+            self.stdout.as_ref().map(|pipe| Stream::of(pipe, stdout)),
+            Some(Stream::of(&self.stderr, stderr)),
         ];
         let mut deadline = Instant::now() + timeout;
         let mut stopped = None;
@@ -173,31 +196,24 @@ struct Woken {
     streams: [bool; 2],
 }
 
-trait Readable: Read + AsFd {}
-
-impl<T: Read + AsFd> Readable for T {}
-
 /// One of the standard streams of a process and where what it says is kept.
 struct Stream<'a> {
-    from: Box<dyn Readable>,
+    from: &'a Pipe,
     sink: &'a mut dyn Sink,
 }
 
 impl<'a> Stream<'a> {
-    fn new(from: impl Readable + 'static, sink: &'a mut dyn Sink) -> Self {
-        Self {
-            from: Box::new(from),
-            sink,
-        }
+    fn of(from: &'a Pipe, sink: &'a mut dyn Sink) -> Self {
+        Self { from, sink }
     }
 
     fn fd(&self) -> BorrowedFd<'_> {
-        self.from.as_fd()
+        self.from.reader.as_fd()
     }
 
     /// Reads once from a stream that is ready. Returns whether there may be more.
     fn read(&mut self) -> bool {
-        BUFFER.with_borrow_mut(|buffer| match self.from.read(buffer) {
+        BUFFER.with_borrow_mut(|buffer| match (&self.from.reader).read(buffer) {
             Ok(0) => false,
             Ok(read) => {
                 self.sink.push(&buffer[..read]);
@@ -235,17 +251,16 @@ fn descriptor(_: Pid) -> Option<OwnedFd> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::process::CommandExt as _;
-    use std::process::Command;
 
     use super::*;
 
     #[test]
     fn a_panic_kills_the_process_that_was_being_watched() {
         let mut command = Command::new("sleep");
-        let child = command.arg("60").process_group(0).spawn().expect("started");
-        let stat = format!("/proc/{}/stat", child.id());
-        drop(Group::of(child));
+        command.arg("60");
+        let group = Group::start(command, ReadStreams::Both).expect("started");
+        let stat = format!("/proc/{}/stat", group.child.id());
+        drop(group);
         let lives = fs::read_to_string(stat).is_ok_and(|stat| {
             let state = stat.rsplit(')').next().unwrap_or("");
             !state.trim_start().starts_with('Z')

@@ -3,13 +3,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::printed::Printed;
-use super::process::{Group, ProcessEnd};
+use super::process::{Group, ProcessEnd, ReadStreams};
 use super::tail::Tail;
 use super::{failure, private};
 use crate::signal::Interrupt;
@@ -69,13 +69,14 @@ impl SideCommand<'_> {
             };
             SideEnd::Failed(failure::not_started(&shown, error), Streams::default())
         };
-        let child = self.command().and_then(|mut command| command.spawn());
-        let child = match child {
-            Ok(child) => child,
+        let command = self.command();
+        let group = command.and_then(|command| Group::start(command, ReadStreams::Both));
+        let group = match group {
+            Ok(group) => group,
             Err(error) => return not_started(&error),
         };
         let (mut stdout, mut stderr) = (Printed::at_most(self.most_output), Tail::default());
-        let end = Group::of(child).watch(self.timeout, interrupt, &mut stdout, &mut stderr);
+        let end = group.watch(self.timeout, interrupt, &mut stdout, &mut stderr);
         let streams = Streams {
             stdout: stdout.tail.text(),
             stderr: stderr.text(),
@@ -125,10 +126,7 @@ impl SideCommand<'_> {
         command
             .envs(variables.map(|(name, value)| (name, value)))
             .current_dir(self.folder)
-            .process_group(0)
-            .stdin(input)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .stdin(input);
         private::withhold(&mut command, &private::names());
         Ok(command)
     }

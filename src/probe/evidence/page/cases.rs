@@ -66,7 +66,7 @@ impl<'a> Expectations<'a> {
     /// Whether a variant with other evidence had to move the decision: its unit comes from a case
     /// that is answered differently, and nothing else could have held the decision.
     fn had_to_move(&self, variant: &VariantRecord) -> bool {
-        let differs = variant.swap.is_some_and(|swap| swap.donor_differs);
+        let differs = variant.swap.as_ref().is_some_and(|swap| swap.donor_differs);
         let ignored = variant
             .unit_type
             .as_deref()

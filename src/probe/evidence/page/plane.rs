@@ -40,7 +40,10 @@ pub(super) fn of(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<Plane> 
 
 /// Following in one case; none where no donor of its swaps is answered differently.
 fn following_in(case: &CaseRecord) -> Option<f64> {
-    let swaps = case.variants.iter().filter_map(|variant| variant.swap);
+    let swaps = case
+        .variants
+        .iter()
+        .filter_map(|variant| variant.swap.as_deref());
     let (reaction, contrast) = swaps
         .filter(|swap| swap.donor_differs)
         .fold((0.0, 0.0), |sum, swap| {

@@ -77,12 +77,12 @@ impl SwapCounts {
             noise,
             donor_differs,
             ..
-        }) = variant.swap.filter(|_| samples > 0)
+        }) = variant.swap.as_deref().filter(|_| samples > 0)
         else {
             return;
         };
         self.known = true;
-        if donor_differs {
+        if *donor_differs {
             self.contrast += contrast * samples as f64;
             self.noise += noise * samples as f64;
             self.could += samples;

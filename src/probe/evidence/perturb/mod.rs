@@ -45,6 +45,7 @@ use crate::notice::Notice;
 use crate::probe::evidence::EvidenceSettings;
 use crate::probe::evidence::cases::{Case, Corpus};
 pub(crate) use peers::Peers;
+use peers::Place;
 pub(crate) use plan::Planner;
 
 /// Every kind, in the order of the reports.
@@ -224,31 +225,31 @@ impl<'a> Subject<'a> {
 pub(crate) enum Piece {
     /// A unit of the case, as it is.
     Own(usize),
-    /// A unit of the case, rewritten; the text has no white space at its end.
-    Edited {
-        /// The place of the unit in the case.
-        unit: usize,
-        /// Its new text, heading line included. A run has many thousands of pieces, and a `String` would
-        /// make each of them larger by a third.
-        text: Box<str>,
-    },
+    /// A unit of the case, rewritten. A run has hundreds of thousands of pieces, and few of them are
+    /// rewritten: the box keeps the others at half the size.
+    Edited(Box<Edited>),
     /// A unit of another case.
-    Peer {
-        /// The place of the case in the corpus.
-        case: usize,
-        /// The place of the unit in that case.
-        unit: usize,
-    },
+    Peer(Place),
     /// A section of the filler bank.
     Filler(usize),
+}
+
+/// A unit of the case with another text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Edited {
+    /// The place of the unit in the case.
+    pub(crate) unit: usize,
+    /// Its new text, heading line included; it has no white space at its end.
+    pub(crate) text: String,
 }
 
 impl Piece {
     /// Which unit of the case it is, as it was or rewritten.
     pub(crate) const fn own(&self) -> Option<usize> {
         match self {
-            Self::Own(unit) | Self::Edited { unit, .. } => Some(*unit),
-            Self::Peer { .. } | Self::Filler(_) => None,
+            Self::Own(unit) => Some(*unit),
+            Self::Edited(edited) => Some(edited.unit),
+            Self::Peer(_) | Self::Filler(_) => None,
         }
     }
 }

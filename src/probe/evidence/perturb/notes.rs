@@ -23,14 +23,14 @@ impl Notes {
                     order.push(*unit);
                     continue;
                 }
-                Piece::Edited { unit, .. } => {
-                    order.push(*unit);
-                    notes.edited.push(*unit);
+                Piece::Edited(edited) => {
+                    order.push(edited.unit);
+                    notes.edited.push(edited.unit);
                     continue;
                 }
-                Piece::Peer { case, unit } => {
-                    let from = &corpus.cases[*case];
-                    let unit_type = Arc::clone(&from.units[*unit].unit_type);
+                Piece::Peer(place) => {
+                    let (from, unit) = place.find(corpus);
+                    let unit_type = Arc::clone(&unit.unit_type);
                     (unit_type, Some(Arc::clone(&from.name)))
                 }
                 Piece::Filler(section) => {

@@ -101,7 +101,7 @@ fn chosen(
         });
         if let Some((content, place)) = drawn {
             taken.push(*content);
-            added.push(place.piece());
+            added.push(Piece::Peer(*place));
         }
     }
     added

@@ -4,7 +4,6 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Piece;
 use super::render;
 use super::ring::Ring;
 use crate::digest::Digest;
@@ -12,22 +11,28 @@ use crate::probe::evidence::EvidenceSettings;
 use crate::probe::evidence::cases::{Case, Corpus, Unit};
 use crate::threads;
 
-/// A unit of a case, by place.
+/// A unit of a case, by place: first the case, then the unit in it. The plan of a run holds hundreds of
+/// thousands of places, which is why they are numbers of 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
-    /// The place of the case in the corpus.
-    pub(crate) case: usize,
-    /// The place of the unit in the case.
-    pub(crate) unit: usize,
+    case: u32,
+    unit: u32,
 }
 
 impl Place {
-    /// The unit as a part of a variant of another case.
-    pub(crate) const fn piece(self) -> Piece {
-        Piece::Peer {
-            case: self.case,
-            unit: self.unit,
+    /// The place of a unit in a case, and of that case in the corpus.
+    pub(super) fn of(case: usize, unit: usize) -> Self {
+        let small = |at| u32::try_from(at).expect("memory holds fewer than 2^32 units");
+        Self {
+            case: small(case),
+            unit: small(unit),
         }
+    }
+
+    /// The case and the unit.
+    pub(super) fn find(self, corpus: &Corpus) -> (&Case, &Unit) {
+        let case = &corpus.cases[self.case as usize];
+        (case, &case.units[self.unit as usize])
     }
 }
 
@@ -78,7 +83,7 @@ impl Peers {
         for (case, (document, senses)) in corpus.cases.iter().zip(&senses).enumerate() {
             let mut governing = senses.iter().peekable();
             for (unit, cut) in document.units.iter().enumerate() {
-                let place = Place { case, unit };
+                let place = Place::of(case, unit);
                 let sense = governing.next_if(|(at, _)| *at == unit);
                 if settings.perturbations.pad_include_governing || sense.is_none() {
                     pads.push((cut.content, place));

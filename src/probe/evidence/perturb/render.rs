@@ -54,10 +54,10 @@ fn push(
 ) {
     match piece {
         Piece::Own(unit) => text.push_str(case.body(&case.units[*unit])),
-        Piece::Edited { text: edited, .. } => text.push_str(edited),
-        Piece::Peer { case: from, unit } => {
-            let from = &corpus.cases[*from];
-            let body = from.body(&from.units[*unit]);
+        Piece::Edited(edited) => text.push_str(&edited.text),
+        Piece::Peer(place) => {
+            let (from, unit) = place.find(corpus);
+            let body = from.body(unit);
             if from.is_unix && case.newline == "\n" {
                 text.push_str(body);
             } else {
@@ -103,6 +103,7 @@ fn blank_line(tail: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::probe::evidence::cases::fixture;
+    use crate::probe::evidence::perturb::Place;
 
     fn rendered(text: &str, pieces: &[Piece]) -> String {
         let corpus = fixture::corpus(&[("a", text), ("b", "## Peer\rp1\r\np2\n")]);
@@ -130,7 +131,7 @@ mod tests {
     #[test]
     fn text_from_elsewhere_gets_the_line_ends_of_the_case() {
         let pieces = [
-            Piece::Peer { case: 1, unit: 0 },
+            Piece::Peer(Place::of(1, 0)),
             Piece::Filler(2),
             Piece::Own(0),
         ];

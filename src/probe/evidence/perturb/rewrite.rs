@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::edit::{Edits, apply};
-use super::{Draft, Piece, Proposal, Subject};
+use super::{Draft, Edited, Piece, Proposal, Subject};
 use crate::notice::{Code, Notice};
 use crate::probe::evidence::cases::outline::outline;
 
@@ -82,10 +82,7 @@ pub(super) fn of_type(subject: &Subject<'_>, unit_type: &str) -> Vec<usize> {
 pub(super) fn with_edited(units: usize, edited: Vec<(usize, String)>) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = (0..units).map(Piece::Own).collect();
     for (unit, text) in edited {
-        pieces[unit] = Piece::Edited {
-            unit,
-            text: text.into(),
-        };
+        pieces[unit] = Piece::Edited(Box::new(Edited { unit, text }));
     }
     pieces
 }

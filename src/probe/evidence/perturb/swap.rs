@@ -100,7 +100,7 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, count: SwapCount, propos
         .drafts
         .extend(pairs.into_iter().map(|(unit, rule)| {
             let mut pieces: Vec<Piece> = (0..case.units.len()).map(Piece::Own).collect();
-            pieces[unit] = rule.place.piece();
+            pieces[unit] = Piece::Peer(rule.place);
             Draft {
                 unit_type: Some(Arc::clone(shared_type)),
                 pieces,

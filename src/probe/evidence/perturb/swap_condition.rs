@@ -94,10 +94,7 @@ impl Index {
                 };
                 count.read += 1;
                 let sense = sense(&body[found.range.clone()]);
-                let place = Place {
-                    case: at,
-                    unit: unit_at,
-                };
+                let place = Place::of(at, unit_at);
                 rules
                     .entry((Arc::clone(&unit.unit_type), found.form))
                     .or_default()
@@ -142,10 +139,7 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, index: &Index, proposal:
     let read: Vec<(usize, &Conditions, Digest)> = units
         .iter()
         .filter_map(|unit| {
-            let place = Place {
-                case: subject.at,
-                unit: *unit,
-            };
+            let place = Place::of(subject.at, *unit);
             let (found, sense) = index.read.get(&place)?;
             Some((*unit, found, *sense))
         })
@@ -230,14 +224,11 @@ fn parse_rate(
 fn draft(subject: &Subject<'_>, index: &Index, unit: usize, rule: Rule) -> Option<Draft> {
     let case = subject.case();
     let body = case.body(&case.units[unit]);
-    let place = Place {
-        case: subject.at,
-        unit,
-    };
+    let place = Place::of(subject.at, unit);
     let (own, _) = index.read.get(&place)?;
     let (theirs, _) = index.read.get(&rule.place)?;
-    let peer = &subject.corpus.cases[rule.place.case];
-    let theirs = &peer.body(&peer.units[rule.place.unit])[theirs.range.clone()];
+    let (peer, from) = rule.place.find(subject.corpus);
+    let theirs = &peer.body(from)[theirs.range.clone()];
     let theirs = cases::with_newline(theirs, case.newline);
     let mut text = body.to_owned();
     text.replace_range(own.range.clone(), &theirs);

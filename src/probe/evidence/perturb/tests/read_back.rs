@@ -20,14 +20,18 @@ fn expected(
     settings: &EvidenceSettings,
     variant: &Variant,
 ) -> Vec<Kind> {
-    let kind = |case: usize, unit: usize| kinds(&corpus.cases[case]).swap_remove(unit);
     variant
         .pieces
         .iter()
         .map(|piece| match piece {
-            Piece::Own(unit) => kind(at, *unit),
-            Piece::Peer { case, unit } => kind(*case, *unit),
-            Piece::Edited { .. } => unreachable!("no default kind rewrites a unit"),
+            Piece::Own(unit) => kinds(&corpus.cases[at]).swap_remove(*unit),
+            Piece::Peer(place) => {
+                let (case, unit) = place.find(corpus);
+                let mut units = case.units.iter();
+                let at = units.position(|other| std::ptr::eq(other, unit));
+                kinds(case).swap_remove(at.expect("a unit of its case"))
+            }
+            Piece::Edited(_) => unreachable!("no default kind rewrites a unit"),
             Piece::Filler(section) => {
                 let section = &settings.perturbations.words.filler[*section];
                 let text = section.markdown.clone();
