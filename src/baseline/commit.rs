@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use git2::{Oid, Repository};
 
 use super::ancestry::{head, parents, short};
@@ -168,11 +168,22 @@ fn named(repo: &Repository, remote: &Remote<'_>, revision: &str) -> anyhow::Resu
             .map(|commit| commit.id())
     };
     find().or_else(|_| {
+        ensure!(
+            is_name(revision),
+            "`{revision}` is not in this repository, and it is no name of a branch, a tag or a commit that \
+             the remote could be asked for"
+        );
         remote.fetch(&[revision], Some(1))?;
         find()
             .or_else(|_| repo.revparse_single("FETCH_HEAD").map(|object| object.id()))
             .with_context(|| format!("failed to find `{revision}` in this repository"))
     })
+}
+
+/// Whether a revision from outside is a name: neither an option nor a refspec, which would write a reference.
+fn is_name(revision: &str) -> bool {
+    !revision.starts_with(['-', '+'])
+        && git2::Reference::is_valid_name(&format!("refs/heads/{revision}"))
 }
 
 fn default_branch(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<String> {

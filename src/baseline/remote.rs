@@ -44,8 +44,8 @@ pub(crate) struct Remote<'a> {
 }
 
 impl<'a> Remote<'a> {
-    /// The remote called `origin`, or the only one there is, or `origin` all the same: using it then
-    /// says that it is missing.
+    /// The remote called `origin`, or the only one there is unless its name would be an option, or `origin` all
+    /// the same: using it then says that it is missing.
     pub(crate) fn of(repo: &'a git2::Repository) -> Self {
         let names: Vec<String> = repo
             .remotes()
@@ -57,7 +57,7 @@ impl<'a> Remote<'a> {
             })
             .unwrap_or_default();
         let name = match names.as_slice() {
-            [only] => only.clone(),
+            [only] if !only.starts_with('-') => only.clone(),
             _ => "origin".to_owned(),
         };
         let found = repo.find_remote(&name).ok();
@@ -111,7 +111,7 @@ impl<'a> Remote<'a> {
         if self.is_shallow() {
             arguments.push(depth.map_or("--unshallow".into(), |depth| format!("--depth={depth}")));
         }
-        arguments.push(self.name.clone());
+        arguments.extend(["--end-of-options".to_owned(), self.name.clone()]);
         arguments.extend(what.iter().map(|what| (*what).to_owned()));
         self.git(&arguments).map(|_| ())
     }

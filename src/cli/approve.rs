@@ -61,7 +61,7 @@ pub(super) fn main(args: ApproveArgs) -> anyhow::Result<Exit> {
             Follows::Rerun => Then::Rerun,
             Follows::Check => Then::Check,
         },
-        say: &super::say,
+        say: &super::tell,
     })?;
     Ok(Exit::Passed)
 }

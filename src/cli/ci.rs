@@ -21,6 +21,7 @@ use crate::check::{GateRequest, Request};
 use crate::config::Shard;
 use crate::config::{Around, Overrides};
 use crate::exit::{Exit, Misuse};
+use crate::publish::commands;
 use crate::publish::mask::Masker;
 use crate::publish::post::Mode;
 
@@ -206,7 +207,16 @@ pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
     progress.finish(ran.as_ref().ok().map(|ran| &ran.checked.report));
     let ran = ran?;
     if !dry_run {
-        show(Format::Text, &ran.checked, ran.judgement.as_ref())?;
+        // Names of cases and what the pipeline said are in the report, and none of it is a command.
+        let on_github = super::on_github();
+        if on_github {
+            super::say(&commands::stop(&request.guard));
+        }
+        let shown = show(Format::Text, &ran.checked, ran.judgement.as_ref());
+        if on_github {
+            super::say(&commands::resume(&request.guard));
+        }
+        shown?;
     }
     if let Some(url) = &ran.comment {
         super::say(&format!("comment: {}\n", crate::page::safe::line(url)));
@@ -278,7 +288,7 @@ fn request(args: CiArgs, (entered, event): Begun) -> (CiRequest<'static>, Option
         token,
         masker,
         guard: guard(),
-        say: &super::say,
+        say: &super::tell,
     };
     (request, entered.err().or(wrong))
 }

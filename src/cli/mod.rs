@@ -192,6 +192,14 @@ fn say(text: &str) {
     };
 }
 
+/// Prints what is said beside an answer. In a workflow the words of others in it are no command.
+fn tell(text: &str) {
+    match on_github() {
+        true => say(&commands::unbracketed(text)),
+        false => say(text),
+    }
+}
+
 /// Prints an error; the one place that does.
 fn complain(error: &anyhow::Error) {
     let style = anstyle::AnsiColor::Red.on_default().bold();

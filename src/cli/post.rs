@@ -74,7 +74,7 @@ pub(super) fn main(args: PostArgs) -> anyhow::Result<Exit> {
             client: Some(&client),
             comment: args.comment.into(),
             on_github: variable("GITHUB_ACTIONS").is_some(),
-            say: &super::say,
+            say: &super::tell,
         },
     )?;
     if let Some(url) = url {

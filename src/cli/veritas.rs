@@ -11,6 +11,10 @@ use super::progress::Progress;
 use crate::check::{self, GateRequest, Request};
 use crate::config::Overrides;
 use crate::exit::Exit;
+use crate::probe;
+
+/// How often every invocation is made where nothing says it.
+const LIVE_RUNS: NonZeroUsize = NonZeroUsize::new(3).expect("it is not zero");
 
 /// The arguments of `kelvin gate veritas`.
 #[derive(Debug, Args)]
@@ -21,9 +25,10 @@ pub(super) struct VeritasArgs {
     /// The revision to compare with, instead of where the change begins.
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// How often every invocation is made, each time anew.
-    #[arg(long, value_name = "N", default_value = "3")]
-    live_runs: NonZeroUsize,
+    /// How often every invocation is made, each time anew [default: `quality.live_runs` of the configuration, or 3
+    /// without `quality`].
+    #[arg(long, value_name = "N")]
+    live_runs: Option<NonZeroUsize>,
     /// Says what the verdict would be, and leaves nothing behind: no report, no history, no request for
     /// approval.
     #[arg(long)]
@@ -36,15 +41,22 @@ pub(super) fn main(args: &VeritasArgs) -> anyhow::Result<Exit> {
         true => Some(tempfile::tempdir().context("failed to make a folder for the runs")?),
         false => None,
     };
+    let mut overrides = Overrides {
+        file: Some(args.config.clone()),
+        // An answer of the cache is no live run.
+        no_cache: true,
+        ..Overrides::default()
+    };
+    let live_runs = match args.live_runs {
+        Some(asked) => asked,
+        None => probe::configured(&overrides)?
+            .live_runs()
+            .unwrap_or(LIVE_RUNS),
+    };
+    overrides.repeats = Some(live_runs);
     let mut request = GateRequest {
         check: Request {
-            overrides: Overrides {
-                file: Some(args.config.clone()),
-                repeats: Some(args.live_runs),
-                // An answer of the cache is no live run.
-                no_cache: true,
-                ..Overrides::default()
-            },
+            overrides,
             out: nowhere.as_ref().map(|folder| folder.path().to_path_buf()),
             ..Request::default()
         },

@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::fmt::Debug;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -78,6 +79,11 @@ pub(crate) trait ProbeSettings: Any + Debug + Send + Sync {
     /// where it is, relative to the folder of the configuration.
     fn files(&self) -> Vec<(&'static str, &Path)> {
         Vec::new()
+    }
+
+    /// How often each invocation has to be made for a figure of the probe; none where it does not say.
+    fn live_runs(&self) -> Option<NonZeroUsize> {
+        None
     }
 
     /// How the pipeline of the probe is reached; none where the probe runs nothing of its own.

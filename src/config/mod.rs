@@ -238,6 +238,14 @@ impl Config {
         configured.filter_map(|probe| probe.settings.target())
     }
 
+    /// How often each invocation has to be made so that every probe has its figures; none where none says.
+    pub(crate) fn live_runs(&self) -> Option<NonZeroUsize> {
+        let configured = self.probes.iter().filter(|probe| probe.is_configured);
+        configured
+            .filter_map(|probe| probe.settings.live_runs())
+            .max()
+    }
+
     /// Whether the file configures the kind of probe of this name.
     pub(crate) fn configures(&self, name: &str) -> bool {
         let mut probes = self.probes.iter();

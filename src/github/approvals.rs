@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::client::{Call, Client};
 use super::error::{Error, Surface};
-use super::pulls::{Account, PullRequest, query};
+use super::pulls::{Account, LabelName, PullRequest, query};
 
 /// Something that happened to an issue or a pull request.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -31,14 +31,6 @@ pub(crate) struct LabelEvent {
     /// The app that did it in somebody's name.
     #[serde(default)]
     pub(crate) performed_via_github_app: Option<Value>,
-}
-
-/// A label by its name.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(crate) struct LabelName {
-    /// The name.
-    #[serde(default)]
-    pub(crate) name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -107,13 +99,14 @@ impl Client {
         }
     }
 
-    /// The names of those who wrote the commits of a pull request, in lower case. A commit names
-    /// whoever it likes as its author; what it names is only ever used to keep people out.
+    /// How many commits of a pull request GitHub lists, which are 250 at most, and the names of those who wrote
+    /// them, in lower case. A commit names whoever it likes as its author; what it names is only ever used to
+    /// keep people out.
     ///
     /// # Errors
     ///
     /// See [`Error`].
-    pub(crate) fn commit_authors(&self, pull_request: u64) -> Result<Vec<String>, Error> {
+    pub(crate) fn commit_authors(&self, pull_request: u64) -> Result<(usize, Vec<String>), Error> {
         let path = self.path(&format!("/pulls/{pull_request}/commits"));
         let commits = self.pages(
             Surface::PullRequest,
@@ -123,7 +116,7 @@ impl Client {
         )?;
         let accounts = commits.iter().flat_map(|one| [&one.author, &one.committer]);
         let logins = accounts.filter_map(|account| account.as_ref()?.get("login")?.as_str());
-        Ok(logins.map(str::to_lowercase).collect())
+        Ok((commits.len(), logins.map(str::to_lowercase).collect()))
     }
 
     /// A file of a branch.

@@ -19,6 +19,9 @@ pub(crate) struct CheckRun {
     /// What its creator put there to know it again.
     #[serde(default)]
     pub(crate) external_id: Option<String>,
+    /// `completed`, or one of several words for what has not ended.
+    #[serde(default)]
+    pub(crate) status: String,
 }
 
 /// An annotation as the API takes it.

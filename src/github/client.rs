@@ -20,8 +20,9 @@ use crate::page::safe;
 use crate::run;
 use crate::signal;
 
-/// The most requests of one run, retries included.
-pub(crate) const MOST_REQUESTS: usize = 60;
+/// The most requests of one run, retries included. A pull request may have 2,500 comments, which are 25 pages,
+/// and they are looked at before somebody is asked, when somebody is asked, and when the comment is written.
+pub(crate) const MOST_REQUESTS: usize = 120;
 /// How often one request is sent.
 const ATTEMPTS: u32 = 4;
 /// The longest wait that a limit may ask for; GitHub's own advice for a secondary limit is a minute.

@@ -16,6 +16,14 @@ pub(crate) struct Account {
     pub(crate) kind: String,
 }
 
+/// A label by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct LabelName {
+    /// The name.
+    #[serde(default)]
+    pub(crate) name: Option<String>,
+}
+
 /// A pull request.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct PullRequest {
@@ -36,6 +44,12 @@ pub(crate) struct PullRequest {
     /// When it was merged.
     #[serde(default)]
     pub(crate) merged_at: Option<String>,
+    /// The labels that are on it.
+    #[serde(default)]
+    pub(crate) labels: Vec<LabelName>,
+    /// How many commits it has; none in a list of pull requests.
+    #[serde(default)]
+    pub(crate) commits: Option<usize>,
 }
 
 /// One end of a pull request.

@@ -72,6 +72,9 @@ pub(crate) fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>)
                 summary: super::comment::render(publication, 60_000),
                 text: None,
                 annotations: remarks,
+                request: judgement
+                    .and_then(|judgement| judgement.approval.as_ref())
+                    .map(|approval| approval.id.clone()),
             };
             if let Err(error) = check.finish(conclusion, &shown) {
                 surfaces.warn(&error.to_string());
@@ -130,6 +133,7 @@ pub(crate) fn fail(
             summary: failure::page(failure),
             text: None,
             annotations: failure::annotation(failure).into_iter().collect(),
+            request: None,
         };
         if let Err(error) = check.finish(Conclusion::Failure, &shown) {
             surfaces.warn(&error.to_string());

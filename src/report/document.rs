@@ -10,7 +10,7 @@ use super::versions::AnyVersion;
 use crate::config::Shard;
 use crate::digest::Digest;
 use crate::notice::{Code, Notice};
-use crate::probe::{Ending, Metric, Sections, probe_of};
+use crate::probe::{Ending, Kind, Metric, Sections, probe_of, registry};
 use crate::run::Cost;
 
 /// Grows when an old reader would misread a new report.
@@ -57,8 +57,18 @@ impl Report {
     }
 
     /// The items of a probe whose repeats count as one run, because the pipeline answered them from
-    /// memory.
+    /// memory. A kind that looks at what the others run has the repeats of theirs.
     pub(crate) fn kept(&self, probe: &str) -> BTreeSet<&str> {
+        match registry::kind(probe).is_some_and(Kind::observes) {
+            true => {
+                let all = self.probes.iter();
+                all.flat_map(|(name, _)| self.kept_of(name)).collect()
+            }
+            false => self.kept_of(probe),
+        }
+    }
+
+    fn kept_of(&self, probe: &str) -> BTreeSet<&str> {
         let section = self.probes.of(probe).into_iter();
         let by_items = section.flat_map(|section| section.kept());
         let is_of = |notice: &&Notice| {
@@ -90,7 +100,7 @@ impl Report {
     /// How many items of all probes have repeats that count as one run.
     pub(crate) fn kept_count(&self) -> usize {
         let probes = self.probes.iter();
-        probes.map(|(name, _)| self.kept(name).len()).sum()
+        probes.map(|(name, _)| self.kept_of(name).len()).sum()
     }
 
     /// Whether `kelvin eval` made it, which calls nothing: a check that came to its end has asked the

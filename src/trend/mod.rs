@@ -5,6 +5,7 @@
 //! and values by case, and that is all that is looked at.
 
 mod change;
+mod decided;
 mod fall;
 mod flaky;
 mod mean;

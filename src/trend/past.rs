@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::fall::Scale;
 use crate::digest::Digest;
 use crate::probe::{Ending, Metric, SectionFingerprint, probe_of};
-use crate::report::Report;
+use crate::report::{Decision, Report};
 use crate::run::{Cost, calendar};
 
 /// Where a report was found.
@@ -72,6 +72,8 @@ pub(crate) struct PastRun {
     pub(crate) figures: BTreeMap<String, PastFigure>,
     /// The cases of each label, by probe.
     pub(crate) groups: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
+    /// What somebody decided about a regression that the run found.
+    pub(crate) decision: Option<Decision>,
 }
 
 /// What figures depend on. Where two runs agree in all of it, their figures differ by chance alone.
@@ -177,6 +179,7 @@ impl PastRun {
                 })
                 .collect(),
             groups: groups(report),
+            decision: session.decision.clone(),
         })
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::change;
 use super::fall::{Scale, is_fall};
 use super::flaky;
 use super::mean::{self, Mean};
@@ -11,6 +10,7 @@ use super::period::Period;
 use super::summary::{
     Asked, Candidate, Course, Of, OfConfiguration, Read, Row, Since, Summary, Word,
 };
+use super::{change, decided};
 use crate::probe::probe_of;
 use crate::run::{Cost, calendar};
 
@@ -99,6 +99,7 @@ fn of_configuration(
         rows,
         flaky,
         changes,
+        decisions: decided::find(&all_now),
     };
     (found, candidates)
 }

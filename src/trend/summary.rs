@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::change::Change;
+use super::decided::DecidedRun;
 use super::flaky::Flaky;
 use super::mean::Mean;
 use super::past::Left;
@@ -75,6 +76,8 @@ pub(crate) struct OfConfiguration {
     pub(crate) flaky: Vec<Flaky>,
     /// When something changed that the figures depend on.
     pub(crate) changes: Vec<Change>,
+    /// What people decided about regressions that these runs found.
+    pub(crate) decisions: Vec<DecidedRun>,
     /// The course of each metric, and of its candidates.
     pub(crate) courses: Vec<Course>,
 }

@@ -52,6 +52,7 @@ fn on(day: i64, code: u8, scale: Scale, cases: &[(&str, &[f64])]) -> PastRun {
         },
         figures: BTreeMap::from([(METRIC.to_owned(), figure)]),
         groups: BTreeMap::new(),
+        decision: None,
     }
 }
 

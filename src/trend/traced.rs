@@ -78,6 +78,7 @@ impl PastRun {
             },
             figures: BTreeMap::from([(METRIC.to_owned(), figure)]),
             groups: BTreeMap::new(),
+            decision: None,
         })
     }
 }

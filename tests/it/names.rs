@@ -302,3 +302,32 @@ fn jobs_with_names_of_their_own_keep_a_baseline_each_and_find_it_again() {
     let judgement: Value = serde_json::from_slice(&text).expect("JSON");
     assert_eq!(judgement["verdict"], json!("no_baseline"));
 }
+
+#[test]
+fn a_base_is_never_an_option_of_git_and_writes_no_reference() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    let references = || git(project.root(), &["for-each-ref", "--format=%(refname)"]);
+    let before = references();
+    let planted = project.path("../planted");
+    let upload_pack = format!("--upload-pack=touch {};git-upload-pack", planted.display());
+    for base in [
+        upload_pack.as_str(),
+        "-u",
+        "--output=x",
+        "+refs/heads/main:refs/heads/forged",
+        "main:refs/heads/forged",
+    ] {
+        let said = project.kelvin(&["gate", &format!("--base={base}")]);
+        // There is nothing to compare with then, which is told.
+        let told = format!("{}{}", said.stdout, said.stderr);
+        let words: Vec<&str> = told.split_whitespace().collect();
+        assert!(
+            words.join(" ").contains("no name of a branch"),
+            "{base}: {told}"
+        );
+        assert!(!planted.exists(), "{base} was run");
+        assert_eq!(references(), before, "{base}");
+    }
+}

@@ -62,3 +62,17 @@ fn without_dry_run_the_report_and_the_history_are_kept() {
     assert_eq!(report["run"]["session"]["cost"]["cache_hits"], 0);
     assert_eq!(runs(), before + 1);
 }
+
+#[test]
+fn as_many_live_runs_are_made_as_the_quality_score_asks_for() {
+    let (_remote, project) = project(GROUNDED);
+    project.config("quality: {contract: {decision: string}, live_runs: 2}\n");
+    project.kelvin(&["gate", "veritas"]);
+    assert_eq!(project.json("kelvin/report.json")["run"]["repeats"], 2);
+    let score =
+        || project.json("kelvin/report.json")["metrics"]["quality.quality_score"]["value"].clone();
+    assert_eq!(score(), 1.0);
+    project.kelvin(&["gate", "veritas", "--live-runs", "1"]);
+    assert_eq!(project.json("kelvin/report.json")["run"]["repeats"], 1);
+    assert!(score().is_null(), "one run is fewer than two");
+}

@@ -60,7 +60,18 @@ pub(in crate::check) fn answer(
         Ok(desk) => desk,
         Err(error) => return told(approval, &error),
     };
-    let of_key = |notice: &&Notice| notice.origin.key == site.origin.key;
+    let branch = &desk.request.base.branch;
+    if is_open && *branch != site.rules_at {
+        // Nobody is asked about a comparison with a branch that it is not to be merged into.
+        approval.origin = None;
+        approval.unknown.push(format!(
+            "the pull request points at `{branch}` by now and not at `{}`, which needs a new run: close and \
+             open it again",
+            site.rules_at
+        ));
+        return Some(approval);
+    }
+    let of_key = |notice: &&Notice| notice.origin.is_of(&site.origin);
     let notice = match is_open {
         true => desk.notices.iter().find(of_key),
         // The run of a merge has a key of its own.
@@ -102,8 +113,15 @@ pub(in crate::check) fn settle(
         ..Facts::default()
     };
     if approval.rules.not_author {
-        facts.authors = authors(client, &desk.request)?;
+        match authors(client, &desk.request)? {
+            Ok(authors) => facts.authors = authors,
+            Err(why) => {
+                approval.unknown.push(why);
+                return Ok(());
+            }
+        }
     }
+    facts.is_labelled = is_labelled(&desk.request, &approval.rules);
     let (found, _) = eligible(&approval.rules, &facts);
     let rules = &approval.rules;
     let people: BTreeSet<String> = found.iter().map(|deed| deed.by.to_lowercase()).collect();
@@ -122,7 +140,9 @@ pub(in crate::check) fn settle(
     }
     facts.now = client.time();
     // The tip that was decided about is the one that is there when all has been asked.
-    let head = client.pull_request(number)?.head.sha;
+    let tip = client.pull_request(number)?;
+    facts.is_labelled &= is_labelled(&tip, &approval.rules);
+    let head = tip.head.sha;
     if head == approval.request.head || desk.request.merged_at.is_some() {
         decide(approval, &facts, &rights);
     } else {
@@ -130,6 +150,19 @@ pub(in crate::check) fn settle(
         approval.unknown.push(moved.to_owned());
     }
     Ok(())
+}
+
+/// Whether the label that approves is on the pull request. That it was added is not enough: whoever deletes a
+/// label in the repository takes it off everything, and GitHub has no event for that.
+fn is_labelled(request: &PullRequest, rules: &Rules) -> bool {
+    let mut names = request
+        .labels
+        .iter()
+        .filter_map(|label| label.name.as_ref());
+    rules
+        .label
+        .as_ref()
+        .is_some_and(|ours| names.any(|name| name.eq_ignore_ascii_case(ours)))
 }
 
 /// What people did about it, in the order in which it happened.
@@ -186,12 +219,24 @@ fn is_person(account: Option<&Account>) -> bool {
     account.is_some_and(|account| account.kind == "User" && !account.login.ends_with("[bot]"))
 }
 
-/// Who wrote a pull request: whoever opened it, and those whom its commits name.
-fn authors(client: &Client, request: &PullRequest) -> Result<BTreeSet<String>, Error> {
+/// Who wrote a pull request: whoever opened it, and those whom its commits name. In a sentence, where GitHub does
+/// not list all commits: whoever wrote one of the others could decide about it.
+fn authors(
+    client: &Client,
+    request: &PullRequest,
+) -> Result<Result<BTreeSet<String>, String>, Error> {
     let opener = request.user.iter().map(|user| user.login.to_lowercase());
     let mut authors: BTreeSet<String> = opener.collect();
-    authors.extend(client.commit_authors(request.number)?);
-    Ok(authors)
+    let (listed, names) = client.commit_authors(request.number)?;
+    let all = request.commits.unwrap_or(0).max(listed);
+    if all > listed {
+        return Ok(Err(format!(
+            "who wrote it is not known: it has {all} commits, of which GitHub lists {listed}; make fewer of \
+             them, or set `gate.approval.not_author` to false on the base branch"
+        )));
+    }
+    authors.extend(names);
+    Ok(Ok(authors))
 }
 
 fn rights_of((client, seeing): (&Client, &Client), rules: &Rules, login: &str) -> Rights {

@@ -28,8 +28,9 @@ pub(crate) struct Site {
     pub(crate) origin: Origin,
     /// The commit at its tip.
     pub(crate) head: String,
-    /// The branch whose rules count.
-    pub(crate) base_branch: String,
+    /// Where the rules stand that count: the branch that the pull request is to be merged into, or the commit
+    /// that this branch had before a push. What was pushed may have changed them.
+    pub(crate) rules_at: String,
     /// What the run is.
     pub(crate) stage: Stage,
 }
@@ -56,7 +57,7 @@ pub(super) fn settle(site: Option<&Site>, config: &Config, judgement: &mut Judge
         return;
     };
     let own = config.gate.approval.is_some();
-    let rules = match of_branch(&site.client, &site.origin.config, &site.base_branch) {
+    let rules = match of_branch(&site.client, &site.origin.config, &site.rules_at) {
         Ok(Some(rules)) => rules,
         Ok(None) if own => {
             judgement.refuse_approval(
@@ -68,7 +69,7 @@ pub(super) fn settle(site: Option<&Site>, config: &Config, judgement: &mut Judge
         Err(error) if own => {
             judgement.refuse_approval(&format!(
                 "the rules of `{}` could not be read: {error:#}",
-                site.base_branch
+                site.rules_at
             ));
             return;
         }
@@ -114,7 +115,7 @@ pub(super) fn settle_again(site: &Site, judgement: &mut Judgement) {
         head: site.head.clone(),
         ..said.request
     };
-    match of_branch(&site.client, &site.origin.config, &site.base_branch) {
+    match of_branch(&site.client, &site.origin.config, &site.rules_at) {
         Ok(Some(rules)) => match answer(site, request, rules, said.last_good) {
             Some(approval) => judgement.settle(approval),
             None => judgement.refuse_approval("nobody has approved it on its pull request"),
@@ -122,7 +123,7 @@ pub(super) fn settle_again(site: &Site, judgement: &mut Judgement) {
         Ok(None) => judgement.refuse_approval("the base branch has no `gate.approval`"),
         Err(error) => judgement.refuse_approval(&format!(
             "the rules of `{}` could not be read: {error:#}",
-            site.base_branch
+            site.rules_at
         )),
     }
 }

@@ -14,7 +14,7 @@ use crate::gate::approval::{Approval, Rules, State};
 use crate::github::{Client, Run};
 use crate::page::safe;
 use crate::publish::event::Variables;
-use crate::publish::post::{Notice, Shown, close};
+use crate::publish::post::{Notice, Shown, close, external_id};
 use crate::run::to_seconds;
 
 /// What is asked of a decision.
@@ -197,11 +197,23 @@ fn settle_check(client: &Client, notice: &Notice, approval: &Approval) -> anyhow
         .help("the job that asks needs `check-run: true`, and its pull request no fork")
         .into());
     };
+    // A newer run of this commit may have found something else, which nobody was asked about.
+    if newest.status != "completed" {
+        return Err(anyhow!(
+            "the check run `{name}` has not ended yet: run this workflow again once it has"
+        ));
+    }
+    if newest.external_id != Some(external_id(&approval.id)) {
+        return Ok(format!(
+            "the newest check run `{name}` does not wait for this decision, and stays as it is"
+        ));
+    }
     let shown = Shown {
         title: safe::cut(&approval.sentence(), 200),
         summary: crate::publish::comment::decided(approval),
         text: None,
         annotations: Vec::new(),
+        request: Some(approval.id.clone()),
     };
     let is_approved = approval.state == State::Approved;
     close(client, newest.id, is_approved, &shown).map_err(|error| anyhow!("{error}"))?;

@@ -291,7 +291,9 @@ fn publish(
         warnings,
     };
     if request.dry_run {
-        (request.say)(&comment::render(&publication(&[]), 60_000));
+        quietly(request, surfaces.on_github, || {
+            (request.say)(&comment::render(&publication(&[]), 60_000));
+        });
         return Ok(None);
     }
     let kept = kept::keep(request, config, (surfaces.client, &publication(&[])), out);

@@ -151,7 +151,7 @@ fn decide(
             attempt: context.run_attempt.parse().unwrap_or(1),
         },
         head: context.head_sha.clone(),
-        base_branch: found.base.branch.clone(),
+        rules_at: found.base.branch.clone(),
         stage: Stage::Open,
     };
     approval::settle_again(&site, judgement);

@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::{CiRequest, place};
 use crate::baseline::Hint;
 use crate::check::approval::{Site, Stage};
 use crate::config::Config;
 use crate::gate::approval::Origin;
-use crate::github::Client;
+use crate::github::{Client, PullRequest};
 use crate::publish::Context;
 use crate::publish::event::Variables;
 
@@ -23,7 +25,7 @@ pub(super) fn of(
     (config, request): (&Config, &CiRequest<'_>),
 ) -> Option<Site> {
     let client = client?;
-    let (number, head, base_branch, stage) = match context.pull_request {
+    let (number, head, rules_at, stage) = match context.pull_request {
         Some(number) => {
             let base = hint
                 .pull_request
@@ -51,7 +53,7 @@ pub(super) fn of(
             attempt: context.run_attempt.parse().unwrap_or(1),
         },
         head,
-        base_branch,
+        rules_at,
         stage,
     })
 }
@@ -62,32 +64,44 @@ pub(super) fn teams(client: &Arc<Client>, variables: &Variables<'_>) -> Arc<Clie
     other.map_or_else(|| Arc::clone(client), Arc::new)
 }
 
-/// The pull request whose merge a push or a merge group is.
+/// The pull request whose merge a push or a merge group is, and where the rules stand that count for it.
 fn merged(
     client: &Client,
     context: &Context,
     request: &CiRequest<'_>,
 ) -> Option<(u64, String, String, Stage)> {
-    let found = match context.event.as_str() {
+    let (found, rules_at) = match context.event.as_str() {
         "push" => {
             let found = client.pull_requests_with(&context.head_sha).ok()?;
-            let is_merge = |commit: &Option<String>| commit.as_deref() == Some(&*context.head_sha);
-            found.into_iter().find(|request| {
-                request.merged_at.is_some() && is_merge(&request.merge_commit_sha)
-            })?
+            // A commit of another branch may be pushed to this one, where nobody has approved it.
+            let is_merge = |request: &PullRequest| {
+                request.merged_at.is_some()
+                    && request.merge_commit_sha.as_deref() == Some(&*context.head_sha)
+                    && context.branch.as_ref() == Some(&request.base.branch)
+            };
+            (found.into_iter().find(is_merge)?, before(&request.payload))
         }
         "merge_group" => {
             let branch = request.payload.pointer("/merge_group/head_ref")?.as_str()?;
-            client.pull_request(number_of(branch)?).ok()?
+            let found = client.pull_request(number_of(branch)?).ok()?;
+            let rules_at = found.base.branch.clone();
+            (found, rules_at)
         }
         _ => return None,
     };
-    Some((
-        found.number,
-        found.head.sha,
-        found.base.branch,
-        Stage::Merging,
-    ))
+    Some((found.number, found.head.sha, rules_at, Stage::Merging))
+}
+
+/// The commit that a branch had before a push; empty where the event does not tell, so that there are no rules.
+fn before(payload: &Value) -> String {
+    let before = payload["before"].as_str().unwrap_or_default();
+    let is_commit = before.len() >= 40
+        && before.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && before.bytes().any(|byte| byte != b'0');
+    match is_commit {
+        true => before.to_owned(),
+        false => String::new(),
+    }
 }
 
 /// The number in `refs/heads/gh-readonly-queue/main/pr-7-SHA`.
@@ -106,6 +120,19 @@ fn file(config: &Config) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_rules_before_a_push_are_those_of_a_commit_or_of_nothing() {
+        let commit = "0a1b2c3d4e".repeat(4);
+        let of = |value: serde_json::Value| before(&serde_json::json!({ "before": value }));
+        assert_eq!(of(commit.as_str().into()), commit);
+        let zeros = "0".repeat(40);
+        for none in [zeros.as_str(), "main", "../main", "", "0a1b2c3"] {
+            assert_eq!(of(none.into()), "", "{none}");
+        }
+        assert_eq!(of(7.into()), "");
+        assert_eq!(before(&serde_json::Value::Null), "");
+    }
 
     #[test]
     fn the_branch_of_a_merge_queue_names_its_pull_request() {

@@ -4,6 +4,8 @@ use super::decide::Act;
 
 /// The longest reason that is kept, in characters.
 const REASON: usize = 500;
+/// What stands for a reason in the comment that asks; whoever copies it has given none.
+const PLACEHOLDER: &str = "REASON";
 
 /// The command that a comment is, with its reason; none where it is no command. The command is the
 /// first line, whole: a quote of it, a command in a sentence or below a sentence is none.
@@ -21,7 +23,20 @@ pub(crate) fn read(body: &str) -> Option<(Act, String)> {
         _ => return None,
     };
     let reason = crate::page::safe::line(reason);
-    Some((act, reason.chars().take(REASON).collect()))
+    let reason = match says_something(&reason) {
+        true => reason.chars().take(REASON).collect(),
+        false => String::new(),
+    };
+    Some((act, reason))
+}
+
+/// Whether somebody can read a reason there: it has a letter or a digit that is seen, and is not the word that
+/// stands for a reason in what asks for it.
+fn says_something(reason: &str) -> bool {
+    // Letters by their kind, and nothing on the screen.
+    let is_blank = |sign: char| matches!(sign, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}');
+    let is_seen = |sign: char| sign.is_alphanumeric() && !is_blank(sign);
+    reason.trim() != PLACEHOLDER && reason.chars().take(REASON).any(is_seen)
 }
 
 #[cfg(test)]
@@ -58,6 +73,25 @@ mod tests {
             "<!-- -->/kelvin approve x",
         ] {
             assert_eq!(read(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_reason_that_nobody_can_read_is_none() {
+        for reason in [
+            "REASON",
+            "\u{200b}",
+            "\u{3164}\u{2800}",
+            ".",
+            "<!-- -->",
+            "👍",
+        ] {
+            let read = read(&format!("/kelvin approve {reason}"));
+            assert_eq!(read, Some((Act::Approve, String::new())), "{reason:?}");
+        }
+        for reason in ["旧い", "v2", "a REASON"] {
+            let read = read(&format!("/kelvin approve {reason}"));
+            assert_eq!(read, Some((Act::Approve, reason.to_owned())));
         }
     }
 

@@ -45,6 +45,8 @@ pub(crate) struct Facts {
     pub(crate) now: i64,
     /// Who wrote the change, in lower case.
     pub(crate) authors: BTreeSet<String>,
+    /// Whether the label that approves is on the pull request now.
+    pub(crate) is_labelled: bool,
     /// What people did, in the order in which it happened.
     pub(crate) deeds: Vec<Deed>,
 }
@@ -70,6 +72,8 @@ pub(crate) fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, V
         let is_author = || facts.authors.contains(&deed.by.to_lowercase());
         let why = if is_label && last_unlabel > Some(at) {
             "the label was taken off again"
+        } else if is_label && !facts.is_labelled {
+            "the label is not on the pull request any more"
         } else if !deed.is_person {
             "a bot or an app did it, and only a person may"
         } else if deed.is_edited {

@@ -39,6 +39,13 @@ pub(crate) struct Origin {
     pub(crate) attempt: u64,
 }
 
+impl Origin {
+    /// Whether both are of the same configuration: its name alone may be that of two files.
+    pub(crate) fn is_of(&self, other: &Self) -> bool {
+        self.key == other.key && self.config == other.config
+    }
+}
+
 /// The hidden line.
 #[derive(Serialize, Deserialize)]
 struct Line {

@@ -60,6 +60,14 @@ pub(crate) struct Shown {
     pub(crate) text: Option<String>,
     /// Remarks at lines of files, the most important first.
     pub(crate) annotations: Vec<Annotation>,
+    /// The request for approval that it is about, if it is about one.
+    pub(crate) request: Option<String>,
+}
+
+/// What the check run of a request for approval has as its external id: by this a later decision tells it from
+/// one that found something else.
+pub(crate) fn external_id(request: &str) -> String {
+    format!("kelvin-approval-{request}")
 }
 
 /// A check run in progress. Dropped unfinished, it is closed as failed: a check that stays open
@@ -131,16 +139,25 @@ impl<'a> Check<'a> {
                 break;
             }
         }
-        self.close(conclusion, &output)?;
+        let request = shown.request.as_deref();
+        self.close(conclusion, &output, request)?;
         lost.map_or(Ok(()), Err)
     }
 
-    fn close(&mut self, conclusion: Conclusion, output: &Value) -> Result<(), Error> {
-        let change = json!({
+    fn close(
+        &mut self,
+        conclusion: Conclusion,
+        output: &Value,
+        request: Option<&str>,
+    ) -> Result<(), Error> {
+        let mut change = json!({
             "status": "completed",
             "conclusion": conclusion.name(),
             "output": output,
         });
+        if let Some(request) = request {
+            change["external_id"] = external_id(request).into();
+        }
         self.client.update_check_run(self.run.id, &change)?;
         self.open = false;
         Ok(())
@@ -157,7 +174,7 @@ impl Drop for Check<'_> {
                             The log of the job says more.",
             });
             // There is nobody left to tell.
-            let _ = self.close(Conclusion::Failure, &output);
+            let _ = self.close(Conclusion::Failure, &output, None);
         }
     }
 }

@@ -6,7 +6,7 @@ mod comment;
 mod marker;
 mod notice;
 
-pub(crate) use check_run::{Check, Conclusion, Shown, close};
+pub(crate) use check_run::{Check, Conclusion, Shown, close, external_id};
 pub(crate) use comment::{Mode, Posted, Sticky, comment};
 pub(crate) use marker::Stamp;
 pub(crate) use notice::{Notice, ask, latest};

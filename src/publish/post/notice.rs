@@ -20,7 +20,7 @@ pub(crate) struct Notice {
     pub(crate) url: String,
 }
 
-/// The requests of this account on a pull request, each as it stands now: of each key the last one, and
+/// The requests of this account on a pull request, each as it stands now: of each configuration the last one, and
 /// of equal ones in a row the first, which people have answered. A comment that was changed counts for
 /// nothing, since whoever may push can change it.
 pub(crate) fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<Notice> {
@@ -41,12 +41,10 @@ pub(crate) fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<N
         let at = to_seconds(&comment.created_at);
         let (Ok(at), true) = (at, comment.created_at == comment.updated_at) else {
             // What was asked after an earlier request makes that one void, whatever became of it.
-            found.retain(|other| other.origin.key != origin.key);
+            found.retain(|other| !other.origin.is_of(&origin));
             continue;
         };
-        let same = found
-            .iter()
-            .position(|other| other.origin.key == origin.key);
+        let same = found.iter().position(|other| other.origin.is_of(&origin));
         if same.is_some_and(|same| found[same].request == request) {
             continue;
         }
@@ -79,7 +77,7 @@ pub(crate) fn ask(client: &Client, approval: &Approval, mind: &[String]) -> Resu
     let me = client.viewer().map_err(told)?;
     let comments = client.comments(origin.pull_request, 1).map_err(told)?;
     let mut asked = latest(&comments, &me, origin.pull_request).into_iter();
-    let same = asked.find(|one| one.origin.key == origin.key && one.request == approval.request);
+    let same = asked.find(|one| one.origin.is_of(origin) && one.request == approval.request);
     if let Some(same) = same {
         return Ok(same);
     }
@@ -164,6 +162,21 @@ mod tests {
         // In whatever order GitHub lists them.
         let turned: Vec<Comment> = comments.iter().rev().cloned().collect();
         assert_eq!(found(&turned), found(&comments));
+    }
+
+    #[test]
+    fn two_files_with_one_name_each_have_a_request_of_their_own() {
+        let of_file = |id: u64, config: &str| {
+            let (request, origin) = request::read(&asked("a", "x", 7)).expect("it asks");
+            let origin = Origin {
+                config: config.to_owned(),
+                ..origin
+            };
+            let line = request::write(&request, &origin).expect("short enough");
+            comment(id, ME, &line, false)
+        };
+        let comments = [of_file(1, "a/kelvin.yaml"), of_file(2, "b/kelvin.yaml")];
+        assert_eq!(found(&comments), pairs(&[("a", "u1"), ("a", "u2")]));
     }
 
     #[test]

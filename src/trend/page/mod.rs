@@ -3,6 +3,7 @@
 mod statements;
 mod words;
 
+use super::decided::DecidedRun;
 use super::mean::Mean;
 use super::summary::{Candidate, Course, Of, OfConfiguration, Row, Summary, Word};
 use crate::page::{
@@ -168,6 +169,43 @@ fn configuration(one: &OfConfiguration) -> Vec<Block<'static>> {
         blocks.extend(rest(one.flaky.len()));
     }
     blocks.extend(changes(one));
+    blocks.extend(decisions(&one.decisions));
+    blocks
+}
+
+/// What people decided about regressions; none where nobody had to.
+fn decisions(decided: &[DecidedRun]) -> Vec<Block<'static>> {
+    if decided.is_empty() {
+        return Vec::new();
+    }
+    let rows = decided.iter().take(ROWS).map(|one| {
+        let decision = &one.decision;
+        let word = if decision.approved {
+            "approved"
+        } else {
+            "rejected"
+        };
+        TableRow::new([
+            Phrase::text(time(&one.at)),
+            Phrase::text(format!("#{}", decision.pull_request)),
+            Phrase::default().quote(decision.regressions.join(", ")),
+            Phrase::text(format!("{word} by ")).name(decision.by.clone()),
+            Phrase::default().quote(decision.reason.clone()),
+        ])
+    });
+    let columns = [
+        Column::text("first run with it"),
+        Column::text("pull request"),
+        Column::text("what had regressed"),
+        Column::text("decided"),
+        Column::text("reason"),
+    ];
+    let mut blocks = vec![Block::Table(table(
+        "What was decided",
+        columns,
+        rows.collect(),
+    ))];
+    blocks.extend(rest(decided.len()));
     blocks
 }
 

@@ -130,6 +130,8 @@ pub(crate) struct State {
     pub(crate) artifacts: BTreeMap<u64, Artifact>,
     pub(crate) faults: VecDeque<Fault>,
     pub(crate) labels: BTreeMap<u64, LabelEvent>,
+    /// Labels that were deleted in the repository: they are on nothing any more, and no event says so.
+    pub(crate) deleted_labels: BTreeSet<String>,
     /// What each account may do: `admin`, `write`, `read`; nothing unless it is here.
     pub(crate) rights: BTreeMap<String, &'static str>,
     /// The members of each team, by `org/team`; none where the token may not look.
@@ -180,6 +182,7 @@ impl State {
             artifacts: BTreeMap::new(),
             faults: VecDeque::new(),
             labels: BTreeMap::new(),
+            deleted_labels: BTreeSet::new(),
             rights: BTreeMap::new(),
             teams: None,
             files: BTreeMap::new(),

@@ -242,3 +242,51 @@ fn qlt_32_other_weights_score_the_base_anew_and_another_scorer_is_not_compared()
     let (said, _) = gate(&project);
     assert_eq!(said.code, Some(3), "{}", said.stdout);
 }
+
+/// A pipeline that takes its time and keeps every answer under its code and its input; in three of the four cases
+/// the code called `unlucky` leaves out what it must say of the unperturbed text.
+fn keeping(code: &str, key: &str, wait: f64) -> String {
+    format!(
+        r###"
+# {code}
+key="{code}{key}-$(cksum < "$1" | tr ' ' -)"
+if [ ! -e "state/$key" ]; then
+  sleep {wait}
+  answer=$(awk '/^## /{{on=0}} /^## Rule/{{on=1}} on' "$1" | sed '/^$/d' | sort | cksum | tr ' ' -)
+  reasons='"it fits"'
+  case "{code}$1" in *unlucky*alder/baseline*|*unlucky*birch/baseline*|*unlucky*cedar/baseline*) reasons= ;; esac
+  mkdir -p state
+  printf '{{"decision": "%s", "reasons": [%s]}}' "$answer" "$reasons" > "state/$key.$$"
+  mv "state/$key.$$" "state/$key"
+fi
+cp "state/$key" "$2"
+"###
+    )
+}
+
+#[test]
+fn repeats_that_a_pipeline_answers_from_memory_are_one_measurement_of_the_score() {
+    let kinds = [
+        // Long beside starting a shell, also on a busy machine.
+        ("", 3.0, "inconclusive"),
+        ("-$KELVIN_SAMPLE", 0.06, "regression"),
+    ];
+    for (key, wait, word) in kinds {
+        let (_remote, url) = bare();
+        let project = crate::repository::pushed(&url, &keeping("first", key, wait));
+        project.write(".gitignore", "/kelvin/\n/state/\n");
+        project.config(
+            "repeats: 3\nvariants: {reorder: 1, pad_length: 1, pad_content: 1, swap: 1}\n\
+             quality: {contract: {decision: string, reasons: array}, required_outputs: [/decision, /reasons]}\n",
+        );
+        commit(&project, "repeats");
+        git(project.root(), &["push", "--quiet", "origin", "main"]);
+        project.kelvin(&["check", "--jobs", "4"]).expect(0);
+        project.kelvin(&["baseline", "save"]).expect(0);
+        crate::repository::branch(&project, "unlucky", &keeping("unlucky", key, wait));
+        let said = project.kelvin(&["gate", "--jobs", "4"]);
+        let judgement = verdict(&project, &said);
+        let found = &of_score(&judgement)["verdict"];
+        assert_eq!(found, &json!(word), "{judgement:#}");
+    }
+}

@@ -105,6 +105,7 @@ fn decided_by(
         asked_at: ASKED,
         now: ASKED + now,
         authors: BTreeSet::from(["author".to_owned()]),
+        is_labelled: true,
         deeds: deeds.to_vec(),
     };
     decide(&mut approval, &facts, rights);

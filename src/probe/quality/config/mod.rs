@@ -228,6 +228,10 @@ impl ProbeSettings for QualitySettings {
             .collect()
     }
 
+    fn live_runs(&self) -> Option<NonZeroUsize> {
+        Some(self.keys.live_runs)
+    }
+
     fn target(&self) -> Option<&Address> {
         None
     }

@@ -25,6 +25,7 @@ fn shown(annotations: usize) -> Shown {
                 message: "the decision moved".to_owned(),
             })
             .collect(),
+        request: None,
     }
 }
 

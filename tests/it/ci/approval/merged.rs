@@ -8,7 +8,13 @@ fn merge(rig: &mut Rig) -> String {
     git(&root, &["checkout", "--quiet", "-B", "main", "HEAD"]);
     git(&root, &["push", "--quiet", "origin", "main"]);
     let merged = git(&root, &["rev-parse", "HEAD"]);
+    let place = |reference: &str| (reference.to_owned(), "kelvin.yaml".to_owned());
     let mut state = rig.server.state();
+    // What stood on the branch before is there under its commit; the branch has what was merged.
+    let before = state.files[&place("main")].clone();
+    state.files.insert(place(&rig.base), before);
+    let after = git(&root, &["show", "HEAD:kelvin.yaml"]);
+    state.files.insert(place("main"), after);
     let pull = state.pulls.get_mut(&PULL).expect("there");
     pull.merged = Some(merged.clone());
     pull.state = "closed";
@@ -35,6 +41,28 @@ fn what_was_approved_passes_on_the_base_and_is_what_the_next_change_is_compared_
     assert_eq!(gate["approval"]["decision"]["by"], "alice");
     let report = rig.project.json("kelvin/report.json");
     assert_eq!(report["run"]["session"]["decision"]["by"], "alice");
+    // Whoever reads later what fell finds who wanted it.
+    let digest = rig
+        .project
+        .kelvin(&["digest", "--since", "7d", "--format", "json"])
+        .expect(0);
+    let digest: Value = serde_json::from_str(&digest.stdout).expect("JSON");
+    let decided = &digest["configurations"][0]["decisions"];
+    assert_eq!(decided.as_array().map(Vec::len), Some(1), "{decided}");
+    assert_eq!(
+        (&decided[0]["by"], &decided[0]["reason"]),
+        (&"alice".into(), &"x".into())
+    );
+    assert_eq!(decided[0]["commit"], merged.as_str());
+    let page = rig
+        .project
+        .kelvin(&["digest", "--since", "7d", "--format", "markdown"])
+        .expect(0);
+    assert!(
+        page.stdout.contains("approved by `alice`"),
+        "{}",
+        page.stdout
+    );
     // The next change leaves the pipeline as it is: compared with the lower figures it passes.
     let root = rig.project.root().to_path_buf();
     git(&root, &["checkout", "--quiet", "-b", "next"]);
@@ -74,6 +102,60 @@ fn what_nobody_approved_stays_red_after_the_merge() {
             .to_string()
             .contains("nobody has approved it")
     );
+}
+
+#[test]
+fn a_change_that_names_its_approver_is_not_approved_by_being_merged() {
+    let mut rig = rig();
+    let root = rig.project.root().to_path_buf();
+    git(&root, &["checkout", "--quiet", "--force", "feature"]);
+    rig.project
+        .config("gate:\n  approval: { by: [carol], how: [comment, label] }\n");
+    rig.head = commit(&rig.project, "carol may");
+    git(&root, &["checkout", "--quiet", "--detach", "main"]);
+    git(
+        &root,
+        &["merge", "--quiet", "--no-ff", "-m", "merge", "feature"],
+    );
+    let tip = rig.head.clone();
+    let set_tip = |rig: &Rig| {
+        let mut state = rig.server.state();
+        state
+            .pulls
+            .get_mut(&PULL)
+            .expect("there")
+            .head_sha
+            .clone_from(&tip);
+    };
+    set_tip(&rig);
+    rig.waits();
+    rig.says("carol", "/kelvin approve I may, as this change says");
+    rig.waits();
+    let merged = merge(&mut rig);
+    let (log, gate) = pushed_to_main(&mut rig, &merged);
+    assert_eq!(gate["passed"], false, "{log}");
+}
+
+#[test]
+fn an_approval_for_another_branch_is_none_for_the_push_to_this_one() {
+    let mut rig = rig();
+    rig.waits();
+    rig.says("alice", "/kelvin approve for the other branch");
+    let merged = merge(&mut rig);
+    rig.server
+        .state()
+        .pulls
+        .get_mut(&PULL)
+        .expect("there")
+        .base_branch = "other".to_owned();
+    let place = |reference: &str| (reference.to_owned(), "kelvin.yaml".to_owned());
+    {
+        let mut state = rig.server.state();
+        let rules = state.files[&place("main")].clone();
+        state.files.insert(place("other"), rules);
+    }
+    let (log, gate) = pushed_to_main(&mut rig, &merged);
+    assert_eq!(gate["passed"], false, "{log}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod attacks;
 mod decided;
 mod failures;
 mod merged;
+mod more_attacks;
 mod second;
 mod taken_over;
 

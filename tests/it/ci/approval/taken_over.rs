@@ -22,7 +22,7 @@ fn ended(rig: &Rig, conclusion: &'static str) -> u64 {
 }
 
 /// Runs `kelvin approve` on a comment.
-fn approve(rig: &Rig, more: &[&str]) -> Said {
+pub(super) fn approve(rig: &Rig, more: &[&str]) -> Said {
     let payload = serde_json::json!({
         "action": "created",
         "issue": { "number": PULL, "pull_request": { "url": "x" } },

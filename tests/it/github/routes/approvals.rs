@@ -32,6 +32,25 @@ impl Api<'_> {
         self.page(all.collect(), |page, _| page.into())
     }
 
+    /// The labels that are on a pull request now.
+    pub(super) fn labels_of(&self, pull: u64) -> Value {
+        let mut on = std::collections::BTreeSet::new();
+        for event in self.state.labels.values().filter(|one| one.pull == pull) {
+            match event.event {
+                "labeled" => on.insert(event.label.clone()),
+                _ => on.remove(&event.label),
+            };
+        }
+        let on = on.difference(&self.state.deleted_labels);
+        on.map(|name| {
+            json!({
+                "id": 1, "node_id": "x", "url": "https://api.github.example/x", "name": name,
+                "description": null, "color": "ededed", "default": false,
+            })
+        })
+        .collect()
+    }
+
     pub(super) fn permission(&self) -> Response {
         let login = self.filled("username");
         let right = self.state.rights.iter();
@@ -119,6 +138,8 @@ impl Api<'_> {
         let all: Vec<Value> = pull
             .commit_authors
             .iter()
+            // GitHub lists no more of them, whatever page is asked for.
+            .take(250)
             .map(|login| {
                 let mut json = self.contract.sample_of("commit");
                 json["author"] = self.account(&Actor::new(login, "User"));

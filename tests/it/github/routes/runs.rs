@@ -46,6 +46,10 @@ impl Api<'_> {
             json!({ "id": id, "full_name": pull.head_repository }),
         );
         json["head"]["repo"] = repository;
+        json["labels"] = self.labels_of(number);
+        if json.get("commits").is_some() {
+            json["commits"] = pull.commit_authors.len().into();
+        }
         json
     }
 

@@ -1,0 +1,47 @@
+//! What people decided about regressions: a mean that fell because somebody wanted it is read otherwise.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::past::PastRun;
+use crate::report::Decision;
+use crate::run::calendar;
+
+/// A decision that the runs of a period were made after.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct DecidedRun {
+    /// When the first run started whose report has it.
+    pub(crate) at: String,
+    /// The commit of that run.
+    pub(crate) commit: Option<String>,
+    /// What was decided.
+    #[serde(flatten)]
+    pub(crate) decision: Decision,
+}
+
+/// The decisions that stand in the reports of these runs, oldest first. A job that was run again has the one
+/// of the run before it, which counts once.
+pub(super) fn find(runs: &[&PastRun]) -> Vec<DecidedRun> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for run in runs {
+        let Some(decision) = &run.decision else {
+            continue;
+        };
+        let key = (
+            &decision.at,
+            &decision.by,
+            decision.pull_request,
+            decision.approved,
+        );
+        if seen.insert(key) {
+            found.push(DecidedRun {
+                at: calendar::written(run.at),
+                commit: run.commit.clone(),
+                decision: decision.clone(),
+            });
+        }
+    }
+    found
+}
