@@ -25,8 +25,7 @@ pub(super) struct VeritasArgs {
     /// The revision to compare with, instead of where the change begins.
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// How often every invocation is made, each time anew [default: `quality.live_runs` of the configuration, or 3
-    /// without `quality`].
+    /// How often every invocation is made, each time anew [default: `quality.live_runs`, else 3]
     #[arg(long, value_name = "N")]
     live_runs: Option<NonZeroUsize>,
     /// Says what the verdict would be, and leaves nothing behind: no report, no history, no request for
