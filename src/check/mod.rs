@@ -95,8 +95,8 @@ impl Request {
     /// A value without the secrets that are known.
     fn masked<T: Serialize + DeserializeOwned>(&self, value: T) -> anyhow::Result<T> {
         match &self.masker {
-            Some(masker) => masker.value(&value),
-            None => Ok(value),
+            Some(masker) if masker.may_find(&value)? => masker.value(&value),
+            _ => Ok(value),
         }
     }
 }

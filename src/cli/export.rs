@@ -78,7 +78,7 @@ pub(super) fn main(args: ExportArgs) -> anyhow::Result<Exit> {
         metric,
         variants,
         out,
-        masker: Masker::new(std::env::vars(), []),
+        masker: Masker::of_environment([]),
     };
     let manifest = check::export(&request)?;
     super::say(&told(&request, &manifest));

@@ -2,6 +2,7 @@
 
 mod approve;
 mod baseline;
+mod cache;
 mod calibrate;
 mod check;
 mod ci;
@@ -32,6 +33,7 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
 use crate::publish::commands;
+use crate::target;
 
 /// Tells whether a change made an AI pipeline worse, and where.
 #[derive(Debug, Parser)]
@@ -88,6 +90,8 @@ enum Command {
     Ledger(ledger::LedgerArgs),
     /// Keeps reports to compare with.
     Baseline(baseline::BaselineArgs),
+    /// Looks after the answers that are kept from one run to the next.
+    Cache(cache::CacheArgs),
 }
 
 impl Command {
@@ -113,18 +117,27 @@ impl Command {
             | Self::Regression(_)
             | Self::Rescore(_)
             | Self::Ledger(_)
-            | Self::Baseline(_) => false,
+            | Self::Baseline(_)
+            | Self::Cache(_) => false,
         }
     }
 }
 
 /// Runs the program. Returning, rather than exiting, lets every destructor run.
 pub fn main() -> ExitCode {
-    run(ci::with_inputs(
-        std::env::args_os().collect(),
-        &ci::variable,
-    ))
-    .into()
+    let line: Vec<OsString> = std::env::args_os().collect();
+    if line.get(1).is_some_and(|word| word == target::SUPERVISE) {
+        return match target::serve() {
+            Ok(()) => Exit::Passed.into(),
+            Err(error) => {
+                complain(&error);
+                Exit::Misused.into()
+            }
+        };
+    }
+    let exit = run(ci::with_inputs(line, &ci::variable));
+    target::dismiss();
+    exit.into()
 }
 
 /// Runs one command line, whose first word is the name of the program.
@@ -172,6 +185,7 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Rescore(args) => rescore::main(args),
         Command::Ledger(args) => ledger::main(args),
         Command::Baseline(args) => baseline::main(&args),
+        Command::Cache(args) => cache::main(args),
     };
     ended.unwrap_or_else(|error| {
         complain(&error);

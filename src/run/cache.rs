@@ -18,6 +18,7 @@ use crate::digest::Digest;
 use crate::exit::Misuse;
 use crate::notice::{Code, Notice};
 use crate::run::Outcome;
+use crate::run::stored::{self, ANSWERS, TAG, TAG_TEXT, UNFINISHED};
 use crate::target::{Reply, Streams, Usage};
 
 /// Of a larger output only what the reader has taken is kept.
@@ -34,6 +35,8 @@ pub(super) struct Cache {
     unfinished: PathBuf,
     broken: AtomicUsize,
     not_kept: AtomicUsize,
+    /// What there is to tell of what has grown too old or too large.
+    pruned: Option<String>,
 }
 
 /// An answer that was found.
@@ -86,11 +89,12 @@ impl Cache {
     /// A [`Misuse`] where that is impossible. Without the error a person would notice only after a
     /// whole run that nothing was cached.
     pub(super) fn open(folder: &Path) -> Result<Self, Misuse> {
-        let cache = Self {
-            answers: folder.join("answers"),
-            unfinished: folder.join("unfinished"),
+        let mut cache = Self {
+            answers: folder.join(ANSWERS),
+            unfinished: folder.join(UNFINISHED),
             broken: AtomicUsize::new(0),
             not_kept: AtomicUsize::new(0),
+            pruned: None,
         };
         cache.make(folder).map_err(|error| {
             Misuse::new(format!(
@@ -99,6 +103,15 @@ impl Cache {
             ))
             .help("name another folder under `cache`, or leave it off with `--no-cache`")
         })?;
+        cache.pruned = match stored::prune_when_due(folder) {
+            Ok(removed) if removed.answers == 0 => None,
+            Ok(removed) => Some(format!(
+                "{} answers were removed from the cache: they were not used for 90 days, or were the oldest \
+                 beyond 1 GiB",
+                removed.answers
+            )),
+            Err(error) => Some(format!("the cache could not be pruned: {error:#}")),
+        };
         Ok(cache)
     }
 
@@ -107,13 +120,7 @@ impl Cache {
             fs::create_dir_all(folder)?;
         }
         // Backup programs skip a folder with the first file, and git skips it because of the second.
-        for (name, text) in [
-            (
-                "CACHEDIR.TAG",
-                "Signature: 8a477f597d28d172789f06886806bc55\n# Answers kept by kelvin.\n",
-            ),
-            (".gitignore", "*\n"),
-        ] {
+        for (name, text) in [(TAG, TAG_TEXT), (".gitignore", "*\n")] {
             match fs::File::create_new(folder.join(name)) {
                 Ok(mut file) => file.write_all(text.as_bytes())?,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -235,6 +242,11 @@ impl Cache {
         ]
         .into_iter()
         .flatten()
+        .chain(
+            self.pruned
+                .clone()
+                .map(|text| Notice::new(Code::Cache, text)),
+        )
         .collect()
     }
 }
@@ -250,6 +262,7 @@ fn read(mut file: fs::File, key: &Digest) -> Option<Hit> {
     let end = entry.iter().position(|byte| *byte == b'\n')?;
     let head: EntryHead = serde_json::from_slice(&entry[..end]).ok()?;
     let output = entry.split_off(end + 1);
+    stored::used(&file);
     let agrees =
         head.kelvin_answer == VERSION && head.key == *key && head.output == Digest::of(&output);
     agrees.then_some(Hit {

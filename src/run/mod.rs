@@ -14,6 +14,7 @@ mod pace;
 mod pool;
 mod retry;
 mod runner;
+pub(crate) mod stored;
 mod tree;
 
 use std::fmt;

@@ -87,7 +87,9 @@ impl Failure {
     pub(crate) fn too_large(most: u64) -> Self {
         Self::new(
             FailureKind::OutputTooLarge,
-            format!("its output is larger than the {most} bytes that `max_output_bytes` allows"),
+            format!(
+                "its output is larger than the {most} bytes that `max_output_bytes` allows; it was not kept"
+            ),
         )
     }
 

@@ -29,7 +29,7 @@ use crate::exit::Misuse;
 use crate::signal::Interrupt;
 
 pub(crate) use address::Address;
-pub(crate) use command::{SideCommand, SideEnd, SideProgram};
+pub(crate) use command::{SUPERVISE, SideCommand, SideEnd, SideProgram, dismiss, serve};
 pub(crate) use failure::{Failure, FailureKind};
 pub(crate) use limits::CallLimits;
 pub(crate) use meter::{Entry, Meter, Pass};

@@ -16,6 +16,9 @@ mod disk;
 /// Failures, signals and runs that were cut off.
 mod stopped;
 
+/// Processes that try to outlive their call.
+mod escapes;
+
 /// Code that changes while it runs.
 mod changed;
 

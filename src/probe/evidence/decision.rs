@@ -9,6 +9,9 @@ use crate::probe::{DecisionField, answer};
 use crate::run::{Failure, FailureKind, Reader};
 use crate::target::Reply;
 
+/// A decision is kept for every call, in memory and in the report. A larger one is a text, and no decision.
+const LARGEST: usize = 64 * 1024;
+
 /// Reads the field that holds the decision, and lets the scorer refuse what it cannot compare.
 pub(crate) struct DecisionReader<'a> {
     field: &'a DecisionField,
@@ -34,6 +37,20 @@ impl Reader for DecisionReader<'_> {
 
     fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
         let decision = answer::find(output, self.field)?;
+        // No decision takes more bytes than the output that it stands in, but for escapes, which are few.
+        if output.len() > LARGEST {
+            let size = size(&decision);
+            if size > LARGEST {
+                let field = self.field.as_str();
+                return Err(Failure::new(
+                    FailureKind::DecisionRefused,
+                    format!(
+                        "the decision in `{field}` has {size} bytes, and {LARGEST} is the most that a decision \
+                         has: name a field with the decision alone under `decision_field`"
+                    ),
+                ));
+            }
+        }
         match self.scorer.accepts(&decision) {
             Ok(()) => Ok(decision),
             Err(what) => Err(Failure::new(
@@ -46,4 +63,22 @@ impl Reader for DecisionReader<'_> {
     fn smallest(&self, decision: &Value) -> Vec<u8> {
         answer::smallest(decision, self.field)
     }
+}
+
+/// How many bytes a value has as JSON. They are counted and not written down.
+fn size(value: &Value) -> usize {
+    struct Counter(usize);
+    impl std::io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    // A value of JSON can be written as JSON, and a counter refuses nothing.
+    let _ = serde_json::to_writer(&mut counter, value);
+    counter.0
 }

@@ -44,6 +44,9 @@ pub(crate) struct Runner<'a> {
 /// Makes the text of an input when its task is run.
 type Input<'a, 'b> = dyn Fn(&Task) -> Cow<'a, str> + Sync + 'b;
 
+/// The room for an output that a thread keeps from one call to the next.
+const KEPT_ROOM: usize = 256 * 1024;
+
 thread_local! {
     /// The output of the last call of this thread. The buffer is used again for the next call.
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -328,6 +331,8 @@ impl<'a> Runner<'a> {
     fn invoke(&self, call: &Invocation<'_>) -> Ended {
         OUTPUT.with_borrow_mut(|output| {
             output.clear();
+            // One large answer is no reason to hold its memory until the end.
+            output.shrink_to(KEPT_ROOM);
             self.target.call(call, output)
         })
     }

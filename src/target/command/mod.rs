@@ -5,11 +5,11 @@ mod failure;
 mod lookup;
 mod open_files;
 mod output;
-mod pipe;
 mod printed;
 mod process;
 mod prompt;
 mod side_command;
+mod supervise;
 mod tail;
 mod template;
 
@@ -17,10 +17,11 @@ use std::env;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 
 use serde_json::{Value, json};
 
@@ -30,9 +31,11 @@ use super::{
 };
 use crate::exit::Misuse;
 use printed::Printed;
-use process::{Group, ProcessEnd, ReadStreams};
+use process::{Call, ProcessEnd};
 pub(super) use prompt::PromptCommand;
 pub(crate) use side_command::{SideCommand, SideEnd, SideProgram};
+use supervise::Program;
+pub(crate) use supervise::{WORD as SUPERVISE, dismiss, serve};
 use tail::Tail;
 use template::{Paths, Template, Word};
 
@@ -113,13 +116,12 @@ impl CommandTarget {
         })
     }
 
-    /// The process of one call. Nothing is to happen between fork and exec, so that the standard
-    /// library can start it without a copy of the page tables of this process.
+    /// Starts the process of one call.
     ///
     /// # Errors
     ///
-    /// Where a file cannot be opened that is to be one of its standard streams.
-    fn command(&self, invocation: &Invocation<'_>) -> io::Result<Command> {
+    /// Where a file cannot be opened that is to be one of its standard streams, or nothing can be started.
+    fn start(&self, invocation: &Invocation<'_>) -> io::Result<Call> {
         let workplace = invocation.workplace.as_ref();
         let paths = Paths {
             input: invocation.input_file,
@@ -127,44 +129,46 @@ impl CommandTarget {
             root: &self.site.root,
             workspace: workplace.map(|workplace| workplace.folder),
         };
-        let mut command = match &self.template {
+        let folder = paths.workspace.unwrap_or(paths.root);
+        let mut program = match &self.template {
             Template::Direct(words) => {
                 let mut words = words.iter().map(|word| word.fill(&paths));
                 let first = words.next().unwrap_or_default();
-                let mut command = if self.program.as_os_str().is_empty() {
-                    Command::new(first)
-                } else {
-                    Command::new(&self.program)
+                let mut program = match self.program.as_os_str().is_empty() {
+                    true => Program::new(first, folder),
+                    false => Program::new(&self.program, folder),
                 };
-                command.args(words);
-                command
+                program.args(words);
+                program
             }
             Template::Script(script) => {
-                let mut command = Command::new(&self.program);
-                command
+                let mut program = Program::new(&self.program, folder);
+                program
                     .args([OsStr::new("-c"), OsStr::new(script)])
                     .envs(Template::environment(&paths));
-                command
+                program
             }
         };
-        command
-            .env("KELVIN_REPEAT", invocation.repeat.to_string())
-            .env("KELVIN_SAMPLE", invocation.sample)
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .current_dir(paths.workspace.unwrap_or(paths.root))
-            .stdin(match self.streams.input {
-                true => File::open(invocation.input_file)?.into(),
-                false => Stdio::null(),
-            });
-        if self.streams.output {
-            command.stdout(File::create_new(invocation.output_file)?);
-        }
+        program
+            .envs([
+                ("KELVIN_REPEAT", invocation.repeat.to_string().as_str()),
+                ("KELVIN_SAMPLE", invocation.sample),
+            ])
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(workplace) = workplace {
             let variables = workplace.variables.iter();
-            command.envs(variables.map(|(name, value)| (name, value)));
+            program.envs(variables.map(|(name, value)| (name, value)));
         }
-        private::withhold(&mut command, &self.withheld);
-        Ok(command)
+        program.without(&self.withheld);
+        let input = match self.streams.input {
+            true => File::open(invocation.input_file)?.into(),
+            false => nothing()?,
+        };
+        let output = match self.streams.output {
+            true => Some(File::create_new(invocation.output_file)?.into()),
+            false => None,
+        };
+        Call::start(&program, input, output)
     }
 
     /// The program as the user wrote it.
@@ -231,13 +235,8 @@ impl Target for CommandTarget {
             let message = "`run` names `{workspace}`, and this call has none".to_owned();
             return failed(Failure::new(FailureKind::NotStarted, message), None);
         }
-        let read = match self.streams.output {
-            true => ReadStreams::ErrorOnly,
-            false => ReadStreams::Both,
-        };
-        let command = self.command(call);
-        let group = match command.and_then(|command| Group::start(command, read)) {
-            Ok(group) => group,
+        let started = match self.start(call) {
+            Ok(started) => started,
             Err(error) => return failed(self.not_started(&error), None),
         };
         // Only a call with a workplace may need all of what it printed.
@@ -245,7 +244,7 @@ impl Target for CommandTarget {
         let (mut stdout, mut stderr) = (Printed::at_most(most), Tail::default());
         let timeout = self.site.timeout;
         let interrupt = &self.site.interrupt;
-        let end = group.watch(timeout, interrupt, &mut stdout, &mut stderr);
+        let end = started.watch(timeout, interrupt, &mut stdout, &mut stderr);
         let streams = Streams {
             stdout: stdout.tail.text(),
             stderr: stderr.text(),
@@ -270,6 +269,11 @@ impl Target for CommandTarget {
     fn writes_the_output_file(&self) -> bool {
         true
     }
+}
+
+/// A standard input with nothing in it.
+fn nothing() -> io::Result<OwnedFd> {
+    File::open("/dev/null").map(OwnedFd::from)
 }
 
 /// Where a program is, so that not every call has to look for it. A name with a slash counts from the

@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// One job has at most so many open descriptors: two pipes, whose ends for writing are there twice while a
-/// process starts, the process, a file, and what the start itself needs.
+/// One job has at most so many open descriptors: two pipes with both ends, the socket to the process above the
+/// call, the standard input, a file, and what its start needs.
 const PER_JOB: u64 = 10;
 /// Everything else has at most so many.
 const BESIDE: u64 = 64;

@@ -5,13 +5,13 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::printed::Printed;
-use super::process::{Group, ProcessEnd, ReadStreams};
+use super::process::{Call, ProcessEnd};
+use super::supervise::Program;
 use super::tail::Tail;
-use super::{failure, private};
+use super::{failure, nothing, private};
 use crate::signal::Interrupt;
 use crate::target::{StandardOutput, Streams};
 
@@ -69,14 +69,12 @@ impl SideCommand<'_> {
             };
             SideEnd::Failed(failure::not_started(&shown, error), Streams::default())
         };
-        let command = self.command();
-        let group = command.and_then(|command| Group::start(command, ReadStreams::Both));
-        let group = match group {
-            Ok(group) => group,
+        let started = match self.start() {
+            Ok(started) => started,
             Err(error) => return not_started(&error),
         };
         let (mut stdout, mut stderr) = (Printed::at_most(self.most_output), Tail::default());
-        let end = group.watch(self.timeout, interrupt, &mut stdout, &mut stderr);
+        let end = started.watch(self.timeout, interrupt, &mut stdout, &mut stderr);
         let streams = Streams {
             stdout: stdout.tail.text(),
             stderr: stderr.text(),
@@ -109,25 +107,23 @@ impl SideCommand<'_> {
         }
     }
 
-    fn command(&self) -> std::io::Result<Command> {
-        let mut command = match self.program {
+    fn start(&self) -> std::io::Result<Call> {
+        let mut program = match self.program {
             SideProgram::Script(script) => {
-                let mut command = Command::new("/bin/sh");
-                command.args([OsStr::new("-c"), OsStr::new(script)]);
-                command
+                let mut program = Program::new("/bin/sh", self.folder);
+                program.args([OsStr::new("-c"), OsStr::new(script)]);
+                program
             }
-            SideProgram::File(path) => Command::new(path),
-        };
-        let input = match self.input {
-            Some(path) => Stdio::from(File::open(path)?),
-            None => Stdio::null(),
+            SideProgram::File(path) => Program::new(path, self.folder),
         };
         let variables = self.variables.iter();
-        command
+        program
             .envs(variables.map(|(name, value)| (name, value)))
-            .current_dir(self.folder)
-            .stdin(input);
-        private::withhold(&mut command, &private::names());
-        Ok(command)
+            .without(&private::names());
+        let input = match self.input {
+            Some(path) => File::open(path)?.into(),
+            None => nothing()?,
+        };
+        Call::start(&program, input, None)
     }
 }

@@ -1,10 +1,11 @@
 //! Secrets out of everything that is printed or stored.
 
+mod forms;
+
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::LazyLock;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
 use regex::Regex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -28,26 +29,32 @@ static PATTERNS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?x)
         -----BEGIN\ [A-Z\ ]*PRIVATE\ KEY-----[\s\S]*?(?:-----END\ [A-Z\ ]*PRIVATE\ KEY-----|$)
-        | \bgh[opsur]_[A-Za-z0-9]{20,}
-        | \bgithub_pat_[A-Za-z0-9_]{20,}
-        | \bglpat-[A-Za-z0-9_-]{16,}
-        | \bsk-[A-Za-z0-9_-]{16,}
-        | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b
-        | \bAIza[A-Za-z0-9_-]{30,}
-        | \bxox[abeoprs]-[A-Za-z0-9-]{10,}
-        | \bhf_[A-Za-z0-9]{20,}
-        | \beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}
-        | (?i:\bbearer)\ +[A-Za-z0-9._~+/=-]{16,}
+        | (?-u:\b)gh[opsur]_[A-Za-z0-9]{20,}
+        | (?-u:\b)github_pat_[A-Za-z0-9_]{20,}
+        | (?-u:\b)glpat-[A-Za-z0-9_-]{16,}
+        | (?-u:\b)sk-[A-Za-z0-9_-]{16,}
+        | (?-u:\b)(?:AKIA|ASIA)[A-Z0-9]{16}(?-u:\b)
+        | (?-u:\b)AIza[A-Za-z0-9_-]{30,}
+        | (?-u:\b)xox[abeoprs]-[A-Za-z0-9-]{10,}
+        | (?-u:\b)hf_[A-Za-z0-9]{20,}
+        | (?-u:\b)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}
+        | (?i:(?-u:\b)bearer)\ +[A-Za-z0-9._~+/=-]{16,}
         ",
     )
     .expect("the pattern is tested")
 });
+
+/// What stands for one letter in a text of JSON.
+static ESCAPES: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\\.").expect("the pattern is tested"));
 
 /// Knows the secrets of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Masker {
     /// Longest first, so that a secret within another does not leave the rest of it.
     secrets: Vec<String>,
+    /// Matches where any of them stands; none where there is none, or where they are too many for one pattern.
+    any: Option<Regex>,
 }
 
 impl Masker {
@@ -62,26 +69,31 @@ impl Masker {
             .map(|(_, value)| value);
         let mut secrets: Vec<String> = Vec::new();
         for secret in told.chain(named) {
-            // A file or a number is no secret, whatever its variable is called.
+            // The path of a file is no secret, whatever its variable is called. A key in base64 begins with a
+            // slash once in 64 times, and names no file.
             let secret = secret.trim();
-            if secret.len() < SHORTEST || secret.starts_with('/') || secret.parse::<f64>().is_ok() {
+            if secret.len() < SHORTEST || (secret.starts_with('/') && Path::new(secret).exists()) {
                 continue;
             }
-            let lines = secret.lines().map(str::trim);
-            secrets.extend(
-                lines
-                    .filter(|line| line.len() >= SHORTEST)
-                    .map(str::to_owned),
-            );
-            secrets.push(secret.to_owned());
-            secrets.extend(quoted(secret));
-            // Without padding, since a secret may stand inside a longer text.
-            secrets.push(STANDARD_NO_PAD.encode(secret.as_bytes()));
-            secrets.push(STANDARD_NO_PAD.encode(format!("x-access-token:{secret}").as_bytes()));
+            secrets.extend(forms::of(secret));
         }
+        secrets.retain(|secret| secret.len() >= SHORTEST);
         secrets.sort_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
         secrets.dedup();
-        Self { secrets }
+        let any = secrets.iter().map(|secret| regex::escape(secret));
+        let any: Vec<String> = any.collect();
+        Self {
+            any: Regex::new(&any.join("|")).ok().filter(|_| !any.is_empty()),
+            secrets,
+        }
+    }
+
+    /// Takes the secrets of the environment of this process.
+    pub(crate) fn of_environment(named: impl IntoIterator<Item = String>) -> Self {
+        // A value that is no text is printed with its wrong bytes replaced.
+        let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
+        Self::new(variables, named)
     }
 
     /// The secrets themselves, for the runner to mask.
@@ -128,6 +140,22 @@ impl Masker {
         Ok(serde_json::from_value(json)?)
     }
 
+    /// Whether there may be a secret in any text of a value. It is quick to tell of a report of a hundred
+    /// megabytes that there is none.
+    ///
+    /// # Errors
+    ///
+    /// Where the value cannot be written as JSON.
+    pub(crate) fn may_find(&self, value: &impl Serialize) -> anyhow::Result<bool> {
+        let json = serde_json::to_string(value)?;
+        let known = match &self.any {
+            Some(any) => any.is_match(&json),
+            None => !self.secrets.is_empty(),
+        };
+        // A line break is two letters in JSON, of which the second would belong to the word after it.
+        Ok(known || PATTERNS.is_match(&ESCAPES.replace_all(&json, "  ")))
+    }
+
     fn walk(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -140,23 +168,6 @@ impl Masker {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
-}
-
-/// A secret as it stands within a text of JSON, in both usual ways to write one, where that differs.
-fn quoted(secret: &str) -> Vec<String> {
-    let json = Value::from(secret).to_string();
-    let json = json[1..json.len() - 1].to_owned();
-    let ascii = json
-        .encode_utf16()
-        .map(|unit| match u8::try_from(unit) {
-            Ok(byte) if byte.is_ascii() => char::from(byte).to_string(),
-            _ => format!("\\u{unit:04x}"),
-        })
-        .collect();
-    let mut forms = vec![json, ascii];
-    forms.dedup();
-    forms.retain(|form| form != secret);
-    forms
 }
 
 #[cfg(test)]
@@ -177,11 +188,13 @@ mod tests {
             ("HOME", "open-country"),
             ("DB_PASSWORD", "short"),
             ("KEYBOARD", "qwertyuiop"),
-            ("SSH_AUTH_SOCK", "/run/agent/socket"),
-            ("MAX_TOKEN", "1234567890"),
+            ("SSH_AUTH_SOCK", "/dev/null"),
+            ("BASE_KEY", "/9j4AAQSkZJRgAB="),
+            ("PIN_SECRET", "1234567890"),
         ]);
-        let text = "open-sesame-42 open-country short qwertyuiop /run/agent/socket 1234567890";
-        let shown = "*** open-country short qwertyuiop /run/agent/socket 1234567890";
+        let text =
+            "open-sesame-42 open-country short qwertyuiop /dev/null /9j4AAQSkZJRgAB= 1234567890";
+        let shown = "*** open-country short qwertyuiop /dev/null *** ***";
         assert_eq!(masker.text(text), shown);
     }
 
@@ -257,5 +270,88 @@ mod tests {
     fn a_report_without_secrets_is_the_same_report() {
         let report = crate::report::fixture::bad();
         assert_eq!(masker(&[]).value(&report).expect("a report"), report);
+        assert!(!masker(&[]).may_find(&report).expect("a report"));
+    }
+
+    #[test]
+    fn what_would_be_hidden_is_found_before() {
+        let masker = masker(&[("A_KEY", "pass\"wörd\\42")]);
+        for text in [
+            "pass\"wörd\\42".to_owned(),
+            format!("line\nghp_{}", "a1".repeat(18)),
+            format!("\"sk-{}", "a1".repeat(18)),
+        ] {
+            assert_ne!(masker.text(&text), text);
+            assert!(masker.may_find(&[&text]).expect("JSON"), "{text}");
+        }
+        assert!(!masker.may_find(&["pass", "no ghp_ here"]).expect("JSON"));
+    }
+
+    #[test]
+    fn thirty_secrets_are_hidden_in_every_form() {
+        let secrets = [
+            "sk_live_51H8xYzAbCdEfGhIjKlMnOp",
+            "AKIAIOSFODNN7EXAMPLE",
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "/Zk3+9aQ0w==longbase64/key+with/slashes=",
+            "12345678",
+            "9007199254740993",
+            "3.141592653589793",
+            "1e10000000",
+            "0x1f2e3d4c5b6a",
+            "p@ssw0rd with spaces",
+            "quote\"and\\slash",
+            "näïve-pässword",
+            "xoxb-1234-5678-abcdefghij",
+            "glpat-abcdefghij0123456789",
+            "hf_abcdefghijklmnopqrst",
+            "postgres://user:hunter2hunter2@db.internal:5432/x",
+            "SG.abcdefghij.klmnopqrstuvwxyz0123",
+            "dop_v1_0123456789abcdef",
+            "npm_abcdefghijklmnopqrstuvwxyz",
+            "pypi-AgEIcHlwaS5vcmc",
+            "key-0123456789abcdef0123456789abcdef",
+            "correct horse battery staple",
+            "~tilde!bang*star'quote()",
+            "100%sure&safe=no?",
+            "-----not a key-----",
+            "a+b/c=d+e/f=",
+            "tab\tinside-secret",
+            "aaaaaaaa",
+            "日本語のパスワード",
+            "-1234567.5e-3",
+        ];
+        assert_eq!(secrets.len(), 30);
+        for secret in secrets {
+            let masker = self::masker(&[("X_TOKEN", secret)]);
+            let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(byte);
+            let encoded = |escape: fn(&u8) -> String| -> String {
+                let letter = |byte: &u8| match plain(byte) {
+                    true => char::from(*byte).to_string(),
+                    false => escape(byte),
+                };
+                secret.as_bytes().iter().map(letter).collect()
+            };
+            let percent = encoded(|byte| format!("%{byte:02X}"));
+            let lower = encoded(|byte| format!("%{byte:02x}"));
+            let form: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
+            let json = Value::from(secret).to_string();
+            for shown in [secret, &percent, &lower, &form, &json[1..json.len() - 1]] {
+                let text = format!("before {shown} after");
+                assert!(masker.text(&text).contains("***"), "{shown} of {secret}");
+                assert!(!masker.text(&text).contains(shown), "{shown} of {secret}");
+            }
+            for (before, after) in [("", ""), ("u:", ""), ("user:", "!"), ("{\"k\":\"", "\"}")] {
+                use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+                let whole = format!("{before}{secret}{after}");
+                for text in [STANDARD.encode(&whole), URL_SAFE.encode(&whole)] {
+                    let masked = masker.text(&text).into_owned();
+                    assert!(masked.contains("***"), "{whole} as {text}");
+                    // What is left tells of the texts around the secret, and of at most a letter at each end.
+                    let room = before.len().div_ceil(3) * 4 + after.len().div_ceil(3) * 4 + 8;
+                    assert!(masked.len() - 3 <= room, "{whole}: {masked} of {text}");
+                }
+            }
+        }
     }
 }

@@ -1,0 +1,115 @@
+//! `kelvin cache`.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use clap::{Args, Subcommand};
+
+use crate::config::Overrides;
+use crate::exit::Exit;
+use crate::page::{counted, safe};
+use crate::probe;
+use crate::run::stored::{LARGEST, LONGEST, Removed, Stored};
+
+const DAY: u64 = 24 * 3600;
+const MEGABYTE: u64 = 1024 * 1024;
+
+/// The arguments of `kelvin cache`.
+#[derive(Debug, Args)]
+pub(super) struct CacheArgs {
+    #[command(subcommand)]
+    command: CacheCommand,
+    /// The configuration that names the folder; without `cache` in it, that is `.kelvin-cache` beside it.
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "kelvin.yaml",
+        global = true
+    )]
+    config: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+enum CacheCommand {
+    /// Says where the cache is, and how much is in it.
+    Info,
+    /// Removes answers that no run has used for a long time, then the oldest ones until the rest is small
+    /// enough. A run does the same once a day.
+    Prune {
+        /// Answers that were not used for more days go.
+        #[arg(long, value_name = "DAYS", default_value_t = LONGEST.as_secs() / DAY)]
+        days: u64,
+        /// So many megabytes stay.
+        #[arg(long, value_name = "MB", default_value_t = LARGEST / MEGABYTE)]
+        megabytes: u64,
+    },
+    /// Removes every answer.
+    Clear,
+}
+
+/// Runs `kelvin cache`.
+pub(super) fn main(args: CacheArgs) -> anyhow::Result<Exit> {
+    let config = probe::configured(&Overrides {
+        file: Some(args.config),
+        cache: true,
+        ..Overrides::default()
+    })?;
+    let folder = match config.cache {
+        Some(cache) => cache.dir,
+        None => config.root.join(".kelvin-cache"),
+    };
+    let shown = safe::line(&folder.display().to_string());
+    let Some(stored) = Stored::list(&folder)? else {
+        super::say(&format!("there is no cache at {shown}\n"));
+        return Ok(Exit::Passed);
+    };
+    let now = SystemTime::now();
+    let text = match args.command {
+        CacheCommand::Info => info(&stored, now),
+        CacheCommand::Prune { days, megabytes } => {
+            let longest = Duration::from_secs(days.saturating_mul(DAY));
+            let removed = stored.prune(now, longest, megabytes.saturating_mul(MEGABYTE))?;
+            told(&stored, removed)
+        }
+        CacheCommand::Clear => told(&stored, stored.clear()?),
+    };
+    super::say(&format!("{shown}: {text}\n"));
+    Ok(Exit::Passed)
+}
+
+fn info(stored: &Stored, now: SystemTime) -> String {
+    let size = size(stored.bytes());
+    let answers = counted(stored.count(), "answer");
+    match stored.ages(now) {
+        Some((oldest, newest)) => format!(
+            "{answers}, {size}; the oldest was used {} ago, the newest {} ago",
+            days(oldest),
+            days(newest)
+        ),
+        None => "no answers".to_owned(),
+    }
+}
+
+fn told(stored: &Stored, removed: Removed) -> String {
+    format!(
+        "removed {} ({}); {} stay ({})",
+        counted(removed.answers, "answer"),
+        size(removed.bytes),
+        stored.count() - removed.answers,
+        size(stored.bytes() - removed.bytes),
+    )
+}
+
+fn days(age: Duration) -> String {
+    match age.as_secs() / DAY {
+        0 => "less than a day".to_owned(),
+        days => counted(usize::try_from(days).unwrap_or(usize::MAX), "day"),
+    }
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..MEGABYTE => format!("{:.1} KB", bytes as f64 / 1024.0),
+        _ => format!("{:.1} MB", bytes as f64 / MEGABYTE as f64),
+    }
+}

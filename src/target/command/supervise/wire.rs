@@ -1,0 +1,290 @@
+//! What this program and its supervisors write to each other. Both are the same file of the same version, so
+//! there is no version in it.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::net::UnixStream;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+
+use super::{Program, Reply, Stop, Streams};
+
+/// The letters that orders and replies begin with.
+const START: u8 = b's';
+const ASK: u8 = b't';
+const KILL: u8 = b'k';
+const ENDED: u8 = b'e';
+const NOT_STARTED: u8 = b'n';
+const UNABLE: u8 = b'u';
+
+/// A letter and the length of what follows.
+const HEAD: usize = 5;
+/// A letter and two numbers.
+const REPLY: usize = 9;
+
+/// What a supervisor is told.
+#[derive(Debug)]
+pub(super) enum Order {
+    Start(Program, Streams),
+    Stop(Stop),
+}
+
+/// The order to start a program.
+///
+/// # Errors
+///
+/// Where a text has a zero byte in it, which no program can be given.
+pub(super) fn start(program: &Program) -> io::Result<Vec<u8>> {
+    let mut order = vec![START, 0, 0, 0, 0];
+    let mut text = |text: &OsStr| {
+        if text.as_bytes().contains(&0) {
+            let message = "a word of its command line or environment has a zero byte in it";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        order.extend(size(text.len())?.to_le_bytes());
+        order.extend(text.as_bytes());
+        Ok(())
+    };
+    text(program.folder.as_os_str())?;
+    text(OsStr::new(&program.words.len().to_string()))?;
+    for word in &program.words {
+        text(word)?;
+    }
+    for (name, value) in &program.variables {
+        text(name)?;
+        // An empty text is no sign for a variable that is taken away.
+        text(OsStr::new(match value {
+            Some(_) => "=",
+            None => "",
+        }))?;
+        text(value.as_deref().unwrap_or_default())?;
+    }
+    let length = size(order.len() - HEAD)?;
+    order[1..HEAD].copy_from_slice(&length.to_le_bytes());
+    Ok(order)
+}
+
+fn size(length: usize) -> io::Result<u32> {
+    let too_long = |_| io::Error::new(io::ErrorKind::ArgumentListTooLong, "it is too long");
+    u32::try_from(length).map_err(too_long)
+}
+
+/// The order to stop the program that runs.
+pub(super) const fn stop(stop: Stop) -> [u8; HEAD] {
+    match stop {
+        Stop::Ask => [ASK, 0, 0, 0, 0],
+        Stop::Kill => [KILL, 0, 0, 0, 0],
+    }
+}
+
+/// Sends an order, and with its first byte the streams.
+///
+/// # Errors
+///
+/// Where nobody is there any more.
+pub(super) fn send(mut socket: &UnixStream, order: &[u8], streams: &[OwnedFd]) -> io::Result<()> {
+    let streams: Vec<BorrowedFd<'_>> = streams.iter().map(OwnedFd::as_fd).collect();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut beside = SendAncillaryBuffer::new(&mut space);
+    if !streams.is_empty() && !beside.push(SendAncillaryMessage::ScmRights(&streams)) {
+        return Err(io::Error::other("there is no room for the streams"));
+    }
+    let sent = loop {
+        match sendmsg(
+            socket,
+            &[IoSlice::new(order)],
+            &mut beside,
+            SendFlags::empty(),
+        ) {
+            Err(rustix::io::Errno::INTR) => {}
+            sent => break sent?,
+        }
+    };
+    socket.write_all(&order[sent..])
+}
+
+/// Waits for an order; none where nobody will give one any more.
+///
+/// # Errors
+///
+/// Where what was sent is no order.
+pub(super) fn order(mut socket: &UnixStream) -> io::Result<Option<Order>> {
+    let mut head = [0; HEAD];
+    let mut streams = Vec::new();
+    let mut read = 0;
+    while read < HEAD {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+        let mut beside = RecvAncillaryBuffer::new(&mut space);
+        let into = &mut [IoSliceMut::new(&mut head[read..])];
+        let received = match recvmsg(socket, into, &mut beside, FLAGS) {
+            Err(rustix::io::Errno::INTR) => continue,
+            received => received?,
+        };
+        for message in beside.drain() {
+            if let RecvAncillaryMessage::ScmRights(received) = message {
+                streams.extend(received);
+            }
+        }
+        if received.bytes == 0 {
+            return Ok(None);
+        }
+        read += received.bytes;
+    }
+    let [letter, length @ ..] = head;
+    match letter {
+        ASK => return Ok(Some(Order::Stop(Stop::Ask))),
+        KILL => return Ok(Some(Order::Stop(Stop::Kill))),
+        START => {}
+        _ => return Err(io::ErrorKind::InvalidData.into()),
+    }
+    let mut text = vec![0; u32::from_le_bytes(length) as usize];
+    socket.read_exact(&mut text)?;
+    let program = program(&text).ok_or(io::ErrorKind::InvalidData)?;
+    let streams = Streams::try_from(streams).map_err(|_| io::ErrorKind::InvalidData)?;
+    Ok(Some(Order::Start(program, streams)))
+}
+
+/// What is received must not reach the programs that are started.
+#[cfg(target_os = "linux")]
+const FLAGS: RecvFlags = RecvFlags::CMSG_CLOEXEC;
+/// Only Linux can say so while it receives.
+#[cfg(not(target_os = "linux"))]
+const FLAGS: RecvFlags = RecvFlags::empty();
+
+fn program(mut from: &[u8]) -> Option<Program> {
+    let mut text = || -> Option<OsString> {
+        let (length, rest) = from.split_first_chunk()?;
+        let length = u32::from_le_bytes(*length) as usize;
+        let text = rest.get(..length)?;
+        from = &rest[length..];
+        Some(OsString::from_vec(text.to_vec()))
+    };
+    let folder = text()?.into();
+    let count: usize = text()?.to_str()?.parse().ok()?;
+    let words = (0..count).map(|_| text()).collect::<Option<_>>()?;
+    let mut variables = Vec::new();
+    while let Some(name) = text() {
+        let is_set = text()? == "=";
+        let value = text()?;
+        variables.push((name, is_set.then_some(value)));
+    }
+    Some(Program {
+        words,
+        variables,
+        folder,
+    })
+}
+
+/// Tells how a program ended.
+///
+/// # Errors
+///
+/// Where nobody is there any more.
+pub(super) fn answer(mut socket: &UnixStream, reply: Reply) -> io::Result<()> {
+    let (letter, value, left) = match reply {
+        Reply::Ended(status, left) => (ENDED, status, left),
+        Reply::NotStarted(reason) => (NOT_STARTED, reason, 0),
+        Reply::Unable(reason) => (UNABLE, reason, 0),
+    };
+    let mut bytes = vec![letter];
+    bytes.extend(value.to_le_bytes());
+    bytes.extend(left.to_le_bytes());
+    socket.write_all(&bytes)
+}
+
+/// Waits until a program has ended.
+///
+/// # Errors
+///
+/// Where nobody is there any more.
+pub(super) fn reply(mut socket: &UnixStream) -> io::Result<Reply> {
+    let mut bytes = [0; REPLY];
+    socket.read_exact(&mut bytes)?;
+    let [letter, v0, v1, v2, v3, left @ ..] = bytes;
+    let value = i32::from_le_bytes([v0, v1, v2, v3]);
+    match letter {
+        ENDED => Ok(Reply::Ended(value, u32::from_le_bytes(left))),
+        NOT_STARTED => Ok(Reply::NotStarted(value)),
+        UNABLE => Ok(Reply::Unable(value)),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_program_arrives_as_it_was_sent_with_the_streams_that_it_gets() {
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        let mut program = Program::new("näme", Path::new("/some where"));
+        let long = "x".repeat(100_000);
+        program
+            .args(["", "a b", long.as_str()])
+            .envs([("EMPTY", ""), ("SET", "=")])
+            .without(&["GONE"]);
+        let (said, heard) = io::pipe().expect("a pipe");
+        let none = || std::fs::File::open("/dev/null").expect("opened").into();
+        let streams = [none(), heard.into(), none()];
+        send(&ours, &stop(Stop::Ask), &[]).expect("sent");
+        let order_sent = start(&program).expect("no zero byte");
+        std::thread::scope(|scope| {
+            scope.spawn(|| send(&ours, &order_sent, &streams).expect("sent"));
+            let first = order(&theirs).expect("read").expect("there");
+            assert!(matches!(first, Order::Stop(Stop::Ask)));
+            let Ok(Some(Order::Start(got, [_, mut output, _]))) = order(&theirs).map(|order| {
+                order.map(|order| match order {
+                    Order::Start(program, streams) => Order::Start(program, streams),
+                    other => other,
+                })
+            }) else {
+                panic!("a program was sent");
+            };
+            assert_eq!(got.words, program.words);
+            assert_eq!(got.variables, program.variables);
+            assert_eq!(got.folder, program.folder);
+            let mut writer = std::fs::File::from(std::mem::replace(&mut output, none()));
+            writer.write_all(b"heard").expect("written");
+        });
+        drop(streams);
+        let mut text = String::new();
+        let mut said = said;
+        said.read_to_string(&mut text).expect("read");
+        assert_eq!(text, "heard");
+        drop(ours);
+        assert!(order(&theirs).expect("no failure").is_none());
+    }
+
+    #[test]
+    fn a_zero_byte_is_refused_before_anything_is_sent() {
+        let mut program = Program::new("sh", Path::new("/"));
+        program.args(["a\0b"]);
+        let error = start(&program).expect_err("refused");
+        assert!(error.to_string().contains("zero byte"), "{error}");
+    }
+
+    #[test]
+    fn half_an_order_is_no_order() {
+        let whole = start(&Program::new("sh", Path::new("/"))).expect("no zero byte");
+        for length in 0..whole.len() - HEAD {
+            assert!(program(&whole[HEAD..HEAD + length]).is_none(), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_reply_arrives_as_it_was_given() {
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        for sent in [Reply::Ended(-1, 3), Reply::NotStarted(2), Reply::Unable(7)] {
+            answer(&theirs, sent).expect("sent");
+            assert_eq!(reply(&ours).expect("read"), sent);
+        }
+    }
+}
