@@ -172,6 +172,8 @@ impl Masker {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE};
     use serde_json::json;
 
     use super::*;
@@ -342,7 +344,6 @@ mod tests {
                 assert!(!masker.text(&text).contains(shown), "{shown} of {secret}");
             }
             for (before, after) in [("", ""), ("u:", ""), ("user:", "!"), ("{\"k\":\"", "\"}")] {
-                use base64::engine::general_purpose::{STANDARD, URL_SAFE};
                 let whole = format!("{before}{secret}{after}");
                 for text in [STANDARD.encode(&whole), URL_SAFE.encode(&whole)] {
                     let masked = masker.text(&text).into_owned();

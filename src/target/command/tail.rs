@@ -4,6 +4,8 @@
 const HELD: usize = 8 * 1024;
 /// The text has at most so many bytes.
 const SHOWN_BYTES: usize = 4 * 1024;
+/// No secret is a longer word.
+const LONGEST_SECRET: usize = 512;
 /// The text has at most so many lines.
 const SHOWN_LINES: usize = 20;
 
@@ -48,13 +50,44 @@ impl Tail {
             .nth(SHOWN_LINES - 1)
             .map_or(0, |(at, _)| at + 1);
         let start = text.ceil_char_boundary(start.max(text.len().saturating_sub(SHOWN_BYTES)));
-        text[start..].to_owned()
+        let is_torn = match start {
+            0 => self.cut || self.bytes.len() > HELD,
+            start => !text[..start].ends_with('\n'),
+        };
+        let text = &text[start..];
+        text[if is_torn { torn_word(text) } else { 0 }..].to_owned()
+    }
+}
+
+/// The length of the word that a text begins with in its middle. The end of a secret must not be left where
+/// nobody would know it for one. A word that is too long for a secret stays.
+fn torn_word(text: &str) -> usize {
+    let is_of_word = |letter: char| letter.is_alphanumeric() || "+/=_-.~%".contains(letter);
+    match text.find(|letter| !is_of_word(letter)) {
+        Some(end) if end <= LONGEST_SECRET => end,
+        _ => 0,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_that_is_cut_in_two_is_left_out() {
+        let secret = "hunter2-hunter2-hunter2";
+        for shift in 0..secret.len() + 2 {
+            let after = "y ".repeat((SHOWN_BYTES - shift) / 2);
+            let text = tail(&[format!("begin {secret} {after}end").as_bytes()]).text();
+            let left = text.contains("hunter2");
+            assert!(!left || text.contains(secret), "{shift}: {}", &text[..40]);
+        }
+        let lines = format!("{secret}\n").repeat(30);
+        assert_eq!(
+            tail(&[lines.as_bytes()]).text().lines().next(),
+            Some(secret)
+        );
+    }
 
     fn tail(chunks: &[&[u8]]) -> Tail {
         let mut tail = Tail::default();
