@@ -82,6 +82,8 @@ fn the_command_line_page_is_what_help_prints() {
         &["rejudge"],
         &["rescore"],
         &["baseline", "save"],
+        &["cache"],
+        &["cache", "prune"],
     ] {
         let name = [&["kelvin"], command].concat().join(" ");
         page.push_str(&format!("\n## `{name}`\n\n```text\n{}```\n", help(command)));
