@@ -11,6 +11,7 @@ use crate::digest::{Digest, Fields};
 pub(super) struct Keys {
     command: Digest,
     fingerprint: Digest,
+    tools: Digest,
     reader: Digest,
     around: Option<Digest>,
     observer: Option<Digest>,
@@ -27,17 +28,20 @@ impl Keys {
         Self {
             command: rules.command,
             fingerprint,
+            tools: rules.tools,
             reader: reader.digest(),
             around: rules.around,
             observer: observing.map(|observing| observing.observer.digest()),
         }
     }
 
-    /// The key of one input. Version 1 had no reader, and its entries had no exit code.
+    /// The key of one input. Version 1 had no reader, and its entries had no exit code; version 2 knew nothing of
+    /// the programs that the command starts.
     pub(super) fn key(&self, input: &str) -> Digest {
-        let fields = Fields::of("kelvin/cache/v2")
+        let fields = Fields::of("kelvin/cache/v3")
             .field("command", self.command.bytes())
             .field("pipeline", self.fingerprint.bytes())
+            .field("tools", self.tools.bytes())
             .field("reader", self.reader.bytes())
             .field("input", input);
         let fields = match &self.around {

@@ -15,6 +15,7 @@ mod pool;
 mod retry;
 mod runner;
 pub(crate) mod stored;
+mod tools;
 mod tree;
 
 use std::fmt;

@@ -16,6 +16,9 @@ mod disk;
 /// Failures, signals and runs that were cut off.
 mod stopped;
 
+/// What is kept of answers, and what of secrets.
+mod kept;
+
 /// Processes that try to outlive their call.
 mod escapes;
 

@@ -212,9 +212,24 @@ fn a_resumed_run_takes_no_answer_of_other_code_or_another_seed() {
     project.config("fingerprint: [pipeline.sh]\n");
     project.check();
     project.write("pipeline.sh", &counting(CONSTANT));
-    project.kelvin(&["check", "--resume"]).expect(0);
+    project.write("new.sh", "");
+    let before = project.files("kelvin");
+    let said = project.kelvin(&["check", "--resume"]).expect(1);
+    for word in [
+        "`pipeline.sh` was edited",
+        "52 finished calls",
+        "nothing was removed",
+    ] {
+        assert!(said.stderr.contains(word), "{}", said.stderr);
+    }
+    assert_eq!(project.files("kelvin"), before, "nothing is thrown away");
+    assert_eq!(project.calls(), 52, "nothing was paid for");
+    project.check();
     assert_eq!(project.calls(), 104);
     assert_eq!(project.figure("sensitivity"), json!(0.0));
+    project
+        .kelvin(&["check", "--resume", "--seed", "9"])
+        .expect(1);
 }
 
 #[test]

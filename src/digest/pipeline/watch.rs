@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::super::Fields;
 use super::stamp::{self, Stamp, Stamps};
 use super::{Code, Excluded, Files, Listed, list};
 
@@ -138,6 +139,16 @@ impl Watch {
         state.longest = state.longest.max(call);
         let price = state.cost * SHARE;
         price <= call || price <= state.ended.elapsed()
+    }
+
+    /// The files as they were when the run began, by name, each with a short digest of its kind and content.
+    pub(crate) fn listed(&self) -> BTreeMap<String, String> {
+        let entry = |(name, entry): (&Vec<u8>, &super::Entry)| {
+            let fields = Fields::of("kelvin/file/v1");
+            let digest = fields.field(entry.kind, &entry.content).digest();
+            (String::from_utf8_lossy(name).into_owned(), digest.short(16))
+        };
+        self.files.iter().map(entry).collect()
     }
 
     /// Whether a change was noticed; nothing is looked at.

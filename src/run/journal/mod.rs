@@ -1,6 +1,8 @@
 //! What has finished, one line of JSON each, appended as it happens: what a run that was killed
 //! leaves for the one that goes on from there.
 
+mod basis;
+
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -14,7 +16,10 @@ use serde_json::Value;
 
 use super::{Failure, Outcome, Source, Task};
 use crate::digest::Digest;
+use crate::exit::Misuse;
 use crate::target::{Streams, Usage};
+
+pub(super) use basis::Basis;
 
 /// The journal of a run, and what an earlier one has left.
 #[derive(Debug)]
@@ -33,6 +38,9 @@ pub(super) struct Header {
     pub(super) pipeline: Digest,
     /// What failures depend on beside it: the limits, the retries and the scorer.
     pub(super) limits: Digest,
+    /// What the digest of the pipeline is made of. It tells people what has changed, and decides nothing.
+    #[serde(default)]
+    pub(super) basis: Basis,
 }
 
 /// A finished invocation.
@@ -82,8 +90,8 @@ pub(super) struct Left {
     end: u64,
     /// Whether what failures depend on has changed since.
     limits_changed: bool,
-    /// The version of a journal that this program cannot read.
-    other_version: Option<u32>,
+    /// Why nothing of what is there can be gone on with.
+    refused: Option<String>,
 }
 
 impl Left {
@@ -91,10 +99,24 @@ impl Left {
     ///
     /// # Errors
     ///
-    /// Where there is one that cannot be read.
+    /// A [`Misuse`] where there is one with finished calls of which none can be taken, so that they are not
+    /// thrown away without being asked for; any other error where there is one that cannot be read.
     pub(super) fn load(path: &Path, header: &Header) -> anyhow::Result<Self> {
         match fs::read(path) {
-            Ok(bytes) => Ok(read(&bytes, header)),
+            Ok(bytes) => {
+                let left = read(&bytes, header);
+                match &left.refused {
+                    None => Ok(left),
+                    Some(why) => Err(Misuse::new(format!(
+                        "nothing of the earlier run can be gone on with: {why}"
+                    ))
+                    .help(
+                        "undo that to go on, or leave `--resume` off to begin anew, which removes what has \
+                         finished; nothing was removed and nothing was run",
+                    )
+                    .into()),
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(error)
                 .with_context(|| format!("failed to read the journal `{}`", path.display())),
@@ -104,19 +126,6 @@ impl Left {
     /// Whether there is nothing to go on with.
     pub(super) fn is_empty(&self) -> bool {
         self.known.is_empty()
-    }
-
-    /// Why there is nothing to go on with.
-    pub(super) fn why_empty(&self) -> String {
-        match self.other_version {
-            Some(found) => format!(
-                "nothing was resumed: another version of kelvin has written the journal of the \
-                 earlier run, in format {found}; this one reads format {VERSION}"
-            ),
-            None => "there was nothing to resume: no earlier run with this command, code and \
-                     configuration has left a finished invocation here"
-                .to_owned(),
-        }
     }
 
     /// What has finished.
@@ -225,7 +234,10 @@ fn read(bytes: &[u8], header: &Header) -> Left {
     if let Ok(found) = serde_json::from_slice::<Version>(first)
         && found.kelvin_journal != header.kelvin_journal
     {
-        left.other_version = Some(found.kelvin_journal);
+        left.refused = Some(format!(
+            "another version of kelvin has written its journal, in format {}; this one reads format {VERSION}",
+            found.kelvin_journal
+        ));
         return left;
     }
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -234,7 +246,16 @@ fn read(bytes: &[u8], header: &Header) -> Left {
         }
         if let Ok(found) = serde_json::from_slice::<Header>(line) {
             if found.pipeline != header.pipeline {
-                return Left::default();
+                // Without a finished call there is nothing to lose.
+                let finished = bytes.split(|byte| *byte == b'\n').filter(is_record).count();
+                left = Left::default();
+                left.refused = (finished > 0).then(|| {
+                    let changes = found.basis.changes(&header.basis);
+                    format!(
+                        "since then this has changed: {changes}; it has {finished} finished calls"
+                    )
+                });
+                return left;
             }
             limits = Some(found.limits);
         } else if let Ok(record) = serde_json::from_slice::<Record>(line) {
@@ -247,6 +268,11 @@ fn read(bytes: &[u8], header: &Header) -> Left {
     }
     left.limits_changed = limits != Some(header.limits);
     left
+}
+
+/// Whether a line of a journal is a finished call.
+fn is_record(line: &&[u8]) -> bool {
+    serde_json::from_slice::<Record>(line).is_ok()
 }
 
 impl Record {

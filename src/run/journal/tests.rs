@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use super::*;
@@ -8,6 +10,7 @@ fn header(pipeline: &str, limits: &str) -> Header {
         kelvin_journal: VERSION,
         pipeline: Digest::of(pipeline.as_bytes()),
         limits: Digest::of(limits.as_bytes()),
+        basis: Basis::of([("the command", pipeline.to_owned())], BTreeMap::new()),
     }
 }
 
@@ -122,9 +125,15 @@ fn nothing_is_taken_from_another_pipeline_and_no_failure_from_other_limits() {
         .find(&task("exit"), &key())
         .expect("of these limits");
     assert_eq!(exit.result, failed.result);
-    assert_eq!(resume(&path, "other", "l").known.len(), 0);
-    assert_eq!(resume(&path, "p", "l").known.len(), 0, "it was begun anew");
-    written(&path);
+    let before = fs::read(&path).expect("read");
+    let refused = Left::load(&path, &header("other", "l")).expect_err("it is of another pipeline");
+    let refused = refused.to_string();
+    assert!(
+        refused.contains("the command; it has 4 finished calls"),
+        "{refused}"
+    );
+    assert_eq!(fs::read(&path).expect("read"), before, "nothing is lost");
+    assert_eq!(resume(&path, "p", "l").known.len(), 3);
     assert_eq!(begin(&path, "p", "l").known.len(), 0);
     for garbage in [&b""[..], b"\n", b"\xff\xfe", b"{}\n{}\n"] {
         fs::write(&path, garbage).expect("written");

@@ -13,7 +13,7 @@ use crate::digest::pipeline::{Seen, Watch};
 use crate::digest::{Digest, Fields};
 use crate::notice::{Code, Notice};
 use crate::run::cache::{self, Cache, Hit};
-use crate::run::journal::{self, Header, Journal, Left};
+use crate::run::journal::{self, Basis, Header, Journal, Left};
 use crate::run::keys::Keys;
 use crate::run::tree::Tree;
 use crate::run::{FailureKind, Outcome, Reader, Source, Task};
@@ -81,9 +81,8 @@ impl<'a> Memory<'a> {
         if left.is_empty() {
             tree.empty()?;
             if settings.start == Start::Resume {
-                memory
-                    .notices
-                    .push(Notice::new(Code::Cache, left.why_empty()));
+                let text = "there was nothing to resume: no earlier run has left a finished invocation here";
+                memory.notices.push(Notice::new(Code::Cache, text));
             }
         } else {
             tree.keep(left.tasks())?;
@@ -284,18 +283,37 @@ fn locked<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 fn header(settings: &RunnerSettings<'_>, code: Digest) -> Header {
     let rules = &settings.rules;
     let limits = &rules.limits;
-    let pipeline = Fields::of("kelvin/journal/v2")
-        .field("command", rules.command.bytes())
-        .field("code", code.bytes())
-        .field("measured", rules.measured.bytes())
-        .field("reader", settings.reader.digest().bytes());
-    let pipeline = match &settings.observing {
-        Some(observing) => pipeline.field("observer", observing.observer.digest().bytes()),
-        None => pipeline,
-    };
+    let mut parts = vec![
+        ("the command", "command", rules.command),
+        ("the code of the pipeline", "code", code),
+        ("the configuration", "measured", rules.measured),
+        (
+            "a program or file that the command names",
+            "tools",
+            rules.tools,
+        ),
+        (
+            "what is read of an output",
+            "reader",
+            settings.reader.digest(),
+        ),
+    ];
+    if let Some(observing) = &settings.observing {
+        let digest = observing.observer.digest();
+        parts.push(("what observes the calls", "observer", digest));
+    }
+    let pipeline = parts.iter().fold(
+        Fields::of("kelvin/journal/v2"),
+        |fields, (_, label, digest)| fields.field(label, digest.bytes()),
+    );
+    let files = settings.watch.map(Watch::listed).unwrap_or_default();
+    let shown = parts
+        .iter()
+        .map(|(shown, _, digest)| (*shown, digest.short(16)));
     Header {
         kelvin_journal: journal::VERSION,
         pipeline: pipeline.digest(),
+        basis: Basis::of(shown, files),
         limits: Fields::of("kelvin/limits/v1")
             .field("timeout", limits.timeout.as_nanos().to_be_bytes())
             .field("max_output_bytes", limits.max_output_bytes.to_be_bytes())

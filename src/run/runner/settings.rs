@@ -8,7 +8,7 @@ use crate::config::{Config, Limits, Retry};
 use crate::digest::pipeline::Watch;
 use crate::digest::{Digest, Fields};
 use crate::exit::Misuse;
-use crate::run::{Observer, Observing, Reader};
+use crate::run::{Observer, Observing, Reader, tools};
 use crate::target::Address;
 
 /// How a runner starts.
@@ -81,6 +81,8 @@ pub(crate) struct Rules {
     pub(crate) cache: Option<PathBuf>,
     /// The digest of how the pipeline is reached, and of the declared environment.
     pub(crate) command: Digest,
+    /// The digest of what the command starts outside of the code.
+    pub(crate) tools: Digest,
     /// The digest of the environment of the job, where there is one.
     pub(crate) around: Option<Digest>,
     /// The digest of everything that changes what is measured. A run goes on only with what was
@@ -104,6 +106,7 @@ impl Rules {
             retry: config.retry.clone(),
             cache: cache.map(|cache| root.join(&cache.dir)),
             command: program.digest(config),
+            tools: tools::digest(program.target, &root, config.fingerprint.is_empty()),
             around: config.around.map(|around| around.digest(&config.env)),
             measured: config.measured(),
             cases: root.join(program.inputs),

@@ -92,19 +92,29 @@ impl Leaf {
         })
     }
 
-    /// Writes a whole file. One that has these bytes already is left as it is; any other is
-    /// replaced, because writing over it would follow a link and wait for the disk.
+    /// Writes a file, which is there as a whole or not at all. One that has these bytes already is left as it is;
+    /// any other is replaced, because writing over it would follow a link and wait for the disk.
     fn write(&self, path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
         if self.reused && holds(path, bytes) {
             return Ok(());
         }
-        let create = || File::create_new(path).and_then(|mut file| file.write_all(bytes));
-        let written = match create() {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                sweep::remove(path).and_then(|()| create())
-            }
-            written => written,
+        let part = path.with_extension("part");
+        let create = || {
+            File::create_new(&part)?.write_all(bytes)?;
+            fs::rename(&part, path)
         };
+        let written = create().or_else(|error| {
+            // What a killed run has left of a file, or something in its place that is none.
+            let is_in_the_way = matches!(
+                error.kind(),
+                io::ErrorKind::AlreadyExists | io::ErrorKind::IsADirectory
+            );
+            sweep::remove(&part)?;
+            match is_in_the_way {
+                true => sweep::remove(path).and_then(|()| create()),
+                false => Err(error),
+            }
+        });
         written.with_context(|| format!("failed to write `{}`", path.display()))
     }
 }
