@@ -179,8 +179,13 @@ impl World {
         let is_of = |cell: &CellTruth| cell.metric == setting.dropped;
         let all = cases.iter().flat_map(|case| &case.base.cells);
         let mut left = setting.drop * all.filter(|cell| is_of(cell)).count() as f64;
+        // A second time around where halves are not enough.
         let mut order: Vec<usize> = (0..cases.len()).collect();
-        while left > 0.0 && !order.is_empty() {
+        let mut again = true;
+        while left > 0.0 && (!order.is_empty() || std::mem::take(&mut again)) {
+            if order.is_empty() {
+                order = (0..cases.len()).collect();
+            }
             let case = &mut cases[order.swap_remove(chance.below(order.len()))];
             let rate = case.head.rate;
             let good = case.head.cells.iter_mut();
@@ -192,7 +197,8 @@ impl World {
             if worth < 0.1 {
                 continue;
             }
-            let half = chance.round(good.len() as f64 / 2.0);
+            let share = if again { 2.0 } else { 1.0 };
+            let half = chance.round(good.len() as f64 / share);
             let count = half.min(chance.round(left / worth));
             for cell in good.into_iter().take(count) {
                 cell.bad = true;

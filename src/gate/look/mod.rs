@@ -160,6 +160,8 @@ pub(crate) struct Look {
     pub(crate) moved: usize,
     /// What each case adds to the drop, by its place; 0 for a case that was not judged.
     pub(crate) shares: Vec<f64>,
+    /// The places of all cases that both sides measured.
+    pub(crate) judged: Vec<usize>,
     /// The places of the cases that moved or varied, or of all where a case has too few cells.
     pub(crate) unstable: Vec<usize>,
     /// The places of the cases that the base measured and the head did not.
@@ -264,6 +266,7 @@ pub(crate) fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasur
         cells,
         moved,
         shares,
+        judged: paired.iter().map(Paired::place).collect(),
         unstable: paired
             .iter()
             .filter(|case| few || case.is_unstable())

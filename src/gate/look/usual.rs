@@ -72,7 +72,12 @@ impl Usual {
             };
         }
         let mut terms = Vec::with_capacity(4);
-        let least = LEAST_OF_CALLS * self.cell * self.reach(case);
+        // What did not move has no luck in it that a drop could rest on.
+        let of_calls = match case.has_moved() {
+            true => LEAST_OF_CALLS * self.cell,
+            false => 0.0,
+        };
+        let least = of_calls * self.reach(case);
         add(
             &mut terms,
             (base.shared(), head.shared()),
@@ -83,7 +88,7 @@ impl Usual {
         // both at once.
         match (base.own(), head.own()) {
             (Some(one), Some(other)) if one.variance.or(other.variance).is_some() => {
-                let least = LEAST_OF_CALLS * self.cell / case.cells() as f64;
+                let least = of_calls / case.cells() as f64;
                 add(&mut terms, (one, other), self.own, least);
             }
             (Some(part), None) | (None, Some(part)) => {

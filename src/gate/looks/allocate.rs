@@ -84,20 +84,23 @@ impl Allocation<'_> {
         base.into_iter().chain(head).collect()
     }
 
-    /// The first re-run: everything that moved or varied, better or worse. Anything else would be biased.
-    /// None where the budget does not reach.
+    /// The first re-run: everything that moved or varied, better or worse. None where the budget does not
+    /// reach.
+    ///
+    /// A base that stays as it is needs all cases: where only those are run again that moved, the luck of the
+    /// head goes and that of the base stays, and the drop is off by that luck.
     pub(super) fn opening(&self, open: &[Open<'_>]) -> Option<Rerun> {
         let full = std::iter::once((OPENING, OPENING_OF_ALL));
         full.chain(CHEAPER).find_map(|(crossed, all)| {
             let mut rerun = Rerun::default();
             for open in open {
-                for at in &open.look.unstable {
-                    let case = &open.subject.cases[*at];
+                for at in self.to_repeat(open) {
+                    let case = &open.subject.cases[at];
                     let runs = match case.crosses {
                         true => crossed,
                         false => Repeats::of_all(all),
                     };
-                    let name = &open.subject.names[*at];
+                    let name = &open.subject.names[at];
                     for side in self.sides() {
                         want(&mut rerun, side, name, self.capped(side, runs));
                     }
@@ -105,6 +108,14 @@ impl Allocation<'_> {
             }
             self.affordable(rerun, &items(open, self.fresh))
         })
+    }
+
+    /// The places of the cases that the first re-run takes.
+    fn to_repeat(&self, open: &Open<'_>) -> Vec<usize> {
+        match self.means.base {
+            true => open.look.unstable.clone(),
+            false => open.look.judged.clone(),
+        }
     }
 
     /// The next re-run, of about `batch` calls. None where nothing is left.

@@ -19,7 +19,7 @@ const ROUNDS: usize = 4;
 /// of Pocock, "Group sequential methods in the design and analysis of clinical trials", Biometrika 64
 /// (1977), whose bound for four looks and 0.05 in all is 0.0194; it is less here, because variances that
 /// are known from few runs are too small now and then.
-const ALPHA_OF_A_LOOK: f64 = 0.015;
+const ALPHA_OF_A_LOOK: f64 = 0.012;
 
 /// All of it, for a look that is the only one.
 const ALPHA: f64 = 0.05;
@@ -169,7 +169,7 @@ impl Looks {
         if self.rounds == 0 {
             self.calls = calls;
         }
-        let gated = tested(subjects);
+        let gated = self.undecided(subjects);
         self.open.clear();
         for (id, subject) in subjects {
             if self.decided.contains_key(id) {
@@ -196,7 +196,7 @@ impl Looks {
             left: calls,
         };
         let rerun = match self.rounds {
-            0 => allocation.opening(&doubtful),
+            0 if self.means.base || !has_repeats(&doubtful) => allocation.opening(&doubtful),
             _ if !doubtful
                 .iter()
                 .any(|open| hope::is_there(open, &allocation)) =>
@@ -277,13 +277,20 @@ impl Looks {
             .collect()
     }
 
+    /// Among how many metrics a look divides its false alarms: those that are not decided yet. What has passed
+    /// gives none any more, so that a probe which passes at once takes no power from its neighbours.
+    fn undecided(&self, subjects: &BTreeMap<String, Subject>) -> usize {
+        let open = subjects.iter();
+        tested(open.filter_map(|(id, subject)| (!self.decided.contains_key(id)).then_some(subject)))
+    }
+
     /// Closes everything that is open.
     fn end(
         &mut self,
         subjects: &BTreeMap<String, Subject>,
         ending: Ending,
     ) -> BTreeMap<String, Decision> {
-        let gated = tested(subjects);
+        let gated = tested(subjects.values());
         for (id, look) in std::mem::take(&mut self.open) {
             let subject = &subjects[&id];
             let is_first = self.rounds == 0 && runs(subject, &look) < ENOUGH_RUNS;
@@ -344,6 +351,12 @@ fn careful(look: Look, first: Look) -> Look {
         Outcome::Regression if is_of_single_runs => first,
         _ => look,
     }
+}
+
+/// Whether all that is in doubt was repeated on the head before the first look.
+fn has_repeats(open: &[Open<'_>]) -> bool {
+    let runs = open.iter().map(|open| runs(open.subject, open.look));
+    runs.min().is_some_and(|runs| runs >= ENOUGH_RUNS)
 }
 
 /// How often every unstable case was run on the head at least.

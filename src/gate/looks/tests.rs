@@ -92,10 +92,10 @@ fn an_unchanged_stable_pipeline_costs_nothing_extra() {
 }
 
 #[test]
-fn a_drop_is_confirmed_by_three_runs_of_the_cases_that_moved() {
+fn a_drop_is_confirmed_by_three_runs_of_all_cases_where_the_base_stays_as_it_is() {
     let mut looks = looks(RERUN);
     let step = next(&mut looks, &suite(dropped(3, 1)));
-    let wanted = (0..3).map(|at| (format!("c{at:02}"), Repeats::of_all(3)));
+    let wanted = (0..10).map(|at| (format!("c{at:02}"), Repeats::of_all(3)));
     let expected = Rerun {
         base: WantedRepeats::new(),
         head: wanted.collect(),
@@ -148,13 +148,13 @@ fn the_next_calls_go_to_the_answer_that_varies() {
         variants: 9,
         crosses: true,
     };
-    let suite = suite(vec![noisy; 6]);
+    let suite = suite(vec![noisy; 40]);
     let mut looks = looks(Means {
         head_runs: 20,
         base: false,
     });
-    assert!(matches!(looks.next(&suite, 500), Step::Rerun(_)));
-    let step = looks.next(&suite, 400);
+    // What is there was repeated already, so that the first re-run begins where the error is.
+    let step = looks.next(&suite, 5_000);
     for runs in asked(&step).head.values() {
         assert!(runs.input > 4 && runs.variants == 2, "{step:?}");
     }
@@ -238,10 +238,10 @@ fn a_budget_that_buys_nothing_leaves_it_open() {
 
 #[test]
 fn a_small_budget_buys_fewer_repeats_of_all_cases() {
-    // Three cases with ten inputs each: two runs of all are within 40 calls, three are not.
-    let step = looks(RERUN).next(&suite(dropped(3, 1)), 40);
+    // Ten cases with ten inputs each: two runs of all are within 150 calls, three are not.
+    let step = looks(RERUN).next(&suite(dropped(3, 1)), 150);
     let runs: Vec<Repeats> = asked(&step).head.values().copied().collect();
-    assert_eq!(runs, [Repeats::of_all(2); 3]);
+    assert_eq!(runs, [Repeats::of_all(2); 10]);
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn metrics_are_decided_each_by_itself_and_share_alpha() {
     );
     subjects.insert("gone".to_owned(), suite(Vec::new()).remove("m").unwrap());
     let mut looks = looks(RERUN);
-    assert_eq!(asked(&next(&mut looks, &subjects)).head.len(), 3);
+    assert_eq!(asked(&next(&mut looks, &subjects)).head.len(), 10);
     subjects.insert("m".to_owned(), suite(dropped(3, 3)).remove("m").unwrap());
     let Step::Decided(decisions) = next(&mut looks, &subjects) else {
         panic!("still open");
@@ -357,7 +357,20 @@ fn metrics_are_decided_each_by_itself_and_share_alpha() {
     assert_eq!(outcome("still"), Ok(Outcome::Pass));
     assert_eq!(outcome("gone"), Err(&Unmeasured::Nothing));
     let alpha = decisions["m"].look.as_ref().unwrap().alpha;
-    assert!((alpha - ALPHA_OF_A_LOOK / 3.0).abs() < 1e-12, "{alpha}");
+    // The two others were decided by the first look.
+    assert!((alpha - ALPHA_OF_A_LOOK).abs() < 1e-12, "{alpha}");
+    subjects.insert("m".to_owned(), suite(dropped(3, 1)).remove("m").unwrap());
+    subjects.insert("too".to_owned(), suite(dropped(3, 1)).remove("m").unwrap());
+    let mut looks = Looks::new(RERUN, false, 0.1);
+    assert!(matches!(next(&mut looks, &subjects), Step::Rerun(_)));
+    for id in ["m", "too"] {
+        subjects.insert(id.to_owned(), suite(dropped(3, 3)).remove("m").unwrap());
+    }
+    let Step::Decided(decisions) = next(&mut looks, &subjects) else {
+        panic!("still open");
+    };
+    let alpha = decisions["m"].look.as_ref().unwrap().alpha;
+    assert!((alpha - ALPHA_OF_A_LOOK / 2.0).abs() < 1e-12, "{alpha}");
 }
 
 #[test]

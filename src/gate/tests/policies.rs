@@ -80,7 +80,7 @@ fn a_true_drop_is_a_regression_after_three_runs_of_the_cases_that_moved() {
         (verdict.verdict, verdict.exit()),
         (Word::Regression, Exit::GateFailed)
     );
-    assert_eq!((asked.len(), asked[0].head.len()), (1, 6));
+    assert_eq!((asked.len(), asked[0].head.len()), (1, 20));
     assert_eq!(verdict.metrics["m"].drivers.len(), 3);
     assert_eq!(verdict.metrics["m"].drivers[0].variants.len(), 4);
 }

@@ -126,7 +126,6 @@ fn all_worlds_of_the_conformance_data_agree() {
         let is_repeated = |case: &String| case.contains('/');
         let mut sides = world.base.iter().zip(&world.head);
         if sides.any(|(base, head)| is_repeated(base) != is_repeated(head)) {
-            assert!(look.upper.unwrap() > world.upper - 1e-6, "world {at}");
             others += 1;
             continue;
         }
