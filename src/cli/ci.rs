@@ -193,12 +193,6 @@ pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Every variable. A value that is no text has its wrong bytes replaced.
-fn variables() -> impl Iterator<Item = (String, String)> {
-    let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-    std::env::vars_os().map(move |(name, value)| (lossy(name), lossy(value)))
-}
-
 /// Runs `kelvin ci`.
 pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
     let (dry_run, progress) = (args.dry_run, Progress::new(LogFormat::Text));
@@ -267,7 +261,7 @@ fn request(args: CiArgs, (entered, event): Begun) -> (CiRequest<'static>, Option
                 jobs: args.jobs,
                 no_cache: args.no_cache,
                 cache: true,
-                around: Some(Around::of(args.setup.as_deref(), variables())),
+                around: Some(Around::of_environment(args.setup.as_deref())),
                 ..Overrides::default()
             },
             only: args.only,

@@ -31,6 +31,13 @@ pub(crate) struct Around {
 }
 
 impl Around {
+    /// From the script and the variables of this process. A value that is no text has its wrong bytes replaced.
+    pub(crate) fn of_environment(setup: Option<&str>) -> Self {
+        let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
+        Self::of(setup, variables)
+    }
+
     /// From the script and all variables, in any order.
     pub(crate) fn of(
         setup: Option<&str>,

@@ -106,8 +106,8 @@ impl Cache {
         cache.pruned = match stored::prune_when_due(folder) {
             Ok(removed) if removed.answers == 0 => None,
             Ok(removed) => Some(format!(
-                "{} answers were removed from the cache: they were not used for 90 days, or were the oldest \
-                 beyond 1 GiB",
+                "answers that no run has used for 90 days, or the oldest beyond 1 GiB, were removed from the \
+                 cache: {}",
                 removed.answers
             )),
             Err(error) => Some(format!("the cache could not be pruned: {error:#}")),
