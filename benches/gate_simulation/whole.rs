@@ -100,7 +100,10 @@ fn promise(
     }
     let is_calm = setting.noise <= 0.05 && setting.cases >= 20;
     if is_calm {
-        promises.at_most(none.cost, 2.0, &say("cost without a change"));
+        // A base that was run once and stays as it is has all cases run again.
+        let is_single = base.runs < 2 && !base.can_be_run;
+        let most = if is_single { 2.5 } else { 2.0 };
+        promises.at_most(none.cost, most, &say("cost without a change"));
         if base.runs >= 5 || base.can_be_run {
             promises.at_most(none.open(), 0.15, &say("left open without a change"));
         }

@@ -191,10 +191,11 @@ pub(crate) enum FailOrWarn {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Budget {
-    /// How often a case may be run in all.
-    #[schemars(range(max = 20))]
+    /// How often an input of the head may be run in all; 1 means never again.
+    #[schemars(range(max = 100))]
     pub(crate) head_repeats: NonZeroUsize,
-    /// How many further invocations. Without it: three times what running every case once takes.
+    /// How many further invocations, of both sides together. Without it: three times what running every case
+    /// once takes, for each side that can be run again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) calls: Option<usize>,
     /// How many minutes. Without it: as many as those take.

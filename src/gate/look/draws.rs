@@ -27,7 +27,7 @@ impl Draws {
     }
 
     /// How many answers to the cell's own input there are, failed or not.
-    pub(super) fn own_runs(&self) -> usize {
+    pub(in crate::gate) fn own_runs(&self) -> usize {
         self.values.len().max(self.pairs.len())
     }
 

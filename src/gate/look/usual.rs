@@ -12,7 +12,7 @@ const WEIGHT_OF_ALL: f64 = 2.0;
 
 /// How many repeats without any variation it takes for half of the noise that a coin would have. Few
 /// repeats that agree are no proof that a pipeline has no noise.
-const DOUBT: f64 = 4.0;
+const DOUBT: f64 = 6.0;
 
 /// The variance of a coin: the largest of values between 0 and 1.
 const COIN: f64 = 0.25;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::{Means, Rerun, Side, Subject};
-use crate::gate::look::{self, Doubt, Look};
+use crate::gate::look::{self, Case, Doubt, Look};
 use crate::probe::{Repeats, WantedRepeats};
 
 /// How often an unstable case is run before the second look, where its own input can be repeated without
@@ -96,9 +96,13 @@ impl Allocation<'_> {
             for open in open {
                 for at in self.to_repeat(open) {
                     let case = &open.subject.cases[at];
-                    let runs = match case.crosses {
-                        true => crossed,
-                        false => Repeats::of_all(all),
+                    let runs = match (case.crosses, self.knows_variants(case)) {
+                        (false, _) => Repeats::of_all(all),
+                        (true, false) => crossed,
+                        (true, true) => Repeats {
+                            variants: 1,
+                            ..crossed
+                        },
                     };
                     let name = &open.subject.names[at];
                     for side in self.sides() {
@@ -108,6 +112,13 @@ impl Allocation<'_> {
             }
             self.affordable(rerun, &items(open, self.fresh))
         })
+    }
+
+    /// Whether repeats of a base that stays as it is tell how much the answers to the variants vary, so that
+    /// those of the head can wait.
+    fn knows_variants(&self, case: &Case) -> bool {
+        let runs = case.cells.iter().map(|cell| cell.base.own_runs());
+        !self.means.base && runs.max().is_some_and(|runs| runs > 1)
     }
 
     /// The places of the cases that the first re-run takes.

@@ -19,7 +19,7 @@ const ROUNDS: usize = 4;
 /// of Pocock, "Group sequential methods in the design and analysis of clinical trials", Biometrika 64
 /// (1977), whose bound for four looks and 0.05 in all is 0.0194; it is less here, because variances that
 /// are known from few runs are too small now and then.
-const ALPHA_OF_A_LOOK: f64 = 0.012;
+const ALPHA_OF_A_LOOK: f64 = 0.01;
 
 /// All of it, for a look that is the only one.
 const ALPHA: f64 = 0.05;
@@ -203,7 +203,9 @@ impl Looks {
             {
                 return Step::Decided(self.end(subjects, Ending::StillOpen));
             }
-            _ => allocation.next(&doubtful, self.calls / ROUNDS),
+            _ => allocation
+                .next(&doubtful, self.calls / ROUNDS)
+                .or_else(|| allocation.next(&doubtful, calls)),
         };
         let Some(rerun) = rerun else {
             let ending = match self.rounds {
