@@ -120,7 +120,7 @@ fn qlt_16_answers_that_were_observed_otherwise_are_misses() {
     assert_eq!(hits(Start::Fresh, None), (0, 0));
     assert_eq!(hits(Start::Fresh, Some(&Lengths::new("1"))), (0, 0));
     assert_eq!(hits(Start::Fresh, Some(&Lengths::new("1"))), (2, 0));
-    assert_eq!(hits(Start::Resume, Some(&Lengths::new("2"))), (0, 0));
+    assert_eq!(hits(Start::Fresh, Some(&Lengths::new("2"))), (0, 0));
     assert_eq!(hits(Start::Resume, Some(&Lengths::new("2"))), (0, 2));
     // Those of before are still there for a run that nobody observes.
     assert_eq!(hits(Start::Fresh, None), (2, 0));
