@@ -8,6 +8,15 @@ use git2::{Oid, Repository, Tree};
 
 use super::{Hint, Login, Remote, tree};
 
+/// How the files of a commit are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As git writes them into a work tree, e.g. with the line endings that an attribute asks for.
+    OfAWorkTree,
+    /// As git stores them, which is also how they lie in the work tree of whoever wrote them so.
+    AsStored,
+}
+
 /// Writes the files of a commit into an empty folder. Returns what `root`, a folder in the work
 /// tree, is called there. Neither the index nor the work tree is touched.
 ///
@@ -22,7 +31,7 @@ pub(crate) fn checkout(
     repo: &Repository,
     commit: Oid,
     root: &Path,
-    into: &Path,
+    (into, form): (&Path, Form),
     (login, hint): (Option<&Login>, &Hint),
 ) -> anyhow::Result<PathBuf> {
     let top = repo.workdir().context("the repository has no work tree")?;
@@ -43,7 +52,7 @@ pub(crate) fn checkout(
         .force()
         .recreate_missing(true)
         .update_index(false)
-        .disable_filters(false);
+        .disable_filters(form == Form::AsStored);
     repo.checkout_tree(tree.as_object(), Some(&mut how))
         .with_context(|| format!("failed to check out {}", super::short(commit)))?;
     link(repo, &tree, commit, &files)

@@ -7,6 +7,7 @@ use git2::{Oid, Repository};
 
 use super::ancestry::short;
 use super::branch::Kept;
+use super::claims::Claims;
 use super::commit::{self, Distances};
 use super::remote::Remote;
 use super::search::{Place, Search};
@@ -110,6 +111,7 @@ fn file(root: &Path, path: &Path) -> anyhow::Result<Baseline> {
         behind: 0,
         days: None,
         tried: Vec::new(),
+        unchecked: None,
     };
     Ok(Baseline::Found(Box::new(report), provenance))
 }
@@ -193,7 +195,7 @@ impl Place<'_> {
                 report::json::read(&bytes).map_err(|error| Unknown::Unreadable.mark(error))
             });
             match read {
-                Ok(report) => return Ok((report, provenance)),
+                Ok(report) => return self.held(commit, report, provenance),
                 Err(error) => {
                     unusable.push(format!("{}: {error:#}", short(commit)));
                     damaged = damaged.or(Some(error));
@@ -211,6 +213,33 @@ impl Place<'_> {
             settings.branch
         );
         Err(beside(none, damaged.or(cut)))
+    }
+
+    /// A report that is what it says it is. One that is not is not passed over in silence: an earlier one
+    /// could be what somebody wants it to be compared with.
+    fn held(
+        &self,
+        commit: Oid,
+        report: Report,
+        provenance: Provenance,
+    ) -> anyhow::Result<(Report, Provenance)> {
+        let unchecked = match (self.search.hold)(self.repo, commit, &report) {
+            Claims::Hold => None,
+            Claims::Unknown(why) => Some(why),
+            Claims::Differ(why) => {
+                let error = anyhow::anyhow!(
+                    "the report of {} on `{}` {why}",
+                    short(commit),
+                    self.search.settings.branch
+                );
+                return Err(Unknown::Untrue.mark(error));
+            }
+        };
+        let provenance = Provenance {
+            unchecked,
+            ..provenance
+        };
+        Ok((report, provenance))
     }
 
     /// The base and the commits before it, nearest first, as far as a report may be; and what kept
@@ -292,6 +321,7 @@ impl Place<'_> {
             behind,
             days,
             tried: Vec::new(),
+            unchecked: None,
         }
     }
 }

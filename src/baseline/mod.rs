@@ -9,6 +9,7 @@ mod artifact;
 mod branch;
 mod bytes;
 mod checkout;
+mod claims;
 mod commit;
 pub(crate) mod compare;
 pub(crate) mod differences;
@@ -18,6 +19,7 @@ pub(crate) mod file;
 mod find;
 pub(crate) mod fingerprints;
 mod hint;
+mod kept_here;
 mod login;
 mod older;
 mod open;
@@ -35,11 +37,13 @@ pub(crate) use align::align;
 pub(crate) use ancestry::short;
 pub(crate) use artifact::Artifacts;
 pub(crate) use branch::{Branch, Entry, Taken, Writer};
-pub(crate) use checkout::checkout;
+pub(crate) use checkout::{Form, checkout};
+pub(crate) use claims::Claims;
 pub(crate) use commit::base;
 pub(crate) use find::find;
 pub(crate) use git2::{Oid, Repository};
 pub(crate) use hint::{Hint, PullRequest};
+pub(crate) use kept_here::first_not_kept;
 pub(crate) use login::Login;
 pub(crate) use older::completed;
 pub(crate) use open::open;
@@ -154,6 +158,10 @@ pub(crate) struct Provenance {
     pub(crate) days: Option<u64>,
     /// The sources that were tried before.
     pub(crate) tried: Vec<Tried>,
+    /// Why nobody knows whether the report is that of its commit; missing where it was held against it,
+    /// and where there was nothing to hold it against.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) unchecked: Option<String>,
 }
 
 /// An artifact of a workflow run.

@@ -104,6 +104,7 @@ pub(crate) fn of_commit(
                     behind: 0,
                     days: None,
                     tried,
+                    unchecked: None,
                 };
                 return Ok((report, provenance));
             }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use git2::{Oid, Repository};
 
+use super::claims::Hold;
 use super::commit::Base;
 use super::hint::Hint;
 use super::remote::Remote;
@@ -31,6 +32,8 @@ pub(crate) struct Search<'a> {
     pub(crate) head: Option<Suite>,
     /// The token of the action, which git may need.
     pub(crate) login: Option<&'a Login>,
+    /// Holds a report of the branch of reports against its commit.
+    pub(crate) hold: &'a Hold<'a>,
     /// Measures the base commit; none where that was not asked for.
     pub(crate) compute: Option<&'a Compute<'a>>,
 }

@@ -10,6 +10,8 @@ pub(crate) enum Unknown {
     Unreachable,
     /// There is a report, and it cannot be read.
     Unreadable,
+    /// There is a report, and it is not that of the commit it is kept for.
+    Untrue,
 }
 
 impl fmt::Display for Unknown {
@@ -17,6 +19,7 @@ impl fmt::Display for Unknown {
         f.write_str(match self {
             Self::Unreachable => "it could not be asked",
             Self::Unreadable => "its report cannot be read",
+            Self::Untrue => "its report is not what it says it is",
         })
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn not_pipeline(config: &Config, sides: &[Side<'_>], out: &Path) -> V
 pub(super) fn not_code(config: &Config, out: &Path) -> Vec<PathBuf> {
     let mut paths = vec![out.to_path_buf()];
     paths.push(config.root.join(&config.gate.calibration));
-    paths.push(config.root.join(&config.file));
+    paths.extend(config.file.file_name().map(|name| config.root.join(name)));
     paths.extend(history::files(&config.root));
     paths.extend(config.cache.as_ref().map(|cache| cache.dir.clone()));
     paths

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use super::stage::{self, Stage};
 use super::{Mode, Request};
-use crate::baseline::{self, Hint, Login, Oid, Repository};
+use crate::baseline::{self, Form, Hint, Login, Oid, Repository};
 use crate::config::{Config, Overrides, Shard};
 use crate::probe::WantedRepeats;
 use crate::report::Report;
@@ -106,7 +106,8 @@ fn with<T>(
 ) -> anyhow::Result<T> {
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
     let (repo, commit) = what.commit;
-    let root = baseline::checkout(repo, commit, &config.root, folder.path(), what.fetched_with)?;
+    let into = (folder.path(), Form::OfAWorkTree);
+    let root = baseline::checkout(repo, commit, &config.root, into, what.fetched_with)?;
     let name = config.file.file_name().unwrap_or_default();
     let request = Request {
         masker: None,

@@ -10,6 +10,7 @@ mod calibrate;
 mod calibrated;
 mod changed;
 pub(crate) mod ci;
+mod claims;
 mod compute;
 pub(crate) mod doctor;
 mod edits;

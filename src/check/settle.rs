@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::budget::Allowance;
 use super::compute::{Beside, What};
 use super::{
-    Checked, GateRequest, Judged, absent, again, approval, calibrated, changed, compute, edits, why,
+    Checked, GateRequest, Judged, absent, again, approval, calibrated, changed, claims, compute,
+    edits, why,
 };
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::differences::Difference;
@@ -128,6 +129,9 @@ fn settle(
         root: &config.root,
         configuration: &name,
         hint: &request.hint,
+        hold: &|repo, commit, report| {
+            claims::hold(config, (repo, commit), report, (login, &request.hint))
+        },
         compute: config.baseline.compute.then_some(&compute),
     })?;
     let (mut base, provenance) = match found {
@@ -195,6 +199,8 @@ fn settle(
     let aligned = baseline::align(&base, &head);
     verdict.warn_of_alignment(&aligned.comparisons);
     why::tell(&head, &mut verdict);
+    let unchecked = claims::told(&provenance, &base, &head);
+    verdict.reasons.splice(0..0, unchecked);
     told.told.extend(counted_once(ComparedSide::Base, &base));
     told.told.extend(counted_once(ComparedSide::Head, &head));
     let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));

@@ -230,5 +230,6 @@ fn place(source: Source, place: String, report: &Report) -> Provenance {
         behind: 0,
         days: None,
         tried: Vec::new(),
+        unchecked: None,
     }
 }

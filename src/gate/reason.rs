@@ -44,6 +44,8 @@ pub(crate) enum ReasonCode {
     NotMeasured,
     /// The records of two runs could not be aligned in every item, or in a coarse way only.
     Alignment,
+    /// Nobody knows whether the report of the base is that of its commit.
+    BaseNotChecked,
     /// The change edits the rules that it is judged by, or may do so.
     EditsRules,
     /// The change edits what is measured.

@@ -42,6 +42,7 @@ mod repository;
 
 /// The gate on real repositories.
 mod following;
+mod forged;
 mod gate;
 
 /// One probe of several, on both sides.

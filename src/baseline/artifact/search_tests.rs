@@ -6,7 +6,7 @@ use git2::{Oid, Repository, Signature};
 use tempfile::TempDir;
 
 use super::*;
-use crate::baseline::{Baseline, Hint, Provenance, Search, Source, Tried};
+use crate::baseline::{Baseline, Claims, Hint, Provenance, Search, Source, Tried};
 use crate::config::{BaselineSettings, BaselineSource};
 use crate::github::fake::{Server, TOKEN, archive};
 use crate::github::tests::client;
@@ -69,6 +69,7 @@ fn search(server: Option<&Server>, root: &Path, base: Oid, from: BaselineSource)
         configuration: "rag",
         hint: &hint,
         artifacts: artifacts.as_ref(),
+        hold: &|_, _, _| Claims::Hold,
         compute: None,
         head: None,
         login: None,

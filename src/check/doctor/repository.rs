@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{CHECKOUT, Finding, JOB};
 use crate::baseline::{self, Baseline, Hint, Login, Remote, Repository, Search, Tried};
-use crate::check::configuration;
+use crate::check::{claims, configuration};
 use crate::config::{BaselineSource, Config, FailOrWarn};
 
 /// Makes a repository with a commit, or a commit in one.
@@ -116,6 +116,7 @@ fn report(config: &Config, (hint, login): (&Hint, Option<&Login>)) -> Finding {
         artifacts: None,
         head: None,
         login,
+        hold: &|repo, commit, report| claims::hold(config, (repo, commit), report, (login, hint)),
         compute: None,
     });
     match found {

@@ -78,6 +78,26 @@ pub(crate) fn code(root: &Path, globs: &[String], exclude: &[PathBuf]) -> anyhow
     list(root, globs, &Excluded::new(exclude)).map(|(code, _)| code)
 }
 
+/// The digest that the code of a pipeline has where a commit is checked out and nothing was changed
+/// since; none where it cannot be told from the commit alone, since it holds other repositories or the
+/// folder is in none. `root` lies in a checkout of the commit, without `exclude` (absolute paths).
+///
+/// # Errors
+///
+/// As [`begin`].
+pub(crate) fn committed(
+    root: &Path,
+    globs: &[String],
+    exclude: &[PathBuf],
+) -> anyhow::Result<Option<Digest>> {
+    let (root, exclude) = (real(root), Excluded::new(exclude));
+    let files = match globs {
+        [] => repository::committed(&root, &exclude),
+        globs => Some(globs::files(&root, globs, &exclude)?),
+    };
+    Ok(files.as_ref().map(digest))
+}
+
 /// The files of a pipeline.
 struct Listed {
     /// The folder that their names are relative to.

@@ -13,6 +13,9 @@ use git2::{
 use super::{Entry, Excluded, Files};
 use crate::file::OUTPUT_MARK;
 
+/// What the index calls a repository within the repository.
+const SUBMODULE: &str = "submodule";
+
 /// What a repository tells.
 pub(super) struct Seen {
     /// The top of the work tree.
@@ -50,6 +53,36 @@ pub(super) fn look(root: &Path, exclude: &Excluded) -> Option<Seen> {
         commit: head.map(|head| head.id().to_string()),
         dirty: staged || listing.dirty,
     })
+}
+
+/// The files of the index, as they are; none where it holds other repositories.
+pub(super) fn committed(root: &Path, exclude: &Excluded) -> Option<Files> {
+    let repository = discover(root)?;
+    let workdir = repository.workdir()?;
+    let index = repository.index().ok()?;
+    let mut files = Files::new();
+    for entry in index.iter() {
+        let kind = kind(entry.mode);
+        if exclude.has(&workdir.join(OsStr::from_bytes(&entry.path))) {
+            continue;
+        }
+        if kind == SUBMODULE {
+            return None;
+        }
+        let content = entry.id.as_bytes().to_vec();
+        files.insert(entry.path, Entry { kind, content });
+    }
+    Some(files)
+}
+
+/// What the index calls an entry of this mode.
+const fn kind(mode: u32) -> &'static str {
+    match mode {
+        0o120_000 => "link",
+        0o160_000 => SUBMODULE,
+        mode if mode & 0o100 != 0 => "program",
+        _ => "file",
+    }
 }
 
 /// Opens the repository of a folder, whoever owns it.
@@ -93,17 +126,12 @@ impl Listing<'_> {
             if entry.flags >> 12 & 0b11 != 0 {
                 continue;
             }
-            let kind = match entry.mode {
-                0o120_000 => "link",
-                0o160_000 => "submodule",
-                mode if mode & 0o100 != 0 => "program",
-                _ => "file",
-            };
+            let kind = kind(entry.mode);
             let path = workdir.join(OsStr::from_bytes(&entry.path));
             if self.exclude.has(&path) {
                 continue;
             }
-            if kind == "submodule" && self.nested(&path, &[prefix, &entry.path].concat()) {
+            if kind == SUBMODULE && self.nested(&path, &[prefix, &entry.path].concat()) {
                 continue;
             }
             let content = entry.id.as_bytes().to_vec();

@@ -1,0 +1,248 @@
+//! Holds a report of the branch of reports against the commit that it is kept for. Whoever may write to
+//! that branch may write any report there; this finds one that is of another commit, other cases or
+//! another configuration, or whose figures are not those of its records.
+//!
+//! What the commit alone does not tell is said, and is no accusation: a job may have made files that git
+//! does not keep, or an older kelvin may have made its fingerprints otherwise.
+
+use std::path::{Path, PathBuf};
+
+use super::{Request, asked, beside, record};
+use crate::baseline::{self, Claims, Form, Hint, Login, Oid, Provenance, Repository};
+use crate::config::{Config, Overrides};
+use crate::digest::pipeline;
+use crate::gate::policy::Effect;
+use crate::gate::verdict::{Reason, ReasonCode};
+use crate::page::safe;
+use crate::probe::{self, Cell, Metric, registry};
+use crate::report::Report;
+
+/// How far two figures may be apart that were written and read once.
+const GUARD: f64 = 1e-9;
+
+/// What the items of the probes are called.
+const CASES: &str = "cases";
+/// What is said of a report that has no digest of the code.
+const NO_CODE: &str = "it does not say of which code it is";
+
+/// What a commit says of a report.
+struct Against {
+    /// What does not agree with it, in words that fit after "its".
+    differs: Vec<&'static str>,
+    /// Why no more of it can be told, where that is so.
+    unknown: Option<String>,
+}
+
+/// Holds a report against a commit. `config`: the configuration of the head, whose file the commit is
+/// asked for.
+pub(super) fn hold(
+    config: &Config,
+    (repo, commit): (&Repository, Oid),
+    report: &Report,
+    fetched_with: (Option<&Login>, &Hint),
+) -> Claims {
+    let of = report.run.session.commit.as_deref();
+    if let Some(of) = of.filter(|of| *of != commit.to_string()) {
+        let of: String = of.chars().take(7).collect();
+        return Claims::Differ(format!("says that it is of {of}; {MEND}"));
+    }
+    let is_of_this_version = report.tool.version == env!("CARGO_PKG_VERSION");
+    if is_of_this_version && !figures_follow(report) {
+        return Claims::Differ(format!(
+            "has figures that its own records do not give; {MEND}"
+        ));
+    }
+    let against = |form| against(config, (repo, commit), (report, form), fetched_with);
+    // Whoever wrote a file may have it as it is stored, whatever a work tree that is checked out has.
+    let found = match against(Form::OfAWorkTree) {
+        Ok(found) if found.differs.contains(&CASES) => against(Form::AsStored),
+        found => found,
+    };
+    let against = match found {
+        Ok(against) => against,
+        Err(error) => return Claims::Unknown(format!("{error:#}")),
+    };
+    let claims = against.differs.join(" and ");
+    let unknown = |why: String| match claims.is_empty() {
+        true => Claims::Unknown(why),
+        false => Claims::Unknown(format!(
+            "its {claims} are not those of its commit, but {why}"
+        )),
+    };
+    if let Some(why) = against.unknown {
+        return unknown(why);
+    }
+    if claims.is_empty() {
+        return Claims::Hold;
+    }
+    if !is_of_this_version {
+        return unknown(format!(
+            "kelvin {} made it, which may have told them otherwise",
+            report.tool.version
+        ));
+    }
+    if report.run.session.dirty {
+        let why = "it was made while files differed from the commit";
+        return unknown(why.to_owned());
+    }
+    Claims::Differ(format!(
+        "is not of that commit: its {claims} are others; {MEND}"
+    ))
+}
+
+/// What to do about a report that is not what it says it is.
+const MEND: &str = "look who may push to that branch, and keep the report anew by running the job of \
+                    that commit again";
+
+/// Checks the commit out and makes the fingerprints that a report of it has.
+fn against(
+    config: &Config,
+    (repo, commit): (&Repository, Oid),
+    (report, form): (&Report, Form),
+    fetched_with: (Option<&Login>, &Hint),
+) -> anyhow::Result<Against> {
+    let folder = tempfile::tempdir()?;
+    let into = (folder.path(), form);
+    let root = baseline::checkout(repo, commit, &config.root, into, fetched_with)?;
+    let base = probe::configured(&Overrides {
+        file: Some(root.join(Path::new(config.file.file_name().unwrap_or_default()))),
+        seed: Some(report.run.seed),
+        around: config.around,
+        no_cache: true,
+        ..Overrides::default()
+    })?;
+    let mut against = Against {
+        differs: Vec::new(),
+        unknown: None,
+    };
+    if base.measured() != report.run.fingerprints.config {
+        against.differs.push("settings");
+    }
+    let request = Request {
+        probe: only_probe(report),
+        is_base: true,
+        ..Request::default()
+    };
+    let sides = asked::read(&request, &base)?;
+    let items_agree = sides.iter().all(|side| {
+        let section = report.probes.of(side.kind.name());
+        let stored = section.and_then(|section| section.fingerprint().items);
+        // Version 1 had no digest for each probe.
+        stored.is_none_or(|stored| side.items.fingerprint().items == Some(stored))
+    });
+    if !items_agree {
+        against.differs.push(CASES);
+    }
+    if !against.differs.is_empty() {
+        against.unknown = of_no_commit(repo, config, &request)?;
+    }
+    let code = |out: PathBuf| -> anyhow::Result<_> {
+        let exclude = beside::not_pipeline(&base, &sides, &out);
+        pipeline::committed(&base.root, &base.fingerprint, &exclude)
+    };
+    // A run leaves its own output out, wherever that lies.
+    let inside = code(base.root.join("kelvin"))?;
+    let Some(stored) = report.run.fingerprints.pipeline else {
+        against.unknown = against.unknown.or(Some(NO_CODE.to_owned()));
+        return Ok(against);
+    };
+    let why = match inside {
+        None => Some("the repository holds other repositories"),
+        Some(digest) if digest == stored => return Ok(against),
+        Some(_) if code(folder.path().join("out"))? == Some(stored) => return Ok(against),
+        Some(_) if !base.fingerprint.is_empty() => {
+            Some("`fingerprint` may name files that git does not keep")
+        }
+        Some(_) => None,
+    };
+    against.differs.push("code");
+    against.unknown = against.unknown.or(why.map(str::to_owned));
+    Ok(against)
+}
+
+/// The probe of a report that has one only: it may have been asked for.
+fn only_probe(report: &Report) -> Option<&'static str> {
+    let mut names = report.probes.iter().map(|(name, _)| name);
+    let first = names.next()?;
+    if names.next().is_some() {
+        return None;
+    }
+    Some(registry::kind(first)?.name())
+}
+
+/// Why the settings and the cases of a commit may not be those of its report, as the head shows: a file
+/// that says what is measured, and that git does not keep as it is.
+fn of_no_commit(
+    repo: &Repository,
+    config: &Config,
+    request: &Request,
+) -> anyhow::Result<Option<String>> {
+    let sides = asked::read(request, config)?;
+    let mut files = vec![
+        config
+            .root
+            .join(config.file.file_name().unwrap_or_default()),
+    ];
+    files.extend(sides.iter().flat_map(|side| side.items.files()));
+    let measured = config.measured_files().into_iter();
+    files.extend(measured.map(|(_, path)| config.root.join(path)));
+    let changed = baseline::first_not_kept(repo, &files)?;
+    Ok(changed.map(|file| {
+        let shown = file.strip_prefix(&config.root).unwrap_or(file).display();
+        format!("`{shown}` is not as git keeps it here either")
+    }))
+}
+
+/// The sentence that says that nobody knows whether the base's report is that of its commit. It warns where
+/// only the report's own word keeps it from being known, and the head gives no such word.
+pub(super) fn told(provenance: &Provenance, base: &Report, head: &Report) -> Option<Reason> {
+    let why = provenance.unchecked.as_deref()?;
+    let by_its_word =
+        base.run.session.dirty || base.tool.version != head.tool.version || why == NO_CODE;
+    let warns = by_its_word && !head.run.session.dirty;
+    let text = format!("whether the report of the base is that of its commit is not known: {why}");
+    Some(Reason {
+        code: ReasonCode::BaseNotChecked,
+        effect: warns.then_some(Effect::Warn),
+        metric: None,
+        text: safe::line(&text),
+    })
+}
+
+/// Whether the figures of a report are those that its records give.
+fn figures_follow(report: &Report) -> bool {
+    let changed = record::recompute("", report.clone()).changed;
+    let is_close = |one: Option<f64>, other: Option<f64>| match (one, other) {
+        (Some(one), Some(other)) => (one - other).abs() <= GUARD,
+        (one, other) => one == other,
+    };
+    let is_same_cell = |stored: &Cell, now: &Cell| {
+        let mut values = stored.values.iter().zip(&now.values);
+        stored.input == now.input
+            && stored.values.len() == now.values.len()
+            && values.all(|(stored, now)| is_close(*stored, *now))
+    };
+    let is_same = |stored: &Metric, now: &Metric| {
+        let cases = now.per_case.iter();
+        let mut cases = cases.map(|(name, case)| (stored.per_case.get(name), case));
+        is_close(stored.value, now.value)
+            && stored.gated == now.gated
+            && stored.per_case.len() == now.per_case.len()
+            && cases.all(|(stored, now)| {
+                stored.is_some_and(|stored| {
+                    is_close(stored.value, now.value)
+                        && stored.cells.len() == now.cells.len()
+                        && now.cells.iter().all(|(name, now)| {
+                            let stored = stored.cells.get(name);
+                            stored.is_some_and(|stored| is_same_cell(stored, now))
+                        })
+                })
+            })
+    };
+    changed
+        .values()
+        .all(|changed| match (&changed.stored, &changed.now) {
+            (Some(stored), Some(now)) => is_same(stored, now),
+            _ => false,
+        })
+}
