@@ -5,6 +5,9 @@ use std::process::ExitCode;
 /// How far a row may fall short of a promise and be listed with its figure.
 const SHORT: f64 = 0.05;
 
+/// The same of what must not be exceeded: a share of false alarms, or a cost in runs of the suite.
+const OVER: f64 = 0.03;
+
 #[derive(Default)]
 pub(crate) struct Promises {
     kept: usize,
@@ -24,11 +27,16 @@ impl Promises {
 
     /// At least so much; a row that is short by a little is listed.
     pub(crate) fn at_least(&mut self, value: f64, least: f64, what: &str) {
+        self.at_least_about(value, (least, SHORT), what);
+    }
+
+    /// The same, where it is known to be short by more.
+    pub(crate) fn at_least_about(&mut self, value: f64, (least, short): (f64, f64), what: &str) {
         if value + 1e-9 >= least {
             self.kept += 1;
         } else {
-            let line = format!("{what}: {value:.3}, promised {least}");
-            match least - value <= SHORT {
+            let line = format!("{what}: {value:.3}, promised {least:.3}");
+            match least - value <= short {
                 true => self.short.push(line),
                 false => self.broken.push(line),
             }
@@ -40,8 +48,11 @@ impl Promises {
         if value <= most + 1e-9 {
             self.kept += 1;
         } else {
-            self.broken
-                .push(format!("{what}: {value:.3}, promised at most {most}"));
+            let line = format!("{what}: {value:.3}, promised at most {most}");
+            match value - most <= OVER {
+                true => self.short.push(line),
+                false => self.broken.push(line),
+            }
         }
     }
 
@@ -53,7 +64,7 @@ impl Promises {
             println!("broken: {promise}");
         }
         println!(
-            "{} promises kept, {} short by at most {SHORT}, {} broken",
+            "{} promises kept, {} short by a little, {} broken",
             self.kept,
             self.short.len(),
             self.broken.len()

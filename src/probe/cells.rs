@@ -60,6 +60,12 @@ impl Cells {
         self.0.iter().map(|(variant, cell)| (variant, cell))
     }
 
+    /// The samples of one variant.
+    pub(crate) fn get(&self, variant: &str) -> Option<&Cell> {
+        let at = self.0.binary_search_by(|(name, _)| (**name).cmp(variant));
+        Some(&self.0[at.ok()?].1)
+    }
+
     /// The samples of every variant, in the order of the names.
     pub(crate) fn values(&self) -> impl Iterator<Item = &Cell> {
         self.0.iter().map(|(_, cell)| cell)

@@ -124,7 +124,7 @@ fn a_budget_that_allows_no_rerun_leaves_the_limit_to_decide_and_a_small_one_is_k
         "{}",
         said.stdout
     );
-    // Enough for one more run of each case that moved, not for two: the look is taken with two.
+    // Enough for one more run of all cases, not for two: what is bought is within it.
     let one = project.json("kelvin/report.json")["run"]["session"]["cost"]["invocations"]
         .as_u64()
         .expect("a number");
@@ -132,7 +132,12 @@ fn a_budget_that_allows_no_rerun_leaves_the_limit_to_decide_and_a_small_one_is_k
     let said = project.kelvin(&["gate", "--budget", &budget]).expect(3);
     let judgement = verdict(&project, &said);
     assert_eq!(judgement["verdict"], json!("regression"), "{}", said.stdout);
-    assert_eq!(judgement["reruns"].as_u64(), Some(one), "{}", said.stdout);
+    let spent = judgement["reruns"].as_u64().expect("a number");
+    assert!(
+        (one / 2..=one + one / 2).contains(&spent),
+        "{}",
+        said.stdout
+    );
 }
 
 /// A pipeline that takes its time and keeps every answer under a key made of its code and the input;

@@ -34,7 +34,7 @@ pub(in crate::gate) fn doubts(cases: &[Case]) -> Vec<Doubt> {
         let sides = case.sides();
         let crosses = cases[case.place()].crosses;
         let parts = [sides.0, sides.1].map(Side::shared);
-        let shared = mixed(&parts, usual.0);
+        let shared = mixed(&parts, usual.0).max(unconfirmed(case));
         let parts: Vec<Part> = [sides.0, sides.1]
             .iter()
             .filter_map(|side| side.own())
@@ -55,6 +55,12 @@ pub(in crate::gate) fn doubts(cases: &[Case]) -> Vec<Doubt> {
         }
     };
     paired.iter().map(of_case).collect()
+}
+
+/// What stays doubtful of a case that moved, though its repeats agree: the fewer there are, the more.
+fn unconfirmed(case: &Paired) -> f64 {
+    let (base, head) = case.sides();
+    case.difference().powi(2) / (4.0 * (base.shared().runs + head.shared().runs))
 }
 
 /// The usual variance of both parts. Where nothing was repeated, what the cases moved tells it: half of

@@ -19,7 +19,7 @@ const ROUNDS: usize = 4;
 /// of Pocock, "Group sequential methods in the design and analysis of clinical trials", Biometrika 64
 /// (1977), whose bound for four looks and 0.05 in all is 0.0194; it is less here, because variances that
 /// are known from few runs are too small now and then.
-const ALPHA_OF_A_LOOK: f64 = 0.01;
+const ALPHA_OF_A_LOOK: f64 = 0.012;
 
 /// All of it, for a look that is the only one.
 const ALPHA: f64 = 0.05;
