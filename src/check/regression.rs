@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::named::named;
 use super::past::{self, Sources};
-use super::settle::named;
 use super::summary::demand_metrics;
 use super::{configuration, folder};
 use crate::baseline::{self, Login};

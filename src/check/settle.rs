@@ -1,13 +1,12 @@
 //! Finds the baseline of a measurement, compares, runs doubtful cases again, and judges.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
 use super::budget::Allowance;
 use super::compute::{Beside, What};
 use super::{
     Checked, GateRequest, Judged, absent, again, approval, calibrated, changed, claims, compute,
-    edits, why,
+    configuration, edits, why,
 };
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::differences::Difference;
@@ -305,25 +304,6 @@ impl Looking<'_> {
 fn counted_once(side: ComparedSide, report: &Report) -> Option<Difference> {
     let cases = report.kept_count();
     (cases > 0).then_some(Difference::CountedOnce { side, cases })
-}
-
-/// The name of a configuration among several of one repository.
-pub(crate) fn configuration(config: &Config) -> String {
-    named(config.name.clone(), &config.root, &config.file)
-}
-
-/// The same of a configuration that may not be readable: the name it gives itself, and its place.
-pub(super) fn named(name: Option<String>, root: &Path, file: &Path) -> String {
-    let path = || -> Option<PathBuf> {
-        let repo = baseline::open(root).ok()?;
-        let top = repo.workdir()?.canonicalize().ok()?;
-        let root = root.canonicalize().ok()?;
-        Some(root.strip_prefix(top).ok()?.join(file.file_stem()?))
-    };
-    let name = name
-        .or_else(|| Some(path()?.display().to_string()))
-        .unwrap_or_else(|| "kelvin".to_owned());
-    file::slug(&name)
 }
 
 /// Puts cases that were measured again in the place of the stored ones.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{CiRequest, open, place};
 use crate::baseline::{self, Hint, event};
-use crate::check::settle::named;
+use crate::check::named::named;
 use crate::config;
 use crate::exit::{Exit, Misuse};
 use crate::file;
