@@ -40,9 +40,12 @@ const WORLDS_OF_MORE: u64 = 600;
 /// Where the tables stand for people to read; they must be these.
 const PAGE: &str = include_str!("../../docs/gate.md");
 
+/// Makes a table, and looks at the promises of its rows.
+type Table = fn(&mut Promises) -> String;
+
 fn main() -> ExitCode {
     let mut promises = Promises::default();
-    let all: [(&str, fn(&mut Promises) -> String); 9] = [
+    let all: [(&str, Table); 9] = [
         ("power", tables::power),
         ("bases", tables::bases),
         ("whole", whole::verdicts),

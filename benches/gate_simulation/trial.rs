@@ -141,7 +141,7 @@ struct Suite<'w> {
 }
 
 impl<'w> Suite<'w> {
-    fn all<'a>(world: &'a World) -> impl Iterator<Item = &'a CaseTruth> {
+    fn all(world: &World) -> impl Iterator<Item = &CaseTruth> {
         world.cases.iter().chain(&world.queries)
     }
 

@@ -188,7 +188,7 @@ fn settle(
         })?;
     }
     let mut verdict = match ending {
-        Ending::Verdict(verdict) => verdict,
+        Ending::Verdict(verdict) => *verdict,
         Ending::Unknown(judgement) => return Ok(*judgement),
         Ending::Base(_) => anyhow::bail!("the base was asked for twice"),
     };
@@ -243,7 +243,7 @@ struct Looking<'l> {
 /// How looking came to its end.
 enum Ending {
     /// There is a verdict.
-    Verdict(Verdict),
+    Verdict(Box<Verdict>),
     /// Nobody knows what was measured.
     Unknown(Box<Judgement>),
     /// The base is to be run again, which needs it to be checked out.
@@ -267,14 +267,15 @@ impl Looking<'_> {
                 None => {
                     self.gate.answers_are_kept(!kept.is_empty());
                     let mut asked = match self.gate.next(&comparison, self.allowance.left()) {
-                        Next::Verdict(verdict) => return Ok(Ending::Verdict(*verdict)),
+                        Next::Verdict(verdict) => return Ok(Ending::Verdict(verdict)),
                         Next::Rerun(rerun) => rerun,
                     };
                     // The pipeline would give the same answers again, and they would count as one run.
                     asked.head.retain(|name, _| !kept.contains(name.as_str()));
                     let there = beside_the_head.as_ref();
                     let Some(rerun) = self.allowance.pay(&asked, &self.head, there) else {
-                        return Ok(Ending::Verdict(self.gate.give_up(&comparison)));
+                        let verdict = self.gate.give_up(&comparison);
+                        return Ok(Ending::Verdict(Box::new(verdict)));
                     };
                     rerun
                 }

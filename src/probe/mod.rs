@@ -49,7 +49,7 @@ pub(crate) use findings::{Findings, RunView, SettingDiffers};
 pub(crate) use graded::GradedPair;
 pub(crate) use kind::{Items, Kind, Planned, Probe, Rejudging};
 pub(crate) use listing::{Forecast, ListedVariant, Listing};
-pub(crate) use metric::{CaseValue, Direction, Interval, Metric, Range, Unit, probe_of};
+pub(crate) use metric::{CaseValue, Crosses, Direction, Interval, Metric, Range, Unit, probe_of};
 pub(crate) use quality::{Band, POOR_BELOW, ScoredTrace, score_of_step, scored_traces};
 pub(crate) use repeated::RepeatedItems;
 pub(crate) use repeats::{Repeats, WantedRepeats};

@@ -242,7 +242,7 @@ fn each_way(then: &str, end: impl Fn(&Project, &Server) -> Result<(), String> + 
 
 /// Starts a check, alone in its group, and waits until what has got out asks.
 fn started(project: &Project, server: &Server) -> Result<Child, String> {
-    let child = project
+    let mut child = project
         .command(&["check"])
         .process_group(0)
         .stdout(Stdio::null())
@@ -252,6 +252,8 @@ fn started(project: &Project, server: &Server) -> Result<Child, String> {
     let begun = Instant::now();
     while server.asked() == 0 {
         if begun.elapsed() > Duration::from_secs(30) {
+            child.kill().expect("it can be stopped");
+            child.wait().expect("it ends");
             return Err("it never asked".to_owned());
         }
         sleep(Duration::from_millis(5));

@@ -136,7 +136,8 @@ fn a_report_whose_own_word_keeps_it_from_being_checked_is_told_first() {
     project.check();
     let mut own = project.json("kelvin/report.json");
     own["run"]["session"]["commit"] = json!(base);
-    let changes: [(&str, fn(&mut Value)); 3] = [
+    type Change = fn(&mut Value);
+    let changes: [(&str, Change); 3] = [
         ("files differed", |report| {
             report["run"]["session"]["dirty"] = json!(true)
         }),
@@ -168,7 +169,8 @@ fn a_report_whose_own_word_keeps_it_from_being_checked_is_told_first() {
 
 #[test]
 fn an_honest_report_is_never_called_a_forgery() {
-    let honest: [(&str, fn(&Project)); 7] = [
+    type Act = fn(&Project);
+    let honest: [(&str, Act); 7] = [
         ("a file that the job makes", |project| {
             project.write("built.txt", "made")
         }),

@@ -38,7 +38,7 @@ pub(super) fn metric<'a>(
         headline: either(|side| side.headline),
         by_rank: either(|side| side.by_rank),
         is_failure_rate: both.is_failure_rate(),
-        crosses: sides.1.is_some_and(|head| head.crosses),
+        crosses: sides.1.is_some_and(|head| head.crosses.0),
         presence,
         base: value(sides.0),
         head: value(sides.1),

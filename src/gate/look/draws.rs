@@ -27,7 +27,7 @@ impl Draws {
     }
 
     /// How many answers to the cell's own input there are, failed or not.
-    pub(in crate::gate) fn own_runs(&self) -> usize {
+    pub(super) fn own_runs(&self) -> usize {
         self.values.len().max(self.pairs.len())
     }
 
@@ -35,6 +35,11 @@ impl Draws {
     pub(super) fn shared_runs(&self) -> usize {
         let crossed = self.pairs.iter().map(Vec::len).max();
         crossed.unwrap_or(self.values.len())
+    }
+
+    /// Whether several answers to the cell's own input stand beside each other.
+    pub(in crate::gate) fn repeats_variants(&self) -> bool {
+        self.pairs.len() > 1
     }
 
     pub(super) const fn is_crossed(&self) -> bool {

@@ -117,8 +117,8 @@ impl Allocation<'_> {
     /// Whether repeats of a base that stays as it is tell how much the answers to the variants vary, so that
     /// those of the head can wait.
     fn knows_variants(&self, case: &Case) -> bool {
-        let runs = case.cells.iter().map(|cell| cell.base.own_runs());
-        !self.means.base && runs.max().is_some_and(|runs| runs > 1)
+        let mut cells = case.cells.iter();
+        !self.means.base && cells.any(|cell| cell.base.repeats_variants())
     }
 
     /// The places of the cases that the first re-run takes.

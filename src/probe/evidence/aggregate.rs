@@ -6,8 +6,8 @@ use super::basis::Settings;
 use crate::digest::{Digest, Fields};
 use crate::judge::Scorer;
 use crate::probe::{
-    CaseRecord, CaseValue, Cell, Cells, Ending, Interval, Metric, Pairs, Range, Sample, Unit,
-    VariantRecord,
+    CaseRecord, CaseValue, Cell, Cells, Crosses, Ending, Interval, Metric, Pairs, Range, Sample,
+    Unit, VariantRecord,
 };
 use crate::stats;
 
@@ -81,7 +81,7 @@ impl Figures<'_> {
             .ok_or_else(|| self.why_empty(failed, turn));
         let interval = stats::clustered_interval(&clusters);
         let mut metric = Metric::new(value, distances.len(), failed).interval(ends(interval));
-        metric.crosses = self.settings.crossing().is_some();
+        metric.crosses = Crosses(self.settings.crossing().is_some());
         metric.per_case = per_case;
         metric
     }
