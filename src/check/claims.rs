@@ -86,7 +86,7 @@ pub(super) fn hold(
         return unknown(why.to_owned());
     }
     Claims::Differ(format!(
-        "is not of that commit: its {claims} are others; {MEND}"
+        "is not of that commit, which has other {claims}; {MEND}"
     ))
 }
 
