@@ -67,6 +67,13 @@ pub(crate) enum Difference {
     },
     /// The base should have been run again beside the head, and the budget did not allow it.
     BaseNotRunAgain,
+    /// The budget was too small to run anything again.
+    BudgetTooSmall {
+        /// The calls that it allows.
+        calls: usize,
+        /// The calls that one more run of each case in doubt takes.
+        needed: usize,
+    },
     /// The base ran probes that were not asked for here; nothing is said of them.
     LeftOut {
         /// Their names.
@@ -121,6 +128,11 @@ impl fmt::Display for Difference {
             Self::BaseNotRunAgain => f.write_str(
                 "the budget did not allow running the base again beside the head: how the pipeline \
                  does on another day counts as a change",
+            ),
+            Self::BudgetTooSmall { calls, needed } => write!(
+                f,
+                "the budget of {calls} calls bought nothing: one more run of the cases in doubt takes \
+                 {needed}"
             ),
             Self::Unknown => f.write_str("a later version of kelvin tells of one more difference"),
             Self::LeftOut { probes } => write!(

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use crate::baseline::differences::Difference;
 use crate::config::{Budget, Config};
 use crate::gate::looks::{Rerun, Side};
 use crate::probe::{Repeats, WantedRepeats};
@@ -15,6 +16,8 @@ const RUNS_OF_THE_SUITE: usize = 3;
 /// What is left for re-runs.
 pub(super) struct Allowance {
     calls: usize,
+    /// Whether the calls are a number that was asked for.
+    is_explicit: bool,
     minutes: Option<f64>,
     start: Instant,
     /// How long a call takes, in minutes, with as many at the same time as there are jobs; none
@@ -31,6 +34,7 @@ impl Allowance {
         let seconds = cost.pipeline_seconds / cost.invocations as f64 / config.jobs.get() as f64;
         Self {
             calls: calls.unwrap_or_else(|| sides * RUNS_OF_THE_SUITE * one_run(head)),
+            is_explicit: calls.is_some(),
             minutes,
             start: Instant::now(),
             minutes_a_call: (cost.invocations > 0).then_some(seconds / 60.0),
@@ -48,6 +52,37 @@ impl Allowance {
             Some(a_call) if a_call > 0.0 => self.calls.min((left / a_call) as usize),
             _ => self.calls,
         }
+    }
+
+    /// How many calls there would be, had no number been asked for; none where none was, or where it is 0.
+    pub(super) fn of_default(&self, head: &Report) -> Option<usize> {
+        let is_small = self.is_explicit && self.calls > 0;
+        is_small.then(|| 2 * RUNS_OF_THE_SUITE * one_run(head))
+    }
+
+    /// Tells that a number of calls which was asked for does not reach for one more run of what is in doubt.
+    /// `asked`: what would be run again without it.
+    pub(super) fn bought_nothing(&self, asked: &Rerun, head: &Report) -> Option<Difference> {
+        let mut once = asked.clone();
+        for (name, wanted) in &mut once.head {
+            let sections = head.probes.iter();
+            let there = sections.filter_map(|(_, section)| Some(section.item(name)?.repeats));
+            let (input, variants) = there.fold((0, 0), |(input, variants), runs| {
+                (input.max(runs.input), variants.max(runs.variants))
+            });
+            wanted.input = wanted.input.min(input + 1);
+            wanted.variants = wanted.variants.min(variants + 1);
+        }
+        // Nothing of the base was run beside the head yet.
+        for wanted in once.base.values_mut() {
+            wanted.input = wanted.input.min(1);
+            wanted.variants = wanted.variants.min(1);
+        }
+        let needed = cost(&once, head, None);
+        (needed > self.calls).then_some(Difference::BudgetTooSmall {
+            calls: self.calls,
+            needed,
+        })
     }
 
     /// Takes the cost of a re-run: of the whole of it, or of all its cases with fewer repeats where

@@ -8,7 +8,7 @@ use super::{
     Checked, GateRequest, Judged, absent, again, approval, calibrated, changed, claims, compute,
     configuration, edits, why,
 };
-use crate::baseline::compare::{Measured, compare};
+use crate::baseline::compare::{Comparison, Measured, compare};
 use crate::baseline::differences::Difference;
 use crate::baseline::fingerprints::differences;
 use crate::baseline::{self, Baseline, Oid, Repository, Search, Source};
@@ -176,6 +176,8 @@ fn settle(
         base,
         gate,
         head,
+        base_reruns: 0,
+        too_small: None,
     };
     let mut ending = looking.look(None)?;
     if let Ending::Base(rerun) = ending {
@@ -193,8 +195,14 @@ fn settle(
         Ending::Base(_) => anyhow::bail!("the base was asked for twice"),
     };
     let Looking {
-        side, base, head, ..
+        side,
+        base,
+        head,
+        base_reruns,
+        too_small,
+        ..
     } = looking;
+    told.told.extend(too_small);
     let aligned = baseline::align(&base, &head);
     verdict.warn_of_alignment(&aligned.comparisons);
     why::tell(&head, &mut verdict);
@@ -206,6 +214,7 @@ fn settle(
     Ok(Judgement {
         cases: changes::of(&compare(&old, &new), &verdict),
         reruns: side.invocations() - before,
+        base_reruns,
         base_invocations: Some(base.run.session.cost.invocations),
         cost_ratio: head.run.session.cost.times(&base.run.session.cost),
         comparisons: aligned.comparisons,
@@ -238,6 +247,10 @@ struct Looking<'l> {
     head: Report,
     gate: Gate<'l>,
     allowance: Allowance,
+    /// How many calls running the base again took.
+    base_reruns: usize,
+    /// That the budget did not reach for anything.
+    too_small: Option<Difference>,
 }
 
 /// How looking came to its end.
@@ -256,6 +269,7 @@ impl Looking<'_> {
     fn look(&mut self, beside: Option<(&mut Beside<'_, '_>, Rerun)>) -> anyhow::Result<Ending> {
         let (mut beside, mut first) = beside.unzip();
         let mut beside_the_head: Option<Report> = None;
+        let mut has_run = false;
         loop {
             let aligned = baseline::align(&self.base, &self.head);
             let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
@@ -266,6 +280,9 @@ impl Looking<'_> {
                 Some(rerun) => rerun,
                 None => {
                     self.gate.answers_are_kept(!kept.is_empty());
+                    if !has_run {
+                        self.too_small = self.bought_nothing(&comparison, &kept);
+                    }
                     let mut asked = match self.gate.next(&comparison, self.allowance.left()) {
                         Next::Verdict(verdict) => return Ok(Ending::Verdict(verdict)),
                         Next::Rerun(rerun) => rerun,
@@ -285,6 +302,7 @@ impl Looking<'_> {
                     return Ok(Ending::Base(rerun));
                 };
                 let again = beside.run(&rerun.base)?;
+                self.base_reruns = again.run.session.cost.invocations;
                 beside_the_head = Some(again.clone());
                 replace(&mut self.base, again);
                 // What was measured next to the base was measured next to other answers.
@@ -293,11 +311,27 @@ impl Looking<'_> {
             if !rerun.head.is_empty() {
                 self.side.run_again(&rerun)?;
             }
+            has_run = true;
+            self.too_small = None;
             self.head = self.side.report();
             if let Some(judgement) = unknown(&self.head) {
                 return Ok(Ending::Unknown(Box::new(judgement)));
             }
         }
+    }
+
+    /// That the gate would run something again, had it more calls than a number that was asked for.
+    fn bought_nothing(
+        &self,
+        comparison: &Comparison<'_>,
+        kept: &BTreeSet<&str>,
+    ) -> Option<Difference> {
+        let calls = self.allowance.of_default(&self.head)?;
+        let Next::Rerun(mut asked) = self.gate.clone().next(comparison, calls) else {
+            return None;
+        };
+        asked.head.retain(|name, _| !kept.contains(name.as_str()));
+        self.allowance.bought_nothing(&asked, &self.head)
     }
 }
 

@@ -46,6 +46,9 @@ pub(crate) struct Judgement {
     /// How many invocations measuring the base took; null where there is none.
     #[serde(default)]
     pub(crate) base_invocations: Option<usize>,
+    /// How many invocations of the base this gate made beside that, to run it again next to the head.
+    #[serde(default, skip_serializing_if = "is_none_at_all")]
+    pub(crate) base_reruns: usize,
     /// What an answer of the head took, as a multiple of what one of the base took: in money, or in tokens
     /// where the money is not known; answers of the cache count with what their calls had taken. Null
     /// where no model tells it.
@@ -73,6 +76,7 @@ impl Judgement {
             reruns: 0,
             comparisons: ItemComparisons::default(),
             base_invocations: None,
+            base_reruns: 0,
             cost_ratio: None,
             reproduce: None,
             approval: None,
@@ -92,6 +96,7 @@ impl Judgement {
             reruns: 0,
             comparisons: ItemComparisons::default(),
             base_invocations: None,
+            base_reruns: 0,
             cost_ratio: None,
             reproduce: None,
             approval: None,
@@ -186,6 +191,14 @@ impl Judgement {
             None => format!("no baseline; {}", tried(&self.tried).join("; ")),
         }
     }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+const fn is_none_at_all(count: &usize) -> bool {
+    *count == 0
 }
 
 fn mark(effect: Option<Effect>) -> &'static str {

@@ -91,6 +91,7 @@ fn a_base_that_was_measured_before_is_answered_by_the_cache_and_asked_anew_befor
     // them from the cache: with one cell each, every scenario counts as unstable.
     assert_eq!(calls(&log), 4 + 4 * 2 + 4 * 3);
     assert!(judgement["reruns"].as_u64() == Some(8), "{judgement}");
+    assert_eq!(judgement["base_reruns"], 12, "{judgement}");
 }
 
 #[test]

@@ -52,6 +52,9 @@ mod one_probe;
 mod base_again;
 mod reruns;
 
+/// How often a base and a head are run, and what of that is counted.
+mod repeats;
+
 /// What hides a drop: edited cases, lost inputs, withdrawn types.
 mod loss;
 

@@ -11,6 +11,9 @@ use crate::gate::verdict::{Cause, CellCounts, Driver, MetricVerdict};
 const MOST_DRIVERS: usize = 3;
 const MOST_VARIANTS: usize = 5;
 
+/// What the sum of many numbers that cancel out may leave.
+const ROUNDING: f64 = 1e-12;
+
 impl Assembly<'_> {
     /// What is told of a metric.
     pub(super) fn told(
@@ -41,13 +44,13 @@ impl Assembly<'_> {
             headline: pair.headline,
             base: look.map_or(pair.base, |look| Some(value(look.base))),
             head: look.map_or(pair.head, |look| Some(value(look.head))),
-            drop: look.map_or_else(|| drop_of_values(pair), |look| Some(look.drop)),
+            drop: rounded(look.map_or_else(|| drop_of_values(pair), |look| Some(look.drop))),
             max_drop: self.policy.max_drop(id),
-            at_least: look.and_then(|look| look.lower),
+            at_least: rounded(look.and_then(|look| look.lower)),
             confidence: look
                 .filter(|look| look.lower.is_some())
                 .map(|look| 1.0 - look.alpha),
-            at_most: look.and_then(|look| look.upper),
+            at_most: rounded(look.and_then(|look| look.upper)),
             detectable: look.and_then(|look| look.detectable),
             resolution: look.map(|look| look.resolution),
             cases: look.map_or(0, |look| look.cases),
@@ -67,6 +70,11 @@ impl Assembly<'_> {
                 .map_or_else(Vec::new, |look| drivers(pair, &names, look)),
         }
     }
+}
+
+/// A figure that is 0 but for the last digits of its terms is 0.
+fn rounded(figure: Option<f64>) -> Option<f64> {
+    figure.map(|figure| if figure.abs() < ROUNDING { 0.0 } else { figure })
 }
 
 /// How much worse the head is by what the sides report.

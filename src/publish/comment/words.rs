@@ -138,6 +138,13 @@ pub(super) fn foot(publication: &Publication<'_>) -> String {
         .and_then(|judgement| judgement.base_invocations);
     if let Some(base) = of_the_base {
         let _ = write!(calls, "; the base took {base} invocations");
+        let again = publication.judgement.map_or(0, |found| found.base_reruns);
+        if again > 0 {
+            let _ = write!(
+                calls,
+                ", and {again} more to run it again beside the change"
+            );
+        }
     }
     let of_answers = publication.report.run.session.cost.usage_of_answers;
     if let Some(used) = page::used(of_answers.as_ref()) {
