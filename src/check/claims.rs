@@ -216,17 +216,25 @@ fn figures_follow(report: &Report) -> bool {
         (Some(one), Some(other)) => (one - other).abs() <= GUARD,
         (one, other) => one == other,
     };
+    let are_close = |stored: &[Option<f64>], now: &[Option<f64>]| {
+        let mut values = stored.iter().zip(now);
+        stored.len() == now.len() && values.all(|(stored, now)| is_close(*stored, *now))
+    };
     let is_same_cell = |stored: &Cell, now: &Cell| {
-        let mut values = stored.values.iter().zip(&now.values);
+        let mut pairs = stored.pairs().iter().zip(now.pairs());
         stored.input == now.input
-            && stored.values.len() == now.values.len()
-            && values.all(|(stored, now)| is_close(*stored, *now))
+            && are_close(&stored.values, &now.values)
+            && stored.pairs().len() == now.pairs().len()
+            && pairs.all(|(stored, now)| are_close(stored, now))
     };
     let is_same = |stored: &Metric, now: &Metric| {
         let cases = now.per_case.iter();
         let mut cases = cases.map(|(name, case)| (stored.per_case.get(name), case));
         is_close(stored.value, now.value)
             && stored.gated == now.gated
+            && stored.direction == now.direction
+            && stored.by_rank == now.by_rank
+            && stored.is_failure_rate == now.is_failure_rate
             && stored.per_case.len() == now.per_case.len()
             && cases.all(|(stored, now)| {
                 stored.is_some_and(|stored| {

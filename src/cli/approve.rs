@@ -5,8 +5,8 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
-use super::ci::variable;
 use super::gate::payload;
+use super::inputs::variable;
 use crate::check::ci::{self, DecideRequest, Then};
 use crate::exit::Exit;
 use crate::github::{Access, Client};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
-use super::ci::variable;
+use super::inputs::variable;
 use crate::check::{self, SaveRequest};
 use crate::config::Overrides;
 use crate::exit::Exit;

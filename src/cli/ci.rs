@@ -1,8 +1,4 @@
 //! `kelvin ci`: what the action calls.
-//!
-//! Inputs of an action come as variables, `INPUT_` and the name in upper case. They are put in front
-//! of the parser as if they had been written on the command line, where the line itself has none, so
-//! there is one list of them and one place where they are checked.
 
 use std::ffi::OsString;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -15,6 +11,7 @@ use serde_json::Value;
 
 use super::check::{Format, LogFormat, show};
 use super::gate::{GateOptions, payload};
+use super::inputs::variable;
 use super::progress::Progress;
 use crate::check::ci::{self, CiRequest};
 use crate::check::{GateRequest, Request};
@@ -109,88 +106,6 @@ impl From<When> for Mode {
             When::Off => Self::Off,
         }
     }
-}
-
-/// The inputs of `kelvin ci`, in the order of `action.yml`.
-pub(super) const CI_INPUTS: &[&str] = &[
-    "config",
-    "name",
-    "setup",
-    "only",
-    "seed",
-    "jobs",
-    "baseline",
-    "max-drop",
-    "comment",
-    "comment-key",
-    "check-run",
-    "fail-on",
-    "budget",
-    "working-directory",
-    "token",
-    "upload",
-    "shard",
-    "merge",
-    "no-cache",
-    "base",
-];
-/// The inputs of `kelvin post`.
-pub(super) const POST_INPUTS: &[&str] = &[
-    "run-id",
-    "configuration",
-    "config",
-    "comment",
-    "comment-key",
-    "token",
-];
-
-/// The inputs of `kelvin approve`.
-pub(super) const APPROVE_INPUTS: &[&str] = &["pull-request", "config", "then", "token"];
-
-/// Adds the inputs that come as variables to a command line; an argument that is there wins.
-pub(super) fn with_inputs(
-    mut line: Vec<OsString>,
-    variables: &dyn Fn(&str) -> Option<String>,
-) -> Vec<OsString> {
-    let inputs = match line.get(1).and_then(|word| word.to_str()) {
-        Some("ci") => CI_INPUTS,
-        Some("post") => POST_INPUTS,
-        Some("approve") => APPROVE_INPUTS,
-        _ => return line,
-    };
-    for name in inputs {
-        let flag = format!("--{name}");
-        let given = line.iter().any(|word| {
-            let word = word.to_string_lossy();
-            word == flag || word.starts_with(&format!("{flag}="))
-        });
-        let upper = name.to_uppercase();
-        let value = variables(&format!("INPUT_{upper}"))
-            .or_else(|| variables(&format!("INPUT_{}", upper.replace('-', "_"))));
-        let Some(value) = value.filter(|value| !given && !value.trim().is_empty()) else {
-            continue;
-        };
-        let values: Vec<&str> = match *name {
-            "only" => value
-                .split('\n')
-                .map(str::trim)
-                .filter(|line| !line.is_empty())
-                .collect(),
-            "setup" => vec![&*value],
-            _ => vec![value.trim()],
-        };
-        line.extend(
-            values
-                .iter()
-                .map(|value| OsString::from(format!("{flag}={value}"))),
-        );
-    }
-    line
-}
-
-/// Reads a variable; empty is unset.
-pub(super) fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// Runs `kelvin ci`.
@@ -353,56 +268,4 @@ pub(super) fn wrong_input(line: &[OsString], error: &clap::Error) {
 fn guard() -> String {
     let word = || RandomState::new().build_hasher().finish();
     format!("kelvin-{:016x}{:016x}", word(), word())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn line(words: &[&str], inputs: &[(&str, &str)]) -> Vec<String> {
-        let line = words.iter().map(OsString::from).collect();
-        let find = |name: &str| {
-            let found = inputs.iter().find(|(key, _)| *key == name)?;
-            Some(found.1.to_owned())
-        };
-        let line = with_inputs(line, &find);
-        line.iter()
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect()
-    }
-
-    #[test]
-    fn inputs_become_arguments_and_arguments_win() {
-        let inputs = [
-            ("INPUT_MAX-DROP", "0.1"),
-            ("INPUT_FAIL_ON", " never\n"),
-            ("INPUT_ONLY", "a\n\n b \n"),
-            ("INPUT_SEED", ""),
-            ("INPUT_CONFIG", "theirs.yaml"),
-            ("INPUT_DRY-RUN", "true"),
-        ];
-        let made = line(&["kelvin", "ci", "--config=ours.yaml"], &inputs);
-        let added = ["--only=a", "--only=b", "--max-drop=0.1", "--fail-on=never"];
-        assert_eq!(made[3..], added);
-        assert_eq!(line(&["kelvin", "check"], &inputs).len(), 2);
-    }
-
-    #[test]
-    fn every_input_is_an_argument_of_its_command() {
-        use clap::CommandFactory as _;
-        let command = super::super::Args::command();
-        for (name, inputs) in [
-            ("ci", CI_INPUTS),
-            ("post", POST_INPUTS),
-            ("approve", APPROVE_INPUTS),
-        ] {
-            let command = command.find_subcommand(name).expect("it is there");
-            for input in inputs {
-                let known = command
-                    .get_arguments()
-                    .any(|known| known.get_long() == Some(*input));
-                assert!(known, "{name} has no `--{input}`");
-            }
-        }
-    }
 }

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
 use super::check::{CheckArgs, print};
-use super::ci::variable;
+use super::inputs::variable;
 use super::progress::Progress;
 use super::veritas::{self, VeritasArgs};
 use crate::baseline::{self, event};

@@ -14,6 +14,7 @@ mod export;
 mod gate;
 mod history;
 mod init;
+mod inputs;
 mod ledger;
 mod merge;
 mod post;
@@ -135,7 +136,7 @@ pub fn main() -> ExitCode {
             }
         };
     }
-    let exit = run(ci::with_inputs(line, &ci::variable));
+    let exit = run(inputs::with_inputs(line, &inputs::variable));
     target::dismiss();
     exit.into()
 }
@@ -232,7 +233,7 @@ fn write_error(text: &str) {
 }
 
 fn on_github() -> bool {
-    ci::variable("GITHUB_ACTIONS").is_some()
+    inputs::variable("GITHUB_ACTIONS").is_some()
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use clap::Args;
 
-use super::ci::{When, variable};
+use super::ci::When;
 use super::gate::payload;
+use super::inputs::variable;
 use crate::check::ci::{self, PostRequest};
 use crate::exit::{Exit, Misuse};
 use crate::github::{Access, Client};

@@ -87,6 +87,14 @@ fn a_report_that_is_not_that_of_its_commit_is_no_baseline() {
             cell["values"] = json!([0.0]);
         }
     }
+    // The same in the pairs of answers alone, which are what the gate takes where there are any.
+    let mut paired = honest.clone();
+    let cases = &mut paired["metrics"]["evidence.sensitivity"]["per_case"];
+    for case in cases.as_object_mut().expect("a mapping").values_mut() {
+        for cell in case["cells"].as_object_mut().expect("cells").values_mut() {
+            cell["pairs"] = json!([[0.0]]);
+        }
+    }
     git(project.root(), &["checkout", "--quiet", "--force", "worse"]);
     for (name, report, says) in [
         ("its own", &own, "says that it is of"),
@@ -97,6 +105,11 @@ fn a_report_that_is_not_that_of_its_commit_is_no_baseline() {
         (
             "lowered",
             &lowered,
+            "has figures that its own records do not give",
+        ),
+        (
+            "lowered in pairs",
+            &paired,
             "has figures that its own records do not give",
         ),
     ] {

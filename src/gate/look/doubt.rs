@@ -2,6 +2,7 @@
 
 use super::Case;
 use super::paired::{Paired, Part, Side, pair};
+use super::usual::Usual;
 
 /// How many runs the noise of all cases together weighs beside that of the case itself.
 const WEIGHT_OF_ALL: f64 = 1.0;
@@ -68,20 +69,11 @@ fn unconfirmed(case: &Paired) -> f64 {
 fn usual(paired: &[Paired]) -> (f64, f64) {
     let moved: f64 = paired.iter().map(|case| case.difference().powi(2)).sum();
     let guess = moved / paired.len().max(1) as f64 / 4.0;
-    let mean = |of: &dyn Fn(&Side) -> Option<Part>| {
-        let (mut sum, mut freedom) = (0.0, 0.0);
-        for case in paired {
-            let (base, head) = case.sides();
-            for part in [base, head].into_iter().filter_map(of) {
-                if let Some(variance) = part.variance {
-                    sum += variance * (part.runs - 1.0);
-                    freedom += part.runs - 1.0;
-                }
-            }
-        }
-        if freedom > 0.0 { sum / freedom } else { guess }
-    };
-    (mean(&|side| Some(side.shared())), mean(&|side| side.own()))
+    let usual = Usual::of(paired);
+    (
+        usual.shared().unwrap_or(guess),
+        usual.own().unwrap_or(guess),
+    )
 }
 
 /// The variance of a case, of both sides together, drawn towards the usual one: two runs that agree do

@@ -61,6 +61,16 @@ impl Usual {
         }
     }
 
+    /// The usual variance with the answer to the shared input; none where nothing was repeated.
+    pub(super) const fn shared(&self) -> Option<f64> {
+        self.shared
+    }
+
+    /// The same with the answers to the cells' own.
+    pub(super) const fn own(&self) -> Option<f64> {
+        self.own
+    }
+
     /// The variance of a case's difference, in independent parts with their degrees of freedom.
     pub(super) fn terms(&self, case: &Paired) -> Vec<(f64, f64)> {
         let (base, head) = case.sides();
