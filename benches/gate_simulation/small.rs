@@ -104,6 +104,7 @@ fn outcome(
         names,
         cases: suite,
         max_drop: MAX_DROP,
+        widest: 1.0,
         is_failure_rate: false,
     };
     let mut subjects = [("metric".to_owned(), subject)].into();

@@ -222,6 +222,7 @@ impl<'w> Suite<'w> {
                 names: (0..truths.len()).map(|at| name(first + at)).collect(),
                 cases: cases.collect(),
                 max_drop: MAX_DROP,
+                widest: 1.0,
                 is_failure_rate: false,
             };
             (format!("m{metric}"), subject)

@@ -66,7 +66,7 @@ pub(super) fn hold(
     let unknown = |why: String| match claims.is_empty() {
         true => Claims::Unknown(why),
         false => Claims::Unknown(format!(
-            "its {claims} are not those of its commit, but {why}"
+            "it differs from its commit in its {claims}, but {why}"
         )),
     };
     if let Some(why) = against.unknown {

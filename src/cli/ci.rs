@@ -18,6 +18,7 @@ use crate::check::{GateRequest, Request};
 use crate::config::Shard;
 use crate::config::{Around, Overrides};
 use crate::exit::{Exit, Misuse};
+use crate::file;
 use crate::publish::commands;
 use crate::publish::mask::Masker;
 use crate::publish::post::Mode;
@@ -111,7 +112,7 @@ impl From<When> for Mode {
 /// Runs `kelvin ci`.
 pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
     let (dry_run, progress) = (args.dry_run, Progress::new(LogFormat::Text));
-    let entered = enter(args.working_directory.as_deref());
+    let entered = enter(args.working_directory.as_deref(), &args.config);
     let event = payload(args.event.as_ref(), args.event_name.as_ref());
     let (request, wrong) = request(args, (entered, event));
     if let Some(error) = wrong {
@@ -139,18 +140,30 @@ pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
     Ok(ran.exit())
 }
 
-/// Works in another folder.
-fn enter(folder: Option<&Path>) -> anyhow::Result<()> {
-    let Some(folder) = folder else {
+/// Works in another folder, where one is given.
+fn enter(folder: Option<&Path>, config: &Path) -> anyhow::Result<()> {
+    if let Some(folder) = folder {
+        no_link("working-directory", folder)?;
+        std::env::set_current_dir(folder).map_err(|error| {
+            Misuse::new(format!(
+                "`working-directory`: `{}` cannot be worked in: {error}",
+                folder.display()
+            ))
+        })?;
+    }
+    no_link("config", config)
+}
+
+/// Refuses a way through a symbolic link. The rules of the base branch are read from the same place
+/// of its tree, and a change that turns this place into a link would choose other rules.
+fn no_link(input: &str, path: &Path) -> anyhow::Result<()> {
+    let Some(link) = file::link::on_the_way(path) else {
         return Ok(());
     };
-    std::env::set_current_dir(folder).map_err(|error| {
-        Misuse::new(format!(
-            "`working-directory`: `{}` cannot be worked in: {error}",
-            folder.display()
-        ))
-        .into()
-    })
+    let link = link.display();
+    Err(Misuse::new(format!("`{input}`: `{link}` is a symbolic link"))
+        .help("name the file or folder that it leads to, so that the rules of the base branch are read from there too")
+        .into())
 }
 
 /// The event, and what else has to be in place before anything is asked of a run.
@@ -251,7 +264,7 @@ pub(super) fn wrong_input(line: &[OsString], error: &clap::Error) {
     else {
         return;
     };
-    let entered = enter(args.working_directory.as_deref());
+    let entered = enter(args.working_directory.as_deref(), &args.config);
     let event = payload(args.event.as_ref(), args.event_name.as_ref());
     let (request, _) = request(args, (entered, event));
     let text = error.to_string();

@@ -1,6 +1,7 @@
 //! Files with their path in the error: whole reads, atomic writes, names that are safe as folders.
 
 pub(crate) mod beneath;
+pub(crate) mod link;
 
 use std::fs;
 use std::io::Write as _;

@@ -264,6 +264,7 @@ fn subject(metric: &MetricPair<'_>, max_drop: f64) -> Subject {
         names,
         cases,
         max_drop,
+        widest: metric.range.width(),
         is_failure_rate: metric.is_failure_rate,
     }
 }

@@ -58,6 +58,7 @@ pub(super) fn look(pair: &MetricPair<'_>, policy: &Policy, id: &str, gated: usiz
         .unzip();
     let question = Question {
         max_drop: policy.max_drop(id),
+        widest: pair.range.width(),
         alpha: ALPHA,
         gated,
         noise: match policy.rule {

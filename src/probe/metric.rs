@@ -66,6 +66,14 @@ impl Range {
         }
     }
 
+    /// How far apart its ends are; infinite where one is open.
+    pub(crate) fn width(&self) -> f64 {
+        match (self.low, self.high) {
+            (Some(low), Some(high)) => high - low,
+            _ => f64::INFINITY,
+        }
+    }
+
     /// Whether neither end is known.
     pub(crate) const fn is_open(&self) -> bool {
         self.low.is_none() && self.high.is_none()

@@ -306,7 +306,7 @@ fn the_image_runs_as_the_runner_starts_it() {
     // A name with a hyphen arrives: with all of it allowed to drop, the same change passes.
     let step = runner.step(&server, &head, "pull_request", &payload, &more("1"));
     assert_eq!(step.code(), Some(0), "{}", step.log());
-    assert_eq!(step.output("verdict"), "pass");
+    assert_eq!(step.output("verdict"), "pass", "{}", step.log());
     assert_eq!(api.state().comments.len(), 1);
 
     // What only the job has set up is not in here, and the message says where it is.

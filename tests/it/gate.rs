@@ -42,6 +42,19 @@ fn act_01_each_worse_pipeline_fails_for_its_own_reason_and_a_reformatted_one_pas
     }
 }
 
+/// No figure of the range from 0 to 1 can fall by more than 1, so that no re-run has to show it.
+#[test]
+fn a_change_passes_where_every_drop_is_allowed() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    branch(&project, "worse", FIRST_UNIT);
+    let said = project.kelvin(&["gate", "--max-drop", "1"]).expect(0);
+    assert_eq!(verdict(&project, &said)["verdict"], json!("pass"));
+    let said = project.kelvin(&["gate", "--max-drop", "0.1"]).expect(3);
+    assert_eq!(verdict(&project, &said)["verdict"], json!("regression"));
+}
+
 #[test]
 fn act_03_without_a_baseline_the_gate_passes_visibly_and_fails_where_one_is_required() {
     let (_remote, url) = bare();

@@ -9,7 +9,7 @@ mod turnover;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::Shard;
-use crate::probe::{ComparedItems, Direction, Metric, registry};
+use crate::probe::{ComparedItems, Direction, Metric, Range, registry};
 
 pub(crate) use change::Change;
 pub(crate) use coverage::Coverage;
@@ -45,6 +45,8 @@ pub(crate) struct Comparison<'a> {
 pub(crate) struct MetricPair<'a> {
     /// Which way is better.
     pub(crate) direction: Direction,
+    /// Which values it can have.
+    pub(crate) range: Range,
     /// Whether either side has it gated unless the configuration says otherwise.
     pub(crate) gated: bool,
     /// Whether people are shown it first, also where the gate does not look at it.

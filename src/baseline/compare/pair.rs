@@ -6,7 +6,7 @@ use super::coverage::Sides;
 use super::turnover::Whole;
 use super::{CasePair, CellPair, Change, Measured, MetricPair, Presence, Unpaired, loss, mean};
 use crate::digest::Digest;
-use crate::probe::{CaseValue, Cell, ComparedItem, Metric, probe_of};
+use crate::probe::{CaseValue, Cell, ComparedItem, Metric, Range, probe_of};
 
 /// Pairs one metric; none if neither side has it.
 pub(super) fn metric<'a>(
@@ -38,6 +38,10 @@ pub(super) fn metric<'a>(
         headline: either(|side| side.headline),
         by_rank: either(|side| side.by_rank),
         is_failure_rate: both.is_failure_rate(),
+        range: sides
+            .1
+            .or(sides.0)
+            .map_or_else(Range::default, |side| side.range),
         crosses: sides.1.is_some_and(|head| head.crosses.0),
         presence,
         base: value(sides.0),

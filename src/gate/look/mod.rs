@@ -78,6 +78,9 @@ pub(crate) enum Noise {
 pub(crate) struct Question {
     /// A drop beyond this is a regression; in the metric's own unit.
     pub(crate) max_drop: f64,
+    /// No drop can be wider than this, whatever happens: the width of the metric's range; infinite where
+    /// the range is open.
+    pub(crate) widest: f64,
     /// The probability of a false alarm that this look may spend on all gated metrics together.
     pub(crate) alpha: f64,
     /// How many metrics are gated: each gets its share of alpha.
@@ -234,10 +237,13 @@ pub(crate) fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasur
         && bounds.lower.is_some_and(|lower| lower > GUARD)
         && drop - spread.rests_on_single_runs(&paired, total) > question.max_drop + GUARD;
     let enough = spread.basis != Basis::Cases || moved == 0 || paired.len() >= noise::FEW_CASES;
-    let bounded = bounds
+    let upper = bounds
         .upper
-        .is_some_and(|upper| upper <= question.max_drop + GUARD)
-        && drop + spread.gained_on_single_runs(&paired, total) <= question.max_drop + GUARD;
+        .map(|upper| upper.min(question.widest.max(drop)));
+    let is_allowed_whole = question.widest <= question.max_drop + GUARD;
+    let bounded = is_allowed_whole
+        || upper.is_some_and(|upper| upper <= question.max_drop + GUARD)
+            && drop + spread.gained_on_single_runs(&paired, total) <= question.max_drop + GUARD;
     let (outcome, reason) = match () {
         () if regressed => (Outcome::Regression, Reason::Drop),
         () if bounded && enough => (Outcome::Pass, Reason::Bounded),
@@ -258,7 +264,7 @@ pub(crate) fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasur
         head: mean(&Paired::head),
         drop,
         lower: bounds.lower,
-        upper: bounds.upper,
+        upper,
         alpha,
         detectable: spread.detectable(question, alpha),
         resolution: paired.iter().map(Paired::weight).fold(0.0, f64::max) / total,

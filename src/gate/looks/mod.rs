@@ -41,6 +41,8 @@ pub(crate) struct Subject {
     pub(crate) cases: Vec<Case>,
     /// A drop beyond this is a regression.
     pub(crate) max_drop: f64,
+    /// No drop can be wider than this: the width of the metric's range, infinite where that is open.
+    pub(crate) widest: f64,
     /// Whether it says how often there was no answer, and nothing of the answers.
     pub(crate) is_failure_rate: bool,
 }
@@ -338,6 +340,7 @@ impl Looks {
     const fn question(&self, subject: &Subject, gated: usize, alpha: f64) -> Question {
         Question {
             max_drop: subject.max_drop,
+            widest: subject.widest,
             alpha,
             gated,
             noise: self.noise,

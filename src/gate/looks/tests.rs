@@ -32,6 +32,7 @@ fn suite(cases: Vec<Case>) -> BTreeMap<String, Subject> {
         names: (0..cases.len()).map(|at| format!("c{at:02}")).collect(),
         cases,
         max_drop: 0.05,
+        widest: f64::INFINITY,
         is_failure_rate: false,
     };
     BTreeMap::from([("m".to_owned(), subject)])

@@ -122,13 +122,25 @@ fn a_wrong_input_is_told_everywhere() {
         ("INPUT_SHARD", "9/3", "--shard"),
         ("INPUT_COMMENT", "loudly", "--comment"),
         ("INPUT_WORKING-DIRECTORY", "nowhere", "`working-directory`"),
+        // Behind a link of the change there may be rules of another folder.
+        (
+            "INPUT_WORKING-DIRECTORY",
+            "linked",
+            "`linked` is a symbolic link",
+        ),
+        (
+            "INPUT_CONFIG",
+            "linked/kelvin.yaml",
+            "`linked` is a symbolic link",
+        ),
         ("INPUT_ONLY", "no-such-case", "no-such-case"),
     ] {
         let mut rig = green();
+        std::os::unix::fs::symlink(".", rig.project.path("linked")).expect("linked");
         let payload = rig.payload("pull_request");
         let (mut command, runner) = rig.command("pull_request", &payload, &[]);
         command.env(name, value).env("INPUT_CHECK-RUN", "true");
-        if name == "INPUT_WORKING-DIRECTORY" {
+        if name == "INPUT_WORKING-DIRECTORY" || name == "INPUT_CONFIG" {
             // The folder is where the name of the configuration comes from.
             command.env("INPUT_COMMENT-KEY", "Kelvin/check/kelvin");
         }
