@@ -41,6 +41,9 @@ pub(crate) struct Chip {
     pub(crate) badge: Option<String>,
 }
 
+/// How many items a text lists at most, of those in which something is wrong.
+pub(crate) const LISTED: usize = 10;
+
 /// A table of sentences.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -50,6 +53,8 @@ pub(crate) struct Table {
     pub(crate) columns: Vec<Column>,
     /// The rows.
     pub(crate) rows: Vec<TableRow>,
+    /// How many further rows there are that were not made, since no page lists so many.
+    pub(crate) left: usize,
     /// How many rows a text lists at most; none where that depends on the room there is.
     pub(crate) most: Option<usize>,
     /// What one row is about, for the line that says how many more there are.

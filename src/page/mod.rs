@@ -21,7 +21,7 @@ pub(crate) mod fixture;
 pub(crate) use article::Article;
 pub(crate) use block::{
     AnswersView, Block, Chip, Column, Detail, HeatCell, HeatGrid, HeatRow, ItemPage, ItemSignal,
-    ItemView, PartView, Plane, Status, Table, TableCell, TableRow,
+    ItemView, LISTED, PartView, Plane, Status, Table, TableCell, TableRow,
 };
 pub(crate) use document::{
     Breakdown, Chapter, ComparisonPage, DISCLAIMER, FigureTable, Group, Headword, ItemList,

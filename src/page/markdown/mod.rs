@@ -5,7 +5,7 @@ mod writer;
 
 use super::{
     Block, Chapter, ComparisonPage, DISCLAIMER, Estimate, FailedInvocation, FigureTable, ItemPage,
-    RunPage, Statement, Status, Table, TableRow, Tone, counted, label, safe,
+    LISTED, RunPage, Statement, Status, Table, TableRow, Tone, counted, label, safe,
 };
 use crate::notice::Notice;
 pub(crate) use article::render_article;
@@ -26,13 +26,13 @@ struct Listed {
 /// From the form for most runs to one that always fits.
 const FORMS: &[Listed] = &[
     Listed {
-        rows: 10,
+        rows: LISTED,
         failures: 10,
         notices: 100,
         printed: 1_000,
     },
     Listed {
-        rows: 10,
+        rows: LISTED,
         failures: 3,
         notices: 30,
         printed: 300,
@@ -258,7 +258,7 @@ fn table(writer: &mut Writer, table: &Table, most: usize) {
     for one in table.rows.iter().take(most) {
         writer.line(&row(cells(one)));
     }
-    writer.more(table.rows.len(), most, table.noun);
+    writer.more(table.rows.len() + table.left, most, table.noun);
     writer.gap();
 }
 

@@ -175,6 +175,7 @@ fn below_good(section: &QualitySection) -> Option<Table> {
         rows,
         most: Some(LISTED),
         noun: "row",
+        left: 0,
         elsewhere: None,
     })
 }

@@ -117,6 +117,7 @@ fn poor(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> Option<Table> 
         rows,
         most: Some(LISTED),
         noun: "row",
+        left: 0,
         elsewhere: None,
     })
 }

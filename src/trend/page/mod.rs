@@ -101,6 +101,7 @@ fn table<const N: usize>(title: &str, columns: [Column; N], rows: Vec<TableRow>)
         rows,
         most: None,
         noun: "row",
+        left: 0,
         elsewhere: None,
     }
 }

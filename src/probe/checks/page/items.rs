@@ -154,6 +154,7 @@ fn of_run(number: usize, of: usize, run: &ScenarioRun) -> Vec<Block<'_>> {
             rows,
             most: None,
             noun: "check",
+            left: 0,
             elsewhere: None,
         }));
     }

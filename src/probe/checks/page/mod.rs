@@ -222,6 +222,7 @@ fn lacking(section: &ChecksSection) -> Option<Table> {
         rows,
         most: Some(LISTED),
         noun: "row",
+        left: 0,
         elsewhere: None,
     })
 }

@@ -82,6 +82,7 @@ fn variants(case: &CaseRecord, expected: &Expectations<'_>) -> Table {
         rows: rows.collect(),
         most: Some(usize::MAX),
         noun: "variant",
+        left: 0,
         elsewhere: None,
     }
 }

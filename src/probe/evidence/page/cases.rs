@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::EvidenceRun;
 use super::swaps::ignored_types;
-use crate::page::{Column, Phrase, Status, Table, TableRow, brief, counted};
+use crate::page::{Column, LISTED, Phrase, Status, Table, TableRow, brief, counted};
 use crate::probe::evidence::perturb::{self, Figure, Relation};
 use crate::probe::{CaseRecord, Sample, VariantRecord};
 
@@ -209,12 +209,13 @@ pub(super) fn signal(value: Option<f64>, n: usize) -> String {
     )
 }
 
-/// The cases in which something went against expectation, each with an example.
+/// The worst of the cases in which something went against expectation, each with an example. There may
+/// be thousands, and no page lists them all here.
 pub(super) fn worst(run: &EvidenceRun<'_>) -> Option<Table> {
     let expected = Expectations::of(run);
     let mut cases = RankedCase::all(run);
     cases.retain(|case| case.against > 0);
-    let rows = cases.iter().map(|ranked| {
+    let rows = cases.iter().take(LISTED).map(|ranked| {
         let case = ranked.case;
         let mut variants = case.variants.iter();
         let example = variants.find(|variant| expected.status(variant) == Status::Against);
@@ -239,6 +240,7 @@ pub(super) fn worst(run: &EvidenceRun<'_>) -> Option<Table> {
             Column::text("e.g."),
         ],
         rows: rows.collect(),
+        left: cases.len().saturating_sub(LISTED),
         most: None,
         noun: "case",
         elsewhere: None,

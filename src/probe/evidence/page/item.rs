@@ -147,6 +147,7 @@ fn variants(name: &str, case: &CaseRecord, expected: &Expectations<'_>) -> Table
         rows: rows.collect(),
         most: None,
         noun: "variant",
+        left: 0,
         elsewhere: Some(Phrase::text("see ").name(format!("{}/report.md", case.folder))),
     }
 }

@@ -131,6 +131,7 @@ fn table(title: &'static str, columns: [&'static str; 3], rows: Vec<TableRow>) -
         rows,
         most: None,
         noun: "row",
+        left: 0,
         elsewhere: None,
     }
 }

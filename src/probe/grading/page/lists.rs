@@ -38,6 +38,7 @@ pub(super) fn unscored(ranked: &[Ranked<'_>]) -> Option<Table> {
         rows,
         most: Some(LISTED),
         noun: "row",
+        left: 0,
         elsewhere: None,
     })
 }
@@ -78,6 +79,7 @@ pub(super) fn worst(basis: &GradingBasis, ranked: &[Ranked<'_>]) -> Option<Table
         rows,
         most: Some(LISTED),
         noun: "prompt",
+        left: 0,
         elsewhere: None,
     })
 }

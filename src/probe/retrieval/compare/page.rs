@@ -186,6 +186,7 @@ fn table(columns: Vec<Column>, rows: Vec<TableRow>) -> Block<'static> {
         rows,
         most: None,
         noun: "row",
+        left: 0,
         elsewhere: None,
     })
 }

@@ -4,6 +4,7 @@ mod example;
 mod gate;
 mod hostile;
 mod kept;
+mod recorded;
 mod refused;
 
 use serde_json::{Value, json};
