@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::{Checked, recompute, side, write};
 use crate::config::{Config, Overrides};
 use crate::exit::Misuse;
+use crate::page;
 use crate::probe::{self, Band, Rescoring, ScoredTrace, scored_traces};
 use crate::run;
 use crate::trace::{self, ChainVersion, Traces};
@@ -244,11 +245,19 @@ fn of_traces(found: &Traces, rules: &Rescoring<'_>) -> anyhow::Result<RescoredTr
         Some(number) => format!("{}, trace {number}: {}", one.file.display(), one.why),
         None => format!("{}: {}", one.file.display(), one.why),
     });
+    let malformed: Vec<String> = malformed.collect();
+    if scored.is_empty() {
+        let what = format!(
+            "there is no trace in {}",
+            page::counted(found.files, "file")
+        );
+        return Err(Misuse::new(what).help(malformed.join("; ")).into());
+    }
     Ok(RescoredTraces {
         chains,
         traces: scored.iter().map(written).collect(),
         files: found.files,
-        malformed: malformed.collect(),
+        malformed,
         warnings,
     })
 }

@@ -37,7 +37,8 @@ pub(super) fn chapter<'a>(
         let cases = item.probes.values();
         cases.map(|case| case.runs.len() + case.variants.values().map(Vec::len).sum::<usize>())
     });
-    chapter.scope = vec![counted(invocations.sum(), "invocation")];
+    let scored = counted(invocations.sum(), "output");
+    chapter.scope = vec![format!("{scored} looked at for quality")];
     chapter.statements = statements(section);
     let rows = rows(section, metrics);
     chapter.measures = (!rows.is_empty()).then_some(FigureTable {

@@ -120,4 +120,10 @@ fn qlt_34_a_folder_of_traces_is_scored_anew_with_what_drifted_and_what_is_no_tra
     for part in ["1.10.0", "1 skipped", "e.yaml", "failed traces count"] {
         assert!(said.stdout.contains(part), "{part}: {}", said.stdout);
     }
+    // Where nothing could be read, nothing is said to be fine.
+    project.write("none/e.yaml", "trace_id: tr-5\n");
+    let said = project.kelvin(&["rescore", "none"]).expect(1);
+    for part in ["there is no trace in 1 file", "e.yaml", "chain_uri"] {
+        assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
+    }
 }
