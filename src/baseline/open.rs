@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use git2::Repository;
 
 use super::Unknown;
@@ -20,8 +20,30 @@ pub(crate) fn open(root: &Path) -> anyhow::Result<Repository> {
             owned_by_another(root, workspace.as_deref())
                 .map_err(|error| Unknown::Unreachable.mark(error))
         }
-        Err(error) => bail!("there is no git repository here: {}", error.message()),
+        Err(error) if error.code() == git2::ErrorCode::NotFound => {
+            bail!("there is no git repository here")
+        }
+        Err(error) => Err(Unknown::Unreachable.mark(unreadable(&error))),
     }
+}
+
+/// A repository that is there and that libgit2 cannot read. It may have a baseline, so this is never
+/// taken for a project without one.
+fn unreadable(error: &git2::Error) -> anyhow::Error {
+    let why = error.message();
+    if why.contains("refstorage") {
+        return anyhow!(
+            "the git repository here keeps its references in a form that cannot be read yet (reftable); \
+             `git refs migrate --ref-format=files` gives them the form that can"
+        );
+    }
+    if why.contains("object format") || why.contains("objectformat") {
+        return anyhow!(
+            "the git repository here names its objects by SHA-256, which cannot be read yet; a clone \
+             whose objects have SHA-1 names can"
+        );
+    }
+    anyhow!("the git repository here cannot be opened: {why}")
 }
 
 /// A repository of another user, where it is in the workspace that GitHub gave the job. A container

@@ -27,6 +27,9 @@ pub(super) fn look(
                     "the workflow, as a step before",
                     "- run: git config --global --add safe.directory \"$GITHUB_WORKSPACE\"",
                 )
+            } else if baseline::Unknown::is_in(&error) {
+                // There is a repository, so none is to be made.
+                Finding::missing("checkout", format!("{}", error.root_cause()))
             } else {
                 let (to, lines) = match on_github {
                     true => (

@@ -2,6 +2,7 @@
 //! are gone, that refuse, that answer nonsense, and that want the token.
 
 mod attacks;
+mod forms;
 mod private;
 
 use std::fs;
