@@ -32,6 +32,7 @@ mod tip;
 mod tree;
 mod unknown;
 mod view;
+mod visit;
 
 pub(crate) use align::align;
 pub(crate) use ancestry::short;
@@ -52,6 +53,7 @@ pub(crate) use revision::{address, base_files, branch, of_commit, resolve};
 pub(crate) use search::Search;
 pub(crate) use tip::{CheckedOut, Tip};
 pub(crate) use unknown::Unknown;
+pub(crate) use visit::{Visited, is_base, visit};
 
 use std::fmt;
 

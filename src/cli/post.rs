@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::ci::When;
 use super::gate::payload;
+use crate::baseline::Login;
 use super::inputs::variable;
 use crate::check::ci::{self, PostRequest};
 use crate::exit::{Exit, Misuse};
@@ -57,16 +58,22 @@ pub(super) fn main(args: PostArgs) -> anyhow::Result<Exit> {
         repository: &repository,
         token: token.as_deref().unwrap_or_default(),
     })?);
+    let server_url =
+        variable("GITHUB_SERVER_URL").unwrap_or_else(|| "https://github.com".to_owned());
     let url = ci::post(
         &PostRequest {
             client: &client,
             run,
             configuration: args.configuration,
             comment_key: args.comment_key,
-            server_url: variable("GITHUB_SERVER_URL")
-                .unwrap_or_else(|| "https://github.com".to_owned()),
             variables: &variable,
             config: args.config,
+            login: Login::new(
+                &server_url,
+                &repository,
+                token.as_deref().unwrap_or_default(),
+            ),
+            server_url,
         },
         Surfaces {
             outputs: variable("GITHUB_OUTPUT").map(PathBuf::from),

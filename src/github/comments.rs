@@ -40,6 +40,11 @@ impl Comment {
     pub(crate) fn is_by(&self, login: &str) -> bool {
         self.user.as_ref().is_some_and(|user| user.login == login)
     }
+
+    /// Whether an app wrote it.
+    pub(crate) fn is_by_an_app(&self) -> bool {
+        self.user.as_ref().is_some_and(|user| user.kind == "Bot")
+    }
 }
 
 impl Client {
@@ -50,13 +55,23 @@ impl Client {
     ///
     /// Where GitHub cannot be reached, or does not know the token.
     pub(crate) fn viewer(&self) -> Result<String, Error> {
+        let account = self.account()?;
+        Ok(account.unwrap_or_else(|| WORKFLOW_BOT.to_owned()))
+    }
+
+    /// The same; none where the token may not ask, as no token of an app may.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::viewer`].
+    pub(crate) fn account(&self) -> Result<Option<String>, Error> {
         let call = Call::get(Surface::Viewer, "/user".to_owned());
         match self.json::<Account>(&call) {
-            Ok(account) => Ok(account.login),
+            Ok(account) => Ok(Some(account.login)),
             Err(Error::Refused(refusal))
                 if refusal.wait.is_none() && matches!(refusal.status, 403 | 404) =>
             {
-                Ok(WORKFLOW_BOT.to_owned())
+                Ok(None)
             }
             Err(error) => Err(error),
         }

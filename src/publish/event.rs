@@ -49,6 +49,7 @@ pub(crate) fn context(name: &str, payload: &Value, variables: &Variables<'_>) ->
         run_attempt: variable("GITHUB_RUN_ATTEMPT"),
         configuration: String::new(),
         comment_key: String::new(),
+        claim: None,
         repository,
     }
 }

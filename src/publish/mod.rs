@@ -89,6 +89,8 @@ pub(crate) struct Context {
     /// Told apart from the comments of other jobs by this; made of workflow, job and configuration
     /// unless it was given.
     pub(crate) comment_key: String,
+    /// What the figures are to be taken for, where another run than this one has measured them; in sentences.
+    pub(crate) claim: Option<String>,
 }
 
 /// A remark at a place in a file.

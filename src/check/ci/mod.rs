@@ -5,6 +5,7 @@ mod check_run;
 mod decide;
 mod excerpts;
 mod failed;
+mod follows;
 mod kept;
 mod place;
 mod post;

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use anyhow::{anyhow, ensure};
 
+use super::follows::{follows, judged_again};
 use super::site;
+use crate::baseline::Login;
 use crate::check::approval::{self, Site, Stage};
 use crate::gate::Judgement;
-use crate::gate::approval::Origin;
+use crate::gate::approval::{Approval, Origin, Request};
+use crate::gate::verdict::Verdict;
 use crate::github::{Archive, Artifact, Client, PullRequest, artifact_name};
 use crate::publish::bundle::{self, Bundle};
 use crate::publish::deliver::{Reach, Surfaces, deliver, fail};
@@ -30,8 +33,10 @@ pub(crate) struct PostRequest<'a> {
     pub(crate) server_url: String,
     /// Looks up a variable of the runner; empty is unset.
     pub(crate) variables: &'a Variables<'a>,
-    /// The configuration, as the repository names it: its rules of approval count.
+    /// The configuration, as the repository names it: its rules on the base branch count.
     pub(crate) config: String,
+    /// The token, for git and for this repository alone.
+    pub(crate) login: Option<Login>,
 }
 
 /// Publishes the bundle of a run; where the comment is, if there is one.
@@ -60,7 +65,7 @@ pub(crate) fn post(
     // From GitHub and not from the bundle.
     let found = client.pull_request_of(&run).map_err(told)?;
     let pull_request = found.as_ref().map(|request| request.number);
-    let context = Context {
+    let mut context = Context {
         event: "workflow_run".to_owned(),
         repository: client.repository().to_owned(),
         server_url: request.server_url.clone(),
@@ -101,20 +106,17 @@ pub(crate) fn post(
     if pull_request.is_none() {
         (surfaces.say)("no open pull request has this commit at its tip any more\n");
     }
+    let refused = match &found {
+        Some(found) => {
+            let (claim, refused) = hold_to(request, (found, run.workflow()), &mut bundle);
+            context.claim = Some(claim);
+            refused
+        }
+        None => None,
+    };
     if let Some(judgement) = &mut bundle.judgement {
         decide(request, &context, found.as_ref(), judgement, &surfaces);
     }
-    let from_elsewhere = run
-        .head_repository
-        .as_ref()
-        .is_none_or(|repository| repository.id != run.repository.id);
-    let warnings: Vec<String> = from_elsewhere
-        .then(|| {
-            "This was measured by a run of the fork's own code and can be no more trusted than that"
-                .to_owned()
-        })
-        .into_iter()
-        .collect();
     let publication = Publication {
         report: &bundle.report,
         judgement: bundle.judgement.as_ref(),
@@ -122,9 +124,71 @@ pub(crate) fn post(
         out: std::path::Path::new("kelvin"),
         folder: &bundle.folder,
         excerpts: &bundle.excerpts,
-        warnings: &warnings,
+        warnings: &[],
     };
-    Ok(deliver(&publication, surfaces))
+    let url = deliver(&publication, surfaces);
+    refused.map_or(Ok(url), |why| Err(anyhow!("{why}")))
+}
+
+/// Has the gate asked again about the figures of a bundle. What its verdict is to be taken for, and why it is
+/// refused, where it is: then the bundle has the other verdict.
+fn hold_to(
+    request: &PostRequest<'_>,
+    of: (&PullRequest, &str),
+    bundle: &mut Bundle,
+) -> (String, Option<String>) {
+    let own = "The figures are the pull request's own claim: its own code has measured them.";
+    if bundle.judgement.is_none() {
+        return (own.to_owned(), None);
+    }
+    let branch = &of.0.base.branch;
+    let again = judged_again(request, of, bundle);
+    let Some(said) = &mut bundle.judgement else {
+        return (own.to_owned(), None);
+    };
+    let word = |judgement: &Judgement| judgement.verdict.verdict.as_str();
+    match again {
+        Ok(again) if follows(&said.verdict, &again.verdict) => {
+            // Somebody is asked about what has regressed, and not about what the run says.
+            let head = of.0.head.sha.clone();
+            let request = again.approval.map(|approval| Request {
+                head,
+                ..approval.request
+            });
+            said.approval = said
+                .approval
+                .take()
+                .zip(request)
+                .map(|(approval, request)| Approval {
+                    request,
+                    ..approval
+                });
+            let text = format!(
+                "{own} The verdict was computed again from them, with the rules and the report of `{branch}`."
+            );
+            (text, None)
+        }
+        Ok(again) => {
+            let why = format!(
+                "The run says `{}`, and computed again from its own figures, with the rules and the report of \
+                 `{branch}`, the verdict is `{}`: that of the run is not believed",
+                word(said),
+                word(&again)
+            );
+            *said = again;
+            (format!("{own} {why}."), Some(why))
+        }
+        Err(error) => {
+            let why = format!(
+                "The verdict could not be computed again, so nobody knows whether it is true: {error:#}"
+            );
+            if !said.verdict.passed {
+                return (format!("{own} {why}."), None);
+            }
+            *said = Judgement::without_base(Verdict::unmeasured(why.clone()), Vec::new());
+            (own.to_owned(), Some(why))
+        }
+    }
 }
 
 /// Decides anew about what the run asks approval for, and asks for it: the run could not, and what it

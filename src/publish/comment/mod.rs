@@ -24,7 +24,7 @@ use crate::report::Report;
 pub(crate) use asking::{asking, decided};
 use inputs::difference;
 use tables::{cases, figures, metrics};
-use words::{differences, foot, notices, reasons, reproduce, unposted};
+use words::{claim, differences, foot, notices, reasons, reproduce, unposted};
 
 /// How long lists may be.
 #[derive(Clone, Copy, Debug)]
@@ -124,6 +124,7 @@ pub(super) fn fit(mut sections: Vec<Section>, budget: usize) -> String {
 pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Section> {
     let section = |rank, name, text: String| Section { rank, name, text };
     let mut sections = vec![section(0, "the verdict", head::head(publication))];
+    sections.push(section(0, "whose figures these are", claim(publication)));
     if let Some(judgement) = publication.judgement {
         sections.push(section(
             1,

@@ -7,6 +7,7 @@ use crate::gate::Judgement;
 use crate::gate::judgement::prose;
 use crate::gate::policy::Effect;
 use crate::page;
+use crate::page::safe;
 use crate::publish::Publication;
 
 pub(super) fn reasons(judgement: &Judgement) -> String {
@@ -65,6 +66,14 @@ pub(super) fn notices(publication: &Publication<'_>, most: usize) -> String {
     more(&mut page, all.len(), most, "notices");
     page.push_str("\n</details>\n");
     page
+}
+
+/// What the figures are to be taken for, where another run has measured them.
+pub(super) fn claim(publication: &Publication<'_>) -> String {
+    let claim = publication.context.claim.as_deref();
+    claim.map_or_else(String::new, |claim| {
+        format!("> {}\n", prose(&safe::cut(claim, 600)))
+    })
 }
 
 /// Why there is no comment, where the run may not write one.

@@ -92,7 +92,7 @@ pub(crate) fn comment(
     let mut writer = Writer {
         client,
         sticky,
-        me: client.viewer()?,
+        me: client.account()?,
         seen: Vec::new(),
         body,
         fits: None,
@@ -114,8 +114,8 @@ pub(crate) fn comment(
 struct Writer<'a, 'b> {
     client: &'a Client,
     sticky: &'a Sticky<'a>,
-    /// The account that writes.
-    me: String,
+    /// The account that writes; none until a first comment tells which app the token is of.
+    me: Option<String>,
     /// Every comment that was there at the last look.
     seen: Vec<Comment>,
     body: &'a mut Body<'b>,
@@ -147,12 +147,26 @@ impl Writer<'_, '_> {
         if self.sticky.mode == Mode::OnChange && self.sticky.quiet {
             return Ok(skipped("nothing changed (`comment: on-change`)"));
         }
+        self.begin()
+    }
+
+    /// Writes the first comment.
+    fn begin(&mut self) -> Result<Posted, Error> {
         let new = self.create()?;
         if let Some(user) = &new.user {
-            // The first comment tells whose token this is, where nobody could before.
-            self.me.clone_from(&user.login);
+            // It tells whose token this is, where nobody could before.
+            self.me = Some(user.login.clone());
         }
         self.settle(new)
+    }
+
+    /// Whether a comment may be ours. An app is not told its own name: then the comment of any app with our first
+    /// line is, since no person can write one.
+    fn may_be_mine(&self, comment: &Comment) -> bool {
+        match &self.me {
+            Some(me) => comment.is_by(me),
+            None => comment.is_by_an_app(),
+        }
     }
 
     /// Our comments with this key, oldest first.
@@ -160,7 +174,7 @@ impl Writer<'_, '_> {
         let mut mine: Vec<(Comment, Stamp)> = self
             .seen
             .iter()
-            .filter(|comment| comment.is_by(&self.me))
+            .filter(|comment| self.may_be_mine(comment))
             .filter_map(|comment| {
                 let stamp = marker::read(self.sticky.key, comment.body.as_deref()?)?;
                 Some((comment.clone(), stamp))
@@ -195,8 +209,14 @@ impl Writer<'_, '_> {
         }
         let client = self.client;
         let id = comment.id;
-        let updated = self.fitting(&mut |body| client.update_comment(id, body))?;
-        Ok(Posted::Updated(updated.html_url))
+        match self.fitting(&mut |body| client.update_comment(id, body)) {
+            Ok(updated) => Ok(Posted::Updated(updated.html_url)),
+            // Somebody has deleted it since.
+            Err(error) if error.status() == Some(404) => self.begin(),
+            // It is that of another app.
+            Err(error) if error.status() == Some(403) && self.me.is_none() => self.begin(),
+            Err(error) => Err(error),
+        }
     }
 
     fn create(&mut self) -> Result<Comment, Error> {

@@ -37,6 +37,7 @@ fn post(rig: &mut Rig, run: u64) -> Said {
     let mut command = rig.project.command(&["post"]);
     command
         .env("GITHUB_API_URL", rig.server.url())
+        .env("GITHUB_SERVER_URL", rig.served())
         .env("GITHUB_REPOSITORY", REPOSITORY)
         .env("GITHUB_TOKEN", TOKEN)
         .env("GITHUB_EVENT_NAME", "workflow_run")
@@ -137,4 +138,125 @@ fn a_run_of_a_fork_that_left_no_result_takes_the_green_comment_away() {
     assert_eq!(comments.len(), 1);
     assert!(comments[0].contains("could not check"), "{}", comments[0]);
     assert!(!comments[0].contains("✅"), "{}", comments[0]);
+}
+
+/// What the second half makes of a bundle that was changed; its code, and the comment.
+fn changed(rig: &mut Rig, bundle: &[u8], change: impl Fn(&mut Value)) -> (Said, String) {
+    let mut forged: Value = serde_json::from_slice(bundle).expect("JSON");
+    change(&mut forged);
+    let run = ended(rig, forged.to_string().as_bytes());
+    let said = post(rig, run);
+    let comments = rig.comments();
+    assert_eq!(comments.len(), 1, "{comments:?}");
+    (said, comments[0].clone())
+}
+
+#[test]
+fn a_verdict_that_does_not_follow_from_the_figures_of_a_bundle_is_not_believed() {
+    let mut rig = Rig::new(CONSTANT);
+    let bundle = bundle(&mut rig);
+    let (said, comment) = changed(&mut rig, &bundle, |_| {});
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let head = comment.lines().take(8).collect::<Vec<_>>().join(" ");
+    assert!(
+        head.contains("own claim") && head.contains("computed again"),
+        "{comment}"
+    );
+    let green = |forged: &mut Value| {
+        let judgement = &mut forged["judgement"];
+        (judgement["verdict"], judgement["passed"]) = ("pass".into(), true.into());
+        judgement["reasons"] = Value::Array(Vec::new());
+        for metric in judgement["metrics"]
+            .as_object_mut()
+            .expect("a map")
+            .values_mut()
+        {
+            metric["verdict"] = "pass".into();
+        }
+    };
+    type Change<'a> = (&'a str, &'a dyn Fn(&mut Value), &'a str);
+    let changes: [Change<'_>; 5] = [
+        ("a green verdict", &green, "the verdict is `regression`"),
+        (
+            "a base that it has made up",
+            &|forged| {
+                green(forged);
+                forged["judgement"]["base"]["commit"] = forged["head_sha"].clone();
+            },
+            "the verdict is `regression`",
+        ),
+        (
+            "no base",
+            &|forged| {
+                green(forged);
+                forged["judgement"]["verdict"] = "no_baseline".into();
+                forged["judgement"]["base"] = Value::Null;
+            },
+            "the verdict is `regression`",
+        ),
+        (
+            "a report that nobody can judge",
+            &|forged| {
+                green(forged);
+                forged["report"]["run"]["shard"] =
+                    serde_json::json!({ "index": 1, "count": 2, "of": "x" });
+            },
+            "",
+        ),
+        (
+            "figures of another suite",
+            &|forged| {
+                green(forged);
+                forged["report"]["probes"] = serde_json::json!({});
+                forged["report"]["metrics"] = serde_json::json!({});
+            },
+            "",
+        ),
+    ];
+    for (what, change, word) in changes {
+        let (said, comment) = changed(&mut rig, &bundle, change);
+        assert!(
+            !matches!(said.code, Some(0 | 101)),
+            "{what}: {}",
+            said.stdout
+        );
+        assert!(!comment.contains("### ✅"), "{what}: {comment}");
+        assert!(said.stderr.contains(word), "{what}: {}", said.stderr);
+    }
+    // Where nobody can compute it, nobody knows.
+    git(
+        rig.project.root(),
+        &["push", "--quiet", "--delete", "origin", "kelvin-reports"],
+    );
+    let (said, comment) = changed(&mut rig, &bundle, green);
+    assert!(!matches!(said.code, Some(0 | 101)), "{}", said.stdout);
+    assert!(!comment.contains("### ✅"), "{comment}");
+}
+
+#[test]
+fn a_fork_is_judged_by_the_rules_of_the_base_branch() {
+    let mut rig = Rig::new(CONSTANT);
+    let root = rig.project.root().to_path_buf();
+    git(&root, &["checkout", "--quiet", "--force", "feature"]);
+    rig.project.config("gate: { max_drop: 2.0 }\n");
+    rig.head = commit(&rig.project, "everything is allowed");
+    git(&root, &["checkout", "--quiet", "--detach", "main"]);
+    git(
+        &root,
+        &["merge", "--quiet", "--no-ff", "-m", "merge", "feature"],
+    );
+    let tip = rig.head.clone();
+    rig.server
+        .state()
+        .pulls
+        .get_mut(&PULL)
+        .expect("there")
+        .head_sha = tip;
+    let mut payload = rig.payload("pull_request");
+    payload["pull_request"]["head"]["repo"]["full_name"] = "stranger/widgets".into();
+    rig.ci("pull_request", &payload, &[]).expect(0);
+    let bundle = fs::read(rig.project.path("kelvin/bundle.json")).expect("it left a bundle");
+    let (said, comment) = changed(&mut rig, &bundle, |_| {});
+    assert!(said.stderr.contains("is not believed"), "{}", said.stderr);
+    assert!(comment.contains("❌ Kelvin: regression"), "{comment}");
 }

@@ -23,8 +23,7 @@ use crate::repository::{bare, branch, commit, git, pushed, save};
 struct Rig {
     project: Project,
     server: Server,
-    /// Keeps the remote.
-    _remote: TempDir,
+    remote: TempDir,
     /// The tip of the pull request.
     head: String,
     /// The commit it begins at.
@@ -77,7 +76,7 @@ impl Rig {
         Self {
             project,
             server,
-            _remote: remote,
+            remote,
             head,
             base,
             run: 100,
@@ -164,6 +163,19 @@ impl Rig {
             .env("GITHUB_RUN_ID", self.run.to_string())
             .env("GITHUB_RUN_ATTEMPT", "1");
         (command, runner)
+    }
+
+    /// Has the remote served below an address, as a server has it, with the tip of the pull request.
+    fn served(&self) -> String {
+        let root = self.project.root();
+        let tip = format!("+{}:refs/pull/{PULL}/head", self.head);
+        git(root, &["push", "--quiet", "origin", &tip]);
+        let place = self.project.path("../served").join(REPOSITORY);
+        if !place.exists() {
+            fs::create_dir_all(place.parent().expect("it has one")).expect("made");
+            std::os::unix::fs::symlink(self.remote.path(), &place).expect("linked");
+        }
+        format!("file://{}", self.project.path("../served").display())
     }
 
     /// Runs `kelvin ci` on an event.

@@ -87,6 +87,39 @@ fn the_token_of_another_app_finds_its_comment_too() {
 }
 
 #[test]
+fn a_token_of_another_app_writes_no_second_comment_and_leaves_no_red_one() {
+    let server = Server::start();
+    let (client, _) = client(&server, APP);
+    post(&client, KEY, &stamp(1, 1), "red").expect("posted");
+    let before = server.state().count("POST", "/comments");
+    post(&client, KEY, &stamp(2, 1), "red again").expect("posted");
+    let stamp = stamp(3, 1);
+    let posted = comment(&client, &sticky(Mode::OnChange, true, &stamp), &mut |_| {
+        "green".to_owned()
+    });
+    assert!(matches!(posted.expect("posted"), Posted::Updated(_)));
+    assert_eq!(bodies(&server), ["green"]);
+    assert_eq!(server.state().count("POST", "/comments"), before);
+    assert_eq!(server.state().count("DELETE", ""), 0);
+}
+
+#[test]
+fn a_comment_that_was_deleted_in_between_is_made_anew() {
+    let server = Server::start();
+    let (client, _) = client(&server, TOKEN);
+    let gone = server
+        .state()
+        .add_comment("github-actions[bot]", &marked(1, "old"));
+    let fault = Fault::status("PATCH", "/issues/comments/", 1, 404);
+    server.state().faults.push_back(fault);
+    // The list still has it.
+    let posted = post(&client, KEY, &stamp(2, 1), "new").expect("posted");
+    assert!(matches!(posted, Posted::Created(_) | Posted::Updated(_)));
+    let bodies = bodies(&server);
+    assert!(bodies.contains(&"new".to_owned()), "{gone}: {bodies:?}");
+}
+
+#[test]
 fn an_older_run_does_not_overwrite_a_newer_one() {
     let server = Server::start();
     let (client, _) = client(&server, TOKEN);

@@ -41,6 +41,7 @@ fn second(rig: &mut Rig, bundle: &[u8]) -> Said {
     let mut command = rig.project.command(&["post"]);
     command
         .env("GITHUB_API_URL", rig.server.url())
+        .env("GITHUB_SERVER_URL", rig.served())
         .env("GITHUB_REPOSITORY", REPOSITORY)
         .env("GITHUB_TOKEN", TOKEN)
         .env("GITHUB_EVENT_NAME", "workflow_run")

@@ -1,0 +1,96 @@
+//! The repository of a pull request in a folder of its own, for somebody who has checked nothing out. Nothing of
+//! the change is written there: its commits are known, its files are not.
+
+use std::path::Path;
+
+use anyhow::{Context as _, ensure};
+use git2::build::CheckoutBuilder;
+use git2::{Oid, Repository};
+
+use super::{Hint, Login, Remote, tree};
+
+/// A pull request as the server knows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Visited<'a> {
+    /// Its number.
+    pub(crate) number: u64,
+    /// The commit at its tip.
+    pub(crate) head: &'a str,
+    /// The branch that it is to be merged into.
+    pub(crate) base_ref: &'a str,
+}
+
+/// Fetches a pull request and the branch that it is to be merged into, and writes the files of the branch into an
+/// empty folder. The tip of the pull request is checked out by name alone.
+///
+/// # Errors
+///
+/// Where the server cannot be asked, or the tip of the pull request is another one.
+pub(crate) fn visit(
+    folder: &Path,
+    url: &str,
+    visited: Visited<'_>,
+    (login, hint): (Option<&Login>, &Hint),
+) -> anyhow::Result<()> {
+    let repo = Repository::init(folder).context("failed to make a repository")?;
+    repo.remote("origin", url)?;
+    // What no stage looks at stays on the server.
+    let mut settings = repo.config()?;
+    settings.set_bool("remote.origin.promisor", true)?;
+    settings.set_str("remote.origin.partialclonefilter", "blob:none")?;
+    let remote = Remote::of(&repo).with(login, hint);
+    let Visited {
+        number,
+        head,
+        base_ref,
+    } = visited;
+    let branch = format!("refs/remotes/origin/{base_ref}");
+    let refspecs = [
+        format!("+refs/heads/{base_ref}:{branch}"),
+        format!("+refs/pull/{number}/head:refs/kelvin/head"),
+    ];
+    remote.fetch(&[&refspecs[0], &refspecs[1]], None)?;
+    let commit = |name: &str| -> anyhow::Result<Oid> {
+        let found = repo.find_reference(name)?.peel_to_commit();
+        Ok(found
+            .with_context(|| format!("`{name}` is no commit"))?
+            .id())
+    };
+    let tip = commit("refs/kelvin/head")?;
+    ensure!(
+        tip.to_string() == head,
+        "the pull request has another commit at its tip by now"
+    );
+    repo.set_head_detached(tip)?;
+    let files = tree::of(&repo, &remote, commit(&branch)?)?;
+    tree::complete(&repo, &remote, &files)?;
+    let mut how = CheckoutBuilder::new();
+    how.force()
+        .recreate_missing(true)
+        .update_index(false)
+        .disable_filters(true);
+    repo.checkout_tree(files.as_object(), Some(&mut how))
+        .with_context(|| format!("failed to write the files of `{base_ref}`"))
+}
+
+/// Whether a commit is one that a pull request can have been compared with: on its base branch, and no older than
+/// where the change begins.
+///
+/// # Errors
+///
+/// Where the folder is not what [`visit`] has made.
+pub(crate) fn is_base(folder: &Path, visited: Visited<'_>, commit: &str) -> anyhow::Result<bool> {
+    let repo = super::open(folder)?;
+    let branch = format!("refs/remotes/origin/{}", visited.base_ref);
+    let tip = repo.find_reference(&branch)?.peel_to_commit()?.id();
+    let Ok(commit) = Oid::from_str(commit) else {
+        return Ok(false);
+    };
+    let head = Oid::from_str(visited.head)?;
+    let begin = repo
+        .merge_base(head, tip)
+        .context("the pull request has no commit of its base branch")?;
+    let reaches =
+        |from: Oid, to: Oid| from == to || repo.graph_descendant_of(from, to).unwrap_or(false);
+    Ok(reaches(tip, commit) && reaches(commit, begin))
+}
