@@ -210,7 +210,7 @@ pub(super) fn told(provenance: &Provenance, base: &Report, head: &Report) -> Opt
 }
 
 /// Whether the figures of a report are those that its records give.
-fn figures_follow(report: &Report) -> bool {
+pub(super) fn figures_follow(report: &Report) -> bool {
     let changed = record::recompute("", report.clone()).changed;
     let is_close = |one: Option<f64>, other: Option<f64>| match (one, other) {
         (Some(one), Some(other)) => (one - other).abs() <= GUARD,

@@ -8,8 +8,8 @@ use clap::Args;
 
 use super::ci::When;
 use super::gate::payload;
-use crate::baseline::Login;
 use super::inputs::variable;
+use crate::baseline::Login;
 use crate::check::ci::{self, PostRequest};
 use crate::exit::{Exit, Misuse};
 use crate::github::{Access, Client};
@@ -60,7 +60,7 @@ pub(super) fn main(args: PostArgs) -> anyhow::Result<Exit> {
     })?);
     let server_url =
         variable("GITHUB_SERVER_URL").unwrap_or_else(|| "https://github.com".to_owned());
-    let url = ci::post(
+    let urls = ci::post(
         &PostRequest {
             client: &client,
             run,
@@ -85,7 +85,7 @@ pub(super) fn main(args: PostArgs) -> anyhow::Result<Exit> {
             say: &super::tell,
         },
     )?;
-    if let Some(url) = url {
+    for url in urls {
         super::say(&format!("comment: {}\n", crate::page::safe::line(&url)));
     }
     Ok(Exit::Passed)

@@ -131,41 +131,24 @@ impl Client {
         Ok(found)
     }
 
-    /// The open pull request whose tip is this commit of this branch, in the repository of `owner`.
-    /// Neither a bundle nor an event has a say in it: a fork could write what it likes there.
+    /// The open pull requests that a workflow run can have been for, oldest first; also those of a fork, which the
+    /// run itself does not name. Their tip is the commit of the run, in its repository and on its branch: neither a
+    /// bundle nor an event has a say in it, since a fork could write what it likes there.
     ///
     /// # Errors
     ///
     /// See [`Error`].
-    pub(crate) fn pull_request_at(
-        &self,
-        owner: &str,
-        branch: &str,
-        sha: &str,
-    ) -> Result<Option<PullRequest>, Error> {
-        let found = self.pull_requests_of(owner, branch)?;
-        Ok(found.into_iter().find(|request| request.head.sha == sha))
-    }
-
-    /// The open pull request that a workflow run was for; also one of a fork, which the run itself
-    /// does not name.
-    ///
-    /// # Errors
-    ///
-    /// See [`Error`].
-    pub(crate) fn pull_request_of(&self, run: &Run) -> Result<Option<PullRequest>, Error> {
+    pub(crate) fn pull_requests_of_run(&self, run: &Run) -> Result<Vec<PullRequest>, Error> {
         let (Some(home), Some(branch)) = (&run.head_repository, &run.head_branch) else {
-            return Ok(None);
+            return Ok(Vec::new());
         };
         let owner = home.full_name.split('/').next().unwrap_or_default();
-        let found = self.pull_request_at(owner, branch, &run.head_sha)?;
-        Ok(found.filter(|request| {
-            request
-                .head
-                .repo
-                .as_ref()
-                .is_some_and(|repo| repo.id == home.id)
-        }))
+        let mut found = self.pull_requests_of(owner, branch)?;
+        found.retain(|request| {
+            let repo = request.head.repo.as_ref();
+            request.head.sha == run.head_sha && repo.is_some_and(|repo| repo.id == home.id)
+        });
+        Ok(found)
     }
 
     /// The repository itself.

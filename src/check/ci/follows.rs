@@ -3,27 +3,177 @@
 
 use anyhow::{Context as _, ensure};
 
-use super::post::PostRequest;
+use super::PostRequest;
 use crate::baseline::{self, Artifacts, Hint, Visited};
-use crate::check::{GateRequest, Request, gate};
+use crate::check::{self, GateRequest, claims, gate};
 use crate::config::Overrides;
 use crate::file;
 use crate::gate::Judgement;
+use crate::gate::approval::{Approval, Request};
 use crate::gate::verdict::{Verdict, Word};
 use crate::github::PullRequest;
 use crate::publish::bundle::Bundle;
 use crate::run::Silent;
+
+/// What is published of a bundle.
+pub(super) struct Held {
+    /// The verdict.
+    pub(super) judgement: Option<Judgement>,
+    /// What it is to be taken for, in sentences.
+    pub(super) claim: String,
+    /// Why the verdict of the run is not believed, where it is not.
+    pub(super) refused: Option<String>,
+}
+
+const OWN: &str = "The figures are the pull request's own claim: its own code has measured them.";
+
+/// What is published on each of the pull requests that the run of a bundle can have been for; once where there is
+/// none. GitHub does not say which of them it was, so what the run says need not follow from the base of every one.
+pub(super) fn hold(
+    request: &PostRequest<'_>,
+    (found, workflow): (&[PullRequest], &str),
+    bundle: &Bundle,
+) -> Vec<Held> {
+    let Some((said, false)) = bundle
+        .judgement
+        .as_ref()
+        .map(|said| (said, found.is_empty()))
+    else {
+        return vec![Held {
+            judgement: bundle.judgement.clone(),
+            claim: OWN.to_owned(),
+            refused: None,
+        }];
+    };
+    let judged: Vec<_> = found
+        .iter()
+        .map(|found| judged_again(request, (found, workflow), bundle))
+        .collect();
+    let agrees = |again: &Judgement| plain(said.verdict.verdict) == plain(again.verdict.verdict);
+    let has_its_own = judged.iter().any(|again| again.as_ref().is_ok_and(agrees));
+    let mut held = Vec::new();
+    for (found, again) in found.iter().zip(judged) {
+        held.push(match again {
+            Ok(again) if has_its_own && !agrees(&again) => of_another(found, again),
+            Ok(again) => of_its_own(found, said, again),
+            Err(error) => unknown(said, &error),
+        });
+    }
+    held
+}
+
+/// The run was for another pull request.
+fn of_another(found: &PullRequest, again: Judgement) -> Held {
+    Held {
+        claim: format!("{OWN} The verdict is what they give {}.", with(found)),
+        judgement: Some(at_its_tip(again, found)),
+        refused: None,
+    }
+}
+
+/// The run was for this pull request.
+fn of_its_own(found: &PullRequest, said: &Judgement, again: Judgement) -> Held {
+    let word = again.verdict.verdict.as_str();
+    if !follows(&said.verdict, &again.verdict) {
+        let why = format!(
+            "The run says `{}`, and computed again from its own figures, {}, the verdict is `{word}`: that of the run \
+             is not believed",
+            said.verdict.verdict.as_str(),
+            with(found)
+        );
+        return Held {
+            claim: format!("{OWN} {why}."),
+            judgement: Some(at_its_tip(again, found)),
+            refused: Some(why),
+        };
+    }
+    let computed = format!(
+        "{OWN} The verdict was computed again from them, {}",
+        with(found)
+    );
+    if plain(said.verdict.verdict) != plain(again.verdict.verdict) {
+        return Held {
+            claim: format!("{computed}, and is `{word}`."),
+            judgement: Some(Judgement {
+                approval: None,
+                ..said.clone()
+            }),
+            refused: None,
+        };
+    }
+    // What the run has done and looked at is known to the run alone.
+    let again = at_its_tip(again, found);
+    Held {
+        claim: format!("{computed}."),
+        judgement: Some(Judgement {
+            verdict: again.verdict,
+            base: again.base,
+            tried: again.tried,
+            cases: again.cases,
+            comparisons: again.comparisons,
+            approval: again.approval,
+            ..said.clone()
+        }),
+        refused: None,
+    }
+}
+
+/// Nobody knows whether the run is right. What fails anyway stays as it is.
+fn unknown(said: &Judgement, error: &anyhow::Error) -> Held {
+    let why = format!(
+        "The verdict could not be computed again, so nobody knows whether it is true: {error:#}"
+    );
+    if !said.verdict.passed {
+        return Held {
+            judgement: Some(said.clone()),
+            claim: format!("{OWN} {why}."),
+            refused: None,
+        };
+    }
+    let verdict = Verdict::unmeasured(why.clone());
+    Held {
+        judgement: Some(Judgement::without_base(verdict, Vec::new())),
+        claim: OWN.to_owned(),
+        refused: Some(why),
+    }
+}
+
+/// What a verdict was computed with.
+fn with(found: &PullRequest) -> String {
+    let branch = &found.base.branch;
+    format!("with the rules and the report of `{branch}`")
+}
+
+/// Somebody is asked about what has regressed at the tip, by the rules of the base.
+fn at_its_tip(again: Judgement, found: &PullRequest) -> Judgement {
+    let approval = again.approval.map(|approval| Approval {
+        request: Request {
+            head: found.head.sha.clone(),
+            ..approval.request
+        },
+        ..approval
+    });
+    Judgement { approval, ..again }
+}
 
 /// What the gate says of the figures of a bundle.
 ///
 /// # Errors
 ///
 /// Why the gate could not be asked.
-pub(super) fn judged_again(
+fn judged_again(
     request: &PostRequest<'_>,
     (found, workflow): (&PullRequest, &str),
     bundle: &Bundle,
 ) -> anyhow::Result<Judgement> {
+    // Of another version the figures may be made otherwise; then nobody knows what is true.
+    ensure!(
+        claims::figures_follow(&bundle.report),
+        "the report has figures that its own records do not give (kelvin {} wrote it, and this is kelvin {}; use one \
+         version of the action in both workflows)",
+        bundle.report.tool.version,
+        env!("CARGO_PKG_VERSION")
+    );
     let folder = tempfile::tempdir().context("failed to make a folder")?;
     let root = folder.path().join("repository");
     std::fs::create_dir(&root)?;
@@ -57,14 +207,14 @@ pub(super) fn judged_again(
         request.config
     );
     let asked = GateRequest {
-        check: Request {
+        check: check::Request {
             overrides: Overrides {
                 file: Some(config),
                 name: (request.configuration != "kelvin").then(|| request.configuration.clone()),
                 ..Overrides::default()
             },
             out: Some(folder.path().join("out")),
-            ..Request::default()
+            ..check::Request::default()
         },
         report: Some(report),
         login: request.login.clone(),
@@ -87,7 +237,7 @@ fn said_base(bundle: &Bundle) -> Option<&str> {
 }
 
 /// Whether what a run says of itself is no better than what its figures say.
-pub(super) fn follows(said: &Verdict, again: &Verdict) -> bool {
+fn follows(said: &Verdict, again: &Verdict) -> bool {
     let was_compared = matches!(again.verdict, Word::Pass | Word::Inconclusive);
     let is_same = plain(said.verdict) == plain(again.verdict);
     !said.passed || is_same || (again.passed && was_compared)

@@ -9,6 +9,7 @@ mod follows;
 mod kept;
 mod place;
 mod post;
+mod second_half;
 mod site;
 
 use std::path::{Path, PathBuf};
@@ -38,7 +39,8 @@ pub(crate) use decide::{DecideRequest, Then, decide, pull_request};
 use excerpts::excerpts;
 use failed::Stop;
 pub(crate) use failed::failed;
-pub(crate) use post::{PostRequest, post};
+pub(crate) use post::post;
+pub(crate) use second_half::PostRequest;
 
 /// What is asked of a run in a workflow.
 pub(crate) struct CiRequest<'a> {

@@ -5,41 +5,19 @@ use std::sync::Arc;
 
 use anyhow::{anyhow, ensure};
 
-use super::follows::{follows, judged_again};
+use super::PostRequest;
+use super::follows::hold;
 use super::site;
-use crate::baseline::Login;
 use crate::check::approval::{self, Site, Stage};
 use crate::gate::Judgement;
-use crate::gate::approval::{Approval, Origin, Request};
-use crate::gate::verdict::Verdict;
+use crate::gate::approval::Origin;
 use crate::github::{Archive, Artifact, Client, PullRequest, artifact_name};
 use crate::publish::bundle::{self, Bundle};
 use crate::publish::deliver::{Reach, Surfaces, deliver, fail};
-use crate::publish::event::Variables;
 use crate::publish::failure::Failure;
 use crate::publish::{Context, Publication};
 
-/// What is asked of the second half.
-pub(crate) struct PostRequest<'a> {
-    /// The client.
-    pub(crate) client: &'a Arc<Client>,
-    /// The run whose bundle is published.
-    pub(crate) run: u64,
-    /// The name of the configuration among several.
-    pub(crate) configuration: String,
-    /// Tells the comment from others; made of workflow and configuration unless given.
-    pub(crate) comment_key: Option<String>,
-    /// Where people read, e.g. `https://github.com`.
-    pub(crate) server_url: String,
-    /// Looks up a variable of the runner; empty is unset.
-    pub(crate) variables: &'a Variables<'a>,
-    /// The configuration, as the repository names it: its rules on the base branch count.
-    pub(crate) config: String,
-    /// The token, for git and for this repository alone.
-    pub(crate) login: Option<Login>,
-}
-
-/// Publishes the bundle of a run; where the comment is, if there is one.
+/// Publishes the bundle of a run; where the comments are, one for each pull request that it can have been for.
 ///
 /// # Errors
 ///
@@ -47,7 +25,7 @@ pub(crate) struct PostRequest<'a> {
 pub(crate) fn post(
     request: &PostRequest<'_>,
     surfaces: Surfaces<'_>,
-) -> anyhow::Result<Option<String>> {
+) -> anyhow::Result<Vec<String>> {
     let client = request.client;
     let told = |error: crate::github::Error| anyhow!("{error}");
     let run = client.run(request.run).map_err(told)?;
@@ -63,13 +41,11 @@ pub(crate) fn post(
         request.run
     );
     // From GitHub and not from the bundle.
-    let found = client.pull_request_of(&run).map_err(told)?;
-    let pull_request = found.as_ref().map(|request| request.number);
+    let found = client.pull_requests_of_run(&run).map_err(told)?;
     let mut context = Context {
         event: "workflow_run".to_owned(),
         repository: client.repository().to_owned(),
         server_url: request.server_url.clone(),
-        pull_request,
         head_sha: run.head_sha.clone(),
         run_id: request.run.to_string(),
         run_attempt: run.run_attempt.unwrap_or(1).to_string(),
@@ -82,111 +58,111 @@ pub(crate) fn post(
     };
     let name = artifact_name(&request.configuration);
     let artifacts = client.artifacts_of(request.run, &name).map_err(told)?;
+    let mut places = Places::new(surfaces);
     let Some(artifact) = artifacts.first() else {
-        (surfaces.say)(&format!("run {} has no artifact `{name}`\n", request.run));
+        (places.say)(&format!("run {} has no artifact `{name}`\n", request.run));
         // It failed before it had measured anything: an older comment is not about this commit.
         if run.conclusion.as_deref() != Some("failure") {
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        let failure = Failure {
+        let urls = each(&found).map(|found| {
+            context.pull_request = found.map(|found| found.number);
+            let failure = Failure {
+                context: &context,
+                what: "The run ended without a result",
+                reason: format!(
+                    "run {} has left no artifact `{name}`; its log says why it failed",
+                    request.run
+                ),
+                place: None,
+            };
+            fail(&failure, places.next(), Reach::Everywhere)
+        });
+        return Ok(urls.flatten().collect());
+    };
+    let Some(bundle) = read(client, artifact, &context)? else {
+        (places.say)("the run left no bundle, since it could publish itself\n");
+        return Ok(Vec::new());
+    };
+    if found.is_empty() {
+        (places.say)("no open pull request has this commit at its tip any more\n");
+    }
+    let held = hold(request, (&found, run.workflow()), &bundle);
+    let refused = held.iter().find_map(|held| held.refused.clone());
+    let mut urls = Vec::new();
+    for (at, mut held) in held.into_iter().enumerate() {
+        let found_here = found.get(at);
+        context.pull_request = found_here.map(|found| found.number);
+        context.claim = found_here.map(|_| format!("{}{}", held.claim, several(&found)));
+        let surfaces = places.next();
+        if let Some(judgement) = &mut held.judgement {
+            decide(request, &context, found_here, judgement, &surfaces);
+        }
+        let publication = Publication {
+            report: &bundle.report,
+            judgement: held.judgement.as_ref(),
             context: &context,
-            what: "The run ended without a result",
-            reason: format!(
-                "run {} has left no artifact `{name}`; its log says why it failed",
-                request.run
-            ),
-            place: None,
+            out: std::path::Path::new("kelvin"),
+            folder: &bundle.folder,
+            excerpts: &bundle.excerpts,
+            warnings: &[],
         };
-        return Ok(fail(&failure, surfaces, Reach::Everywhere));
-    };
-    let Some(mut bundle) = read(client, artifact, &context)? else {
-        (surfaces.say)("the run left no bundle, since it could publish itself\n");
-        return Ok(None);
-    };
-    if pull_request.is_none() {
-        (surfaces.say)("no open pull request has this commit at its tip any more\n");
+        urls.extend(deliver(&publication, surfaces));
     }
-    let refused = match &found {
-        Some(found) => {
-            let (claim, refused) = hold_to(request, (found, run.workflow()), &mut bundle);
-            context.claim = Some(claim);
-            refused
-        }
-        None => None,
-    };
-    if let Some(judgement) = &mut bundle.judgement {
-        decide(request, &context, found.as_ref(), judgement, &surfaces);
-    }
-    let publication = Publication {
-        report: &bundle.report,
-        judgement: bundle.judgement.as_ref(),
-        context: &context,
-        out: std::path::Path::new("kelvin"),
-        folder: &bundle.folder,
-        excerpts: &bundle.excerpts,
-        warnings: &[],
-    };
-    let url = deliver(&publication, surfaces);
-    refused.map_or(Ok(url), |why| Err(anyhow!("{why}")))
+    refused.map_or(Ok(urls), |why| Err(anyhow!("{why}")))
 }
 
-/// Has the gate asked again about the figures of a bundle. What its verdict is to be taken for, and why it is
-/// refused, where it is: then the bundle has the other verdict.
-fn hold_to(
-    request: &PostRequest<'_>,
-    of: (&PullRequest, &str),
-    bundle: &mut Bundle,
-) -> (String, Option<String>) {
-    let own = "The figures are the pull request's own claim: its own code has measured them.";
-    if bundle.judgement.is_none() {
-        return (own.to_owned(), None);
+/// Every pull request, or none once.
+fn each(found: &[PullRequest]) -> impl Iterator<Item = Option<&PullRequest>> {
+    let none = found.is_empty().then_some(None);
+    found.iter().map(Some).chain(none)
+}
+
+/// That there is more than one pull request, and what that means.
+fn several(found: &[PullRequest]) -> String {
+    if found.len() < 2 {
+        return String::new();
     }
-    let branch = &of.0.base.branch;
-    let again = judged_again(request, of, bundle);
-    let Some(said) = &mut bundle.judgement else {
-        return (own.to_owned(), None);
-    };
-    let word = |judgement: &Judgement| judgement.verdict.verdict.as_str();
-    match again {
-        Ok(again) if follows(&said.verdict, &again.verdict) => {
-            // Somebody is asked about what has regressed, and not about what the run says.
-            let head = of.0.head.sha.clone();
-            let request = again.approval.map(|approval| Request {
-                head,
-                ..approval.request
-            });
-            said.approval = said
-                .approval
-                .take()
-                .zip(request)
-                .map(|(approval, request)| Approval {
-                    request,
-                    ..approval
-                });
-            let text = format!(
-                "{own} The verdict was computed again from them, with the rules and the report of `{branch}`."
-            );
-            (text, None)
-        }
-        Ok(again) => {
-            let why = format!(
-                "The run says `{}`, and computed again from its own figures, with the rules and the report of \
-                 `{branch}`, the verdict is `{}`: that of the run is not believed",
-                word(said),
-                word(&again)
-            );
-            *said = again;
-            (format!("{own} {why}."), Some(why))
-        }
-        Err(error) => {
-            let why = format!(
-                "The verdict could not be computed again, so nobody knows whether it is true: {error:#}"
-            );
-            if !said.verdict.passed {
-                return (format!("{own} {why}."), None);
-            }
-            *said = Judgement::without_base(Verdict::unmeasured(why.clone()), Vec::new());
-            (own.to_owned(), Some(why))
+    let names: Vec<String> = found
+        .iter()
+        .map(|found| format!("#{} into `{}`", found.number, found.base.branch))
+        .collect();
+    format!(
+        " This commit is the tip of {} pull requests ({}), and GitHub does not say which of them the run was for: \
+         each has the verdict against its own base branch.",
+        found.len(),
+        names.join(", ")
+    )
+}
+
+/// Where each pull request is told of; what the job itself has is written for the first one.
+struct Places<'a> {
+    surfaces: Surfaces<'a>,
+    say: &'a dyn Fn(&str),
+}
+
+impl<'a> Places<'a> {
+    fn new(surfaces: Surfaces<'a>) -> Self {
+        let say = surfaces.say;
+        Self { surfaces, say }
+    }
+
+    fn next(&mut self) -> Surfaces<'a> {
+        let Surfaces {
+            client,
+            comment,
+            on_github,
+            say,
+            ..
+        } = self.surfaces;
+        Surfaces {
+            outputs: self.surfaces.outputs.take(),
+            summary: self.surfaces.summary.clone(),
+            check: self.surfaces.check.take(),
+            client,
+            comment,
+            on_github,
+            say,
         }
     }
 }

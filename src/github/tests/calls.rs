@@ -167,7 +167,7 @@ fn github_enterprise_server_has_its_api_below_a_prefix() {
 }
 
 #[test]
-fn the_pull_request_of_a_run_is_found_by_branch_repository_and_commit() {
+fn the_pull_requests_of_a_run_are_found_by_branch_repository_and_commit() {
     let server = Server::start();
     let run = server.state().add_run(HEAD);
     let fork = "stranger/widgets".to_owned();
@@ -182,16 +182,23 @@ fn the_pull_request_of_a_run_is_found_by_branch_repository_and_commit() {
         state.pulls.insert(8, theirs);
     }
     let (client, _) = client(&server, TOKEN);
-    let of = |run: u64| {
+    let of = |run: u64| -> Vec<u64> {
         let run = client.run(run).expect("there");
-        let found = client.pull_request_of(&run).expect("asked");
-        found.map(|request| request.number)
+        let found = client.pull_requests_of_run(&run).expect("asked");
+        found.iter().map(|request| request.number).collect()
     };
-    assert_eq!(of(run), Some(8), "not 7, whose branch has the same name");
+    assert_eq!(of(run), [8], "not 7, whose branch has the same name");
+    {
+        let mut state = server.state();
+        let mut second = state.pulls[&8].clone();
+        second.base_branch = "release".to_owned();
+        state.pulls.insert(9, second);
+    }
+    assert_eq!(of(run), [8, 9], "GitHub does not say which of them it was");
     server.state().pulls.get_mut(&8).expect("there").head_sha = "b".repeat(40);
-    assert_eq!(of(run), None, "the pull request has moved on");
-    let at = client
-        .pull_request_at("acme", "feature", HEAD)
-        .expect("asked");
-    assert_eq!(at.expect("there").number, PULL);
+    assert_eq!(of(run), [9], "the other one has moved on");
+    let mut state = server.state();
+    state.runs.get_mut(&run).expect("there").head_repository = (7, "acme/widgets".to_owned());
+    drop(state);
+    assert!(of(run).is_empty());
 }

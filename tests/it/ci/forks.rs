@@ -140,13 +140,18 @@ fn a_run_of_a_fork_that_left_no_result_takes_the_green_comment_away() {
     assert!(!comments[0].contains("✅"), "{}", comments[0]);
 }
 
-/// What the second half makes of a bundle that was changed; its code, and the comment.
-fn changed(rig: &mut Rig, bundle: &[u8], change: impl Fn(&mut Value)) -> (Said, String) {
+/// What the second half makes of a bundle that was changed; its code, and the comments.
+fn changed_all(rig: &mut Rig, bundle: &[u8], change: impl Fn(&mut Value)) -> (Said, Vec<String>) {
     let mut forged: Value = serde_json::from_slice(bundle).expect("JSON");
     change(&mut forged);
     let run = ended(rig, forged.to_string().as_bytes());
     let said = post(rig, run);
-    let comments = rig.comments();
+    (said, rig.comments())
+}
+
+/// The same where there is one comment.
+fn changed(rig: &mut Rig, bundle: &[u8], change: impl Fn(&mut Value)) -> (Said, String) {
+    let (said, comments) = changed_all(rig, bundle, change);
     assert_eq!(comments.len(), 1, "{comments:?}");
     (said, comments[0].clone())
 }
@@ -175,7 +180,7 @@ fn a_verdict_that_does_not_follow_from_the_figures_of_a_bundle_is_not_believed()
         }
     };
     type Change<'a> = (&'a str, &'a dyn Fn(&mut Value), &'a str);
-    let changes: [Change<'_>; 5] = [
+    let changes: [Change<'_>; 6] = [
         ("a green verdict", &green, "the verdict is `regression`"),
         (
             "a base that it has made up",
@@ -202,6 +207,21 @@ fn a_verdict_that_does_not_follow_from_the_figures_of_a_bundle_is_not_believed()
                     serde_json::json!({ "index": 1, "count": 2, "of": "x" });
             },
             "",
+        ),
+        (
+            "figures that its records do not give",
+            &|forged| {
+                green(forged);
+                for metric in forged["report"]["metrics"]
+                    .as_object_mut()
+                    .expect("a map")
+                    .values_mut()
+                {
+                    metric["value"] = 1.0.into();
+                    metric["per_case"] = serde_json::json!({});
+                }
+            },
+            "figures that its own records do not give",
         ),
         (
             "figures of another suite",
@@ -259,4 +279,69 @@ fn a_fork_is_judged_by_the_rules_of_the_base_branch() {
     let (said, comment) = changed(&mut rig, &bundle, |_| {});
     assert!(said.stderr.contains("is not believed"), "{}", said.stderr);
     assert!(comment.contains("❌ Kelvin: regression"), "{comment}");
+}
+
+#[test]
+fn every_pull_request_with_the_tip_of_the_run_gets_the_verdict_against_its_own_base() {
+    let mut rig = Rig::new(CONSTANT);
+    let bundle = bundle(&mut rig);
+    let root = rig.project.root().to_path_buf();
+    // The second one is into a branch where the same figures are allowed.
+    git(
+        &root,
+        &["checkout", "--quiet", "--force", "-b", "release", "main"],
+    );
+    rig.project.config("gate: { max_drop: 2.0 }\n");
+    commit(&rig.project, "everything is allowed");
+    git(&root, &["push", "--quiet", "origin", "release"]);
+    save(&rig.project);
+    git(
+        &root,
+        &[
+            "push",
+            "--quiet",
+            "origin",
+            &format!("{}:refs/pull/8/head", rig.head),
+        ],
+    );
+    let run = ended(&rig, &bundle);
+    {
+        let mut state = rig.server.state();
+        let mut second = state.pulls[&PULL].clone();
+        second.base_branch = "release".to_owned();
+        state.pulls.insert(8, second);
+    }
+    // It follows for one of them, so the run is believed.
+    post(&mut rig, run).expect(0);
+    let on = |rig: &Rig, pull: u64| -> Vec<String> {
+        let state = rig.server.state();
+        let comments = state.comments.values();
+        comments
+            .filter(|comment| comment.pull == pull)
+            .map(|comment| comment.body.clone())
+            .collect()
+    };
+    let (first, second) = (on(&rig, PULL), on(&rig, 8));
+    assert_eq!((first.len(), second.len()), (1, 1));
+    assert!(first[0].contains("❌ Kelvin: regression"), "{}", first[0]);
+    assert!(second[0].contains("### ✅"), "{}", second[0]);
+    for comment in [&first[0], &second[0]] {
+        assert!(comment.contains("2 pull requests"), "{comment}");
+        assert!(comment.contains("into `release`"), "{comment}");
+    }
+    // A green verdict that follows for the one is none for the other.
+    let run = changed_all(&mut rig, &bundle, |forged| {
+        forged["judgement"]["verdict"] = "pass".into();
+        forged["judgement"]["passed"] = true.into();
+    });
+    assert_eq!(run.0.code, Some(0), "{}", run.0.stderr);
+    let first = on(&rig, PULL);
+    assert!(first[0].contains("❌ Kelvin: regression"), "{}", first[0]);
+    // One that follows for none is refused on both.
+    let run = changed_all(&mut rig, &bundle, |forged| {
+        forged["judgement"]["verdict"] = "no_baseline".into();
+        forged["judgement"]["passed"] = true.into();
+    });
+    assert_eq!(run.0.code, Some(1), "{}", run.0.stderr);
+    assert!(on(&rig, PULL)[0].contains("is not believed"));
 }

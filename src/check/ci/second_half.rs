@@ -1,0 +1,27 @@
+//! What the second half of a run is asked for.
+
+use std::sync::Arc;
+
+use crate::baseline::Login;
+use crate::github::Client;
+use crate::publish::event::Variables;
+
+/// What is asked of the second half.
+pub(crate) struct PostRequest<'a> {
+    /// The client.
+    pub(crate) client: &'a Arc<Client>,
+    /// The run whose bundle is published.
+    pub(crate) run: u64,
+    /// The name of the configuration among several.
+    pub(crate) configuration: String,
+    /// Tells the comment from others; made of workflow and configuration unless given.
+    pub(crate) comment_key: Option<String>,
+    /// Where people read, e.g. `https://github.com`.
+    pub(crate) server_url: String,
+    /// Looks up a variable of the runner; empty is unset.
+    pub(crate) variables: &'a Variables<'a>,
+    /// The configuration, as the repository names it: its rules on the base branch count.
+    pub(crate) config: String,
+    /// The token, for git and for this repository alone.
+    pub(crate) login: Option<Login>,
+}
