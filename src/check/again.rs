@@ -70,6 +70,18 @@ pub(super) fn of(
     if !budget.is_empty() {
         add("--budget", budget.join(","));
     }
+    let repeats = request.check.overrides.repeats;
+    for (name, repeats) in [
+        ("--repeats", repeats.filter(|_| request.report.is_none())),
+        ("--base-repeats", overrides.base_repeats),
+        ("--head-repeats", overrides.head_repeats),
+    ] {
+        arguments.extend(
+            repeats
+                .into_iter()
+                .flat_map(|repeats| [name.to_owned(), repeats.to_string()]),
+        );
+    }
     arguments.push(if was_rerun { "--rerun" } else { "--no-rerun" }.to_owned());
     Reproduction {
         commit: head.run.session.commit.clone().filter(|_| is_inside),

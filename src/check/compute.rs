@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use super::stage::{self, Stage};
 use super::{Mode, Request};
 use crate::baseline::{self, Form, Hint, Login, Oid, Repository};
-use crate::config::{Config, Overrides, Shard};
+use crate::config::{Config, GateOverrides, Overrides, Shard};
 use crate::probe::WantedRepeats;
 use crate::report::Report;
 use crate::run::Observer;
@@ -26,7 +26,8 @@ pub(super) struct What<'a> {
     pub(super) shard: Option<Shard>,
 }
 
-/// Checks a commit out beside the work tree and measures it there, as often as the head. The cache may answer:
+/// Checks a commit out beside the work tree and measures it there, as often as the head or `baseline.repeats`
+/// says. The cache may answer:
 /// whoever compares with it looks how often it did.
 ///
 /// # Errors
@@ -38,7 +39,12 @@ pub(super) fn commit(
     observer: &dyn Observer,
 ) -> anyhow::Result<Report> {
     let how = Overrides {
-        repeats: Some(config.repeats),
+        repeats: Some(config.replicas),
+        gate: GateOverrides {
+            base_repeats: Some(config.baseline.repeats),
+            ..GateOverrides::default()
+        },
+        is_base: true,
         no_cache: config.cache.is_none(),
         ..Overrides::default()
     };

@@ -84,6 +84,19 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
             "run `kelvin check` to its end, without `--only`",
         );
     }
+    let wanted = config.baseline.repeats.get();
+    if report.run.repeats < wanted {
+        return refuse(
+            &format!(
+                "the report has {} for each input, and `baseline.repeats` asks for {wanted}",
+                match report.run.repeats {
+                    1 => "1 run".to_owned(),
+                    more => format!("{more} runs"),
+                }
+            ),
+            &format!("run `kelvin check --repeats {wanted}`, then save"),
+        );
+    }
     let repo = baseline::open(&config.root)?;
     let head = repo
         .head()

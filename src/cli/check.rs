@@ -38,6 +38,10 @@ pub(super) struct CheckArgs {
     /// Seeds the choice of perturbations, instead of `seed` in the configuration.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// How often each input is run, instead of `repeats` in the configuration. 5 make a good base to compare
+    /// with.
+    #[arg(long, value_name = "N")]
+    repeats: Option<NonZeroUsize>,
     /// How many invocations run at the same time, instead of `jobs` in the configuration.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -107,6 +111,7 @@ impl From<&CheckArgs> for Request {
             only,
             shard,
             seed,
+            repeats,
             jobs,
             out,
             no_cache,
@@ -122,6 +127,7 @@ impl From<&CheckArgs> for Request {
             overrides: Overrides {
                 file: Some(config.clone()),
                 seed: *seed,
+                repeats: *repeats,
                 jobs: *jobs,
                 no_cache: *no_cache,
                 ..Overrides::default()

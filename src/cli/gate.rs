@@ -1,5 +1,6 @@
 //! `kelvin gate`.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser;
@@ -40,7 +41,7 @@ pub(super) struct GateArgs {
         long,
         value_name = "FILE",
         conflicts_with_all = [
-            "rerun", "only", "shard", "seed", "jobs", "no_cache", "resume", "dry_run", "confirm",
+            "rerun", "only", "shard", "seed", "repeats", "jobs", "no_cache", "resume", "dry_run", "confirm",
         ]
     )]
     report: Option<PathBuf>,
@@ -79,6 +80,13 @@ pub(super) struct GateOptions {
     /// (`200,10m`).
     #[arg(long, value_name = "BUDGET", value_parser = budget)]
     budget: Option<Spending>,
+    /// How often each input of a base is run, instead of `baseline.repeats`: on a push, whose report is kept,
+    /// and where the gate measures the base itself.
+    #[arg(long, value_name = "N", value_parser = base_repeats)]
+    base_repeats: Option<NonZeroUsize>,
+    /// How often a doubtful input of a change may be run in all, instead of `gate.budget.head_repeats`.
+    #[arg(long, value_name = "N", value_parser = head_repeats)]
+    head_repeats: Option<NonZeroUsize>,
 }
 
 /// What fails the job.
@@ -111,6 +119,8 @@ impl GateOptions {
             calls: spending.calls,
             minutes: spending.minutes,
             on_suspected: (self.fail_on == Some(FailOn::Inconclusive)).then_some(OnSuspected::Fail),
+            base_repeats: self.base_repeats,
+            head_repeats: self.head_repeats,
         };
         request.advisory = self.fail_on == Some(FailOn::Never);
     }
@@ -127,6 +137,22 @@ fn max_drop(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(drop) if (0.0..=2.0).contains(&drop) => Ok(drop),
         _ => Err("a number from 0 to 2, for example 0.05".to_owned()),
+    }
+}
+
+fn base_repeats(text: &str) -> Result<NonZeroUsize, String> {
+    whole(text, 1_000)
+}
+
+fn head_repeats(text: &str) -> Result<NonZeroUsize, String> {
+    whole(text, 100)
+}
+
+/// A whole number from 1, at most what the configuration allows too.
+fn whole(text: &str, most: usize) -> Result<NonZeroUsize, String> {
+    match text.trim().parse::<NonZeroUsize>() {
+        Ok(number) if number.get() <= most => Ok(number),
+        _ => Err(format!("a whole number from 1 to {most}")),
     }
 }
 

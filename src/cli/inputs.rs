@@ -19,6 +19,8 @@ const CI_INPUTS: &[&str] = &[
     "check-run",
     "fail-on",
     "budget",
+    "base-repeats",
+    "head-repeats",
     "working-directory",
     "token",
     "upload",

@@ -95,12 +95,17 @@ pub(super) fn settle(raw: RawConfig, file: &Path, root: &Path, overrides: &Overr
         RawCache::Switch(true) => Some(cache_dir()),
         RawCache::Folder(folder) => Some(folder.dir),
     };
+    let repeats = overrides.repeats.unwrap_or(raw.repeats);
     let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     Config {
         file: file.to_path_buf(),
         root: root.to_path_buf(),
         seed: overrides.seed.unwrap_or(raw.seed),
-        repeats: overrides.repeats.unwrap_or(raw.repeats),
+        repeats: match overrides.is_base {
+            true => repeats.max(baseline.repeats),
+            false => repeats,
+        },
+        replicas: repeats,
         jobs: overrides.jobs.or(raw.jobs).unwrap_or_else(cores),
         limits: Limits {
             timeout: Duration::from_secs_f64(raw.timeout_s),

@@ -34,6 +34,11 @@ pub(crate) struct BaselineSettings {
     /// How many days before the base a report's commit may be.
     #[schemars(range(max = 36_500))]
     pub(crate) max_age_days: u64,
+    /// How often each input of a base is run, where that is more than `repeats`: on a push of a branch, whose
+    /// report is kept, and where the gate measures the base itself. With 5 the gate decides more changes; with
+    /// less than 12 cases, use 10.
+    #[schemars(range(max = 1_000))]
+    pub(crate) repeats: NonZeroUsize,
     /// Whether the base commit may be checked out and measured where no report serves.
     pub(crate) compute: bool,
     /// Whether the gate fails where there is no baseline at all.
@@ -53,6 +58,7 @@ impl Default for BaselineSettings {
             keep: NonZeroUsize::new(50).unwrap_or(NonZeroUsize::MIN),
             max_age_commits: 50,
             max_age_days: 90,
+            repeats: NonZeroUsize::MIN,
             compute: false,
             require: false,
             unreachable: FailOrWarn::Fail,

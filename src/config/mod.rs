@@ -54,6 +54,9 @@ pub(crate) struct Config {
     pub(crate) seed: u64,
     /// How often every invocation is made; each repeat is scored by itself.
     pub(crate) repeats: NonZeroUsize,
+    /// The same without what is added for a base, so that what is said of one item rests on as many runs on both
+    /// sides.
+    pub(crate) replicas: NonZeroUsize,
     /// How many invocations run at the same time.
     pub(crate) jobs: NonZeroUsize,
     /// What bounds one invocation and their rate.
@@ -149,6 +152,8 @@ pub(crate) struct Overrides {
     pub(crate) around: Option<Around>,
     /// Changes of `gate` and `baseline`.
     pub(crate) gate: GateOverrides,
+    /// Whether what is measured is a base, so that `baseline.repeats` holds for it.
+    pub(crate) is_base: bool,
 }
 
 /// What the command line changes in `gate` and `baseline`.
@@ -164,6 +169,10 @@ pub(crate) struct GateOverrides {
     pub(crate) minutes: Option<f64>,
     /// Instead of `gate.on_suspected`.
     pub(crate) on_suspected: Option<OnSuspected>,
+    /// Instead of `baseline.repeats`.
+    pub(crate) base_repeats: Option<NonZeroUsize>,
+    /// Instead of `gate.budget.head_repeats`; at most 100.
+    pub(crate) head_repeats: Option<NonZeroUsize>,
 }
 
 /// Where the baseline comes from, as the command line says.
@@ -197,6 +206,8 @@ impl GateOverrides {
             }
             Some(BaselineOverride::File(file)) => baseline.file = Some(file.clone()),
         }
+        baseline.repeats = self.base_repeats.unwrap_or(baseline.repeats);
+        gate.budget.head_repeats = self.head_repeats.unwrap_or(gate.budget.head_repeats);
         gate.max_drop = self.max_drop.unwrap_or(gate.max_drop);
         gate.budget.calls = self.calls.or(gate.budget.calls);
         gate.budget.minutes = self.minutes.or(gate.budget.minutes);

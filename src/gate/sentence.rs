@@ -178,7 +178,7 @@ impl Subject<'_> {
             }
             (OnSuspected::Auto, Some(_)) => {
                 "; without re-runs the limit alone decides (`on_suspected: auto`); `--rerun`, \
-                 `repeats: 5`, or `deterministic: true` where nothing varies would tell more"
+                 `baseline: {repeats: 5}`, or `deterministic: true` where nothing varies would tell more"
             }
         }
     }
@@ -192,7 +192,7 @@ impl Subject<'_> {
                 .is_some_and(|upper| upper <= self.verdict.max_drop);
             if repeated && bounded {
                 return ": other cases gained as much, but against one run of the base, which may \
-                        have been a bad one; `repeats: 5` on the base would decide"
+                        have been a bad one; `baseline: {repeats: 5}` would decide"
                     .to_owned();
             }
             format!("{}{}", range(look), after(ending, look, self.verdict))
@@ -277,8 +277,8 @@ fn after(ending: Ending, look: &Look, verdict: &MetricVerdict) -> String {
             .to_owned(),
         Ending::RerunsFailed => "; the re-runs of the cases that dropped failed".to_owned(),
         Ending::StillOpen if look.rests_on_single_bases => {
-            "; the base was run once, and that is what leaves it open: `repeats: 5` on the base \
-             branch, or `baseline: {compute: true}`, would decide more"
+            "; the base was run once, and that is what leaves it open: `baseline: \
+             {repeats: 5}`, or `baseline: {compute: true}`, would decide more"
                 .to_owned()
         }
         Ending::StillOpen => match times_to_decide(look, verdict.max_drop) {

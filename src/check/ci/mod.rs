@@ -22,7 +22,7 @@ use super::{
     Checked, GateRequest, MergeRequest, approval, check, configuration, gate, merge, settle,
 };
 use crate::baseline::{self, Artifacts, Hint, Login, event};
-use crate::config::Config;
+use crate::config::{Config, Overrides};
 use crate::exit::{Exit, Misuse};
 use crate::gate::Judgement;
 use crate::github::{Access, Client};
@@ -226,6 +226,10 @@ impl Job<'_> {
         let asked = GateRequest {
             check: super::Request {
                 masker: Some(Arc::clone(&request.masker)),
+                overrides: Overrides {
+                    is_base: self.context.may_save(),
+                    ..request.gate.check.overrides.clone()
+                },
                 ..request.gate.check.clone()
             },
             rerun: request.gate.rerun,

@@ -91,6 +91,9 @@ const OPTIONS: &str = "
 # Replays of the baselines, to measure how much the pipeline varies by itself.
 # noise_floor: {enabled: false, replications: 10}
 
+# How often each input of a base is run, on a push whose report is kept. The workflow asks for 5.
+# baseline: {repeats: 1}
+
 # Whether answers are kept and used again while the pipeline stays the same.
 # cache: false
 
@@ -101,14 +104,11 @@ const OPTIONS: &str = "
 /// The text of the workflow; `config` is the path of the configuration in the repository, where it
 /// is not the usual one.
 pub(super) fn workflow(config: Option<&str>, setup: Option<&str>) -> String {
-    let mut with = Vec::new();
+    // What a base says of its own noise decides most of what a later change is told.
+    let mut with = vec!["          base-repeats: 5\n".to_owned()];
     with.extend(config.map(|path| format!("          config: {}\n", quote(path))));
     with.extend(setup.map(|command| format!("          setup: {}\n", quote(command))));
-    let with = if with.is_empty() {
-        String::new()
-    } else {
-        format!("        with:\n{}", with.concat())
-    };
+    let with = with.concat();
     format!(
         "# Tells on every pull request whether it made the pipeline worse, and where.\n\
          name: kelvin\n\
@@ -129,6 +129,7 @@ pub(super) fn workflow(config: Option<&str>, setup: Option<&str>) -> String {
          \x20   steps:\n\
          \x20     - uses: actions/checkout@v5\n\
          \x20     - uses: org/kelvin-action@v1\n\
+         \x20       with:\n\
          {with}"
     )
 }

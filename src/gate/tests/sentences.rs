@@ -32,7 +32,7 @@ fn a_pass_says_what_is_ruled_out_and_what_could_have_been_seen() {
 fn an_open_verdict_says_what_would_decide_it() {
     let verdict = stored(&Policy::default(), &suite(20, 0, 0, 1), &suite(20, 3, 9, 1));
     insta::assert_snapshot!(text(&verdict), @"
-    `m` fell from 1.0000 to 0.8500 over 20 cases, by 0.1500 (the limit is 0.0500), which noise may explain: it is at most 0.2588; no case was run again; without re-runs the limit alone decides (`on_suspected: auto`); `--rerun`, `repeats: 5`, or `deterministic: true` where nothing varies would tell more; most of it in `case-00`, `case-01`, `case-02`
+    `m` fell from 1.0000 to 0.8500 over 20 cases, by 0.1500 (the limit is 0.0500), which noise may explain: it is at most 0.2588; no case was run again; without re-runs the limit alone decides (`on_suspected: auto`); `--rerun`, `baseline: {repeats: 5}`, or `deterministic: true` where nothing varies would tell more; most of it in `case-00`, `case-01`, `case-02`
     cases `case-00`, `case-01`, `case-02` may have broken: their runs are worse than on the base by half or more in `m`, and their usual noise is not known well enough
     ");
     let verdict = stored(&Policy::default(), &suite(4, 0, 0, 1), &suite(4, 1, 1, 1));
@@ -57,7 +57,7 @@ fn what_was_gained_against_one_run_of_the_base_is_told_as_the_reason() {
     };
     let verdict = stored(&policy, &bad(0)[0], &bad(1)[1]);
     assert_eq!(verdict.verdict, Word::Inconclusive);
-    insta::assert_snapshot!(text(&verdict).lines().find(|line| line.starts_with("`m`")).unwrap_or_default(), @"`m` stayed at 0.9167 over 12 cases; a drop of more than 0.0500 is not ruled out: other cases gained as much, but against one run of the base, which may have been a bad one; `repeats: 5` on the base would decide");
+    insta::assert_snapshot!(text(&verdict).lines().find(|line| line.starts_with("`m`")).unwrap_or_default(), @"`m` stayed at 0.9167 over 12 cases; a drop of more than 0.0500 is not ruled out: other cases gained as much, but against one run of the base, which may have been a bad one; `baseline: {repeats: 5}` would decide");
 }
 
 #[test]

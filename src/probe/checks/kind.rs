@@ -259,7 +259,7 @@ impl Items for ScenariosToRun<'_> {
 
     fn list(&self, _with_digests: bool) -> Listing {
         let mut listing = Listing::default();
-        let runs = self.places.len() * self.settings.basis.replicas;
+        let runs = self.places.len() * self.settings.runs;
         listing.invocations.insert("scenario", runs);
         listing
     }
@@ -313,9 +313,8 @@ impl Planned for PlannedScenarios<'_> {
         let texts = scenarios
             .iter()
             .map(|one| (one.id.as_str(), one.text().into()));
-        let replicas = settings.basis.replicas;
         Box::new(AtWork {
-            called: RepeatedItems::new(pipeline, "scenarios", replicas, texts),
+            called: RepeatedItems::new(pipeline, "scenarios", settings.runs, texts),
             scenarios,
             settings,
             judging: Judging::new(&settings.judged, judges),

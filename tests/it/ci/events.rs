@@ -94,6 +94,36 @@ fn a_push_to_the_base_branch_keeps_its_report_for_the_next_change() {
 }
 
 #[test]
+fn a_push_runs_a_base_as_often_as_asked_and_a_pull_request_does_not() {
+    let mut rig = Rig::new(GROUNDED);
+    let invocations = |rig: &Rig| {
+        let report = rig.project.json("kelvin/report.json");
+        let runs = report["run"]["repeats"].clone();
+        let made = report["run"]["session"]["cost"]["invocations"].as_u64();
+        (runs, made.expect("a number"))
+    };
+    rig.on("pull_request", &["--base-repeats", "3"]).expect(0);
+    let (runs, once) = invocations(&rig);
+    assert_eq!(runs, 1);
+    git(
+        rig.project.root(),
+        &["checkout", "--quiet", "-B", "main", "HEAD"],
+    );
+    let mut payload = rig.payload("push");
+    payload["after"] = git(rig.project.root(), &["rev-parse", "HEAD"]).into();
+    let (mut command, _) = rig.command("push", &payload, &["--no-cache"]);
+    // As the input of the action comes.
+    let ran = said(
+        command
+            .env("INPUT_BASE_REPEATS", "3")
+            .output()
+            .expect("ran"),
+    );
+    ran.expect(0);
+    assert_eq!(invocations(&rig), (3.into(), 3 * once));
+}
+
+#[test]
 fn on_pull_request_target_the_code_of_a_fork_is_not_run_and_that_of_a_branch_is() {
     let counting = format!("echo x >> \"$KELVIN_CALLS\"\n{GROUNDED}");
     let mut rig = Rig::new(&counting);

@@ -200,7 +200,10 @@ fn answers_become_a_configuration_that_loads() {
         written[".gitignore"],
         b"/kelvin/\n/.kelvin-cache/\n/.kelvin/history.db*\n"
     );
-    assert!(written[".github/workflows/kelvin.yml"].ends_with(b"org/kelvin-action@v1\n"));
+    assert!(
+        written[".github/workflows/kelvin.yml"]
+            .ends_with(b"org/kelvin-action@v1\n        with:\n          base-repeats: 5\n")
+    );
     assert!(written["kelvin.yaml"].starts_with(b"# yaml-language-server: $schema=https://"));
     assert!(said.contains("\nnext: kelvin check"), "{said}");
 }

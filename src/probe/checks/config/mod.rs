@@ -45,6 +45,8 @@ pub(crate) struct ChecksSettings {
     pub(super) judged: Vec<JudgedCheck>,
     /// How the figures are made.
     pub(super) basis: ChecksBasis,
+    /// How often every scenario is run, which is more than the replicas where it is a base.
+    pub(super) runs: usize,
     /// What scenarios use beside their workspace, by name.
     pub(super) services: BTreeMap<String, Box<dyn Service>>,
     /// What no scenario may do.
@@ -192,6 +194,7 @@ impl Configure for ChecksKind {
             (None, cases) if cases.is_empty() => Source::Alone,
             (None, cases) => Source::Cases(cases),
         };
+        let replicas = keys.scoring.replicas.unwrap_or(config.replicas.get());
         let secrets = match keys.forbidden.secrets_in_logs {
             Some(_) => forbidden::secrets(environment(), &values),
             None => BTreeMap::new(),
@@ -224,8 +227,13 @@ impl Configure for ChecksKind {
                     .collect(),
                 pass_threshold: keys.scoring.pass_threshold,
                 gate_strict: keys.scoring.gate_strict,
-                replicas: keys.scoring.replicas.unwrap_or(config.repeats.get()),
+                replicas,
                 replica_aggregation: keys.scoring.replica_aggregation,
+            },
+            // A base is run more often; what is said of a scenario rests on as many runs as that of a change.
+            runs: match config.repeats > config.replicas {
+                true => replicas.max(config.repeats.get()),
+                false => replicas,
             },
             invariants,
             services: services.all,
