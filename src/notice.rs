@@ -51,6 +51,8 @@ pub(crate) enum Code {
     ChunkerVersions,
     /// A file in the folder of the cases that is not a case.
     IgnoredFile,
+    /// A folder that cannot be read, or not whole, so that cases may be missing.
+    UnreadFolder,
     /// Repeats that the pipeline answered from memory; they count as one run.
     AnswersKept,
     /// Scenarios in which the pipeline failed, so that no check was made.

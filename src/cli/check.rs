@@ -286,12 +286,13 @@ pub(super) fn show(
     }
 }
 
-/// Colours on a terminal, unless `NO_COLOR` or its kin say otherwise.
+/// Colours on a terminal, unless `NO_COLOR` or its kin say otherwise, and its width.
 fn style() -> Style {
-    match anstream::AutoStream::choice(&std::io::stdout()) {
-        anstream::ColorChoice::Never => Style::Plain,
-        _ => Style::Coloured,
-    }
+    let stdout = std::io::stdout();
+    let choice = anstream::AutoStream::choice(&stdout);
+    let size = rustix::termios::tcgetwinsize(&stdout).ok();
+    let columns = size.map(|size| usize::from(size.ws_col));
+    Style::of(choice != anstream::ColorChoice::Never, columns)
 }
 
 /// A path as a person would type it: relative where it lies below the working directory.

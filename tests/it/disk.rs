@@ -1,5 +1,6 @@
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::process::CommandExt as _;
 
 use serde_json::json;
 
@@ -275,4 +276,37 @@ fn a_list_names_what_a_dry_run_writes_and_writes_nothing() {
         json["variants"].as_array().map(Vec::len),
         Some(listed.len())
     );
+}
+
+/// A folder that nobody can list may hold cases, and their absence is said.
+#[test]
+fn a_folder_that_cannot_be_read_under_a_glob_is_told() {
+    let project = Project::new(GROUNDED);
+    let text = project.read("kelvin.yaml");
+    project.write(
+        "kelvin.yaml",
+        &text.replace("cases: cases", "cases: 'cases/**/*.md'"),
+    );
+    project.write("cases/open/elm.md", &project.read("cases/alder.md"));
+    project.write("cases/closed/fir.md", &project.read("cases/alder.md"));
+    let mode = |path: &str, mode: u32| {
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(project.path(path), mode).expect("set");
+    };
+    mode("cases/closed", 0o000);
+    mode("..", 0o777);
+    mode(".", 0o777);
+    let mut command = project.command(&["check"]);
+    if rustix::process::geteuid().is_root() {
+        // For root every folder is open.
+        command.uid(65534).gid(65534);
+    }
+    let output = command.output().expect("it starts");
+    mode("cases/closed", 0o755);
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.contains("cases/closed"), "{told}");
+    let report = project.read("kelvin/report.json");
+    assert!(report.contains("a folder that cannot be read"), "{told}");
+    assert!(report.contains("\"elm\"") && !report.contains("\"fir\""));
 }

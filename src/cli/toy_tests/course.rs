@@ -108,7 +108,7 @@ fn it_is_listed_rehearsed_checked_and_shown_by_every_renderer() {
     let bytes = fs::read(project.path("kelvin/report.json")).expect("it is there");
     let read = report::json::read(&bytes).expect("it is read");
     let shown = [
-        report::page::to_terminal(&read, "kelvin", Style::Plain),
+        report::page::to_terminal(&read, "kelvin", Style::PLAIN),
         report::page::to_markdown(&read),
         fs::read_to_string(project.path("kelvin/report.html")).expect("it is there"),
     ];

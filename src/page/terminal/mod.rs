@@ -1,4 +1,4 @@
-//! The page for a terminal: one screen of 80 by 24.
+//! The page for a terminal: one screen of 80 by 24, or as wide as the terminal is.
 
 mod screen;
 
@@ -24,6 +24,8 @@ struct Room {
     wraps: usize,
     /// Failures and warnings that are told one by one.
     told: usize,
+    /// Lines of each of them.
+    reasons: usize,
 }
 
 /// As much as a normal run needs.
@@ -31,23 +33,25 @@ const ROOMY: Room = Room {
     rows: 2,
     wraps: 3,
     told: 2,
+    reasons: 4,
 };
 /// So little that every page fits.
 const TIGHT: Room = Room {
     rows: 1,
     wraps: 2,
     told: 1,
+    reasons: 1,
 };
 
 /// Renders the page of a run whose files are in `folder`.
 pub(crate) fn render(page: &RunPage<'_>, folder: &str, style: Style) -> String {
-    let roomy = laid_out(page, folder, &ROOMY);
+    let roomy = laid_out(page, folder, &ROOMY, style);
     let screen = if roomy.fits() {
         roomy
     } else {
-        laid_out(page, folder, &TIGHT)
+        laid_out(page, folder, &TIGHT, style)
     };
-    screen.render(style)
+    screen.render()
 }
 
 /// Renders what became of the items of one probe, as lines of a longer page.
@@ -63,8 +67,8 @@ pub(crate) fn render_comparison(page: &ComparisonPage<'_>) -> String {
     text
 }
 
-fn laid_out(page: &RunPage<'_>, folder: &str, room: &Room) -> Screen {
-    let mut screen = Screen::default();
+fn laid_out(page: &RunPage<'_>, folder: &str, room: &Room, style: Style) -> Screen {
+    let mut screen = Screen::new(style);
     let heading = format!("kelvin {}: {}", page.command, page.scope.join(", "));
     screen.wrapped(Ink::Bold, "", &heading, 2);
     for chapter in &page.chapters {
@@ -84,8 +88,8 @@ fn laid_out(page: &RunPage<'_>, folder: &str, room: &Room) -> Screen {
         };
         screen.wrapped(ink, mark, &plain(&statement.text), room.wraps);
     }
-    failures(&mut screen, page, folder, room.told);
-    warnings(&mut screen, page, folder, room.told);
+    failures(&mut screen, page, folder, room);
+    warnings(&mut screen, page, folder, room);
     left_out(&mut screen, page, folder);
     screen.gap();
     let disclaimer = DISCLAIMER.split(':').next().unwrap_or(DISCLAIMER);
@@ -234,9 +238,9 @@ fn parts(screen: &mut Screen, breakdown: &Breakdown<'_>, rows: usize) {
     screen.listed(&format!("  {}", breakdown.label), &items, rows);
 }
 
-fn failures(screen: &mut Screen, page: &RunPage<'_>, folder: &str, told: usize) {
+fn failures(screen: &mut Screen, page: &RunPage<'_>, folder: &str, room: &Room) {
     let failed = page.failed();
-    for one in failed.iter().take(told) {
+    for one in failed.iter().take(room.told) {
         let said = one.last_line();
         let said = said.map_or_else(String::new, |line| format!(": {line}"));
         let text = format!(
@@ -245,9 +249,9 @@ fn failures(screen: &mut Screen, page: &RunPage<'_>, folder: &str, told: usize) 
             safe::cut(one.place, 30),
             safe::line(&one.failure.message),
         );
-        screen.line(Ink::Bad, &format!("x {text}"));
+        screen.wrapped(Ink::Bad, "x", &text, room.reasons);
     }
-    let more = failed.len().saturating_sub(told);
+    let more = failed.len().saturating_sub(room.told);
     if more > 0 {
         let text = format!(
             "x and {}; see {}/report.html",
@@ -258,13 +262,13 @@ fn failures(screen: &mut Screen, page: &RunPage<'_>, folder: &str, told: usize) 
     }
 }
 
-fn warnings(screen: &mut Screen, page: &RunPage<'_>, folder: &str, told: usize) {
+fn warnings(screen: &mut Screen, page: &RunPage<'_>, folder: &str, room: &Room) {
     let warnings: Vec<&NoticeCount<'_>> = page
         .notices
         .iter()
         .filter(|count| count.code.is_warning() && !is_told_elsewhere(count.code))
         .collect();
-    for count in warnings.iter().take(told) {
+    for count in warnings.iter().take(room.told) {
         let Some(first) = count.notices.first() else {
             continue;
         };
@@ -277,10 +281,15 @@ fn warnings(screen: &mut Screen, page: &RunPage<'_>, folder: &str, told: usize) 
             count => format!(" ({} more like it)", count - 1),
         };
         let text = format!("{}{}", item.unwrap_or_default(), safe::line(&first.text));
-        let room = screen::WIDTH - 2 - more.len();
-        screen.line(Ink::Fair, &format!("~ {}{more}", safe::cut(&text, room)));
+        let most = room.reasons * (screen.width() - 2) - more.len();
+        let text = format!("{}{more}", safe::cut(&text, most));
+        screen.wrapped(Ink::Fair, "~", &text, room.reasons);
     }
-    let more: usize = warnings.iter().skip(told).map(|count| count.count).sum();
+    let more: usize = warnings
+        .iter()
+        .skip(room.told)
+        .map(|count| count.count)
+        .sum();
     if more > 0 {
         let text = format!(
             "~ and {}; see {}/report.html",
@@ -327,7 +336,7 @@ fn left_out(screen: &mut Screen, page: &RunPage<'_>, folder: &str) {
             path(folder)
         )
     };
-    let told = Some(line(&long)).filter(|line| safe::columns(line) <= screen::WIDTH);
+    let told = Some(line(&long)).filter(|line| safe::columns(line) <= screen.width());
     screen.line(Ink::Plain, &told.unwrap_or_else(|| line(&short)));
 }
 

@@ -1,21 +1,38 @@
-//! A screen of lines: no wider than 80 columns, no higher than it must be, inked only where asked.
+//! A screen of lines: no wider than the terminal, no higher than it must be, inked only where asked.
 
 use anstyle::AnsiColor;
 
 use crate::page::safe;
 
-/// Columns of a line.
-pub(super) const WIDTH: usize = 80;
+/// Columns of a line, where there is no terminal, and the fewest.
+const WIDTH: usize = 80;
+/// The most columns: a longer line is hard to read.
+const WIDEST: usize = 120;
 /// Lines of a screen, less the one of the prompt.
 const HEIGHT: usize = 23;
 
-/// Whether the terminal shows colours; whoever prints decides, from `NO_COLOR` and where it goes.
+/// How a terminal shows a page; whoever prints knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
-    /// Text only.
-    Plain,
-    /// With escape codes.
-    Coloured,
+pub(crate) struct Style {
+    colours: bool,
+    columns: usize,
+}
+
+impl Style {
+    /// Text only, 80 columns wide.
+    #[cfg(test)]
+    pub(crate) const PLAIN: Self = Self {
+        colours: false,
+        columns: WIDTH,
+    };
+
+    /// With or without colours, on a terminal of so many columns; 80 where that is not known.
+    pub(crate) fn of(colours: bool, columns: Option<usize>) -> Self {
+        Self {
+            colours,
+            columns: columns.unwrap_or(WIDTH).clamp(WIDTH, WIDEST),
+        }
+    }
 }
 
 /// How a part of a line is shown where colours are; no meaning is in the colour alone.
@@ -59,12 +76,25 @@ impl Ink {
 }
 
 /// The lines of a page.
-#[derive(Default)]
 pub(super) struct Screen {
+    style: Style,
     lines: Vec<Vec<(Ink, String)>>,
 }
 
 impl Screen {
+    /// A screen without a line.
+    pub(super) const fn new(style: Style) -> Self {
+        Self {
+            style,
+            lines: Vec::new(),
+        }
+    }
+
+    /// How many columns a line has.
+    pub(super) const fn width(&self) -> usize {
+        self.style.columns
+    }
+
     /// An empty line, where there is room.
     pub(super) fn gap(&mut self) {
         if self.lines.last().is_some_and(|line| !line.is_empty()) {
@@ -79,7 +109,7 @@ impl Screen {
 
     /// A line of several inks, cut at the edge.
     pub(super) fn parts(&mut self, parts: &[(Ink, &str)]) {
-        let mut room = WIDTH;
+        let mut room = self.width();
         let mut line = Vec::new();
         for (ink, text) in parts {
             let text = fitted(text, room);
@@ -95,7 +125,7 @@ impl Screen {
         let mut rows = vec![String::new()];
         for word in text.split(' ') {
             let last = rows.last_mut().expect("there is always one");
-            let fits = safe::columns(last) + 1 + safe::columns(word) <= WIDTH - indent;
+            let fits = safe::columns(last) + 1 + safe::columns(word) <= self.width() - indent;
             if last.is_empty() || fits || rows.len() == most {
                 let last = rows.last_mut().expect("there is always one");
                 if !last.is_empty() {
@@ -121,7 +151,11 @@ impl Screen {
         let mut shown = 0;
         for item in items {
             let is_last = rows.len() == most;
-            let room = if is_last { WIDTH - MORE } else { WIDTH };
+            let room = if is_last {
+                self.width() - MORE
+            } else {
+                self.width()
+            };
             match rows.last_mut() {
                 Some(row) if safe::columns(row) + 3 + safe::columns(item) <= room => {
                     row.push_str("   ");
@@ -149,7 +183,7 @@ impl Screen {
     }
 
     /// The text; empty lines go where the screen has no room for them.
-    pub(super) fn render(mut self, style: Style) -> String {
+    pub(super) fn render(mut self) -> String {
         while self.lines.len() > HEIGHT {
             let Some(gap) = self.lines.iter().rposition(Vec::is_empty) else {
                 break;
@@ -160,9 +194,9 @@ impl Screen {
         for line in self.lines {
             for (ink, part) in line {
                 let ink = ink.style();
-                match style {
-                    Style::Coloured => text.push_str(&format!("{ink}{part}{ink:#}")),
-                    Style::Plain => text.push_str(&part),
+                match self.style.colours {
+                    true => text.push_str(&format!("{ink}{part}{ink:#}")),
+                    false => text.push_str(&part),
                 }
             }
             text.truncate(text.trim_end_matches(' ').len());

@@ -17,7 +17,7 @@ fn screen_of(text: &str) -> String {
         fixture::notices(text),
     );
     let page = fixture::run(text, &only, &failure, &notices);
-    render(&page, "out", Style::Plain)
+    render(&page, "out", Style::PLAIN)
 }
 
 #[test]
@@ -36,6 +36,24 @@ fn untrusted_text_forges_no_line_of_a_screen() {
             assert_eq!(line, safe::lines(line), "{line:?}");
         }
     }
+}
+
+#[test]
+fn a_wide_terminal_is_used_and_a_long_reason_is_told_whole() {
+    let text = "the server said no, ".repeat(8) + "and that was all";
+    let (failure, notices) = (fixture::failure("ash"), fixture::notices(&text));
+    let page = fixture::run("ash", &[], &failure, &notices);
+    let widths = [Some(40), None, Some(100), Some(1000)].map(|columns| {
+        let screen = render(&page, "out", Style::of(false, columns));
+        assert!(screen.lines().count() <= 23, "{screen}");
+        let whole = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(whole.contains("and that was all"), "{screen}");
+        let widest = screen.lines().map(safe::columns).max();
+        widest.expect("a line")
+    });
+    assert_eq!(widths[0], widths[1]);
+    assert!(widths[1] <= 80 && widths[2] > 80 && widths[2] <= 100);
+    assert!(widths[3] > 100 && widths[3] <= 120, "{widths:?}");
 }
 
 #[test]

@@ -338,7 +338,7 @@ proptest! {
         if let Ok(report) = read(&bytes) {
             // Whatever was read can be shown.
             crate::report::page::to_markdown(&report);
-            crate::report::page::to_terminal(&report, "kelvin", crate::page::terminal::Style::Plain);
+            crate::report::page::to_terminal(&report, "kelvin", crate::page::terminal::Style::PLAIN);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::report::page::to_terminal as render;
 use crate::report::{Report, fixture};
 
 fn shown(report: &Report) -> String {
-    render(report, "kelvin", Style::Plain)
+    render(report, "kelvin", Style::PLAIN)
 }
 
 fn every_fixture() -> Vec<Report> {
@@ -77,7 +77,7 @@ fn peer_4e_every_report_fits_a_screen_of_80_by_24() {
 fn peer_4e_long_and_wide_names_are_cut_and_forge_nothing() {
     for text in corpus() {
         let report = fixture::hostile(&text);
-        let shown = render(&report, &text, Style::Plain);
+        let shown = render(&report, &text, Style::PLAIN);
         fits(&shown);
         assert_eq!(shown.matches("Diagnostic signals").count(), 1, "{shown}");
     }
@@ -86,7 +86,7 @@ fn peer_4e_long_and_wide_names_are_cut_and_forge_nothing() {
 #[test]
 fn kel_49_without_colours_there_is_no_escape_code() {
     for report in every_fixture() {
-        let coloured = render(&report, "kelvin", Style::Coloured);
+        let coloured = render(&report, "kelvin", Style::of(true, None));
         assert!(!shown(&report).contains('\u{1b}'));
         assert!(coloured.contains('\u{1b}'));
         assert_eq!(

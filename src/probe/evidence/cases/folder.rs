@@ -228,8 +228,11 @@ impl Search<'_> {
             if extension == Extension::Md {
                 self.ignore(Ignored::NotAFile, shown_as);
             } else if !name.starts_with('.') && !is_link && !self.is_output(path) {
-                // A folder that cannot be listed holds no case that could be read.
-                let _ = self.walk(path, &shown_as, depth + 1);
+                let walked = self.walk(path, &shown_as, depth + 1);
+                // Without a glob no case is looked for below the folder.
+                if walked.is_err() && self.glob.is_some() {
+                    self.ignore(Ignored::Unlisted, shown_as);
+                }
             }
             return;
         }
@@ -303,14 +306,14 @@ impl Search<'_> {
         let mut notices: Vec<Notice> = self
             .ignored
             .iter()
-            .map(|(why, files)| Notice::new(Code::IgnoredFile, tell(*why, files)))
+            .map(|(why, files)| Notice::new(why.code(), tell(*why, files)))
             .collect();
         if self.budget == 0 {
             let text = format!(
                 "only {NESTED_BUDGET} files below the folder of the cases were looked at; whether \
                  there are more cases among the others is not known"
             );
-            notices.push(Notice::new(Code::IgnoredFile, text));
+            notices.push(Notice::new(Code::UnreadFolder, text));
         }
         if self.cases.is_empty() && self.problems.is_empty() {
             let mut misuse = Misuse::new(format!("no case was found in `{}`", shown(written)))

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::shown;
+use crate::notice::Code;
 
 /// A folder of reports stands beside the folders of the cases.
 const RESERVED: &str = "report.";
@@ -22,9 +23,18 @@ pub(super) enum Ignored {
     NotMarkdown,
     NotAFile,
     Dangling,
+    Unlisted,
 }
 
 impl Ignored {
+    /// Cases that may be missing are worth a warning; a file that is no case is not.
+    pub(super) const fn code(self) -> Code {
+        match self {
+            Self::Unlisted => Code::UnreadFolder,
+            _ => Code::IgnoredFile,
+        }
+    }
+
     const fn reason(self) -> &'static str {
         match self {
             Self::Hidden => "hidden",
@@ -35,6 +45,7 @@ impl Ignored {
             Self::NotMarkdown => "not Markdown",
             Self::NotAFile => "not a regular file",
             Self::Dangling => "a link to nothing, or unreadable",
+            Self::Unlisted => "a folder that cannot be read, so that its cases are not here",
         }
     }
 }
