@@ -51,6 +51,8 @@ pub(crate) enum Code {
     ChunkerVersions,
     /// A file in the folder of the cases that is not a case.
     IgnoredFile,
+    /// Fewer calls were made at the same time than asked for, since the system allows too few open files.
+    FewerJobs,
     /// A folder that cannot be read, or not whole, so that cases may be missing.
     UnreadFolder,
     /// Repeats that the pipeline answered from memory; they count as one run.

@@ -55,7 +55,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("zip", &["github"]),
     ("rusqlite", &["history", "probe/checks/services"]),
     ("flate2", &["history"]),
-    ("rustix", &["file", "signal", "target", "run"]),
+    ("rustix", &["file", "signal", "target", "run", "cli"]),
     ("signal_hook", &["signal", "target"]),
     ("shell_words", &["target"]),
     ("jiff", &["run", "target/model"]),

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use crate::check::{self, Recomputed};
 use crate::exit::Exit;
-use crate::history::{Figure, History, Listed, sparkline};
+use crate::history::{self, Figure, History, Listed, sparkline};
 use crate::page::safe;
 use crate::report::{self, Report};
 
@@ -73,6 +73,10 @@ pub(super) fn record_eval(report: &Report, off: bool) {
 pub(super) fn warn(recorded: anyhow::Result<()>) {
     if let Err(error) = recorded {
         let text = safe::lines(&format!("{error:#}"));
+        let text = match history::cure(&error) {
+            Some(cure) => format!("{text}\n  help: {cure}"),
+            None => text,
+        };
         let _ = writeln!(
             anstream::stderr(),
             "notice: this run is not in the history: {text}"

@@ -136,6 +136,7 @@ pub fn main() -> ExitCode {
             }
         };
     }
+    crate::history::tell_by(|text| write_error(&format!("{text}\n")));
     let exit = run(inputs::with_inputs(line, &inputs::variable));
     target::dismiss();
     exit.into()
@@ -220,6 +221,9 @@ fn complain(error: &anyhow::Error) {
     let style = anstyle::AnsiColor::Red.on_default().bold();
     let text = crate::page::safe::lines(&format!("{error:#}"));
     write_error(&format!("{style}error{style:#}: {text}\n"));
+    if let Some(cure) = crate::history::cure(error) {
+        write_error(&format!("  help: {cure}\n"));
+    }
 }
 
 /// Writes to standard error. In a workflow no line of it is a command, whatever a configuration, a

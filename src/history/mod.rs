@@ -8,16 +8,17 @@ mod list;
 mod migrate;
 mod pack;
 mod read;
+mod wait;
 mod write;
 
 pub(crate) use ledger::{LedgerEntry, LedgerFilter, LedgerSummary, summaries};
 pub(crate) use list::{Figure, Listed, sparkline};
 pub(crate) use read::Wanted;
+pub(crate) use wait::tell_by;
 pub(crate) use write::Scene;
 
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use rusqlite::{Connection, OpenFlags};
@@ -26,8 +27,6 @@ use crate::exit::Misuse;
 
 /// Where the database lies, relative to the folder of the configuration.
 const FILE: &str = ".kelvin/history.db";
-/// How long a writer waits for another one.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// How many runs are kept; older ones go when a new one is recorded.
 pub(crate) const KEPT: usize = 200;
 
@@ -86,7 +85,7 @@ impl History {
         let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = || -> anyhow::Result<Connection> {
             let mut connection = Connection::open_with_flags(&file, flags)?;
-            connection.busy_timeout(PATIENCE)?;
+            connection.busy_handler(Some(wait::once_more))?;
             // Of a new file only: several items share a page.
             connection.pragma_update(None, "page_size", 16384)?;
             migrate::run(&mut connection, migrate::STEPS)?;
@@ -103,6 +102,21 @@ impl History {
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }
+}
+
+/// What to do about an error in which the database says that it is damaged; none for any other.
+pub(crate) fn cure(error: &anyhow::Error) -> Option<String> {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    let said = error.chain().find_map(|cause| {
+        let error = cause.downcast_ref::<rusqlite::Error>()?;
+        error.sqlite_error_code()
+    })?;
+    matches!(said, DatabaseCorrupt | NotADatabase).then(|| {
+        format!(
+            "the history is damaged: move `{FILE}` away, with `{FILE}-wal` and `{FILE}-shm` where they \
+             are there; the next check begins a new one"
+        )
+    })
 }
 
 /// Refuses what is no database, and one from a newer version, from the first bytes of the file:

@@ -1,11 +1,11 @@
 //! Records a run.
 
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use anyhow::anyhow;
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::{History, KEPT, PATIENCE, list, pack};
+use super::{History, KEPT, list, pack, wait};
 use crate::digest::Fields;
 use crate::probe::Sections;
 use crate::report::Report;
@@ -89,16 +89,14 @@ impl History {
 /// Switches to a journal that lets readers go on while one writes. The switch itself does not wait
 /// for others, so it is tried until it succeeds.
 pub(super) fn ahead(connection: &Connection) -> anyhow::Result<()> {
-    let start = Instant::now();
+    let mut times = 0;
     loop {
         let mode = connection
             .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0));
         match mode {
             // Some file systems have no shared memory; the history works there all the same.
             Ok(_) => return Ok(()),
-            Err(error) if is_busy(&error) && start.elapsed() < PATIENCE => {
-                std::thread::sleep(std::time::Duration::from_millis(5));
-            }
+            Err(error) if is_busy(&error) && wait::once_more(times) => times += 1,
             Err(error) => return Err(error.into()),
         }
     }

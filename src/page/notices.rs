@@ -92,6 +92,7 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::LookAlikeTypes => "look-alike types",
         Code::Recomputed => "computed again",
         Code::IgnoredFile => "ignored file",
+        Code::FewerJobs => "fewer jobs",
         Code::UnreadFolder => "unread folder",
         Code::AnswersKept => "repeats that count as one",
         Code::Other => "further notice",

@@ -10,6 +10,7 @@ pub(crate) mod judging;
 pub(crate) mod kept;
 mod keys;
 mod observe;
+mod open_files;
 mod pace;
 mod pool;
 mod retry;

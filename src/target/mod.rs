@@ -17,7 +17,6 @@ mod usage;
 
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -153,8 +152,6 @@ pub(crate) struct Streams {
 pub(crate) struct Site {
     /// The folder of the configuration: the working directory of a process, and the base of paths.
     pub(crate) root: PathBuf,
-    /// How many calls are made at the same time.
-    pub(crate) jobs: NonZeroUsize,
     /// A call that takes longer is stopped.
     pub(crate) timeout: Duration,
     /// A larger output is a failure.

@@ -310,3 +310,28 @@ fn a_folder_that_cannot_be_read_under_a_glob_is_told() {
     assert!(report.contains("a folder that cannot be read"), "{told}");
     assert!(report.contains("\"elm\"") && !report.contains("\"fir\""));
 }
+
+#[test]
+fn with_few_open_files_fewer_calls_are_made_at_the_same_time() {
+    let project = Project::new(GROUNDED);
+    let limited = |most: usize| {
+        let line = format!(
+            "ulimit -n {most}; exec '{}' check --jobs 16 --no-cache",
+            env!("CARGO_BIN_EXE_kelvin")
+        );
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &line]).current_dir(project.root());
+        let output = command.output().expect("it starts");
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{most}: {told}");
+        let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(project.figure("failure_rate"), json!(0.0), "{most}");
+        words
+    };
+    for (most, jobs) in [(40, 1), (64, 4), (100, 7)] {
+        let told = format!("{jobs} instead of 16 calls are made at the same time");
+        let said = limited(most);
+        assert!(said.contains(&told), "{most}: {said}");
+    }
+    assert!(!limited(1000).contains("instead of"));
+}

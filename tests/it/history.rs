@@ -125,6 +125,54 @@ fn a_history_that_cannot_be_written_fails_no_check() {
 }
 
 #[test]
+fn a_damaged_history_says_which_file_to_move_away() {
+    let project = Project::new(GROUNDED);
+    project.check();
+    let mut bytes = std::fs::read(project.path(FILE)).expect("there");
+    bytes[100..6000].fill(0x5a);
+    std::fs::write(project.path(FILE), &bytes).expect("written");
+    let cure = "help: the history is damaged: move `.kelvin/history.db` away";
+    let said = project.kelvin(&["history"]).expect(1);
+    assert!(said.stderr.contains(cure), "{}", said.stderr);
+    let said = project.check();
+    assert!(said.stderr.contains(cure), "{}", said.stderr);
+    // What it says is enough.
+    for end in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(project.path(&format!("{FILE}{end}")));
+    }
+    assert!(!project.check().stderr.contains("not in the history"));
+    assert_eq!(runs(&project).len(), 1);
+}
+
+#[test]
+fn whoever_waits_for_the_history_says_what_for() {
+    let project = Project::new(GROUNDED);
+    project.check();
+    let script = format!(
+        "import sqlite3,sys,time\n\
+         held = sqlite3.connect({:?}, isolation_level=None)\n\
+         held.execute('begin immediate')\n\
+         print('held', flush=True)\n\
+         time.sleep(6)\n",
+        project.path(FILE)
+    );
+    let mut holder = std::process::Command::new("python3")
+        .args(["-c", &script])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("Python starts");
+    let mut word = [0; 4];
+    let stdout = holder.stdout.as_mut().expect("piped");
+    std::io::Read::read_exact(stdout, &mut word).expect("it holds the file");
+    let said = project.check();
+    holder.wait().expect("it ends");
+    let told = "waiting for another process that writes to the history";
+    assert_eq!(said.stderr.matches(told).count(), 1, "{}", said.stderr);
+    assert_eq!(runs(&project).len(), 2);
+    assert!(!project.check().stderr.contains("waiting"));
+}
+
+#[test]
 fn a_history_of_a_newer_version_is_refused_and_left_byte_for_byte() {
     let project = Project::new(GROUNDED);
     project.check();

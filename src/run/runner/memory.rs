@@ -262,6 +262,11 @@ impl<'a> Memory<'a> {
         })
     }
 
+    /// Adds what a person has to know of the run.
+    pub(super) fn tell(&mut self, notice: Option<Notice>) {
+        self.notices.extend(notice);
+    }
+
     /// Notices about the cache and the resumption.
     pub(super) fn notices(&self) -> Vec<Notice> {
         let cache = self.cache.iter().flat_map(Cache::notices);

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::open_files;
 use super::pace::Pace;
 use super::tree::{Leaf, Tree};
 use super::{
@@ -74,12 +75,12 @@ impl<'a> Runner<'a> {
     pub(crate) fn stopped_by(
         interrupt: Arc<Interrupt>,
         open: impl FnOnce(&Site) -> Result<Box<dyn Target + 'a>, Misuse>,
-        settings: RunnerSettings<'a>,
+        mut settings: RunnerSettings<'a>,
     ) -> anyhow::Result<Self> {
+        let fewer = open_files::fit(&mut settings.rules.jobs);
         let rules = &settings.rules;
         let target = open(&Site {
             root: rules.root.clone(),
-            jobs: rules.jobs,
             timeout: rules.limits.timeout,
             max_output_bytes: rules.limits.max_output_bytes,
             interrupt: Arc::clone(&interrupt),
@@ -87,7 +88,8 @@ impl<'a> Runner<'a> {
         let target = target.map_err(|misuse| in_file(rules, misuse))?;
         settings.keep_files_apart()?;
         let mut tree = Tree::lock(settings.out)?.with_input(rules.input_name);
-        let memory = Memory::open(&settings, &mut tree)?;
+        let mut memory = Memory::open(&settings, &mut tree)?;
+        memory.tell(fewer);
         Ok(Self {
             pace: rules.limits.max_per_minute.map(Pace::of),
             tree,

@@ -3,7 +3,6 @@
 
 mod failure;
 mod lookup;
-mod open_files;
 mod output;
 mod printed;
 mod process;
@@ -52,7 +51,6 @@ impl TargetKind for CommandKind {
     }
 
     fn open(&self, settings: &Value, site: &Site) -> Result<Box<dyn Target>, Misuse> {
-        open_files::make_room(site.jobs);
         Ok(Box::new(CommandTarget::new(line(settings), site)?))
     }
 

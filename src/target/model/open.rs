@@ -194,7 +194,6 @@ mod tests {
         };
         let site = Site {
             root: folder.path().to_path_buf(),
-            jobs: std::num::NonZeroUsize::MIN,
             timeout: std::time::Duration::from_secs(1),
             max_output_bytes: 1_000,
             interrupt: crate::signal::Interrupt::apart(),

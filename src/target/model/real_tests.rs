@@ -22,7 +22,6 @@ fn a_real_embedder_and_a_real_language_model_answer() {
     let folder = tempfile::tempdir().expect("a folder");
     let site = Site {
         root: folder.path().to_path_buf(),
-        jobs: std::num::NonZeroUsize::MIN,
         timeout: std::time::Duration::from_secs(120),
         max_output_bytes: 1 << 20,
         interrupt: crate::signal::Interrupt::apart(),
