@@ -5,6 +5,7 @@
 
 mod align;
 mod ancestry;
+mod anchor;
 mod artifact;
 mod branch;
 mod bytes;
@@ -36,6 +37,7 @@ mod visit;
 
 pub(crate) use align::align;
 pub(crate) use ancestry::short;
+pub(crate) use anchor::{Anchored, anchor};
 pub(crate) use artifact::Artifacts;
 pub(crate) use branch::{Branch, Entry, Taken, Writer};
 pub(crate) use checkout::{Form, checkout};

@@ -217,6 +217,25 @@ impl<'a> Remote<'a> {
             .with_context(|| format!("the remote `{}` has no HEAD", self.name))
     }
 
+    /// The tags, each with the commit that it names.
+    ///
+    /// # Errors
+    ///
+    /// What git said.
+    pub(super) fn tags(&self) -> anyhow::Result<Vec<(Oid, String)>> {
+        self.demand()?;
+        let said = self.git(&["ls-remote", "--tags", &self.name].map(str::to_owned))?;
+        let said = String::from_utf8_lossy(&said);
+        let tags = said.lines().filter_map(|line| {
+            let (id, name) = line.split_once('\t')?;
+            let name = name.strip_prefix("refs/tags/")?;
+            // The second line of a tag that is an object of its own names its commit.
+            let name = name.strip_suffix("^{}").unwrap_or(name);
+            Some((Oid::from_str(id).ok()?, name.to_owned()))
+        });
+        Ok(tags.collect())
+    }
+
     fn demand(&self) -> anyhow::Result<()> {
         if self.url.is_some() {
             let Some(pinned) = self.pinned else {

@@ -13,6 +13,7 @@ pub(crate) mod ci;
 mod claims;
 mod compute;
 pub(crate) mod doctor;
+mod drift;
 mod edits;
 mod eval;
 mod export;

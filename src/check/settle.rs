@@ -6,7 +6,7 @@ use super::budget::Allowance;
 use super::compute::{Beside, What};
 use super::{
     Checked, GateRequest, Judged, absent, again, approval, calibrated, changed, claims, compute,
-    configuration, edits, why,
+    configuration, drift, edits, why,
 };
 use crate::baseline::compare::{Comparison, Measured, compare};
 use crate::baseline::differences::Difference;
@@ -72,6 +72,7 @@ pub(super) fn judge(
     observer: &dyn Observer,
 ) -> anyhow::Result<Judgement> {
     let mut judgement = settle(request, config, side, observer)?;
+    drift::tell(request, config, &side.report(), &mut judgement);
     judgement.reproduce = Some(again::of(
         request,
         config,

@@ -18,6 +18,7 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
     let mut found = Vec::new();
     env(file, &mut found);
     fingerprint(file, &mut found);
+    anchor(file, &mut found);
     found.extend(models::problems(file));
     found.extend(approval::problems(file));
     found
@@ -48,6 +49,20 @@ fn env(file: &Node, found: &mut Vec<Problem>) {
         }
     }
     distinct(&names, "variable", found);
+}
+
+fn anchor(file: &Node, found: &mut Vec<Problem>) {
+    let Some((text, at)) = file.text(&["baseline", "anchor"]) else {
+        return;
+    };
+    let days = text.strip_suffix('d').unwrap_or_default();
+    let is_number = !days.starts_with('0') && days.bytes().all(|digit| digit.is_ascii_digit());
+    if text != "tag" && !(is_number && (1..=4).contains(&days.len())) {
+        let message = format!("`baseline.anchor` names no report, found `{text}`");
+        found.push(Problem::new(at.clone(), message).help(
+            "write `tag` for the last tag, a number of days such as `30d`, or a number of merges such as `20`",
+        ));
+    }
 }
 
 fn fingerprint(file: &Node, found: &mut Vec<Problem>) {

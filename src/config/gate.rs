@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::approval::ApprovalSettings;
 
 /// Where the report that a change is compared with comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct BaselineSettings {
     /// The source; `auto` tries `tree`, `branch`, `artifact` in a workflow, and `compute` where it is
@@ -41,6 +41,15 @@ pub(crate) struct BaselineSettings {
     pub(crate) repeats: NonZeroUsize,
     /// Whether the base commit may be checked out and measured where no report serves.
     pub(crate) compute: bool,
+    /// An older report of the branch that a change is held against too, so that many small drops in a row are
+    /// told: `tag` for the last tag that has one, a number of days such as `30d`, or a number of merges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) anchor: Option<Anchor>,
+    /// How far a gated metric may drop against the anchor.
+    #[schemars(range(min = 0, max = 2))]
+    pub(crate) max_drift: f64,
+    /// What a larger drop against the anchor does. With `fail`, it warns too where the anchor cannot be had.
+    pub(crate) on_drift: FailOrWarn,
     /// Whether the gate fails where there is no baseline at all.
     pub(crate) require: bool,
     /// What it does that a source of baselines could not be asked, or has a report that cannot be
@@ -60,9 +69,37 @@ impl Default for BaselineSettings {
             max_age_days: 90,
             repeats: NonZeroUsize::MIN,
             compute: false,
+            anchor: None,
+            max_drift: 0.1,
+            on_drift: FailOrWarn::Warn,
             require: false,
             unreachable: FailOrWarn::Fail,
         }
+    }
+}
+
+/// Which older report a change is held against too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Anchor {
+    /// The nearest that is so many merges old, or older.
+    Merges(#[schemars(range(min = 1, max = 10_000))] usize),
+    /// That of the last tag, or the nearest that is so many days old, or older.
+    Named(#[schemars(regex(pattern = r"^(tag|[1-9][0-9]{0,3}d)$"))] String),
+}
+
+impl Anchor {
+    /// How many days old it is to be at least; none where that is not what counts.
+    pub(crate) fn days(&self) -> Option<i64> {
+        match self {
+            Self::Merges(_) => None,
+            Self::Named(text) => text.strip_suffix('d')?.parse().ok(),
+        }
+    }
+
+    /// Whether it is that of the last tag.
+    pub(crate) fn is_tag(&self) -> bool {
+        matches!(self, Self::Named(_)) && self.days().is_none()
     }
 }
 

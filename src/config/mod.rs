@@ -36,8 +36,8 @@ pub(crate) use configure::{Configure, Owner, Part, ProbeSettings, Slip, schema_o
 pub(crate) use diagnostic::Problem;
 pub(crate) use edits::{Edited, edits, is_same_data};
 pub(crate) use gate::{
-    BaselineSettings, BaselineSource, Budget, FailOrWarn, GateRule, GateSettings, MetricPolicy,
-    MetricRule, OnSuspected,
+    Anchor, BaselineSettings, BaselineSource, Budget, FailOrWarn, GateRule, GateSettings,
+    MetricPolicy, MetricRule, OnSuspected,
 };
 pub(crate) use hints::nearest;
 pub(crate) use quote::quote;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::approval::Approval;
 use super::changes::CaseChange;
+use super::drift::Drift;
 use super::policy::Effect;
 use super::reproduce::Reproduction;
 use super::verdict::{MetricVerdict, Verdict, Word};
@@ -54,6 +55,9 @@ pub(crate) struct Judgement {
     /// where no model tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cost_ratio: Option<f64>,
+    /// How far the head is from the anchor; missing where the configuration names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) drift: Option<Drift>,
     /// How to run this gate again; null where nothing was run, as between two named reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reproduce: Option<Reproduction>,
@@ -78,6 +82,7 @@ impl Judgement {
             base_invocations: None,
             base_reruns: 0,
             cost_ratio: None,
+            drift: None,
             reproduce: None,
             approval: None,
         }
@@ -98,6 +103,7 @@ impl Judgement {
             base_invocations: None,
             base_reruns: 0,
             cost_ratio: None,
+            drift: None,
             reproduce: None,
             approval: None,
         }
@@ -142,6 +148,9 @@ impl Judgement {
         indented(&mut page, " ", &self.provenance());
         for difference in &self.differences {
             indented(&mut page, "-", difference);
+        }
+        if let Some(drift) = &self.drift {
+            indented(&mut page, "-", &drift.note());
         }
         for ignored in self.approval.iter().flat_map(|approval| &approval.ignored) {
             indented(&mut page, "-", ignored);

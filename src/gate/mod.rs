@@ -7,6 +7,7 @@ mod approved;
 mod assemble;
 pub(crate) mod broken;
 pub(crate) mod changes;
+pub(crate) mod drift;
 pub(crate) mod judgement;
 pub(crate) mod look;
 pub(crate) mod looks;

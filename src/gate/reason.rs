@@ -46,6 +46,10 @@ pub(crate) enum ReasonCode {
     Alignment,
     /// Nobody knows whether the report of the base is that of its commit.
     BaseNotChecked,
+    /// A metric is worse by more than is allowed than it was at the anchor, an older report.
+    Drift,
+    /// The change could not be held against the anchor.
+    DriftUnknown,
     /// The change edits the rules that it is judged by, or may do so.
     EditsRules,
     /// The change edits what is measured.

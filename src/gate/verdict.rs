@@ -341,6 +341,11 @@ impl Verdict {
             .any(|metric| metric.policy == Attention::Gate && metric.is_thin)
     }
 
+    /// Whether something of this kind is told.
+    pub(crate) fn tells(&self, code: ReasonCode) -> bool {
+        self.reasons.iter().any(|reason| reason.code == code)
+    }
+
     /// Lets the job pass: what would have failed it warns.
     pub(crate) fn let_pass(&mut self) {
         self.passed = true;

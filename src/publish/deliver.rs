@@ -12,7 +12,7 @@ use super::post::{self, Check, Conclusion, Mode, Posted, Shown, Stamp, Sticky};
 use super::{Publication, annotations, commands, outputs, summary};
 use crate::baseline::compare::Change;
 use crate::gate::Judgement;
-use crate::gate::verdict::Word;
+use crate::gate::verdict::{ReasonCode, Word};
 use crate::github::Client;
 use crate::page::safe;
 
@@ -226,6 +226,7 @@ fn is_quiet(judgement: &Judgement) -> bool {
         && judgement.verdict.verdict == Word::Pass
         && judgement.verdict.edits().is_none()
         && !judgement.verdict.is_thin()
+        && !judgement.verdict.tells(ReasonCode::Drift)
         && !judgement.cases.iter().any(|case| changed(case.change))
 }
 

@@ -40,6 +40,9 @@ mod grading;
 /// Repositories made with the system's git.
 mod repository;
 
+/// Many small drops in a row.
+mod drift;
+
 /// The gate on real repositories.
 mod following;
 mod forged;

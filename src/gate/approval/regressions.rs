@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::drift::Drift;
 use super::super::look::GUARD;
 use super::super::policy::Effect;
 use super::super::verdict::{ReasonCode, Verdict, Word};
@@ -38,7 +39,7 @@ pub(crate) struct Regressed {
 ///
 /// What it fails for that nobody can approve: what was not measured is not known, and an approval is
 /// about what is known.
-pub(crate) fn of(verdict: &Verdict) -> Result<Vec<Regressed>, String> {
+pub(crate) fn of(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regressed>, String> {
     let mut found = Vec::new();
     let failing = verdict
         .reasons
@@ -57,6 +58,18 @@ pub(crate) fn of(verdict: &Verdict) -> Result<Vec<Regressed>, String> {
                     head: metric.head.map(rounded),
                     drop: metric.drop.map(rounded),
                     within: metric.max_drop,
+                });
+            }
+            (ReasonCode::Drift, _) => {
+                let drifted = drift.and_then(|drift| drift.metrics.get(id));
+                let drifted = drifted.ok_or_else(|| reason.text.clone())?;
+                found.push(Regressed {
+                    metric: id.to_owned(),
+                    case: None,
+                    base: Some(rounded(drifted.anchor)),
+                    head: Some(rounded(drifted.head)),
+                    drop: Some(rounded(drifted.drop)),
+                    within: metric.map_or(0.0, |metric| metric.max_drop),
                 });
             }
             (ReasonCode::BrokenCases, _) => {

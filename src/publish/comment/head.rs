@@ -8,7 +8,7 @@ use crate::gate::changes::CaseChange;
 use crate::gate::judgement::prose;
 use crate::gate::look::GUARD;
 use crate::gate::policy::Attention;
-use crate::gate::verdict::{Cause, Verdict, Word};
+use crate::gate::verdict::{Cause, ReasonCode, Verdict, Word};
 use crate::page::safe;
 use crate::publish::Publication;
 
@@ -33,6 +33,7 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
     let verdict = &judgement.verdict;
     let (mark, word) = match (verdict.passed, verdict.verdict) {
         (true, Word::Pass) if verdict.is_thin() => ("⚠️", "passes on few pairs"),
+        (true, Word::Pass) if verdict.tells(ReasonCode::Drift) => ("⚠️", "passes, and has drifted"),
         (true, Word::Pass) => ("✅", "pass"),
         (true, Word::NoBaseline) => ("⚪", "no baseline"),
         (true, Word::Inconclusive) => ("⚠️", "inconclusive, passes"),
@@ -177,6 +178,10 @@ fn advice(publication: &Publication<'_>, judgement: &Judgement, columns: usize) 
         (Word::Pass, _) if judgement.verdict.is_thin() => "So many inputs changed that a drop may \
                                   hide behind them: change cases and pipeline one after the other."
             .to_owned(),
+        (Word::Pass, _) if judgement.verdict.tells(ReasonCode::Drift) => {
+            "This change alone is within the limit: look at what was merged since the anchor."
+                .to_owned()
+        }
         (Word::Pass, _) if judgement.verdict.passed => "Nothing to do.".to_owned(),
         (Word::NoBaseline, _) => "A run on the base branch keeps a report to compare with; until \
                                   then nothing is gated."

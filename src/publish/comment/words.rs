@@ -31,6 +31,9 @@ pub(super) fn differences(judgement: &Judgement) -> String {
     for difference in judgement.differences.iter().take(20) {
         let _ = writeln!(page, "- {}", prose(difference));
     }
+    if let Some(drift) = &judgement.drift {
+        let _ = writeln!(page, "- {}", prose(&drift.note()));
+    }
     match page.is_empty() {
         true => page,
         false => format!("Since the base:\n\n{page}"),

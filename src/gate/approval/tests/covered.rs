@@ -1,8 +1,12 @@
 //! What a request is about.
 
+use std::collections::BTreeMap;
+
 use super::*;
+use crate::gate::drift::{Drift, Drifted};
 use crate::gate::policy::Effect;
 use crate::gate::verdict::{BrokenCase, Reason, ReasonCode, Verdict, Word};
+use crate::probe::Direction;
 
 #[test]
 fn a_request_covers_the_same_regressions_and_no_further_one() {
@@ -47,7 +51,7 @@ fn a_request_covers_the_same_regressions_and_no_further_one() {
 #[test]
 fn what_is_not_known_cannot_be_approved() {
     let mut verdict = Verdict::unmeasured("the pipeline failed");
-    assert!(regressions::of(&verdict).is_err());
+    assert!(regressions::of(&verdict, None).is_err());
     verdict.broken_cases = vec![BrokenCase {
         case: "alder".to_owned(),
         metric: "a".to_owned(),
@@ -64,14 +68,43 @@ fn what_is_not_known_cannot_be_approved() {
     verdict.verdict = Word::Regression;
     verdict.reasons.push(broken.clone());
     assert!(
-        regressions::of(&verdict).is_err(),
+        regressions::of(&verdict, None).is_err(),
         "something else fails as well"
     );
     verdict.reasons = vec![broken];
-    let found = regressions::of(&verdict).expect("a case that broke");
+    let found = regressions::of(&verdict, None).expect("a case that broke");
     assert_eq!(found[0].case.as_deref(), Some("alder"));
     verdict.broken_cases[0].certain = false;
-    assert!(regressions::of(&verdict).is_err(), "nothing is certain");
+    assert!(
+        regressions::of(&verdict, None).is_err(),
+        "nothing is certain"
+    );
     verdict.reasons.clear();
-    assert!(regressions::of(&verdict).is_err(), "nothing fails");
+    assert!(regressions::of(&verdict, None).is_err(), "nothing fails");
+}
+
+#[test]
+fn a_drift_that_fails_can_be_approved_with_the_figures_of_the_anchor() {
+    let mut verdict = Verdict::without_base(Word::Regression, Effect::Warn, "nothing");
+    verdict.reasons.clear();
+    let drifted = Drifted {
+        direction: Direction::Higher,
+        anchor: 0.5,
+        anchor_interval: None,
+        head: 0.25,
+        head_interval: None,
+        drop: 0.25,
+        limit: 0.1,
+        is_beyond: true,
+    };
+    let drift = Drift {
+        commit: Some("c".to_owned()),
+        anchor: "the anchor c".to_owned(),
+        metrics: BTreeMap::from([("a".to_owned(), drifted)]),
+    };
+    drift.tell(&mut verdict, Effect::Fail);
+    assert!(!verdict.passed);
+    let found = regressions::of(&verdict, Some(&drift)).expect("it is known");
+    assert_eq!(found[0].words(), "`a` 0.5000 → 0.2500");
+    assert!(regressions::of(&verdict, None).is_err());
 }

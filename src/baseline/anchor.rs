@@ -1,0 +1,188 @@
+//! An older report of the branch, which a change is held against beside its base: many drops in a row, each
+//! within the limit, are seen in no other way.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, bail};
+use git2::{Oid, Repository};
+
+use super::ancestry::{parents, short};
+use super::claims::Claims;
+use super::remote::Remote;
+use super::search::Search;
+use super::{Branch, commit, tree};
+use crate::config::Anchor;
+use crate::report::{self, Report};
+
+/// How far back an anchor is looked for.
+const MOST_STEPS: usize = 10_000;
+/// How often a shallow clone is deepened for it, each time four times as far.
+const MOST_FETCHES: usize = 6;
+
+/// The report that was found.
+pub(crate) struct Anchored {
+    /// The report.
+    pub(crate) report: Report,
+    /// Its commit.
+    pub(crate) commit: String,
+    /// How many merges before the base that is.
+    pub(crate) merges: usize,
+    /// How many days before the base, as the commits say.
+    pub(crate) days: i64,
+    /// The tag it was found by.
+    pub(crate) tag: Option<String>,
+    /// Whether it is younger than asked for, because no older one is kept.
+    pub(crate) is_oldest: bool,
+}
+
+/// A report that is kept, on the way back from the base along first parents.
+struct Step {
+    commit: Oid,
+    blob: Oid,
+    merges: usize,
+    days: i64,
+    /// The last tag at or after the commit.
+    tag: Option<String>,
+}
+
+impl Step {
+    /// Whether it is as old as asked for.
+    fn serves(&self, wanted: &Anchor) -> bool {
+        match (wanted, wanted.days()) {
+            (Anchor::Merges(merges), _) => self.merges >= *merges,
+            (Anchor::Named(_), Some(days)) => self.days >= days,
+            (Anchor::Named(_), None) => self.tag.is_some(),
+        }
+    }
+}
+
+/// Finds it.
+///
+/// # Errors
+///
+/// Why there is none.
+pub(crate) fn anchor(search: &Search<'_>, wanted: &Anchor) -> anyhow::Result<Anchored> {
+    let repo = super::open(search.root)?;
+    let remote = Remote::of(&repo).with(search.login, search.hint);
+    let base = commit::base(&repo, &remote, search.hint)?.commit;
+    let tags = match wanted.is_tag() {
+        true => tags(&repo, &remote, search.hint.in_workflow)?,
+        false => BTreeMap::new(),
+    };
+    let kept = kept(search, (&repo, &remote))?;
+    let (step, is_oldest) = match back((&repo, &remote), base, (&kept, &tags), wanted)? {
+        (Some(step), _) => (step, false),
+        (None, Some(oldest)) if !wanted.is_tag() => (oldest, true),
+        (None, _) if wanted.is_tag() => {
+            bail!("no tag before the base has a report at or before it")
+        }
+        (None, _) => bail!(
+            "the branch `{}` keeps no report of a commit before the base",
+            search.settings.branch
+        ),
+    };
+    let bytes = tree::blob(&repo, &remote, step.blob)?;
+    let report = report::json::read(&bytes)
+        .with_context(|| format!("the report of {}", short(step.commit)))?;
+    if let Claims::Differ(why) = (search.hold)(&repo, step.commit, &report) {
+        bail!("the report of {} {why}", short(step.commit));
+    }
+    Ok(Anchored {
+        report: super::completed(report),
+        commit: step.commit.to_string(),
+        merges: step.merges,
+        days: step.days,
+        tag: step.tag,
+        is_oldest,
+    })
+}
+
+/// The reports of the configuration that the branch keeps: the blob of each, by its commit.
+fn kept(
+    search: &Search<'_>,
+    (repo, remote): (&Repository, &Remote<'_>),
+) -> anyhow::Result<BTreeMap<Oid, Oid>> {
+    let name = &search.settings.branch;
+    let branch = Branch::new(repo, remote, name);
+    let asked = branch.fetch();
+    let mut kept = Vec::new();
+    if search.hint.in_workflow {
+        // In a workflow only what the server has just given counts: the change could have written the clone.
+        asked?;
+    } else {
+        kept.extend(Branch::local(repo, remote, name).kept()?);
+    }
+    kept.extend(branch.kept()?);
+    let own = kept.iter().rev();
+    let own = own.filter(|kept| kept.configuration == search.configuration);
+    Ok(own.map(|kept| (kept.commit, kept.blob)).collect())
+}
+
+/// Goes back from the base along first parents, as far as a report that serves; that one, and the oldest that
+/// was met.
+fn back(
+    (repo, remote): (&Repository, &Remote<'_>),
+    base: Oid,
+    (kept, tags): (&BTreeMap<Oid, Oid>, &BTreeMap<Oid, String>),
+    wanted: &Anchor,
+) -> anyhow::Result<(Option<Step>, Option<Step>)> {
+    let time = |commit| Some(repo.find_commit(commit).ok()?.time().seconds());
+    let (mut oldest, mut met, mut fetches) = (None, 0, 0);
+    let (mut commit, mut tag) = (base, None);
+    let mut begins = None;
+    for merges in 0..MOST_STEPS {
+        let mut before = parents(repo, commit);
+        while before.is_err() && fetches < MOST_FETCHES {
+            // A shallow clone ends here.
+            fetches += 1;
+            remote.fetch(&[&base.to_string()], Some((merges + 2) * 4))?;
+            before = parents(repo, commit);
+        }
+        let before = before?;
+        let now = time(commit).context("a commit has no time")?;
+        let begins = *begins.get_or_insert(now);
+        tag = tags.get(&commit).cloned().or(tag);
+        if let Some(blob) = kept.get(&commit) {
+            let step = Step {
+                commit,
+                blob: *blob,
+                merges,
+                days: (begins - now) / 86_400,
+                tag: tag.clone(),
+            };
+            if step.serves(wanted) {
+                return Ok((Some(step), oldest));
+            }
+            oldest = Some(step);
+            met += 1;
+        }
+        match before.first() {
+            Some(parent) if met < kept.len() => commit = *parent,
+            _ => break,
+        }
+    }
+    Ok((None, oldest))
+}
+
+/// The tags of the remote and, on a laptop, those of this clone, by their commits.
+fn tags(
+    repo: &Repository,
+    remote: &Remote<'_>,
+    in_workflow: bool,
+) -> anyhow::Result<BTreeMap<Oid, String>> {
+    let mut tags = BTreeMap::new();
+    if !in_workflow {
+        for name in repo.tag_names(None)?.iter().flatten().flatten() {
+            let found = repo.revparse_single(&format!("refs/tags/{name}"));
+            if let Ok(commit) = found.and_then(|found| found.peel_to_commit()) {
+                tags.insert(commit.id(), name.to_owned());
+            }
+        }
+    }
+    match remote.tags() {
+        Ok(found) => tags.extend(found),
+        Err(error) if in_workflow => return Err(error),
+        Err(_) => {}
+    }
+    Ok(tags)
+}

@@ -1,0 +1,94 @@
+//! Slow drift: the head against an older report, beside its base.
+
+use std::collections::BTreeMap;
+
+use super::{GateRequest, claims, configuration};
+use crate::baseline::compare::{Measured, compare};
+use crate::baseline::fingerprints::differences;
+use crate::baseline::{self, Anchored, Search};
+use crate::config::{Anchor, Config};
+use crate::gate::Judgement;
+use crate::gate::drift::{Drift, metrics};
+use crate::gate::policy::Policy;
+use crate::report::Report;
+
+/// Compares with the anchor, where the configuration names one, and tells what drifted too far.
+pub(super) fn tell(
+    request: &GateRequest,
+    config: &Config,
+    head: &Report,
+    judgement: &mut Judgement,
+) {
+    let Some(wanted) = &config.baseline.anchor else {
+        return;
+    };
+    let drift = match found(request, config, wanted) {
+        Ok(anchored) => compared(config, &anchored, wanted, head),
+        Err(error) => none(format!("{error:#}")),
+    };
+    drift.tell(&mut judgement.verdict, config.baseline.on_drift.into());
+    judgement.drift = Some(drift);
+}
+
+fn found(request: &GateRequest, config: &Config, wanted: &Anchor) -> anyhow::Result<Anchored> {
+    let login = request.login.as_ref();
+    let search = Search {
+        artifacts: None,
+        login,
+        head: None,
+        settings: &config.baseline,
+        root: &config.root,
+        configuration: &configuration(config),
+        hint: &request.hint,
+        hold: &|repo, commit, report| {
+            claims::hold(config, (repo, commit), report, (login, &request.hint))
+        },
+        compute: None,
+    };
+    baseline::anchor(&search, wanted)
+}
+
+const fn none(why: String) -> Drift {
+    Drift {
+        commit: None,
+        anchor: why,
+        metrics: BTreeMap::new(),
+    }
+}
+
+fn compared(config: &Config, anchored: &Anchored, wanted: &Anchor, head: &Report) -> Drift {
+    let anchor = words(anchored, wanted);
+    if let Some(why) = differences(&anchored.report, head).incomparable {
+        return none(format!("{anchor} cannot be compared: {why}"));
+    }
+    let aligned = baseline::align(&anchored.report, head);
+    let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
+    let policy = Policy::of(&config.gate, config.baseline.require);
+    let sides = (&aligned.base.metrics, &aligned.head.metrics);
+    let max_drift = config.baseline.max_drift;
+    Drift {
+        commit: Some(anchored.commit.clone()),
+        anchor,
+        metrics: metrics(&policy, max_drift, &compare(&old, &new), sides),
+    }
+}
+
+/// Which report it is: "the anchor 3f2a1c0 (tag `v1.2`, 12 merges before the base)".
+fn words(anchored: &Anchored, wanted: &Anchor) -> String {
+    let count = |count: i64, one: &str| match count {
+        1 => format!("1 {one}"),
+        more => format!("{more} {one}s"),
+    };
+    let merges = i64::try_from(anchored.merges).unwrap_or(i64::MAX);
+    let mut details = Vec::new();
+    details.extend(anchored.tag.as_ref().map(|tag| format!("tag `{tag}`")));
+    details.push(match wanted.days() {
+        Some(_) => format!("{} before the base", count(anchored.days, "day")),
+        None => format!("{} before the base", count(merges, "merge")),
+    });
+    if anchored.is_oldest {
+        details.push("the oldest report that is kept: `baseline.keep` says how many".to_owned());
+    }
+    let commit = &anchored.commit[..anchored.commit.len().min(7)];
+    format!("the anchor {commit} ({})", details.join(", "))
+}

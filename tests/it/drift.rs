@@ -1,0 +1,188 @@
+//! Many small drops in a row, each within the limit, against an older report.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::project::{CONSTANT, GROUNDED, Project};
+use crate::repository::{bare, commit, git, pushed, save, verdict};
+
+/// A setting of the section `baseline`, and what is measured: 24 cases, each worth less than the limit.
+fn config(project: &Project, baseline: &str) {
+    project.config(&format!(
+        "variants: {{reorder: 1, pad_length: 0, pad_content: 0, swap: 1}}\n\
+         gate: {{deterministic: true, on_broken_case: warn}}\nbaseline: {{{baseline}}}\n"
+    ));
+}
+
+/// Heeds the rule in so many of the cases.
+fn heeding(cases: usize) -> String {
+    format!(
+        "number=$(sed -n 's/^# Request case-0*\\([0-9]\\)/\\1/p' \"$1\")\n\
+         if [ \"$number\" -ge {cases} ]; then {CONSTANT}; exit; fi\n{GROUNDED}"
+    )
+}
+
+fn project(url: &str) -> Project {
+    let project = pushed(url, &heeding(9));
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    for at in 0..24 {
+        project.write(
+            &format!("cases/case-{at:02}.md"),
+            &format!(
+                "# Request case-{at:02}\n\n## Summary\n\nThe team asks for room {at}.\n\n\
+                 ## Rule\n\nRoom {at} may be given to at most {} people.\n\n\
+                 ## Cost\n\nThe room costs {} a day.\n",
+                at + 3,
+                100 + at
+            ),
+        );
+    }
+    config(&project, "anchor: tag");
+    commit(&project, "cases");
+    git(project.root(), &["tag", "v1.0"]);
+    git(
+        project.root(),
+        &["push", "--quiet", "--tags", "origin", "main"],
+    );
+    save(&project);
+    project
+}
+
+/// Proposes a pipeline, judges it, and merges it whatever was said.
+fn merged(project: &Project, at: usize, script: &str) -> (Value, String) {
+    let name = format!("change-{at}");
+    git(project.root(), &["checkout", "--quiet", "-b", &name]);
+    project.write("pipeline.sh", script);
+    commit(project, &name);
+    let said = project.kelvin(&["gate"]);
+    let judgement = verdict(project, &said);
+    git(project.root(), &["checkout", "--quiet", "main"]);
+    git(project.root(), &["merge", "--quiet", "--ff-only", &name]);
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    save(project);
+    (judgement, said.stdout)
+}
+
+fn told(judgement: &Value) -> Option<&str> {
+    let mut reasons = judgement["reasons"].as_array().expect("a list").iter();
+    reasons.find(|reason| reason["code"] == json!("drift"))?["text"].as_str()
+}
+
+#[test]
+fn nine_changes_each_within_the_limit_are_told_by_the_anchor() {
+    let (_remote, url) = bare();
+    let project = project(&url);
+    for at in 1..=9 {
+        let (judgement, said) = merged(&project, at, &heeding(9 - at));
+        assert_eq!(judgement["verdict"], json!("pass"), "{at}: {said}");
+        let drop = at as f64 / 24.0;
+        assert_eq!(told(&judgement).is_some(), drop > 0.1, "{at}: {said}");
+        let drifted = &judgement["drift"]["metrics"]["evidence.sensitivity"];
+        let found = drifted["drop"].as_f64().expect("a number");
+        assert!((found - drop).abs() < 1e-9, "{at}: {drifted}");
+    }
+    // The last of them in every other way to name the anchor: merges, days, and a tag that is later.
+    git(project.root(), &["checkout", "--quiet", "-b", "named"]);
+    for (anchor, words) in [
+        ("anchor: 4", "4 merges before the base)"),
+        ("anchor: 30d", "the oldest report that is kept"),
+        ("anchor: tag, on_drift: fail", "tag `v1.0`"),
+    ] {
+        config(&project, anchor);
+        commit(&project, anchor);
+        let fails = anchor.contains("fail");
+        let said = project.kelvin(&["gate"]).expect(if fails { 3 } else { 0 });
+        let judgement = verdict(&project, &said);
+        let text = told(&judgement).expect("it is told");
+        assert!(
+            text.contains(words)
+                && text.contains("`evidence.sensitivity` drifted: it fell from 0.")
+                && text.contains("95 % interval")
+                && text.contains("to 0.0000"),
+            "{anchor}: {text}"
+        );
+        let word = if fails { "regression" } else { "pass" };
+        assert_eq!(judgement["verdict"], json!(word), "{anchor}");
+        let page = project.read("kelvin/gate.md");
+        assert!(page.contains("drifted: it fell from"), "{page}");
+        if !fails {
+            assert!(page.contains("passes, and has drifted"), "{page}");
+        }
+    }
+    git(project.root(), &["tag", "v1.1", "main"]);
+    git(project.root(), &["push", "--quiet", "--tags", "origin"]);
+    let said = project.kelvin(&["gate"]).expect(0);
+    let judgement = verdict(&project, &said);
+    assert_eq!(told(&judgement), None, "{}", said.stdout);
+    assert!(
+        said.stdout.contains("no gated metric drifted"),
+        "{}",
+        said.stdout
+    );
+    assert!(said.stdout.contains("tag `v1.1`"), "{}", said.stdout);
+}
+
+#[test]
+fn a_shallow_clone_is_deepened_as_far_as_the_anchor() {
+    let (remote, url) = bare();
+    let project = project(&url);
+    for at in 1..=3 {
+        merged(&project, at, &heeding(9 - at));
+    }
+    let clone = remote.path().join("shallow");
+    let folder = clone.display().to_string();
+    git(
+        remote.path(),
+        &["clone", "--quiet", "--depth=1", &url, &folder],
+    );
+    // The search for the base then needs no history, and deepens nothing.
+    let settings = project.read("kelvin.yaml");
+    let settings = settings.replace("anchor: tag", "anchor: tag, max_age_commits: 0");
+    fs::write(clone.join("kelvin.yaml"), settings).expect("written");
+    let said = project
+        .command(&["gate", "--baseline", "branch"])
+        .current_dir(&clone)
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.contains("`evidence.sensitivity` drifted"), "{said}");
+    assert!(said.contains("tag `v1.0`, 3 merges before"), "{said}");
+}
+
+#[test]
+fn an_anchor_that_is_not_there_is_told_and_one_that_cannot_be_meant_is_an_error() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    project.config("baseline: {anchor: tag}\n");
+    commit(&project, "anchor");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    save(&project);
+    let said = project.kelvin(&["gate"]).expect(0);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("pass"));
+    assert_eq!(judgement["drift"]["commit"], Value::Null);
+    assert!(
+        said.stdout
+            .contains("nothing is known of drift: no tag before the base"),
+        "{}",
+        said.stdout
+    );
+    // Whoever wants a drift to fail is warned that nothing is known of it.
+    let unknown = |judgement: &Value| {
+        let reasons = judgement["reasons"].as_array().expect("a list");
+        reasons
+            .iter()
+            .any(|reason| reason["code"] == json!("drift_unknown"))
+    };
+    assert!(!unknown(&judgement), "{judgement}");
+    project.config("baseline: {anchor: tag, on_drift: fail}\n");
+    let said = project.kelvin(&["gate"]).expect(0);
+    assert!(unknown(&verdict(&project, &said)), "{}", said.stdout);
+    for wrong in ["0", "month", "0d", "-3", "30h"] {
+        project.config(&format!("baseline: {{anchor: {wrong}}}\n"));
+        let said = project.kelvin(&["gate"]);
+        assert_eq!(said.code, Some(1), "{wrong}: {}", said.stdout);
+        assert!(said.stderr.contains("anchor"), "{wrong}: {}", said.stderr);
+    }
+}
