@@ -107,7 +107,7 @@ fn the_readme_has_one_command_for_the_main_job_and_one_for_the_tests() {
         .filter(|line| line.starts_with("cargo "))
         .map(str::to_owned)
         .collect();
-    assert_eq!(commands, ["cargo run --release -- check", "cargo test"]);
+    assert_eq!(commands, ["cargo run --release -- demo", "cargo test"]);
 }
 
 #[test]

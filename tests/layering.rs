@@ -29,7 +29,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("serde_yaml", &["config"]),
     ("pulldown_cmark", &["probe", "page"]),
     ("minijinja", &["page"]),
-    ("git2", &["digest", "baseline"]),
+    ("git2", &["digest", "baseline", "cli/demo"]),
     ("octocrab", &["github"]),
     (
         "tokio",
@@ -250,6 +250,10 @@ const KNOWS_A_PROBE: &[(&str, &str)] = &[
         "baseline/peer/mod.rs",
         "reads the reports of another evaluator, which measures one thing: its figures become those of \
          the probe that means the same",
+    ),
+    (
+        "cli/demo/mod.rs",
+        "`kelvin demo` runs one probe, and tells the figures of that one",
     ),
     (
         "cli/init/decision.rs",

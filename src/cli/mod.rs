@@ -7,6 +7,7 @@ mod calibrate;
 mod check;
 mod ci;
 mod compare;
+mod demo;
 mod digest;
 mod doctor;
 mod eval;
@@ -51,6 +52,8 @@ struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Shows in a few seconds what this is for: a pipeline, a change that makes it worse, and the verdict.
+    Demo(demo::DemoArgs),
     /// Writes a `kelvin.yaml` for your pipeline.
     Init(init::InitArgs),
     /// Runs the pipeline on every case and its variants, and reports what moved its decision.
@@ -106,7 +109,8 @@ impl Command {
             | Self::Eval(_)
             | Self::Rejudge(_)
             | Self::Calibrate(_) => true,
-            Self::Doctor(_)
+            Self::Demo(_)
+            | Self::Doctor(_)
             | Self::Merge(_)
             | Self::Post(_)
             | Self::Approve(_)
@@ -170,6 +174,7 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Init(args) => init::main(args),
         Command::Check(args) => check::main(&args),
         Command::Gate(args) => gate::main(&args),
+        Command::Demo(args) => demo::main(&args),
         Command::Doctor(args) => doctor::main(args),
         Command::Merge(args) => merge::main(args),
         Command::Ci(args) => ci::main(args),

@@ -11,6 +11,7 @@ mod versions;
 mod wording;
 
 /// What a run leaves on disk, and what it never touches.
+mod demo;
 mod disk;
 
 /// Failures, signals and runs that were cut off.
