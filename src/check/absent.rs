@@ -8,7 +8,7 @@ use crate::gate::verdict::{Verdict, Word};
 
 /// The judgement of a change without a baseline: there is none, it could not be asked for, or it is
 /// turned off.
-pub(super) fn judged(settings: &BaselineSettings, found: Baseline) -> Judgement {
+pub(super) fn judged(settings: &BaselineSettings, found: &Baseline) -> Judgement {
     let required = |otherwise| match settings.require {
         true => Effect::Fail,
         false => otherwise,
@@ -21,10 +21,10 @@ pub(super) fn judged(settings: &BaselineSettings, found: Baseline) -> Judgement 
             });
             let text = format!(
                 "whether there is a baseline is not known, so nothing was compared: {}",
-                causes(&tried)
+                causes(tried)
             );
             let verdict = Verdict::without_base(Word::BaselineUnreachable, effect, text);
-            Judgement::without_base(verdict, tried)
+            Judgement::without_base(verdict, tried.clone())
         }
         Baseline::None(tried) => {
             let verdict = Verdict::without_base(
@@ -33,7 +33,7 @@ pub(super) fn judged(settings: &BaselineSettings, found: Baseline) -> Judgement 
                 "there is no baseline to compare with; `kelvin baseline save` on the base branch \
                  makes one",
             );
-            Judgement::without_base(verdict, tried)
+            Judgement::without_base(verdict, tried.clone())
         }
         Baseline::Off | Baseline::Found(..) => {
             let text = "the baseline is turned off";
@@ -89,7 +89,7 @@ mod tests {
                 ..BaselineSettings::default()
             };
             let found = vec![tried(Source::Branch, Some("timed out"))];
-            let verdict = judged(&settings, Baseline::Unreachable(found)).verdict;
+            let verdict = judged(&settings, &Baseline::Unreachable(found)).verdict;
             assert_eq!(
                 (verdict.verdict, verdict.passed),
                 (Word::BaselineUnreachable, passed)

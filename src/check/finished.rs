@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::Checked;
-use super::settle::{Head, judge, written};
+use super::head::Head;
+use super::settle::{judge, written};
 use super::{GateRequest, Judged};
 use crate::baseline::{self, differences::Difference};
 use crate::config::Config;

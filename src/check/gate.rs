@@ -1,6 +1,7 @@
 //! The gate's spine: measure, and judge what was measured.
 
-use super::settle::{Head, judge, written};
+use super::head::Head;
+use super::settle::{judge, written};
 use super::stage::Stage;
 use super::{Checked, GateRequest, Judged, finished, stage, write};
 use crate::gate::looks::Rerun;

@@ -19,8 +19,10 @@ mod eval;
 mod export;
 mod finished;
 mod gate;
+mod head;
 pub(crate) mod ledger;
 mod list;
+mod looking;
 mod merge;
 mod named;
 #[cfg(test)]
@@ -32,6 +34,7 @@ mod record;
 mod regression;
 mod rejudge;
 mod rescore;
+mod rules;
 mod save;
 #[cfg(test)]
 mod scorer_tests;

@@ -1,24 +1,23 @@
 //! Finds the baseline of a measurement, compares, runs doubtful cases again, and judges.
 
-use std::collections::BTreeSet;
-
 use super::budget::Allowance;
-use super::compute::{Beside, What};
+use super::compute::What;
+use super::head::Head;
+use super::looking::{Ending, Looking, unknown};
 use super::{
-    Checked, GateRequest, Judged, absent, again, approval, calibrated, changed, claims, compute,
-    configuration, drift, edits, why,
+    Checked, GateRequest, Judged, absent, again, approval, calibrated, claims, compute,
+    configuration, drift, edits, rules, why,
 };
-use crate::baseline::compare::{Comparison, Measured, compare};
+use crate::baseline::compare::{Measured, compare};
 use crate::baseline::differences::Difference;
 use crate::baseline::fingerprints::differences;
 use crate::baseline::{self, Baseline, Oid, Repository, Search, Source};
 use crate::config::Config;
 use crate::file;
-use crate::gate::looks::Rerun;
 use crate::gate::policy::Policy;
-use crate::gate::verdict::{Verdict, Word};
-use crate::gate::{Gate, Judgement, Next, changes};
-use crate::probe::{ComparedSide, registry};
+use crate::gate::verdict::{Reason, ReasonCode};
+use crate::gate::{Gate, Judgement, changes};
+use crate::probe::ComparedSide;
 use crate::publish::comment;
 use crate::report::Report;
 use crate::run::Observer;
@@ -39,40 +38,15 @@ pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<
     )
 }
 
-/// What is judged: a measurement under way, or a finished report.
-pub(super) trait Head {
-    /// What has been measured so far.
-    fn report(&self) -> Report;
-
-    /// How many calls of the pipeline were made so far.
-    fn invocations(&self) -> usize;
-
-    /// Whether its cases, and those of the base beside it, can be run again.
-    fn can_be_run(&self) -> bool;
-
-    /// Measures next to what the base has stored, where a probe needs both.
-    fn against(&mut self, base: &Report) -> anyhow::Result<()>;
-
-    /// What a reader of the verdict must know of the measurement, where it was not made for it.
-    fn told(&self, config: &Config) -> Vec<Difference> {
-        let _ = config;
-        Vec::new()
-    }
-
-    /// Runs cases again.
-    fn run_again(&mut self, rerun: &Rerun) -> anyhow::Result<()>;
-}
-
-/// Judges, and tells before anything else where the change edits the rules it is judged by; only a
-/// baseline that could not be asked for comes before that.
+/// Judges, and tells before anything else where the change edits the rules it is judged by; only what such
+/// an edit has done, and a baseline that could not be asked for, come before that.
 pub(super) fn judge(
     request: &GateRequest,
     config: &Config,
     side: &mut dyn Head,
     observer: &dyn Observer,
 ) -> anyhow::Result<Judgement> {
-    let mut judgement = settle(request, config, side, observer)?;
-    drift::tell(request, config, &side.report(), &mut judgement);
+    let mut judgement = settle((request, observer), config, side)?;
     judgement.reproduce = Some(again::of(
         request,
         config,
@@ -81,10 +55,13 @@ pub(super) fn judge(
         request.rerun && side.can_be_run(),
     ));
     let edits = edits::told(config, (request.login.as_ref(), &request.hint));
-    let verdict = &mut judgement.verdict;
-    calibrated::tell(config, verdict);
-    let at = usize::from(verdict.verdict == Word::BaselineUnreachable);
-    verdict.reasons.splice(at..at, edits);
+    let reasons = &mut judgement.verdict.reasons;
+    let comes_first = |reason: &&Reason| {
+        let code = reason.code;
+        matches!(code, ReasonCode::BaselineUnreachable | ReasonCode::OwnRules)
+    };
+    let at = reasons.iter().take_while(comes_first).count();
+    reasons.splice(at..at, edits);
     match request.advisory {
         true => judgement.verdict.let_pass(),
         // Only a whole check says everything that has regressed.
@@ -96,17 +73,50 @@ pub(super) fn judge(
     Ok(judgement)
 }
 
-/// Finds the baseline, and asks the gate until there is a verdict.
-fn settle(
-    request: &GateRequest,
-    config: &Config,
-    side: &mut dyn Head,
-    observer: &dyn Observer,
-) -> anyhow::Result<Judgement> {
+/// What is asked, and who is told how it goes.
+type Asked<'a> = (&'a GateRequest, &'a dyn Observer);
+
+/// Judges by the rules of the head and, where the change edits them and passes, by those of the base too.
+fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn Head) -> anyhow::Result<Judgement> {
     if let Some(judgement) = unknown(&side.report()) {
         return Ok(judgement);
     }
-    let policy = Policy::of(&config.gate, config.baseline.require);
+    let mut found = look_up(asked, config, side)?;
+    let mut judgement = by_rules(asked, config, side, &mut found)?;
+    if !judgement.verdict.passed {
+        return Ok(judgement);
+    }
+    let Some(before) = rules::of_the_base(config, asked.0) else {
+        return Ok(judgement);
+    };
+    let by_base = match before.finds_as(config) {
+        true => by_rules(asked, &before.config, side, &mut found),
+        false => look_up(asked, &before.config, side)
+            .and_then(|mut found| by_rules(asked, &before.config, side, &mut found)),
+    };
+    before.tell(&mut judgement, by_base);
+    Ok(judgement)
+}
+
+/// All that the rules of one configuration say.
+fn by_rules(
+    asked: Asked<'_>,
+    config: &Config,
+    side: &mut dyn Head,
+    found: &mut Baseline,
+) -> anyhow::Result<Judgement> {
+    let mut judgement = weigh(asked, config, side, found)?;
+    drift::tell(asked.0, config, &side.report(), &mut judgement);
+    calibrated::tell(config, &mut judgement.verdict);
+    Ok(judgement)
+}
+
+/// Finds the baseline.
+fn look_up(
+    (request, observer): Asked<'_>,
+    config: &Config,
+    side: &dyn Head,
+) -> anyhow::Result<Baseline> {
     let login = request.login.as_ref();
     let can_be_run = side.can_be_run();
     let compute = |repo: &_, commit| {
@@ -114,7 +124,6 @@ fn settle(
         let what = what(request, (repo, commit));
         compute::commit(config, what, observer)
     };
-    let name = configuration(config);
     let found = baseline::find(&Search {
         artifacts: request.artifacts.as_ref(),
         login,
@@ -127,15 +136,32 @@ fn settle(
             .then(|| side.report().suite()),
         settings: &config.baseline,
         root: &config.root,
-        configuration: &name,
+        configuration: &configuration(config),
         hint: &request.hint,
         hold: &|repo, commit, report| {
             claims::hold(config, (repo, commit), report, (login, &request.hint))
         },
         compute: config.baseline.compute.then_some(&compute),
     })?;
-    let (mut base, provenance) = match found {
-        Baseline::Found(report, provenance) => (baseline::completed(*report), provenance),
+    Ok(match found {
+        Baseline::Found(report, provenance) => {
+            Baseline::Found(Box::new(baseline::completed(*report)), provenance)
+        }
+        none => none,
+    })
+}
+
+/// Asks the gate until there is a verdict.
+fn weigh(
+    (request, observer): Asked<'_>,
+    config: &Config,
+    side: &mut dyn Head,
+    found: &mut Baseline,
+) -> anyhow::Result<Judgement> {
+    let policy = Policy::of(&config.gate, config.baseline.require);
+    let can_be_run = side.can_be_run();
+    let (base, provenance) = match found {
+        Baseline::Found(report, provenance) => (&mut **report, &*provenance),
         none => return Ok(absent::judged(&config.baseline, none)),
     };
 
@@ -143,12 +169,12 @@ fn settle(
         Some(probe) => base.keep_probe(probe),
         None => Vec::new(),
     };
-    side.against(&base)?;
+    side.against(base)?;
     let head = side.report();
     if let Some(judgement) = unknown(&head) {
         return Ok(judgement);
     }
-    let mut told = differences(&base, &head);
+    let mut told = differences(base, &head);
     if !left_out.is_empty() {
         told.told.push(Difference::LeftOut { probes: left_out });
     }
@@ -204,12 +230,12 @@ fn settle(
         ..
     } = looking;
     told.told.extend(too_small);
-    let aligned = baseline::align(&base, &head);
+    let aligned = baseline::align(base, &head);
     verdict.warn_of_alignment(&aligned.comparisons);
     why::tell(&head, &mut verdict);
-    let unchecked = claims::told(&provenance, &base, &head);
+    let unchecked = claims::told(provenance, base, &head);
     verdict.reasons.splice(0..0, unchecked);
-    told.told.extend(counted_once(ComparedSide::Base, &base));
+    told.told.extend(counted_once(ComparedSide::Base, base));
     told.told.extend(counted_once(ComparedSide::Head, &head));
     let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
     Ok(Judgement {
@@ -219,7 +245,7 @@ fn settle(
         base_invocations: Some(base.run.session.cost.invocations),
         cost_ratio: head.run.session.cost.times(&base.run.session.cost),
         comparisons: aligned.comparisons,
-        ..Judgement::with_base(verdict, provenance)
+        ..Judgement::with_base(verdict, provenance.clone())
     }
     .differing(told.told))
 }
@@ -234,127 +260,8 @@ fn what<'r>(request: &'r GateRequest, commit: (&'r Repository, Oid)) -> What<'r>
     }
 }
 
-/// Why nobody knows what was measured, where that is so.
-fn unknown(head: &Report) -> Option<Judgement> {
-    let why = changed::told(head)?;
-    let verdict = Verdict::unmeasured(why);
-    Some(Judgement::without_base(verdict, Vec::new()))
-}
-
-/// The two sides, while the gate looks at them and has doubtful cases run again.
-struct Looking<'l> {
-    side: &'l mut dyn Head,
-    base: Report,
-    head: Report,
-    gate: Gate<'l>,
-    allowance: Allowance,
-    /// How many calls running the base again took.
-    base_reruns: usize,
-    /// That the budget did not reach for anything.
-    too_small: Option<Difference>,
-}
-
-/// How looking came to its end.
-enum Ending {
-    /// There is a verdict.
-    Verdict(Box<Verdict>),
-    /// Nobody knows what was measured.
-    Unknown(Box<Judgement>),
-    /// The base is to be run again, which needs it to be checked out.
-    Base(Rerun),
-}
-
-impl Looking<'_> {
-    /// Asks the gate, and runs what it asks for, until there is a verdict. `beside`: the base, once it is
-    /// checked out, with what was asked for then.
-    fn look(&mut self, beside: Option<(&mut Beside<'_, '_>, Rerun)>) -> anyhow::Result<Ending> {
-        let (mut beside, mut first) = beside.unzip();
-        let mut beside_the_head: Option<Report> = None;
-        let mut has_run = false;
-        loop {
-            let aligned = baseline::align(&self.base, &self.head);
-            let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
-            let comparison = compare(&old, &new);
-            let probes = self.head.probes.iter();
-            let kept: BTreeSet<&str> = probes.flat_map(|(name, _)| self.head.kept(name)).collect();
-            let rerun = match first.take() {
-                Some(rerun) => rerun,
-                None => {
-                    self.gate.answers_are_kept(!kept.is_empty());
-                    if !has_run {
-                        self.too_small = self.bought_nothing(&comparison, &kept);
-                    }
-                    let mut asked = match self.gate.next(&comparison, self.allowance.left()) {
-                        Next::Verdict(verdict) => return Ok(Ending::Verdict(verdict)),
-                        Next::Rerun(rerun) => rerun,
-                    };
-                    // The pipeline would give the same answers again, and they would count as one run.
-                    asked.head.retain(|name, _| !kept.contains(name.as_str()));
-                    let there = beside_the_head.as_ref();
-                    let Some(rerun) = self.allowance.pay(&asked, &self.head, there) else {
-                        let verdict = self.gate.give_up(&comparison);
-                        return Ok(Ending::Verdict(Box::new(verdict)));
-                    };
-                    rerun
-                }
-            };
-            if !rerun.base.is_empty() {
-                let Some(beside) = &mut beside else {
-                    return Ok(Ending::Base(rerun));
-                };
-                let again = beside.run(&rerun.base)?;
-                self.base_reruns = again.run.session.cost.invocations;
-                beside_the_head = Some(again.clone());
-                replace(&mut self.base, again);
-                // What was measured next to the base was measured next to other answers.
-                self.side.against(&self.base)?;
-            }
-            if !rerun.head.is_empty() {
-                self.side.run_again(&rerun)?;
-            }
-            has_run = true;
-            self.too_small = None;
-            self.head = self.side.report();
-            if let Some(judgement) = unknown(&self.head) {
-                return Ok(Ending::Unknown(Box::new(judgement)));
-            }
-        }
-    }
-
-    /// That the gate would run something again, had it more calls than a number that was asked for.
-    fn bought_nothing(
-        &self,
-        comparison: &Comparison<'_>,
-        kept: &BTreeSet<&str>,
-    ) -> Option<Difference> {
-        let calls = self.allowance.of_default(&self.head)?;
-        let Next::Rerun(mut asked) = self.gate.clone().next(comparison, calls) else {
-            return None;
-        };
-        asked.head.retain(|name, _| !kept.contains(name.as_str()));
-        self.allowance.bought_nothing(&asked, &self.head)
-    }
-}
-
 /// Tells of the cases of a side whose repeats count as one run.
 fn counted_once(side: ComparedSide, report: &Report) -> Option<Difference> {
     let cases = report.kept_count();
     (cases > 0).then_some(Difference::CountedOnce { side, cases })
-}
-
-/// Puts cases that were measured again in the place of the stored ones.
-fn replace(base: &mut Report, again: Report) {
-    for (id, metric) in again.metrics {
-        if let Some(old) = base.metrics.get_mut(&id) {
-            old.per_case.extend(metric.per_case);
-        }
-    }
-    let mut again = again.probes;
-    for kind in registry::kinds() {
-        let name = kind.name();
-        if let (Some(mut section), Some(again)) = (base.probes.take(name), again.take(name)) {
-            section.take_in(again);
-            base.probes.put(name, section);
-        }
-    }
 }

@@ -196,7 +196,8 @@ impl BaselineOverride {
 }
 
 impl GateOverrides {
-    fn apply(&self, baseline: &mut BaselineSettings, gate: &mut GateSettings) {
+    /// Puts what was given in the place of what is written.
+    pub(crate) fn apply(&self, baseline: &mut BaselineSettings, gate: &mut GateSettings) {
         match &self.baseline {
             None => {}
             Some(BaselineOverride::From(source)) => {

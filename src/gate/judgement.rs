@@ -10,7 +10,7 @@ use super::changes::CaseChange;
 use super::drift::Drift;
 use super::policy::Effect;
 use super::reproduce::Reproduction;
-use super::verdict::{MetricVerdict, Verdict, Word};
+use super::verdict::{MetricVerdict, ReasonCode, Verdict, Word};
 use crate::baseline::differences::Difference;
 use crate::baseline::{Provenance, Tried};
 use crate::page::{safe, terminal};
@@ -121,7 +121,9 @@ impl Judgement {
     pub(crate) fn terminal(&self) -> String {
         let mut page = String::new();
         let style = match (self.verdict.passed, self.verdict.verdict) {
-            (true, Word::Pass) if !self.verdict.is_thin() => {
+            (true, Word::Pass)
+                if !self.verdict.is_thin() && !self.verdict.tells(ReasonCode::OwnRules) =>
+            {
                 anstyle::AnsiColor::Green.on_default().bold()
             }
             (true, _) => anstyle::AnsiColor::Yellow.on_default().bold(),
@@ -171,6 +173,9 @@ impl Judgement {
     fn headline(&self) -> String {
         let word = self.verdict.verdict.as_str().replace('_', " ");
         let word = match (self.verdict.passed, self.verdict.verdict) {
+            (true, _) if self.verdict.tells(ReasonCode::OwnRules) => {
+                format!("{word}, under rules that this change made")
+            }
             (_, Word::Regression) if self.is_approved() => format!("{word} (approved)"),
             (_, Word::Pass | Word::Regression | Word::PendingApproval) => word,
             (true, _) => format!("{word} (passes)"),

@@ -46,6 +46,8 @@ pub(crate) enum ReasonCode {
     Alignment,
     /// Nobody knows whether the report of the base is that of its commit.
     BaseNotChecked,
+    /// The change passes by the rules that it has made, and not by those of the base.
+    OwnRules,
     /// A metric is worse by more than is allowed than it was at the anchor, an older report.
     Drift,
     /// The change could not be held against the anchor.

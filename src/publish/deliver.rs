@@ -227,6 +227,7 @@ fn is_quiet(judgement: &Judgement) -> bool {
         && judgement.verdict.edits().is_none()
         && !judgement.verdict.is_thin()
         && !judgement.verdict.tells(ReasonCode::Drift)
+        && !judgement.verdict.tells(ReasonCode::OwnRules)
         && !judgement.cases.iter().any(|case| changed(case.change))
 }
 
@@ -236,6 +237,9 @@ fn title(judgement: Option<&Judgement>) -> String {
     };
     let verdict = &judgement.verdict;
     let mut word = verdict.verdict.as_str().replace('_', " ");
+    if verdict.tells(ReasonCode::OwnRules) {
+        word = format!("{word} under rules that this change made");
+    }
     if let Some(edits) = verdict.edits() {
         word = format!("{word}, {edits}");
     }

@@ -124,6 +124,41 @@ fn nine_changes_each_within_the_limit_are_told_by_the_anchor() {
 }
 
 #[test]
+fn whoever_takes_the_anchor_away_passes_under_rules_of_their_own() {
+    let (_remote, url) = bare();
+    let project = project(&url);
+    config(&project, "anchor: tag, on_drift: fail");
+    commit(&project, "a drift fails");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    save(&project);
+    for at in 1..=2 {
+        merged(&project, at, &heeding(9 - at));
+    }
+    let (judgement, said) = merged(&project, 3, &heeding(6));
+    assert_eq!(judgement["verdict"], json!("regression"), "{said}");
+    for (at, rules) in [
+        "keep: 50",
+        "anchor: tag, on_drift: warn",
+        "anchor: tag, max_drift: 1, on_drift: fail",
+        "anchor: 1, on_drift: fail",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        git(project.root(), &["checkout", "--quiet", "--force", "main"]);
+        let name = format!("trick-{at}");
+        git(project.root(), &["checkout", "--quiet", "-b", &name]);
+        config(&project, rules);
+        commit(&project, rules);
+        let said = project.kelvin(&["gate"]).expect(0);
+        let first = verdict(&project, &said)["reasons"][0].clone();
+        assert_eq!(first["code"], json!("own_rules"), "{rules}: {first}");
+        let text = first["text"].as_str().expect("a text");
+        assert!(text.contains("drifted: it fell from"), "{rules}: {text}");
+    }
+}
+
+#[test]
 fn a_shallow_clone_is_deepened_as_far_as_the_anchor() {
     let (remote, url) = bare();
     let project = project(&url);

@@ -499,15 +499,19 @@ fn a_change_that_edits_its_own_gate_is_told_so_first_and_judged_by_its_own_rules
         .filter_map(|reason| reason["text"].as_str())
         .collect();
     assert_eq!(
-        reasons[..2],
+        reasons[1..3],
         [
             "this change edits the baseline: max_age_days 90 → 30",
             "this change edits the gate: max_drop 0.05 → 1.5"
         ]
     );
+    assert!(
+        reasons[0].starts_with("passes under rules that this change made"),
+        "{reasons:?}"
+    );
     let page = project.read("kelvin/gate.md");
     let second = page.lines().nth(2).expect("the line below the headline");
-    assert!(second.contains("this change edits the baseline"), "{page}");
+    assert!(second.contains("rules that this change made"), "{page}");
     assert!(
         said.stdout.contains("max_drop 0.05 → 1.5"),
         "{}",

@@ -44,6 +44,9 @@ mod repository;
 /// Many small drops in a row.
 mod drift;
 
+/// Changes that edit the rules they are judged by.
+mod rules;
+
 /// The gate on real repositories.
 mod following;
 mod forged;

@@ -111,6 +111,7 @@ fn of_its_own(found: &PullRequest, said: &Judgement, again: Judgement) -> Held {
             tried: again.tried,
             cases: again.cases,
             comparisons: again.comparisons,
+            drift: again.drift,
             approval: again.approval,
             ..said.clone()
         }),

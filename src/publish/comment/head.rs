@@ -32,6 +32,9 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
     };
     let verdict = &judgement.verdict;
     let (mark, word) = match (verdict.passed, verdict.verdict) {
+        (true, _) if verdict.tells(ReasonCode::OwnRules) => {
+            ("⚠️", "passes under rules that this change made")
+        }
         (true, Word::Pass) if verdict.is_thin() => ("⚠️", "passes on few pairs"),
         (true, Word::Pass) if verdict.tells(ReasonCode::Drift) => ("⚠️", "passes, and has drifted"),
         (true, Word::Pass) => ("✅", "pass"),
@@ -175,6 +178,10 @@ fn advice(publication: &Publication<'_>, judgement: &Judgement, columns: usize) 
         return decision(approval);
     }
     match (judgement.verdict.verdict, worst) {
+        _ if judgement.verdict.tells(ReasonCode::OwnRules) => {
+            "Somebody who answers for the rules should look at the edit before it is merged."
+                .to_owned()
+        }
         (Word::Pass, _) if judgement.verdict.is_thin() => "So many inputs changed that a drop may \
                                   hide behind them: change cases and pipeline one after the other."
             .to_owned(),

@@ -1,0 +1,30 @@
+//! What a gate judges.
+
+use crate::baseline::differences::Difference;
+use crate::config::Config;
+use crate::gate::looks::Rerun;
+use crate::report::Report;
+
+/// What is judged: a measurement under way, or a finished report.
+pub(super) trait Head {
+    /// What has been measured so far.
+    fn report(&self) -> Report;
+
+    /// How many calls of the pipeline were made so far.
+    fn invocations(&self) -> usize;
+
+    /// Whether its cases, and those of the base beside it, can be run again.
+    fn can_be_run(&self) -> bool;
+
+    /// Measures next to what the base has stored, where a probe needs both.
+    fn against(&mut self, base: &Report) -> anyhow::Result<()>;
+
+    /// What a reader of the verdict must know of the measurement, where it was not made for it.
+    fn told(&self, config: &Config) -> Vec<Difference> {
+        let _ = config;
+        Vec::new()
+    }
+
+    /// Runs cases again.
+    fn run_again(&mut self, rerun: &Rerun) -> anyhow::Result<()>;
+}

@@ -1,0 +1,138 @@
+//! The looks of the gate at two sides, and what is run between them.
+
+use std::collections::BTreeSet;
+
+use super::budget::Allowance;
+use super::changed;
+use super::compute::Beside;
+use super::head::Head;
+use crate::baseline;
+use crate::baseline::compare::{Comparison, Measured, compare};
+use crate::baseline::differences::Difference;
+use crate::gate::looks::Rerun;
+use crate::gate::verdict::Verdict;
+use crate::gate::{Gate, Judgement, Next};
+use crate::probe::registry;
+use crate::report::Report;
+
+/// The two sides, while the gate looks at them and has doubtful cases run again.
+pub(super) struct Looking<'l> {
+    pub(super) side: &'l mut dyn Head,
+    pub(super) base: &'l mut Report,
+    pub(super) head: Report,
+    pub(super) gate: Gate<'l>,
+    pub(super) allowance: Allowance,
+    /// How many calls running the base again took.
+    pub(super) base_reruns: usize,
+    /// That the budget did not reach for anything.
+    pub(super) too_small: Option<Difference>,
+}
+
+/// How looking came to its end.
+pub(super) enum Ending {
+    /// There is a verdict.
+    Verdict(Box<Verdict>),
+    /// Nobody knows what was measured.
+    Unknown(Box<Judgement>),
+    /// The base is to be run again, which needs it to be checked out.
+    Base(Rerun),
+}
+
+impl Looking<'_> {
+    /// Asks the gate, and runs what it asks for, until there is a verdict. `beside`: the base, once it is
+    /// checked out, with what was asked for then.
+    pub(super) fn look(
+        &mut self,
+        beside: Option<(&mut Beside<'_, '_>, Rerun)>,
+    ) -> anyhow::Result<Ending> {
+        let (mut beside, mut first) = beside.unzip();
+        let mut beside_the_head: Option<Report> = None;
+        let mut has_run = false;
+        loop {
+            let aligned = baseline::align(self.base, &self.head);
+            let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
+            let comparison = compare(&old, &new);
+            let probes = self.head.probes.iter();
+            let kept: BTreeSet<&str> = probes.flat_map(|(name, _)| self.head.kept(name)).collect();
+            let rerun = match first.take() {
+                Some(rerun) => rerun,
+                None => {
+                    self.gate.answers_are_kept(!kept.is_empty());
+                    if !has_run {
+                        self.too_small = self.bought_nothing(&comparison, &kept);
+                    }
+                    let mut asked = match self.gate.next(&comparison, self.allowance.left()) {
+                        Next::Verdict(verdict) => return Ok(Ending::Verdict(verdict)),
+                        Next::Rerun(rerun) => rerun,
+                    };
+                    // The pipeline would give the same answers again, and they would count as one run.
+                    asked.head.retain(|name, _| !kept.contains(name.as_str()));
+                    let there = beside_the_head.as_ref();
+                    let Some(rerun) = self.allowance.pay(&asked, &self.head, there) else {
+                        let verdict = self.gate.give_up(&comparison);
+                        return Ok(Ending::Verdict(Box::new(verdict)));
+                    };
+                    rerun
+                }
+            };
+            if !rerun.base.is_empty() {
+                let Some(beside) = &mut beside else {
+                    return Ok(Ending::Base(rerun));
+                };
+                let again = beside.run(&rerun.base)?;
+                self.base_reruns = again.run.session.cost.invocations;
+                beside_the_head = Some(again.clone());
+                replace(self.base, again);
+                // What was measured next to the base was measured next to other answers.
+                self.side.against(self.base)?;
+            }
+            if !rerun.head.is_empty() {
+                self.side.run_again(&rerun)?;
+            }
+            has_run = true;
+            self.too_small = None;
+            self.head = self.side.report();
+            if let Some(judgement) = unknown(&self.head) {
+                return Ok(Ending::Unknown(Box::new(judgement)));
+            }
+        }
+    }
+
+    /// That the gate would run something again, had it more calls than a number that was asked for.
+    fn bought_nothing(
+        &self,
+        comparison: &Comparison<'_>,
+        kept: &BTreeSet<&str>,
+    ) -> Option<Difference> {
+        let calls = self.allowance.of_default(&self.head)?;
+        let Next::Rerun(mut asked) = self.gate.clone().next(comparison, calls) else {
+            return None;
+        };
+        asked.head.retain(|name, _| !kept.contains(name.as_str()));
+        self.allowance.bought_nothing(&asked, &self.head)
+    }
+}
+
+/// Why nobody knows what was measured, where that is so.
+pub(super) fn unknown(head: &Report) -> Option<Judgement> {
+    let why = changed::told(head)?;
+    let verdict = Verdict::unmeasured(why);
+    Some(Judgement::without_base(verdict, Vec::new()))
+}
+
+/// Puts cases that were measured again in the place of the stored ones.
+fn replace(base: &mut Report, again: Report) {
+    for (id, metric) in again.metrics {
+        if let Some(old) = base.metrics.get_mut(&id) {
+            old.per_case.extend(metric.per_case);
+        }
+    }
+    let mut again = again.probes;
+    for kind in registry::kinds() {
+        let name = kind.name();
+        if let (Some(mut section), Some(again)) = (base.probes.take(name), again.take(name)) {
+            section.take_in(again);
+            base.probes.put(name, section);
+        }
+    }
+}

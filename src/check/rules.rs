@@ -1,0 +1,82 @@
+//! The rules of the base: a change that edits the rules it is judged by is judged by those of before as
+//! well, and where only its own let it pass, that is said first.
+
+use std::path::Path;
+
+use super::GateRequest;
+use crate::baseline::{self, Oid};
+use crate::config::Config;
+use crate::gate::Judgement;
+use crate::gate::policy::Effect;
+use crate::gate::verdict::{Reason, ReasonCode};
+use crate::page::safe;
+use crate::probe;
+
+/// The rules of before.
+pub(super) struct Before {
+    /// The commit of the base.
+    commit: Oid,
+    /// The configuration of the head with the rules of the base.
+    pub(super) config: Config,
+}
+
+/// The configuration of the head with the sections `gate` and `baseline` and the `name` of the base, where those
+/// are others. None where they are the same, where the base has none, and where it cannot be read: all of
+/// that is told where edits are.
+pub(super) fn of_the_base(config: &Config, request: &GateRequest) -> Option<Before> {
+    let name = Path::new(config.file.file_name()?);
+    let with = (request.login.as_ref(), &request.hint);
+    let (commit, mut files) = baseline::base_files(&config.root, with, &[name]).ok()?;
+    let text = String::from_utf8(files.remove(0).ok()??).ok()?;
+    let base = probe::configured_by(&text, &config.file).ok()?;
+    let mut before = config.clone();
+    (before.gate, before.baseline) = (base.gate, base.baseline);
+    // The command line is no part of the change, and holds for both.
+    let overrides = &request.check.overrides;
+    overrides.gate.apply(&mut before.baseline, &mut before.gate);
+    before.name = overrides.name.clone().or(base.name);
+    let is_same = before.gate == config.gate
+        && before.baseline == config.baseline
+        && before.name == config.name;
+    (!is_same).then_some(Before {
+        commit,
+        config: before,
+    })
+}
+
+impl Before {
+    /// Whether these rules find the same baseline.
+    pub(super) fn finds_as(&self, config: &Config) -> bool {
+        self.config.baseline == config.baseline && self.config.name == config.name
+    }
+
+    /// Says before anything else that only the rules of the change let it pass, where that is so or where
+    /// nobody knows.
+    pub(super) fn tell(&self, judgement: &mut Judgement, by_base: anyhow::Result<Judgement>) {
+        let of_base = baseline::short(self.commit);
+        let text = match by_base {
+            Ok(by_base) => {
+                judgement.reruns += by_base.reruns;
+                judgement.base_reruns += by_base.base_reruns;
+                let verdict = by_base.verdict;
+                if verdict.passed {
+                    return;
+                }
+                let mut reasons = verdict.reasons.iter();
+                let why = reasons.find(|reason| reason.effect == Some(Effect::Fail));
+                let why = why.map_or_else(String::new, |reason| format!(": {}", reason.text));
+                let word = verdict.verdict.as_str().replace('_', " ");
+                format!("by those of the base {of_base} it is {word}{why}")
+            }
+            Err(error) => format!("what those of the base {of_base} say is not known: {error:#}"),
+        };
+        let text = format!("passes under rules that this change made; {text}");
+        let reason = Reason {
+            code: ReasonCode::OwnRules,
+            effect: Some(Effect::Warn),
+            metric: None,
+            text: safe::line(&text),
+        };
+        judgement.verdict.reasons.insert(0, reason);
+    }
+}

@@ -1,0 +1,122 @@
+//! Changes that edit the rules they are judged by, and pass by their own alone.
+
+use serde_json::json;
+
+use crate::project::{CONSTANT, GROUNDED};
+use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
+
+/// What a change writes into its configuration to pass, and with which word it then does.
+const TRICKS: [(&str, &str, &str); 12] = [
+    ("a larger limit", "gate: {max_drop: 2}", "pass"),
+    (
+        "a larger limit of one metric",
+        "gate: {metrics: {evidence.sensitivity: {max_drop: 2}}, on_broken_case: warn}",
+        "pass",
+    ),
+    (
+        "the metrics are shown only",
+        "gate: {metrics: {evidence.sensitivity: {policy: info}, evidence.invariance: {policy: info}}}",
+        "unmeasured",
+    ),
+    (
+        "the metric warns",
+        "gate: {metrics: {evidence.sensitivity: {policy: warn}}, on_broken_case: warn}",
+        "pass",
+    ),
+    ("no baseline", "baseline: {from: \"off\"}", "no_baseline"),
+    (
+        "another branch",
+        "baseline: {branch: nowhere}",
+        "no_baseline",
+    ),
+    ("another source", "baseline: {from: tree}", "no_baseline"),
+    (
+        "another place",
+        "baseline: {from: tree, path: nowhere.json}",
+        "no_baseline",
+    ),
+    (
+        "no re-runs, and doubt warns",
+        "gate: {on_suspected: warn, budget: {head_repeats: 1}, on_broken_case: warn}",
+        "inconclusive",
+    ),
+    (
+        "another name, and no regard for what other names have",
+        "name: other\nbaseline: {branch: nowhere}",
+        "no_baseline",
+    ),
+    (
+        "what cannot be reached warns",
+        "baseline: {from: artifact, unreachable: warn}",
+        "no_baseline",
+    ),
+    (
+        "nothing fails",
+        "gate: {max_drop: 2, on_unmeasured: warn, on_broken_case: warn}",
+        "pass",
+    ),
+];
+
+#[test]
+fn a_drop_that_passes_by_rules_that_the_change_made_says_so_in_the_first_line() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    for (at, (name, rules, word)) in TRICKS.iter().enumerate() {
+        git(project.root(), &["checkout", "--quiet", "main"]);
+        branch(&project, &format!("trick-{at}"), CONSTANT);
+        project.config(&format!("{rules}\n"));
+        commit(&project, name);
+        let said = project.kelvin(&["gate"]);
+        let judgement = verdict(&project, &said);
+        assert_eq!(judgement["verdict"], json!(word), "{name}: {}", said.stdout);
+        assert_eq!(judgement["passed"], json!(true), "{name}");
+        let first = &judgement["reasons"][0];
+        assert_eq!(first["code"], json!("own_rules"), "{name}: {first}");
+        let text = first["text"].as_str().expect("a text");
+        assert!(
+            text.contains("it is regression: `evidence.sensitivity` fell"),
+            "{name}: {text}"
+        );
+        let page = project.read("kelvin/gate.md");
+        let head: Vec<&str> = page.lines().take(3).collect();
+        assert!(
+            head[0].contains("⚠️") && head[0].contains("passes under rules that this change made"),
+            "{name}: {head:?}"
+        );
+        assert!(
+            said.stdout.contains("under rules that this change made"),
+            "{name}: {}",
+            said.stdout
+        );
+    }
+}
+
+#[test]
+fn an_edit_of_the_rules_that_lets_nothing_pass_is_told_as_an_edit_alone() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    branch(&project, "same", &format!("# said again\n{GROUNDED}"));
+    project.config("gate: {max_drop: 0.2}\n");
+    commit(&project, "a larger limit that nothing needs");
+    let said = project.kelvin(&["gate"]).expect(0);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("pass"));
+    assert_eq!(judgement["reasons"][0]["code"], json!("edits_rules"));
+    assert!(!said.stdout.contains("under rules"), "{}", said.stdout);
+    // Stricter rules that fail the change fail it, and nobody asks those of before.
+    project.write("pipeline.sh", CONSTANT);
+    project.config("gate: {max_drop: 0.01}\n");
+    commit(&project, "stricter, and worse");
+    let said = project.kelvin(&["gate"]).expect(3);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("regression"));
+    assert_eq!(judgement["reasons"][0]["code"], json!("edits_rules"));
+    // What the command line says is no part of the change.
+    git(project.root(), &["checkout", "--quiet", "--force", "main"]);
+    branch(&project, "by-hand", CONSTANT);
+    let said = project.kelvin(&["gate", "--max-drop", "2"]).expect(0);
+    let judgement = verdict(&project, &said);
+    assert_ne!(judgement["reasons"][0]["code"], json!("own_rules"));
+}
