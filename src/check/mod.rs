@@ -161,6 +161,9 @@ pub(crate) struct GateRequest {
     pub(crate) advisory: bool,
     /// Where a regression can be approved; none where there is no pull request to ask on.
     pub(crate) approval: Option<approval::Site>,
+    /// Whether the configuration is that of the base branch, so that what differs in it from an older commit is
+    /// no edit of the change.
+    pub(crate) by_the_base: bool,
     /// A finished report that is judged as it is; nothing is run then.
     pub(crate) report: Option<PathBuf>,
 }

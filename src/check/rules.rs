@@ -24,6 +24,9 @@ pub(super) struct Before {
 /// are others. None where they are the same, where the base has none, and where it cannot be read: all of
 /// that is told where edits are.
 pub(super) fn of_the_base(config: &Config, request: &GateRequest) -> Option<Before> {
+    if request.by_the_base {
+        return None;
+    }
     let name = Path::new(config.file.file_name()?);
     let with = (request.login.as_ref(), &request.hint);
     let (commit, mut files) = baseline::base_files(&config.root, with, &[name]).ok()?;

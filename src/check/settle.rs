@@ -54,7 +54,10 @@ pub(super) fn judge(
         judgement.base.as_ref(),
         request.rerun && side.can_be_run(),
     ));
-    let edits = edits::told(config, (request.login.as_ref(), &request.hint));
+    let edits = match request.by_the_base {
+        true => Vec::new(),
+        false => edits::told(config, (request.login.as_ref(), &request.hint)),
+    };
     let reasons = &mut judgement.verdict.reasons;
     let comes_first = |reason: &&Reason| {
         let code = reason.code;

@@ -225,6 +225,7 @@ fn judged_again(
             workflow: Some(workflow.to_owned()),
         }),
         hint,
+        by_the_base: true,
         ..GateRequest::default()
     };
     Ok(gate(&asked, &Silent)?.judgement)

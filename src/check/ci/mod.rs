@@ -235,6 +235,7 @@ impl Job<'_> {
             rerun: request.gate.rerun,
             advisory: request.gate.advisory,
             report: None,
+            by_the_base: false,
             login: login(request, &self.context),
             artifacts: self.client.map(|client| Artifacts {
                 client: Arc::clone(client),
