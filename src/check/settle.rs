@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::file;
 use crate::gate::policy::Policy;
 use crate::gate::verdict::{Reason, ReasonCode};
-use crate::gate::{Gate, Judgement, changes};
+use crate::gate::{Gate, Judgement, changes, flips};
 use crate::probe::ComparedSide;
 use crate::publish::comment;
 use crate::report::Report;
@@ -241,8 +241,10 @@ fn weigh(
     told.told.extend(counted_once(ComparedSide::Base, base));
     told.told.extend(counted_once(ComparedSide::Head, &head));
     let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
+    let cases = changes::of(&compare(&old, &new), &verdict);
     Ok(Judgement {
-        cases: changes::of(&compare(&old, &new), &verdict),
+        flips: flips::of(&cases, &verdict, (base, &head)),
+        cases,
         reruns: side.invocations() - before,
         base_reruns,
         base_invocations: Some(base.run.session.cost.invocations),

@@ -13,7 +13,7 @@ use crate::baseline::{align, completed};
 use crate::check;
 use crate::exit::{Exit, Misuse};
 use crate::gate::policy::Policy;
-use crate::gate::{Gate, Judgement, Next, changes};
+use crate::gate::{Gate, Judgement, Next, changes, flips};
 use crate::probe::ItemComparison;
 use crate::publish::comment;
 
@@ -83,8 +83,10 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
         Next::Rerun(_) => gate.give_up(&comparison),
     };
     verdict.warn_of_alignment(&comparisons);
+    let cases = changes::of(&comparison, &verdict);
     let judgement = Judgement {
-        cases: changes::of(&comparison, &verdict),
+        flips: flips::of(&cases, &verdict, (&base, &head)),
+        cases,
         comparisons,
         ..Judgement::with_base(verdict, provenance)
     }

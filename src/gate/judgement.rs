@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::approval::Approval;
 use super::changes::CaseChange;
 use super::drift::Drift;
+use super::flips;
 use super::policy::Effect;
 use super::reproduce::Reproduction;
 use super::verdict::{MetricVerdict, ReasonCode, Verdict, Word};
 use crate::baseline::differences::Difference;
 use crate::baseline::{Provenance, Tried};
 use crate::page::{safe, terminal};
-use crate::probe::{ItemComparison, ItemComparisons};
+use crate::probe::{Flip, ItemComparison, ItemComparisons};
 
 /// The version of `gate.json`.
 const SCHEMA_VERSION: u32 = 1;
@@ -39,6 +40,9 @@ pub(crate) struct Judgement {
     /// What became of each case: the metric that dropped most beyond its limit first, and within a
     /// metric the case that adds most to its drop.
     pub(crate) cases: Vec<CaseChange>,
+    /// The answers that went wrong, of the cases that matter most; empty where the probe keeps none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) flips: Vec<Flip>,
     /// How many invocations the re-runs of the head took.
     pub(crate) reruns: usize,
     /// What became of the items of each probe that aligns its sections, each under its name.
@@ -77,6 +81,7 @@ impl Judgement {
             differences: Vec::new(),
             difference_codes: Vec::new(),
             cases: Vec::new(),
+            flips: Vec::new(),
             reruns: 0,
             comparisons: ItemComparisons::default(),
             base_invocations: None,
@@ -98,6 +103,7 @@ impl Judgement {
             differences: Vec::new(),
             difference_codes: Vec::new(),
             cases: Vec::new(),
+            flips: Vec::new(),
             reruns: 0,
             comparisons: ItemComparisons::default(),
             base_invocations: None,
@@ -130,6 +136,13 @@ impl Judgement {
             (false, _) => anstyle::AnsiColor::Red.on_default().bold(),
         };
         let _ = writeln!(page, "Gate         {style}{}{style:#}", self.headline());
+        let name = |text: &str| format!("`{}`", safe::cut(text, 60));
+        let answer = |text: &str| format!("`{}`", safe::cut(&flips::bare(text), 60));
+        if let Some(lead) = flips::lead(&self.flips, name, answer) {
+            let is_red = !self.verdict.passed;
+            let effect = if is_red { Effect::Fail } else { Effect::Warn };
+            indented(&mut page, mark(Some(effect)), &lead);
+        }
         for reason in self.verdict.reasons.iter().take(5) {
             indented(&mut page, mark(reason.effect), &reason.text);
         }

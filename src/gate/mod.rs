@@ -8,6 +8,7 @@ mod assemble;
 pub(crate) mod broken;
 pub(crate) mod changes;
 pub(crate) mod drift;
+pub(crate) mod flips;
 pub(crate) mod judgement;
 pub(crate) mod look;
 pub(crate) mod looks;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::aligned::{AlignedSections, ItemComparison, Surroundings};
 use super::findings::{Findings, RunView, SettingDiffers};
+use super::flip::Flip;
 use super::listing::{Forecast, Listing};
 use super::rescoring::Rescoring;
 use super::scored::ScoredInvocation;
@@ -230,6 +231,18 @@ pub(crate) trait Kind: Configure {
     /// where the record does not tell. The words are not ours, and nothing has made them harmless.
     fn why(&self, section: &dyn AnySection, item: &str, metric: &str) -> Option<String> {
         let _ = (section, item, metric);
+        None
+    }
+
+    /// Which answers of an item went wrong from one section to the other, in a metric that dropped; none
+    /// where the records do not tell.
+    fn flip(
+        &self,
+        (base, head): (&dyn AnySection, &dyn AnySection),
+        item: &str,
+        metric: &str,
+    ) -> Option<Flip> {
+        let _ = (base, head, item, metric);
         None
     }
 

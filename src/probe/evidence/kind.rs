@@ -7,6 +7,7 @@ use schemars::{Schema, SchemaGenerator};
 use super::basis::Basis;
 use super::course::CasesToRun;
 use super::failures::failure_rate;
+use super::flip;
 use super::page::{self, EvidenceRun, Expectations};
 use super::section::{EvidenceSection, findings};
 use super::{EvidenceKind, EvidenceSettings};
@@ -15,7 +16,7 @@ use crate::judge::{self, JudgeSettings};
 use crate::notice::{Code, Notice};
 use crate::page::{Chapter, ItemPage, PartView};
 use crate::probe::{
-    AnySection, CaseRecord, Findings, Items, Kind, Metric, RunView, SettingDiffers, probe_of,
+    AnySection, CaseRecord, Findings, Flip, Items, Kind, Metric, RunView, SettingDiffers, probe_of,
 };
 
 /// A figure that only a report has in which hedges counted into invariance.
@@ -154,6 +155,17 @@ impl Kind for EvidenceKind {
             (case.folder.as_str(), page::case(name, case, &expected))
         };
         Box::new(run.cases.iter().map(page))
+    }
+
+    fn flip(
+        &self,
+        (base, head): (&dyn AnySection, &dyn AnySection),
+        item: &str,
+        metric: &str,
+    ) -> Option<Flip> {
+        let [base, head] = [base, head].map(|side| side.as_any().downcast_ref::<EvidenceSection>());
+        let (base, head) = (base?, head?);
+        flip::of(base.items.get(item)?, head.items.get(item)?, item, metric)
     }
 
     fn part(&self, section: &dyn AnySection, item: &str, part: &str) -> Option<PartView> {

@@ -11,6 +11,7 @@ mod course;
 mod decision;
 mod failures;
 mod figures;
+mod flip;
 mod following;
 mod inputs;
 mod judged;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::gate::Judgement;
 use crate::gate::approval::{Approval, State};
 use crate::gate::changes::CaseChange;
+use crate::gate::flips;
 use crate::gate::judgement::prose;
 use crate::gate::look::GUARD;
 use crate::gate::policy::Attention;
@@ -61,8 +62,18 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
         Some(reason) if reason.effect.is_some() => prose(&safe::cut(&reason.text, columns)),
         _ => calm(judgement),
     };
+    let answer = |text: &str| format!("*{}*", safe::markdown(&flips::bare(text), columns.min(60)));
+    let lead = flips::lead(
+        &judgement.flips,
+        |item| safe::code(item, columns.min(60)),
+        answer,
+    );
+    let reason = match lead {
+        Some(lead) => format!("**{lead}**\n\n{reason}"),
+        None => format!("**{reason}**"),
+    };
     format!(
-        "### {mark} Kelvin{name}: {word}{}{}\n\n**{reason}**\n\n{}\n",
+        "### {mark} Kelvin{name}: {word}{}{}\n\n{reason}\n\n{}\n",
         gist(judgement, columns),
         verdict
             .edits()

@@ -23,7 +23,7 @@ use crate::page::markdown;
 use crate::report::Report;
 pub(crate) use asking::{asking, decided};
 use inputs::difference;
-use tables::{cases, figures, metrics};
+use tables::{cases, figures, metrics, wrong_answers};
 use words::{claim, differences, foot, notices, reasons, reproduce, unposted};
 
 /// How long lists may be.
@@ -126,6 +126,11 @@ pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Secti
     let mut sections = vec![section(0, "the verdict", head::head(publication))];
     sections.push(section(0, "whose figures these are", claim(publication)));
     if let Some(judgement) = publication.judgement {
+        sections.push(section(
+            3,
+            "the answers that went wrong",
+            wrong_answers(judgement),
+        ));
         sections.push(section(
             1,
             "the metrics",

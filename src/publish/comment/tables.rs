@@ -3,12 +3,40 @@
 use std::fmt::Write as _;
 
 use super::more;
-use crate::gate::Judgement;
 use crate::gate::judgement::{change, value};
 use crate::gate::policy::Attention;
 use crate::gate::verdict::Word;
+use crate::gate::{Judgement, flips};
 use crate::page::safe;
 use crate::publish::Publication;
+
+/// So many answers that went wrong stand above the metrics.
+const FLIPPED: usize = 5;
+
+/// The answers that went wrong, one of each case.
+pub(super) fn wrong_answers(judgement: &Judgement) -> String {
+    if judgement.flips.is_empty() {
+        return String::new();
+    }
+    let mut page = String::from(
+        "| case | for example in | answer on the base | answer now | so in |\n| --- | --- | --- | --- | --- |\n",
+    );
+    for flip in judgement.flips.iter().take(FLIPPED) {
+        let answer = |text: &str| safe::markdown(&flips::bare(text), 120);
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} | {} | {} of {} |",
+            safe::code(&flip.item, 60),
+            safe::code(&flip.part, 60),
+            answer(&flip.base),
+            answer(&flip.head),
+            flip.flipped,
+            flip.of,
+        );
+    }
+    more(&mut page, judgement.flips.len(), FLIPPED, "cases");
+    page
+}
 
 pub(super) fn metrics(publication: &Publication<'_>, judgement: &Judgement, most: usize) -> String {
     let shown = judgement.verdict.shown();

@@ -1,0 +1,88 @@
+//! The answers that went wrong, in the order in which people should look at them, and what is said of
+//! them.
+
+use super::changes::CaseChange;
+use super::verdict::{Verdict, Word};
+use crate::page::safe;
+use crate::probe::{Flip, Ought, probe_of};
+use crate::report::Report;
+
+/// So many are kept: nobody reads more, and the reports have them all.
+const KEPT: usize = 20;
+
+/// The answers that went wrong in the metrics that dropped beyond their limit or in which a case broke,
+/// in the order of the cases; none where the verdict is a pass.
+pub(crate) fn of(
+    cases: &[CaseChange],
+    verdict: &Verdict,
+    (base, head): (&Report, &Report),
+) -> Vec<Flip> {
+    if verdict.verdict == Word::Pass {
+        return Vec::new();
+    }
+    let sections = |probe: &str| Some((base.probes.of(probe)?, head.probes.of(probe)?));
+    let matters = |id: &str| {
+        let metric = verdict.metrics.get(id);
+        metric.is_some_and(|metric| metric.beyond().is_some()) || verdict.is_broken_in(id)
+    };
+    let worse = cases
+        .iter()
+        .filter(|case| case.is_worse() && matters(&case.metric));
+    let mut flips: Vec<Flip> = Vec::new();
+    for case in worse {
+        let probe = probe_of(&case.metric);
+        let Some((kind, _)) = head
+            .probes
+            .known()
+            .into_iter()
+            .find(|(kind, _)| kind.name() == probe)
+        else {
+            continue;
+        };
+        let Some(sides) = sections(probe) else {
+            continue;
+        };
+        let is_told = |flip: &Flip| flip.item == case.case && probe_of(&flip.metric) == probe;
+        if flips.len() == KEPT || flips.iter().any(is_told) {
+            continue;
+        }
+        flips.extend(kind.flip(sides, &case.case, &case.metric));
+    }
+    flips
+}
+
+/// The first of them in a sentence without its full stop, names by `name` and answers by `answer`; none
+/// where there is none.
+pub(crate) fn lead(
+    flips: &[Flip],
+    name: impl Fn(&str) -> String,
+    answer: impl Fn(&str) -> String,
+) -> Option<String> {
+    let first = flips.first()?;
+    let (was, is) = (answer(&first.base), answer(&first.head));
+    let (flipped, of) = (first.flipped, first.of);
+    let what = match first.ought {
+        Ought::Hold => format!(
+            "now answers {is} instead of {was} in {flipped} of {of} rewrites that should not matter"
+        ),
+        Ought::Move => format!(
+            "now stays at {is} in {flipped} of {of} exchanges of its evidence, where it moved before"
+        ),
+    };
+    let others = flips.iter().skip(1).filter(|flip| flip.item != first.item);
+    let more = match (others.count(), flips.len() == KEPT) {
+        (0, _) => String::new(),
+        (1, _) => " (and 1 more case)".to_owned(),
+        (more, false) => format!(" (and {more} more cases)"),
+        (more, true) => format!(" (and {more} more cases or more)"),
+    };
+    Some(format!("{} {what}{more}", name(&first.item)))
+}
+
+/// An answer for people: a text without its quotation marks, anything else as JSON.
+pub(crate) fn bare(answer: &str) -> String {
+    match serde_json::from_str(answer) {
+        Ok(serde_json::Value::String(text)) if !text.trim().is_empty() => safe::line(&text),
+        _ => safe::line(answer),
+    }
+}
