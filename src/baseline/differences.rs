@@ -67,6 +67,18 @@ pub(crate) enum Difference {
     },
     /// The base should have been run again beside the head, and the budget did not allow it.
     BaseNotRunAgain,
+    /// The code of the base was run on the cases that the change edits, so that these are paired.
+    BaseRanCasesOfTheHead {
+        /// How many cases were run.
+        cases: usize,
+        /// The cases that are compared as edited ones all the same.
+        left: Vec<String>,
+    },
+    /// The code of the base was to be run on the cases that the change edits, and was not.
+    CasesOfTheHeadNotRun {
+        /// Why.
+        why: String,
+    },
     /// The budget was too small to run anything again.
     BudgetTooSmall {
         /// The calls that it allows.
@@ -128,6 +140,30 @@ impl fmt::Display for Difference {
             Self::BaseNotRunAgain => f.write_str(
                 "the budget did not allow running the base again beside the head: how the pipeline \
                  does on another day counts as a change",
+            ),
+            Self::BaseRanCasesOfTheHead { cases, left } => {
+                let cases = match cases {
+                    1 => "1 case".to_owned(),
+                    more => format!("{more} cases"),
+                };
+                write!(
+                    f,
+                    "the base commit was also run on {cases} as the change has them, so that what it edits is \
+                     paired like any other"
+                )?;
+                match left.is_empty() {
+                    true => Ok(()),
+                    false => write!(
+                        f,
+                        "; it could not answer {} there, or the edit leaves fewer inputs, so that these \
+                         count as edited",
+                        listed(left)
+                    ),
+                }
+            }
+            Self::CasesOfTheHeadNotRun { why } => write!(
+                f,
+                "the base commit was not run on the cases that the change edits: {why}"
             ),
             Self::BudgetTooSmall { calls, needed } => write!(
                 f,

@@ -1,6 +1,9 @@
 //! What the re-runs of doubtful cases may cost: calls and minutes, paid before anything is run.
 
+use std::num::NonZeroUsize;
 use std::time::Instant;
+
+use anyhow::ensure;
 
 use crate::baseline::differences::Difference;
 use crate::config::{Budget, Config};
@@ -83,6 +86,36 @@ impl Allowance {
             calls: self.calls,
             needed,
         })
+    }
+
+    /// Takes the cost of running the base on some items of the head, so often each, where a number of calls was
+    /// asked for.
+    ///
+    /// # Errors
+    ///
+    /// What it takes, where that is more than is left.
+    pub(super) fn pay_for_the_base(
+        &mut self,
+        names: &[String],
+        repeats: NonZeroUsize,
+        head: &Report,
+    ) -> anyhow::Result<()> {
+        let wanted = Repeats::of_all(repeats.get());
+        let base = names.iter().map(|name| (name.clone(), wanted)).collect();
+        let asked = Rerun {
+            base,
+            head: WantedRepeats::new(),
+        };
+        let calls = cost(&asked, head, None);
+        if self.is_explicit {
+            ensure!(
+                calls <= self.calls,
+                "it takes {calls} calls, and the budget has {}",
+                self.calls
+            );
+            self.calls -= calls;
+        }
+        Ok(())
     }
 
     /// Takes the cost of a re-run: of the whole of it, or of all its cases with fewer repeats where

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
+use super::overlay;
 use super::stage::{self, Stage};
 use super::{Mode, Request};
 use crate::baseline::{self, Form, Hint, Login, Oid, Repository};
 use crate::config::{Config, GateOverrides, Overrides, Shard};
-use crate::probe::WantedRepeats;
+use crate::probe::{WantedRepeats, registry};
 use crate::report::Report;
 use crate::run::Observer;
 
@@ -24,6 +25,8 @@ pub(super) struct What<'a> {
     pub(super) probe: Option<&'static str>,
     /// The share of the items.
     pub(super) shard: Option<Shard>,
+    /// The seed of the head, where the items of the head take the place of those of the commit.
+    pub(super) of_the_head: Option<u64>,
 }
 
 /// Checks a commit out beside the work tree and measures it there, as often as the head or `baseline.repeats`
@@ -49,6 +52,32 @@ pub(super) fn commit(
         ..Overrides::default()
     };
     with(config, what, how, Vec::new(), observer, |stage| {
+        stage.measure(&|_| true)?;
+        Ok(stage.report())
+    })
+}
+
+/// Measures some items of the head with the code of a commit, so often each, so that both codes are asked the same.
+///
+/// # Errors
+///
+/// Where it cannot be checked out, the items cannot be put there, or its check is impossible.
+pub(super) fn on_items_of_the_head(
+    config: &Config,
+    what: What<'_>,
+    (names, repeats, seed): (&[String], NonZeroUsize, u64),
+    observer: &dyn Observer,
+) -> anyhow::Result<Report> {
+    let what = What {
+        of_the_head: Some(seed),
+        ..what
+    };
+    let how = Overrides {
+        repeats: Some(repeats),
+        no_cache: config.cache.is_none(),
+        ..Overrides::default()
+    };
+    with(config, what, how, names.to_vec(), observer, |stage| {
         stage.measure(&|_| true)?;
         Ok(stage.report())
     })
@@ -115,11 +144,15 @@ fn with<T>(
     let into = (folder.path(), Form::OfAWorkTree);
     let root = baseline::checkout(repo, commit, &config.root, into, what.fetched_with)?;
     let name = config.file.file_name().unwrap_or_default();
+    if what.of_the_head.is_some() {
+        overlay::put(config, repo, &root, what.probe)?;
+    }
     let request = Request {
         masker: None,
         overrides: Overrides {
             file: Some(root.join(Path::new(name))),
             jobs: Some(config.jobs),
+            seed: what.of_the_head,
             around: config.around,
             cache: config.cache.is_some(),
             cache_dir: config.cache.as_ref().map(|cache| cache.dir.clone()),
@@ -133,4 +166,21 @@ fn with<T>(
         is_base: true,
     };
     stage::with(&request, observer, then)
+}
+
+/// Puts cases that were measured again in the place of the stored ones.
+pub(super) fn replace(base: &mut Report, again: Report) {
+    for (id, metric) in again.metrics {
+        if let Some(old) = base.metrics.get_mut(&id) {
+            old.per_case.extend(metric.per_case);
+        }
+    }
+    let mut again = again.probes;
+    for kind in registry::kinds() {
+        let name = kind.name();
+        if let (Some(mut section), Some(again)) = (base.probes.take(name), again.take(name)) {
+            section.take_in(again);
+            base.probes.put(name, section);
+        }
+    }
 }

@@ -3,22 +3,23 @@
 use std::collections::BTreeSet;
 
 use super::budget::Allowance;
-use super::changed;
 use super::compute::Beside;
 use super::head::Head;
+use super::{changed, compute};
 use crate::baseline;
 use crate::baseline::compare::{Comparison, Measured, compare};
 use crate::baseline::differences::Difference;
 use crate::gate::looks::Rerun;
 use crate::gate::verdict::Verdict;
 use crate::gate::{Gate, Judgement, Next};
-use crate::probe::registry;
 use crate::report::Report;
 
 /// The two sides, while the gate looks at them and has doubtful cases run again.
 pub(super) struct Looking<'l> {
     pub(super) side: &'l mut dyn Head,
     pub(super) base: &'l mut Report,
+    /// The items whose report of the base is not replaced.
+    pub(super) stays: &'l BTreeSet<String>,
     pub(super) head: Report,
     pub(super) gate: Gate<'l>,
     pub(super) allowance: Allowance,
@@ -67,6 +68,7 @@ impl Looking<'_> {
                     };
                     // The pipeline would give the same answers again, and they would count as one run.
                     asked.head.retain(|name, _| !kept.contains(name.as_str()));
+                    asked.base.retain(|name, _| !self.stays.contains(name));
                     let there = beside_the_head.as_ref();
                     let Some(rerun) = self.allowance.pay(&asked, &self.head, there) else {
                         let verdict = self.gate.give_up(&comparison);
@@ -82,7 +84,7 @@ impl Looking<'_> {
                 let again = beside.run(&rerun.base)?;
                 self.base_reruns = again.run.session.cost.invocations;
                 beside_the_head = Some(again.clone());
-                replace(self.base, again);
+                compute::replace(self.base, again);
                 // What was measured next to the base was measured next to other answers.
                 self.side.against(self.base)?;
             }
@@ -118,21 +120,4 @@ pub(super) fn unknown(head: &Report) -> Option<Judgement> {
     let why = changed::told(head)?;
     let verdict = Verdict::unmeasured(why);
     Some(Judgement::without_base(verdict, Vec::new()))
-}
-
-/// Puts cases that were measured again in the place of the stored ones.
-fn replace(base: &mut Report, again: Report) {
-    for (id, metric) in again.metrics {
-        if let Some(old) = base.metrics.get_mut(&id) {
-            old.per_case.extend(metric.per_case);
-        }
-    }
-    let mut again = again.probes;
-    for kind in registry::kinds() {
-        let name = kind.name();
-        if let (Some(mut section), Some(again)) = (base.probes.take(name), again.take(name)) {
-            section.take_in(again);
-            base.probes.put(name, section);
-        }
-    }
 }

@@ -20,6 +20,7 @@ mod export;
 mod finished;
 mod gate;
 mod head;
+mod head_items;
 pub(crate) mod ledger;
 mod list;
 mod looking;
@@ -27,6 +28,7 @@ mod merge;
 mod named;
 #[cfg(test)]
 mod noisy_judge_tests;
+mod overlay;
 mod past;
 #[cfg(test)]
 mod prose_tests;

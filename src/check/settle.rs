@@ -3,6 +3,7 @@
 use super::budget::Allowance;
 use super::compute::What;
 use super::head::Head;
+use super::head_items::{self, AskedOfTheBase};
 use super::looking::{Ending, Looking, unknown};
 use super::{
     Checked, GateRequest, Judged, absent, again, approval, calibrated, claims, compute,
@@ -76,6 +77,13 @@ pub(super) fn judge(
     Ok(judgement)
 }
 
+/// What there is to compare with, and what was asked of its commit beside that.
+struct Found {
+    baseline: Baseline,
+    /// Nothing before it was looked whether anything is to be asked.
+    of_the_head: Option<AskedOfTheBase>,
+}
+
 /// What is asked, and who is told how it goes.
 type Asked<'a> = (&'a GateRequest, &'a dyn Observer);
 
@@ -106,7 +114,7 @@ fn by_rules(
     asked: Asked<'_>,
     config: &Config,
     side: &mut dyn Head,
-    found: &mut Baseline,
+    found: &mut Found,
 ) -> anyhow::Result<Judgement> {
     let mut judgement = weigh(asked, config, side, found)?;
     drift::tell(asked.0, config, &side.report(), &mut judgement);
@@ -119,7 +127,7 @@ fn look_up(
     (request, observer): Asked<'_>,
     config: &Config,
     side: &dyn Head,
-) -> anyhow::Result<Baseline> {
+) -> anyhow::Result<Found> {
     let login = request.login.as_ref();
     let can_be_run = side.can_be_run();
     let compute = |repo: &_, commit| {
@@ -127,7 +135,7 @@ fn look_up(
         let what = what(request, (repo, commit));
         compute::commit(config, what, observer)
     };
-    let found = baseline::find(&Search {
+    let baseline = baseline::find(&Search {
         artifacts: request.artifacts.as_ref(),
         login,
         // A name that was given by hand is that of one job among several.
@@ -146,11 +154,14 @@ fn look_up(
         },
         compute: config.baseline.compute.then_some(&compute),
     })?;
-    Ok(match found {
-        Baseline::Found(report, provenance) => {
-            Baseline::Found(Box::new(baseline::completed(*report)), provenance)
-        }
-        none => none,
+    Ok(Found {
+        baseline: match baseline {
+            Baseline::Found(report, provenance) => {
+                Baseline::Found(Box::new(baseline::completed(*report)), provenance)
+            }
+            none => none,
+        },
+        of_the_head: None,
     })
 }
 
@@ -159,11 +170,15 @@ fn weigh(
     (request, observer): Asked<'_>,
     config: &Config,
     side: &mut dyn Head,
-    found: &mut Baseline,
+    found: &mut Found,
 ) -> anyhow::Result<Judgement> {
     let policy = Policy::of(&config.gate, config.baseline.require);
     let can_be_run = side.can_be_run();
-    let (base, provenance) = match found {
+    let Found {
+        baseline,
+        of_the_head,
+    } = found;
+    let (base, provenance) = match baseline {
         Baseline::Found(report, provenance) => (&mut **report, &*provenance),
         none => return Ok(absent::judged(&config.baseline, none)),
     };
@@ -173,10 +188,12 @@ fn weigh(
         None => Vec::new(),
     };
     side.against(base)?;
-    let head = side.report();
+    let mut head = side.report();
     if let Some(judgement) = unknown(&head) {
         return Ok(judgement);
     }
+    let before = side.invocations();
+    let mut base_reruns = 0;
     let mut told = differences(base, &head);
     if !left_out.is_empty() {
         told.told.push(Difference::LeftOut { probes: left_out });
@@ -190,30 +207,56 @@ fn weigh(
     // A base that was measured at another time may differ by the day alone; one that was just
     // measured may not, unless the cache has answered.
     let is_of_now = provenance.source == Source::Compute && base.run.session.cost.cache_hits == 0;
-    let base_again =
-        can_be_run && config.baseline.compute && !is_of_now && provenance.commit.is_some();
+    let base_at = provenance.commit.as_deref();
+    let base_at = base_at.filter(|_| can_be_run && config.baseline.compute);
+    let base_at = base_at.map(Oid::from_str).transpose()?;
+    let mut allowance = Allowance::of(
+        config,
+        &head,
+        1 + usize::from(base_at.is_some() && !is_of_now),
+    );
+    if let (Some(commit), None, None) = (base_at, &told.incomparable, &*of_the_head) {
+        let repo = baseline::open(&config.root)?;
+        let what = what(request, (&repo, commit));
+        let asked =
+            head_items::ask_of_the_base((config, what, observer), base, &head, &mut allowance);
+        if asked.seed.is_some() {
+            side.against(base)?;
+            head = side.report();
+            if let Some(judgement) = unknown(&head) {
+                return Ok(judgement);
+            }
+        }
+        base_reruns = asked.calls;
+        *of_the_head = Some(asked);
+    }
+    let of_the_head = of_the_head.get_or_insert_default();
+    told.told.extend(of_the_head.told.clone());
+    let base_again = base_at.filter(|_| !is_of_now || of_the_head.is_of_the_cache);
     let gate = Gate::new(
         &policy,
         request.rerun && can_be_run,
-        base_again,
+        base_again.is_some(),
         told.incomparable.as_ref().map(ToString::to_string),
     );
-    let before = side.invocations();
-    let sides = 1 + usize::from(base_again);
     let mut looking = Looking {
-        allowance: Allowance::of(config, &head, sides),
+        allowance,
         side,
         base,
+        stays: &of_the_head.left,
         gate,
         head,
         base_reruns: 0,
         too_small: None,
     };
     let mut ending = looking.look(None)?;
-    if let Ending::Base(rerun) = ending {
+    if let (Ending::Base(rerun), Some(commit)) = (&ending, base_again) {
         let repo = baseline::open(&config.root)?;
-        let commit = provenance.commit.as_deref().unwrap_or_default();
-        let what = what(request, (&repo, baseline::Oid::from_str(commit)?));
+        let what = What {
+            of_the_head: of_the_head.seed,
+            ..what(request, (&repo, commit))
+        };
+        let rerun = rerun.clone();
         let items = rerun.base.keys().cloned().collect();
         ending = compute::beside(config, what, items, observer, |beside| {
             looking.look(Some((beside, rerun)))
@@ -228,11 +271,15 @@ fn weigh(
         side,
         base,
         head,
-        base_reruns,
+        base_reruns: beside,
         too_small,
         ..
     } = looking;
     told.told.extend(too_small);
+    // What was edited is paired now, and is an edit all the same.
+    for (name, turnover) in &of_the_head.turnover {
+        verdict.turnover.insert(name.clone(), turnover.clone());
+    }
     let aligned = baseline::align(base, &head);
     verdict.warn_of_alignment(&aligned.comparisons);
     why::tell(&head, &mut verdict);
@@ -246,7 +293,7 @@ fn weigh(
         flips: flips::of(&cases, &verdict, (base, &head)),
         cases,
         reruns: side.invocations() - before,
-        base_reruns,
+        base_reruns: base_reruns + beside,
         base_invocations: Some(base.run.session.cost.invocations),
         cost_ratio: head.run.session.cost.times(&base.run.session.cost),
         comparisons: aligned.comparisons,
@@ -262,6 +309,7 @@ fn what<'r>(request: &'r GateRequest, commit: (&'r Repository, Oid)) -> What<'r>
         fetched_with: (request.login.as_ref(), &request.hint),
         probe: request.check.probe,
         shard: request.check.shard,
+        of_the_head: None,
     }
 }
 

@@ -2,7 +2,7 @@
 //! of its items. Nothing to the right of the probes looks into a record.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -142,6 +142,9 @@ pub(crate) trait AnySection: fmt::Debug + Send + Sync {
     /// id.
     fn take_in(&mut self, other: Box<dyn AnySection>);
 
+    /// Leaves some of its items out, by their ids.
+    fn leave_out(&mut self, ids: &BTreeSet<String>);
+
     /// The same without its items.
     fn without_items(&self) -> Box<dyn AnySection>;
 
@@ -252,6 +255,10 @@ where
         if let Ok(other) = other.into_any().downcast::<Self>() {
             self.items.extend(other.items);
         }
+    }
+
+    fn leave_out(&mut self, ids: &BTreeSet<String>) {
+        self.items.retain(|id, _| !ids.contains(id));
     }
 
     fn without_items(&self) -> Box<dyn AnySection> {

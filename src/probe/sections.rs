@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -61,6 +61,13 @@ impl Sections {
     /// Takes a section out.
     pub(crate) fn take(&mut self, name: &str) -> Option<Box<dyn AnySection>> {
         self.0.remove(name)
+    }
+
+    /// Leaves some items out of every section, by their ids.
+    pub(crate) fn leave_out(&mut self, ids: &BTreeSet<String>) {
+        for section in self.0.values_mut() {
+            section.leave_out(ids);
+        }
     }
 
     /// Keeps the section of one probe; the names of the others.
@@ -228,6 +235,8 @@ impl AnySection for Unknown {
     }
 
     fn take_in(&mut self, _: Box<dyn AnySection>) {}
+
+    fn leave_out(&mut self, _: &BTreeSet<String>) {}
 
     fn without_items(&self) -> Box<dyn AnySection> {
         self.boxed()

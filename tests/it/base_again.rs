@@ -132,3 +132,31 @@ fn whoever_wants_no_cache_gets_none_on_the_base_either() {
     project.kelvin(&["gate", "--no-cache"]).expect(0);
     assert_eq!(calls(&log), 8);
 }
+
+#[test]
+fn a_scenario_that_the_change_edits_is_asked_of_the_base_too() {
+    let (_remote, project, log) = project();
+    git(project.root(), &["checkout", "--quiet", "-b", "change"]);
+    let text = project.read("pipeline.sh");
+    for at in 0..4 {
+        project.write(
+            &format!("cases/s{at:02}.md"),
+            &format!("Give room {at}, please.\n"),
+        );
+    }
+    project.write("pipeline.sh", &format!("{text}\n# the same\n"));
+    commit(&project, "politer");
+    let said = project.kelvin(&["gate"]).expect(0);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], "pass", "{}", said.stdout);
+    // Four of the head, four of the base as it was, four as the change has them.
+    assert_eq!(calls(&log), 12);
+    assert_eq!(judgement["base_reruns"], 4, "{judgement}");
+    let broken = "case $KELVIN_SCENARIO in s02) rm made.txt;; esac";
+    project.write("pipeline.sh", &format!("{text}\n{broken}\n"));
+    commit(&project, "politer and worse");
+    let said = project.kelvin(&["gate"]).expect(3);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], "regression", "{}", said.stdout);
+    assert_eq!(judgement["turnover"]["checks"]["edited"], 4, "{judgement}");
+}

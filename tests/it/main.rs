@@ -44,6 +44,9 @@ mod repository;
 /// Many small drops in a row.
 mod drift;
 
+/// Cases that a change edits, asked of the code of the base as well.
+mod edited_cases;
+
 /// Changes that edit the rules they are judged by.
 mod rules;
 

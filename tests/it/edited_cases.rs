@@ -1,0 +1,208 @@
+//! Cases that a change edits, asked of the code of the base as well.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::project::{CONSTANT, GROUNDED, Project};
+use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
+
+/// A project whose base has a report, and may be measured too.
+fn project(url: &str) -> Project {
+    let project = pushed(url, GROUNDED);
+    project.config("baseline: {compute: true}\n");
+    commit(&project, "compute");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    save(&project);
+    project
+}
+
+/// Adds an empty line to some cases.
+fn edit(project: &Project, cases: &[&str]) {
+    for case in cases {
+        let path = format!("cases/{case}.md");
+        let text = project.read(&path);
+        project.write(&path, &format!("{text}\n\n"));
+    }
+}
+
+/// What a change does to a project.
+type Edit = fn(&Project);
+/// What is done, in which cases the pipeline is worse, and what is done to them.
+type Trick<'t> = (&'t str, &'t str, &'t dyn Fn(&Project));
+
+const ALL: [&str; 4] = ["alder", "birch", "cedar", "dogwood"];
+
+/// The grounded pipeline, but for the cases of these names.
+fn worse_for(names: &str) -> String {
+    format!("if grep -qE '^# Request ({names})' \"$1\"; then {CONSTANT}; exit; fi\n{GROUNDED}")
+}
+
+#[test]
+fn a_drop_does_not_hide_in_cases_that_the_change_edits_or_draws_anew() {
+    let tricks: [(&str, Edit); 5] = [
+        ("an empty line everywhere", |project| edit(project, &ALL)),
+        ("an empty line where it drops", |project| {
+            edit(project, &ALL[..2])
+        }),
+        ("another word in every case", |project| {
+            for case in ALL {
+                let path = format!("cases/{case}.md");
+                let text = project.read(&path);
+                project.write(&path, &text.replace("Sent in", "Received"));
+            }
+        }),
+        ("another seed", |project| {
+            project.config("baseline: {compute: true}\nseed: 7\n");
+        }),
+        ("another seed, and an empty line", |project| {
+            project.config("baseline: {compute: true}\nseed: 7\n");
+            edit(project, &ALL[1..]);
+        }),
+    ];
+    let (_remote, url) = bare();
+    let project = project(&url);
+    for (at, (name, trick)) in tricks.into_iter().enumerate() {
+        git(project.root(), &["checkout", "--quiet", "--force", "main"]);
+        let worse = worse_for("alder|birch");
+        branch(&project, &format!("trick-{at}"), &worse);
+        trick(&project);
+        commit(&project, name);
+        let said = project.kelvin(&["gate"]);
+        let judgement = verdict(&project, &said);
+        assert_eq!(
+            judgement["verdict"],
+            json!("regression"),
+            "{name}: {}",
+            said.stdout
+        );
+        let metric = &judgement["metrics"]["evidence.sensitivity"];
+        assert_eq!(metric["unpaired"], json!(null), "{name}: {metric}");
+        assert_eq!(metric["coverage"]["turned"], json!(0), "{name}: {metric}");
+        assert_eq!(
+            metric["coverage"]["base"], metric["coverage"]["paired"],
+            "{name}: {metric}"
+        );
+        assert!(
+            said.stdout.contains("was also run on"),
+            "{name}: {}",
+            said.stdout
+        );
+        assert!(judgement["base_reruns"].as_u64() > Some(0), "{name}");
+    }
+}
+
+#[test]
+fn an_edit_that_makes_cases_harder_for_both_is_no_drop() {
+    let (_remote, url) = bare();
+    let project = project(&url);
+    branch(&project, "harder", &format!("# said again\n{GROUNDED}"));
+    for case in ALL {
+        let path = format!("cases/{case}.md");
+        let text = project.read(&path);
+        project.write(
+            &path,
+            &format!("{text}\n## Rule\n\nNothing else is said of {case}.\n"),
+        );
+    }
+    commit(&project, "harder");
+    let said = project.kelvin(&["gate"]).expect(0);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    assert_eq!(
+        judgement["metrics"]["evidence.sensitivity"]["coverage"]["turned"],
+        json!(0)
+    );
+    // What was edited is told all the same.
+    assert_eq!(judgement["turnover"]["evidence"]["edited"], json!(4));
+    assert!(
+        said.stdout.contains("4 of 4 cases were edited"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn a_case_that_the_base_cannot_answer_stays_an_edited_one_and_a_budget_that_is_too_small_is_told() {
+    let (_remote, url) = bare();
+    let project = project(&url);
+    let fails = format!("if grep -q POISON \"$1\"; then exit 1; fi\n{GROUNDED}");
+    project.write("pipeline.sh", &fails);
+    commit(&project, "a pipeline that some input breaks");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    save(&project);
+    branch(&project, "poisoned", &format!("# same\n{fails}"));
+    let text = project.read("cases/alder.md");
+    project.write("cases/alder.md", &format!("{text}\nPOISON\n"));
+    commit(&project, "an input that breaks both");
+    let said = project.kelvin(&["gate"]);
+    let judgement = verdict(&project, &said);
+    assert!(
+        judgement["differences"]
+            .to_string()
+            .contains("could not answer `alder`"),
+        "{}",
+        said.stdout
+    );
+    assert_ne!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    // Without the calls for it the cases are compared as edited ones, as where no base can be run.
+    git(project.root(), &["checkout", "--quiet", "--force", "main"]);
+    branch(&project, "edited", &format!("# same\n{fails}"));
+    edit(&project, &ALL);
+    commit(&project, "edited");
+    let said = project.kelvin(&["gate", "--budget", "5"]).expect(0);
+    let judgement = verdict(&project, &said);
+    let told = judgement["differences"].to_string();
+    assert!(told.contains("and the budget has 5"), "{told}");
+    assert!(
+        said.stdout.contains("4 of 4 cases were edited"),
+        "{}",
+        said.stdout
+    );
+    assert_eq!(judgement["base_reruns"], json!(null));
+    // Nothing of the base is left behind in the work tree.
+    assert_eq!(git(project.root(), &["status", "--porcelain"]), "");
+    assert!(fs::exists(project.path("cases/alder.md")).expect("asked"));
+}
+
+#[test]
+fn a_drop_does_not_hide_behind_easy_cases_or_inputs_that_are_taken_away() {
+    let (_remote, url) = bare();
+    let project = project(&url);
+    let easy = |project: &Project| {
+        for at in 0..24 {
+            let text = project.read("cases/dogwood.md");
+            let text = text.replace("dogwood", &format!("easy-{at}"));
+            let text = text.replace("Room 3", &format!("Room 9{at}"));
+            project.write(&format!("cases/easy-{at}.md"), &text);
+        }
+    };
+    let without_rule = |project: &Project, name: &str| {
+        let path = format!("cases/{name}.md");
+        let text = project.read(&path).replace("## Rule", "## Remark");
+        project.write(&path, &text);
+    };
+    let tricks: [Trick<'_>; 4] = [
+        ("easy cases", "alder", &easy),
+        ("easy cases, and an edit", "alder", &|project| {
+            easy(project);
+            edit(project, &ALL);
+        }),
+        ("no rule where it drops", "alder|birch", &|project| {
+            without_rule(project, "alder");
+            without_rule(project, "birch");
+        }),
+        ("the case itself is gone", "alder", &|project| {
+            fs::remove_file(project.path("cases/alder.md")).expect("removed");
+        }),
+    ];
+    for (at, (name, worse, trick)) in tricks.into_iter().enumerate() {
+        git(project.root(), &["checkout", "--quiet", "--force", "main"]);
+        branch(&project, &format!("hidden-{at}"), &worse_for(worse));
+        trick(&project);
+        commit(&project, name);
+        let said = project.kelvin(&["gate"]);
+        let judgement = verdict(&project, &said);
+        assert_eq!(judgement["passed"], json!(false), "{name}: {}", said.stdout);
+    }
+}
