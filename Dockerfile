@@ -29,9 +29,13 @@ RUN printf 'path-exclude=/usr/share/%s/*\n' doc man info locale lintian perl5/po
  && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
     bash ca-certificates curl git libatomic1 libstdc++6 python-is-python3 python3 python3-pip python3-venv \
  && rm -rf /var/lib/apt/lists/* /var/log/* /var/cache/* \
+ # The pipeline is not root: what `pip`, `uv` and `npm -g` install has places of its own.
+ && python3 -m venv /opt/venv \
+ && mkdir -p /opt/npm/bin /opt/npm/lib \
  && find / -xdev -name __pycache__ -prune -exec rm -rf {} + \
  # The runner owns the workspace, and the container is root: git calls that dubious.
- && git config --system --add safe.directory /github/workspace
+ && git config --system --add safe.directory /github/workspace \
+ && chmod -R a+rwX /opt/venv /opt/npm
 
 COPY --from=uv /uv /usr/local/bin/uv
 COPY --from=node /usr/local/bin/node /usr/local/bin/node
@@ -40,14 +44,14 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
  && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx
 COPY --from=build /kelvin /usr/local/bin/kelvin
 
-# One job, one container: a `pip install` into the system is what a `setup` line means here.
+# Kelvin starts as root and gives `setup` and the pipeline the rights of the user of the workspace. Git, which gets a
+# token, is looked for in places of the system alone, whatever stands in this `PATH`.
 ENV KELVIN_IN_CONTAINER=1 \
-    PIP_BREAK_SYSTEM_PACKAGES=1 \
+    NPM_CONFIG_PREFIX=/opt/npm \
+    PATH=/opt/venv/bin:/opt/npm/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PIP_NO_CACHE_DIR=1 \
-    PIP_ROOT_USER_ACTION=ignore \
-    UV_BREAK_SYSTEM_PACKAGES=1 \
-    UV_SYSTEM_PYTHON=1
+    VIRTUAL_ENV=/opt/venv
 
 # No USER and no WORKDIR: the runner sets both, and its files belong to root's user in there.
 ENTRYPOINT ["/usr/local/bin/kelvin"]

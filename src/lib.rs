@@ -4,13 +4,14 @@
 //! Values flow to the right; imports point to the left:
 //!
 //! ```text
-//! exit digest draw file notice proxy signal stats threads │ target → config → judge → run → trace → page → probe → report → github → baseline → gate → history → trend → publish │ check │ cli
+//! confine exit digest draw file notice proxy signal stats threads │ target → config → judge → run → trace → page → probe → report → github → baseline → gate → history → trend → publish │ check │ cli
 //! ```
 //!
 //! A module may import the leaves and any stage to its left, never one to its right. Pure stages
 //! (`judge`, `stats`, the perturbations and `page` with its renderers) touch neither disk, clock,
 //! network nor environment.
 
+mod confine;
 mod digest;
 mod draw;
 mod exit;

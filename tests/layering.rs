@@ -11,7 +11,7 @@ mod way;
 
 /// Modules that any other may import; among themselves they may too.
 const LEAVES: &[&str] = &[
-    "exit", "digest", "draw", "file", "notice", "proxy", "signal", "stats", "threads",
+    "confine", "exit", "digest", "draw", "file", "notice", "proxy", "signal", "stats", "threads",
 ];
 
 /// The flow, left to right. A module may import the leaves and what stands before it.
@@ -55,7 +55,10 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("zip", &["github"]),
     ("rusqlite", &["history", "probe/checks/services"]),
     ("flate2", &["history"]),
-    ("rustix", &["file", "signal", "target", "run", "cli"]),
+    (
+        "rustix",
+        &["confine", "file", "signal", "target", "run", "cli"],
+    ),
     ("signal_hook", &["signal", "target"]),
     ("shell_words", &["target"]),
     ("jiff", &["run", "target/model"]),

@@ -29,11 +29,13 @@ mod remote;
 mod rename;
 mod revision;
 mod search;
+mod started;
 mod tip;
 mod tree;
 mod unknown;
 mod view;
 mod visit;
+mod withheld;
 
 pub(crate) use align::align;
 pub(crate) use ancestry::short;
@@ -56,6 +58,7 @@ pub(crate) use search::Search;
 pub(crate) use tip::{CheckedOut, Tip};
 pub(crate) use unknown::Unknown;
 pub(crate) use visit::{Visited, is_base, visit};
+pub(crate) use withheld::Withheld;
 
 use std::fmt;
 

@@ -13,7 +13,8 @@ use git2::Oid;
 
 use super::failed::Failed;
 use super::unknown::Unknown;
-use super::{Hint, Login};
+use super::{Hint, Login, started};
+use crate::confine;
 
 /// What a hook of git sets, and what would make git work on another repository than the one at hand.
 const OF_ANOTHER: [&str; 10] = [
@@ -312,16 +313,18 @@ impl<'a> Remote<'a> {
         if matches!(&ended, Err(failed) if failed.is_denied())
             && let Some((login, url)) = self.login()
         {
-            if let Some(name) = self.obstacle() {
-                ended = ended.map_err(|failed| {
-                    failed.add(format!(
-                        "the token of the action was not used, since the repository's own \
-                         configuration sets `{name}`"
-                    ))
-                });
-            } else {
-                used = true;
-                ended = self.once(arguments, input, Some((login, url)))?;
+            // What is found must still be so when the token is used.
+            let lent = confine::alone(|| match self.obstacle() {
+                Some(name) => Err(format!("the repository's own configuration sets `{name}`")),
+                None => Ok(self.once(arguments, input, Some((login, url)))),
+            });
+            match lent.unwrap_or_else(|error| Err(format!("the pipeline goes on: {error}"))) {
+                Ok(with_it) => (used, ended) = (true, with_it?),
+                Err(why) => {
+                    ended = ended.map_err(|failed| {
+                        failed.add(format!("the token of the action was not used, since {why}"))
+                    });
+                }
             }
         }
         Ok(ended.map_err(|failed| {
@@ -386,8 +389,7 @@ impl<'a> Remote<'a> {
         if let Some((login, url)) = login {
             login.lend(&mut command, url);
         }
-        let mut child = command
-            .spawn()
+        let mut child = started::start(command, login.is_some())
             .context("failed to start `git`, which fetches and pushes; install it")
             .map_err(|error| Unknown::Unreachable.mark(error))?;
         if let Some(mut pipe) = child.stdin.take() {

@@ -17,6 +17,7 @@ use crate::check::ci::{self, CiRequest};
 use crate::check::{GateRequest, Request};
 use crate::config::Shard;
 use crate::config::{Around, Overrides};
+use crate::confine;
 use crate::exit::{Exit, Misuse};
 use crate::file;
 use crate::publish::commands;
@@ -111,6 +112,7 @@ impl From<When> for Mode {
 
 /// Runs `kelvin ci`.
 pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
+    keep_apart();
     let (dry_run, progress) = (args.dry_run, Progress::new(LogFormat::Text));
     let entered = enter(args.working_directory.as_deref(), &args.config);
     let event = payload(args.event.as_ref(), args.event_name.as_ref());
@@ -138,6 +140,24 @@ pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
         super::say(&format!("comment: {}\n", crate::page::safe::line(url)));
     }
     Ok(ran.exit())
+}
+
+/// Keeps the pipeline away from the token, before a second thread begins.
+fn keep_apart() {
+    confine::begin();
+    if variable("KELVIN_IN_CONTAINER").is_none() {
+        return;
+    }
+    let workspace = variable("GITHUB_WORKSPACE").unwrap_or_else(|| ".".to_owned());
+    if let Err(why) = confine::become_apart(Path::new(&workspace)) {
+        let text = format!(
+            "the pipeline is not kept apart: {why}; it runs with the rights of this action, and can read its token"
+        );
+        super::say(&match super::on_github() {
+            true => commands::warning(&text),
+            false => format!("warning: {}\n", crate::page::safe::line(&text)),
+        });
+    }
 }
 
 /// Works in another folder, where one is given.

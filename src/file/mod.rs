@@ -25,6 +25,18 @@ pub(crate) fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     write_with(path, |file| file.write_all(text))
 }
 
+/// The same for a file that only its owner may read.
+pub(crate) fn write_private(path: &Path, text: &[u8]) -> anyhow::Result<()> {
+    let failed = || format!("failed to write `{}`", path.display());
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
+    file.write_all(text).with_context(failed)?;
+    file.persist(path)
+        .map_err(|error| error.error)
+        .with_context(failed)?;
+    Ok(())
+}
+
 /// The same for a writer, e.g. a serializer, so that a large text is never held in memory.
 pub(crate) fn write_with(
     path: &Path,

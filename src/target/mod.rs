@@ -12,7 +12,6 @@ mod meter;
 mod model;
 mod private;
 mod registry;
-mod setup;
 mod usage;
 
 use std::cell::RefCell;
@@ -28,14 +27,14 @@ use crate::exit::Misuse;
 use crate::signal::Interrupt;
 
 pub(crate) use address::Address;
-pub(crate) use command::{SUPERVISE, SideCommand, SideEnd, SideProgram, dismiss, serve};
+pub(crate) use command::{SUPERVISE, SideCommand, SideEnd, SideProgram, dismiss, serve, setup};
 pub(crate) use failure::{Failure, FailureKind};
 pub(crate) use limits::CallLimits;
 pub(crate) use meter::{Entry, Meter, Pass};
 pub(crate) use model::{Asking, Endpoint, ModelName, ModelSettings, base_url};
+pub(crate) use private::withhold;
 #[cfg(test)]
 pub(crate) use registry::tests_only;
-pub(crate) use setup::setup;
 pub(crate) use usage::Usage;
 
 /// The system under test, ready to be called. Several threads call it at the same time.

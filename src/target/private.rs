@@ -19,16 +19,10 @@ const NAMES: [&str; 11] = [
     "GITHUB_STEP_SUMMARY",
 ];
 
-/// Those of them that are set. To remove a variable that is not set would cost time in every call: the
-/// standard library then builds a new environment.
-pub(super) fn names() -> Vec<&'static str> {
-    let is_set = |name: &&str| std::env::var_os(name).is_some();
-    NAMES.into_iter().filter(is_set).collect()
-}
-
-/// Removes them from the environment of a command.
-pub(super) fn withhold(command: &mut Command, names: &[&str]) {
-    for name in names {
+/// Removes them from the environment of a process that is about to be started: what a process is given, others may
+/// read there.
+pub(crate) fn withhold(command: &mut Command) {
+    for name in NAMES {
         command.env_remove(name);
     }
 }

@@ -4,6 +4,8 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, lchown};
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,6 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::apart::{corrupt, expect_nothing_found, expect_of_user, expect_own_words};
 use crate::github::{self, PULL, REPOSITORY, TOKEN};
 use crate::project::{FIRST_UNIT, GROUNDED, Project};
 use crate::repository::{commit, git, pushed};
@@ -23,6 +26,10 @@ struct Runner {
     engine: String,
     image: String,
     api: String,
+    /// Where the repositories are.
+    address: String,
+    /// What stands in for Docker.
+    socket: PathBuf,
 }
 
 /// What a step came to.
@@ -81,7 +88,7 @@ impl Runner {
             fs::create_dir(self.path(folder)).expect("made");
         }
         fs::remove_dir(self.path("workspace")).expect("removed");
-        crate::repository::checkout(server, "widgets.git", commit, self.folder.path());
+        crate::repository::checkout(server, REPOSITORY, commit, self.folder.path());
         fs::write(self.path("workflow/event.json"), payload.to_string()).expect("written");
         for file in [
             "set_output",
@@ -103,7 +110,7 @@ impl Runner {
             ("GITHUB_EVENT_NAME", event),
             ("GITHUB_EVENT_PATH", "/github/workflow/event.json"),
             ("GITHUB_API_URL", &self.api),
-            ("GITHUB_SERVER_URL", "https://github.com"),
+            ("GITHUB_SERVER_URL", self.address.trim_end_matches('/')),
             ("GITHUB_SHA", commit),
             ("GITHUB_WORKFLOW", "kelvin"),
             ("GITHUB_JOB", "kelvin"),
@@ -156,11 +163,16 @@ impl Runner {
                 .arg("-v")
                 .arg(format!("{}:/github/{theirs}", self.path(ours).display()));
         }
+        command
+            .arg("-v")
+            .arg(format!("{}:/var/run/docker.sock", self.socket.display()));
         let output = command
             .args([self.image.as_str(), "ci"])
             .output()
             .expect("the engine starts");
         let read = |file: &str| fs::read_to_string(self.path("commands").join(file)).expect("read");
+        // A later step and the cleaning of a runner have to be able to do what they like with it.
+        expect_of_user(&self.path("workspace"), 1001);
         Step {
             output,
             outputs: read("set_output"),
@@ -207,17 +219,24 @@ fn the_image_runs_as_the_runner_starts_it() {
     };
     let api = github::Server::start();
     let server = Server::start().expect("lighttpd is there");
-    server.create("widgets.git");
+    server.create(&format!("{REPOSITORY}.git"));
+    let docker = tempfile::tempdir().expect("a temporary folder");
+    let socket = docker.path().join("docker.sock");
+    let _listens = UnixListener::bind(&socket).expect("bound");
+    fs::set_permissions(&socket, fs::Permissions::from_mode(0o660)).expect("set");
+    lchown(&socket, Some(0), Some(127)).expect("root gives files away");
     let runner = Runner {
         folder: tempfile::tempdir().expect("a temporary folder"),
         engine: of("KELVIN_ENGINE"),
         image: of("KELVIN_IMAGE"),
         api: api.url().to_owned(),
+        address: server.url(""),
+        socket,
     };
     // A log is no code of the pipeline, so that writing it is no change of the code.
     let stamped =
         |script: &str| format!("[ -e started.log ] || date +%s%3N > started.log\n{script}");
-    let project = pushed(&server.url("widgets.git"), &stamped(GROUNDED));
+    let project = pushed(&server.url(REPOSITORY), &stamped(GROUNDED));
     let base = push(&project, "main");
 
     // A push, with a line that uses all that the image brings.
@@ -228,6 +247,12 @@ fn the_image_runs_as_the_runner_starts_it() {
         write!(tools, "{tool} --version >> tools.txt && ").expect("a string");
     }
     tools.push_str("ls /etc/ssl/certs/ca-certificates.crt >> tools.txt");
+    // Whoever is not root installs here, and nowhere else.
+    tools.push_str(
+        " && touch \"$(python -c 'import sysconfig; print(sysconfig.get_path(\"purelib\"))')/x.pth\" \
+         && uv pip freeze && pip freeze && touch \"$(npm config get prefix)/bin/x\" \
+         && ! touch /usr/local/bin/x",
+    );
     let payload = json!({
         "ref": "refs/heads/main", "before": "0".repeat(40), "after": base, "repository": repository(),
     });
@@ -309,6 +334,28 @@ fn the_image_runs_as_the_runner_starts_it() {
     assert_eq!(step.output("verdict"), "pass", "{}", step.log());
     assert_eq!(api.state().comments.len(), 1);
 
+    // Code that wants the token finds nothing, and leaves nothing.
+    let notes = "/github/runner_temp/notes";
+    let hostile = corrupt(&project, "python3", notes, "/github/file_commands");
+    push(&project, "feature");
+    {
+        let mut state = api.state();
+        let pull = state.pulls.get_mut(&PULL).expect("it is there");
+        pull.head_sha.clone_from(&hostile);
+    }
+    let mut theirs = payload.clone();
+    theirs["pull_request"]["head"]["sha"] = json!(hostile);
+    let setup = format!("mkdir -p {notes} && python3 hostile.py setup {notes}");
+    let more_of_it = [("INPUT_SETUP", setup.as_str())];
+    let more_of_it: Vec<_> = more("0.1").into_iter().chain(more_of_it).collect();
+    let step = runner.step(&server, &hostile, "pull_request", &theirs, &more_of_it);
+    expect_nothing_found(&runner.path("temp/notes"));
+    assert_eq!(step.code(), Some(0), "{}", step.log());
+    assert!(!step.log().contains("not kept apart"), "{}", step.log());
+    assert_eq!(step.output("baseline-sha"), base);
+    expect_own_words(&runner.path("commands"));
+    expect_of_user(&runner.path("commands"), 1001);
+
     // What only the job has set up is not in here, and the message says where it is.
     project.write("pipeline.sh", "no-such-program");
     project.write(
@@ -317,7 +364,7 @@ fn the_image_runs_as_the_runner_starts_it() {
     );
     commit(&project, "a program of the job");
     let head = push(&project, "feature");
-    let step = runner.step(&server, &head, "pull_request", &payload, &more("0.1"));
+    let step = runner.step(&server, &head, "pull_request", &theirs, &more("0.1"));
     assert!(
         step.code() != Some(0) && step.code() != Some(3),
         "{}",

@@ -119,6 +119,9 @@ mod veritas;
 /// The sample workflow under `act`.
 mod act;
 
+/// Code of a change that wants the token, or wants to outlive its run.
+mod apart;
+
 /// The image of the container action.
 mod container;
 

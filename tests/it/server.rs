@@ -6,16 +6,15 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::github::TOKEN;
+
 /// A git server on loopback: `git http-backend` behind lighttpd, which asks for a token as GitHub
-/// does (`x-access-token:TOKEN` as basic authentication).
+/// does (`x-access-token:TOKEN` as basic authentication); the token is that of the GitHub on loopback.
 pub(crate) struct Server {
     folder: TempDir,
     child: Child,
     port: u16,
 }
-
-/// The token that the server takes.
-const TOKEN: &str = "ghs_good";
 
 impl Server {
     /// Starts the server, or says why it cannot be: the caller prints that and skips.

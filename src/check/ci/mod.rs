@@ -1,6 +1,8 @@
 //! A run in a workflow: reads the event, prepares the machine, runs the gate, publishes, and keeps
 //! the report of a push.
 
+mod aftermath;
+mod brackets;
 mod check_run;
 mod decide;
 mod excerpts;
@@ -33,7 +35,8 @@ use crate::publish::mask::Masker;
 use crate::publish::post::Mode;
 use crate::publish::{Context, Excerpt, Publication, commands, comment};
 use crate::run::Observer;
-use crate::target;
+use aftermath::Before;
+use brackets::{quietly, setup};
 use check_run::open;
 pub(crate) use decide::{DecideRequest, Then, decide, pull_request};
 use excerpts::excerpts;
@@ -111,7 +114,15 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
     };
     job.hint.asked.clone_from(&request.gate.hint.asked);
     job.hint.remote = baseline::address(&root);
-    let measured = job.measure(&root, &file, observer);
+    // Put back at the very end, when nothing of the change runs any more.
+    let login = login(request, &job.context);
+    let withheld = baseline::Withheld::take(&root, login.as_ref());
+    let before = Before::of(request.variables);
+    let measured = match &withheld {
+        Ok(_) => job.measure(&root, &file, observer),
+        Err(error) => Err(anyhow::anyhow!("{error:#}").into()),
+    };
+    let measured = before.again().map_err(Stop::from).and(measured);
     let Job {
         context, surfaces, ..
     } = job;
@@ -324,35 +335,6 @@ fn publish(
     }
     let comment = deliver(&publication(&warnings), surfaces);
     refused.map_or(Ok(comment), Err)
-}
-
-/// Runs the script that prepares the machine, folded away in the log.
-fn setup(
-    request: &CiRequest<'_>,
-    script: &str,
-    root: &Path,
-    on_github: bool,
-) -> anyhow::Result<()> {
-    if on_github {
-        (request.say)(&commands::group("setup"));
-    }
-    let done = quietly(request, on_github, || target::setup(script, root));
-    if on_github {
-        (request.say)(&commands::end_group());
-    }
-    done
-}
-
-/// Does something whose output is no command, whatever it prints.
-fn quietly<T>(request: &CiRequest<'_>, on_github: bool, work: impl FnOnce() -> T) -> T {
-    if on_github {
-        (request.say)(&commands::stop(&request.guard));
-    }
-    let done = work();
-    if on_github {
-        (request.say)(&commands::resume(&request.guard));
-    }
-    done
 }
 
 /// Joins the shards, and judges what they make together.

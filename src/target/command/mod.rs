@@ -7,6 +7,7 @@ mod output;
 mod printed;
 mod process;
 mod prompt;
+mod setup;
 mod side_command;
 mod supervise;
 mod tail;
@@ -26,12 +27,12 @@ use serde_json::{Value, json};
 
 use super::{
     Ended, Failure, FailureKind, Invocation, Launch, Reply, Site, Streams, Target, TargetKind,
-    private,
 };
 use crate::exit::Misuse;
 use printed::Printed;
 use process::{Call, ProcessEnd};
 pub(super) use prompt::PromptCommand;
+pub(crate) use setup::setup;
 pub(crate) use side_command::{SideCommand, SideEnd, SideProgram};
 use supervise::Program;
 pub(crate) use supervise::{WORD as SUPERVISE, dismiss, serve};
@@ -72,8 +73,6 @@ struct CommandTarget {
     /// Where the program of a direct command was found.
     program: PathBuf,
     site: Site,
-    /// The variables that the pipeline does not get.
-    withheld: Vec<&'static str>,
     /// Whether the process reads the input from its standard input, and whether it prints its output
     /// instead of writing a file.
     streams: Piped,
@@ -108,7 +107,6 @@ impl CommandTarget {
             names_workspace: Template::names_workspace(line),
             program,
             site: site.clone(),
-            withheld: private::names(),
             streams: Piped::default(),
             environment: Vec::new(),
         })
@@ -157,7 +155,6 @@ impl CommandTarget {
             let variables = workplace.variables.iter();
             program.envs(variables.map(|(name, value)| (name, value)));
         }
-        program.without(&self.withheld);
         let input = match self.streams.input {
             true => File::open(invocation.input_file)?.into(),
             false => nothing()?,

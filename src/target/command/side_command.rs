@@ -11,7 +11,7 @@ use super::printed::Printed;
 use super::process::{Call, ProcessEnd};
 use super::supervise::Program;
 use super::tail::Tail;
-use super::{failure, nothing, private};
+use super::{failure, nothing};
 use crate::signal::Interrupt;
 use crate::target::{StandardOutput, Streams};
 
@@ -117,9 +117,7 @@ impl SideCommand<'_> {
             SideProgram::File(path) => Program::new(path, self.folder),
         };
         let variables = self.variables.iter();
-        program
-            .envs(variables.map(|(name, value)| (name, value)))
-            .without(&private::names());
+        program.envs(variables.map(|(name, value)| (name, value)));
         let input = match self.input {
             Some(path) => File::open(path)?.into(),
             None => nothing()?,

@@ -65,7 +65,7 @@ impl Private {
     }
 }
 
-const GOOD: &str = "ghs_good";
+const GOOD: &str = crate::github::TOKEN;
 
 #[test]
 fn a_private_repository_without_kept_credentials_is_asked_with_the_token_and_keeps_none() {

@@ -39,11 +39,11 @@ impl Family {
     }
 
     /// The status with which a leader has ended, in the form of the system; none while it runs. Every other
-    /// process that has ended is reaped.
-    pub(super) fn status(&self, leader: Pid) -> Option<i32> {
+    /// process that has ended is reaped. `lasts`: what the leader leaves behind may go on.
+    pub(super) fn status(&self, leader: Pid, lasts: bool) -> Option<i32> {
         self.forget_deaths();
         // The number of the group belongs to it until the leader is reaped, and not longer.
-        if has_ended(leader) {
+        if !lasts && has_ended(leader) {
             let _ = kill_process_group(leader, Signal::KILL);
         }
         reap(Some(leader)).status

@@ -20,19 +20,25 @@ use std::sync::{Mutex, PoisonError};
 
 pub(crate) use serve::serve;
 
+use crate::confine;
+
 /// The word after the name of this program that makes it a supervisor.
 pub(crate) const WORD: &str = "__supervise";
 
 /// The supervisors that attend to no call.
 static IDLE: Mutex<Vec<Supervisor>> = Mutex::new(Vec::new());
+/// Those of programs that have ended and may have left something that is still of use.
+static KEPT: Mutex<Vec<Supervisor>> = Mutex::new(Vec::new());
 
 /// A program to start, in a group of its own.
 #[derive(Debug, Default)]
 pub(super) struct Program {
     /// The program, and what it is given.
     words: Vec<OsString>,
-    /// Variables that differ from those of this process; one without a value is taken away.
-    variables: Vec<(OsString, Option<OsString>)>,
+    /// Whether what it leaves behind may go on until [`dismiss`], as a server that calls talk to.
+    lasts: bool,
+    /// Variables that differ from those of this process.
+    variables: Vec<(OsString, OsString)>,
     folder: PathBuf,
 }
 
@@ -41,6 +47,7 @@ impl Program {
     pub(super) fn new(program: impl Into<OsString>, folder: &Path) -> Self {
         Self {
             words: vec![program.into()],
+            lasts: false,
             variables: Vec::new(),
             folder: folder.to_owned(),
         }
@@ -62,15 +69,14 @@ impl Program {
     ) -> &mut Self {
         let owned = variables
             .into_iter()
-            .map(|(name, value)| (name.as_ref().to_owned(), Some(value.as_ref().to_owned())));
+            .map(|(name, value)| (name.as_ref().to_owned(), value.as_ref().to_owned()));
         self.variables.extend(owned);
         self
     }
 
-    /// Takes variables away from its environment.
-    pub(super) fn without(&mut self, names: &[&str]) -> &mut Self {
-        let names = names.iter().map(|name| (OsString::from(name), None));
-        self.variables.extend(names);
+    /// Lets what it starts outlive it until [`dismiss`].
+    pub(super) const fn lasting(&mut self) -> &mut Self {
+        self.lasts = true;
         self
     }
 }
@@ -108,12 +114,15 @@ struct Supervisor {
 impl Supervisor {
     fn start() -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
-        let process = command()?
+        let mut command = command()?;
+        // What it is not given, nobody can read in its environment.
+        crate::target::withhold(&mut command);
+        command
+            .args(confine::user().iter().flat_map(|user| user.words()))
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| unable(&error))?;
+            .stderr(Stdio::null());
+        let process = confine::as_root(|| command.spawn()).map_err(|error| unable(&error))?;
         Ok(Self {
             socket: Some(socket),
             process,
@@ -157,6 +166,7 @@ fn command() -> io::Result<Command> {
 /// that the program has started is killed.
 pub(super) struct Running {
     supervisor: Supervisor,
+    lasts: bool,
 }
 
 impl Running {
@@ -172,7 +182,12 @@ impl Running {
             let is_new = idle.is_none();
             let supervisor = idle.map_or_else(Supervisor::start, Ok)?;
             match wire::send(supervisor.socket()?, &order, streams) {
-                Ok(()) => return Ok(Self { supervisor }),
+                Ok(()) => {
+                    return Ok(Self {
+                        supervisor,
+                        lasts: program.lasts,
+                    });
+                }
                 Err(error) if is_new => return Err(unable(&error)),
                 // Somebody has ended it while it had nothing to do.
                 Err(_) => {}
@@ -208,8 +223,9 @@ impl Running {
         use std::os::unix::process::ExitStatusExt as _;
         let reply = wire::reply(self.supervisor.socket()?).map_err(|_| gone())?;
         if let Reply::NotStarted(_) | Reply::Ended(_, 0) = reply {
-            let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
-            idle.push(self.supervisor);
+            let list = if self.lasts { &KEPT } else { &IDLE };
+            let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
+            list.push(self.supervisor);
         }
         match reply {
             Reply::Ended(status, 0) => Ok(ExitStatus::from_raw(status)),
@@ -222,10 +238,14 @@ impl Running {
     }
 }
 
-/// Ends the supervisors, which have nothing to do any more, and waits for them.
+/// Ends the supervisors, which have nothing to do any more, with all that programs have left to them, and waits for
+/// them.
 pub(crate) fn dismiss() {
-    let idle = std::mem::take(&mut *IDLE.lock().unwrap_or_else(PoisonError::into_inner));
-    drop(idle);
+    for list in [&IDLE, &KEPT] {
+        let supervisors = std::mem::take(&mut *list.lock().unwrap_or_else(PoisonError::into_inner));
+        // Each is told before any is waited for.
+        drop(supervisors);
+    }
 }
 
 fn gone() -> io::Error {

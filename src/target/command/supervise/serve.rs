@@ -14,6 +14,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::family::Family;
 use super::wire::{self, Order};
 use super::{Program, Reply, Stop, Streams};
+use crate::confine::{self, User};
 
 /// Processes that were killed and do not end are waited for so long.
 const MOST: Duration = Duration::from_secs(5);
@@ -24,6 +25,15 @@ const MOST: Duration = Duration::from_secs(5);
 ///
 /// Where the standard input is no such connection.
 pub(crate) fn serve() -> anyhow::Result<()> {
+    confine::hide();
+    let mut words = std::env::args_os().skip(2);
+    // Before anything is read: what is started here has no other rights than this process.
+    if let (Some(uid), Some(gid)) = (words.next(), words.next())
+        && !cfg!(test)
+    {
+        let user = User::of_words(&uid, &gid).context("that is no user that calls may have")?;
+        confine::held(user).context("failed to give all rights away")?;
+    }
     let socket = std::io::stdin()
         .as_fd()
         .try_clone_to_owned()
@@ -52,6 +62,9 @@ pub(crate) fn serve() -> anyhow::Result<()> {
             None => break,
         }
     }
+    if let Ok(family) = &family {
+        family.clear(None, MOST);
+    }
     Ok(())
 }
 
@@ -72,7 +85,7 @@ impl Family {
             // What is not ready is looked at anew, whatever has ended the poll.
             let _ = poll(&mut fds, None);
             let [died, told] = fds.map(|fd| !fd.revents().is_empty());
-            if died && let Some(status) = self.status(leader) {
+            if died && let Some(status) = self.status(leader, program.lasts) {
                 break status;
             }
             if told {
@@ -94,7 +107,11 @@ impl Family {
                 }
             }
         };
-        Some(Reply::Ended(status, self.clear(None, MOST)))
+        let left = match program.lasts {
+            true => 0,
+            false => self.clear(None, MOST),
+        };
+        Some(Reply::Ended(status, left))
     }
 }
 
@@ -115,10 +132,7 @@ fn command(program: &Program, streams: Streams) -> Command {
         .stdout(output)
         .stderr(errors);
     for (name, value) in &program.variables {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
+        command.env(name, value);
     }
     command
 }

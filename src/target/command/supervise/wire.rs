@@ -52,18 +52,14 @@ pub(super) fn start(program: &Program) -> io::Result<Vec<u8>> {
         Ok(())
     };
     text(program.folder.as_os_str())?;
+    text(OsStr::new(if program.lasts { "lasts" } else { "" }))?;
     text(OsStr::new(&program.words.len().to_string()))?;
     for word in &program.words {
         text(word)?;
     }
     for (name, value) in &program.variables {
         text(name)?;
-        // An empty text is no sign for a variable that is taken away.
-        text(OsStr::new(match value {
-            Some(_) => "=",
-            None => "",
-        }))?;
-        text(value.as_deref().unwrap_or_default())?;
+        text(value)?;
     }
     let length = size(order.len() - HEAD)?;
     order[1..HEAD].copy_from_slice(&length.to_le_bytes());
@@ -166,16 +162,16 @@ fn program(mut from: &[u8]) -> Option<Program> {
         Some(OsString::from_vec(text.to_vec()))
     };
     let folder = text()?.into();
+    let lasts = !text()?.is_empty();
     let count: usize = text()?.to_str()?.parse().ok()?;
     let words = (0..count).map(|_| text()).collect::<Option<_>>()?;
     let mut variables = Vec::new();
     while let Some(name) = text() {
-        let is_set = text()? == "=";
-        let value = text()?;
-        variables.push((name, is_set.then_some(value)));
+        variables.push((name, text()?));
     }
     Some(Program {
         words,
+        lasts,
         variables,
         folder,
     })
@@ -229,8 +225,7 @@ mod tests {
         let long = "x".repeat(100_000);
         program
             .args(["", "a b", long.as_str()])
-            .envs([("EMPTY", ""), ("SET", "=")])
-            .without(&["GONE"]);
+            .envs([("EMPTY", ""), ("SET", "=")]);
         let (said, heard) = io::pipe().expect("a pipe");
         let none = || std::fs::File::open("/dev/null").expect("opened").into();
         let streams = [none(), heard.into(), none()];
