@@ -16,20 +16,6 @@ use super::unknown::Unknown;
 use super::{Hint, Login, started};
 use crate::confine;
 
-/// What a hook of git sets, and what would make git work on another repository than the one at hand.
-const OF_ANOTHER: [&str; 10] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_COMMON_DIR",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_QUARANTINE_PATH",
-    "GIT_SHALLOW_FILE",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-];
-
 /// A remote of a repository.
 pub(crate) struct Remote<'a> {
     folder: &'a Path,
@@ -374,18 +360,6 @@ impl<'a> Remote<'a> {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // A dead connection ends after half a minute instead of never.
-        for (name, value) in [
-            ("GIT_HTTP_LOW_SPEED_LIMIT", "1"),
-            ("GIT_HTTP_LOW_SPEED_TIME", "30"),
-        ] {
-            if std::env::var_os(name).is_none() {
-                command.env(name, value);
-            }
-        }
-        for name in OF_ANOTHER {
-            command.env_remove(name);
-        }
         if let Some((login, url)) = login {
             login.lend(&mut command, url);
         }

@@ -6,6 +6,20 @@ use std::process::{Child, Command};
 
 use crate::{confine, target};
 
+/// What a hook of git sets, and what would make git work on another repository than the one at hand.
+const OF_ANOTHER: [&str; 10] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_QUARANTINE_PATH",
+    "GIT_SHALLOW_FILE",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+];
+
 /// Starts git. Where the pipeline has a user of its own, that user gets what git does for this program, and git with
 /// a token is nobody whom that user may look at.
 ///
@@ -13,6 +27,18 @@ use crate::{confine, target};
 ///
 /// Where it cannot be started.
 pub(super) fn start(mut command: Command, has_token: bool) -> io::Result<Child> {
+    // A dead connection ends after half a minute instead of never.
+    for (name, value) in [
+        ("GIT_HTTP_LOW_SPEED_LIMIT", "1"),
+        ("GIT_HTTP_LOW_SPEED_TIME", "30"),
+    ] {
+        if std::env::var_os(name).is_none() {
+            command.env(name, value);
+        }
+    }
+    for name in OF_ANOTHER {
+        command.env_remove(name);
+    }
     // Its environment can be read while it runs.
     target::withhold(&mut command);
     let Some(user) = confine::user() else {

@@ -116,11 +116,11 @@ mod tests {
     #[test]
     fn what_a_setup_leaves_running_goes_on_and_may_still_print() {
         let folder = tempfile::tempdir().expect("a folder");
-        let script = "(while sleep 0.01; do echo said; date >> beats; done) & echo $! > pid";
+        let script = "(while sleep 0.1; do echo; date >> beats; done) & echo $! > pid";
         setup(script, folder.path()).expect("it ended well");
         let length = || std::fs::metadata(folder.path().join("beats")).map_or(0, |file| file.len());
         let before = length();
-        thread::sleep(Duration::from_millis(300));
+        thread::sleep(Duration::from_millis(500));
         assert!(length() > before, "it has ended");
         let pid = std::fs::read_to_string(folder.path().join("pid")).expect("written");
         let kill = std::process::Command::new("kill").arg(pid.trim()).status();
