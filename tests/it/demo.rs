@@ -45,6 +45,7 @@ fn from_an_empty_folder_it_ends_with_a_regression_that_no_test_of_the_cases_woul
     for part in [
         "All 8 cases are answered as before",
         "Gate         regression",
+        "`ben` now answers `approve` instead of `deny` in",
         "kelvin-demo/kelvin/report.html",
         "kelvin init",
     ] {

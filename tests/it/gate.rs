@@ -36,10 +36,41 @@ fn act_01_each_worse_pipeline_fails_for_its_own_reason_and_a_reformatted_one_pas
                     "{name}"
                 );
                 assert!(said.stdout.contains(metric.trim_start_matches("evidence.")));
+                first_words_are_true(&project);
             }
             None => assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout),
         }
     }
+}
+
+/// What is said first of a change is so: the base gave one answer to the input that is named, and the head
+/// gives the other.
+fn first_words_are_true(project: &Project) {
+    let gate = project.json("kelvin/gate.json");
+    let flip = &gate["flips"][0];
+    let text = |key: &str| flip[key].as_str().unwrap_or_default().to_owned();
+    let (item, part) = (text("item"), text("part"));
+    let folder = format!("kelvin/{item}/perturbations/{part}");
+    let now = project.json(&format!("{folder}/output.json"));
+    assert_eq!(now["decision"].to_string(), text("head"), "{flip}");
+    let input = project.path(&format!("{folder}/input.md"));
+    let output = project.path("before.json");
+    let base = git(project.root(), &["show", "main:pipeline.sh"]);
+    let ran = std::process::Command::new("sh")
+        .args(["-c", &base, "pipeline"])
+        .args([&input, &output])
+        .status();
+    assert!(ran.expect("it starts").success());
+    let before = project.json("before.json");
+    fs::remove_file(&output).expect("removed");
+    assert_eq!(before["decision"].to_string(), text("base"), "{flip}");
+    let words = match text("ought").as_str() {
+        "hold" => "rewrites that should not matter",
+        _ => "exchanges of its evidence, where it moved before",
+    };
+    let page = project.read("kelvin/gate.md");
+    let lead = page.lines().nth(2).expect("a line");
+    assert!(lead.contains(&item) && lead.contains(words), "{lead}");
 }
 
 /// No figure of the range from 0 to 1 can fall by more than 1, so that no re-run has to show it.
