@@ -164,7 +164,7 @@ fn at_most(rerun: &Rerun, repeats: usize) -> Rerun {
 }
 
 /// How many calls it takes to run everything once.
-fn one_run(head: &Report) -> usize {
+pub(super) fn one_run(head: &Report) -> usize {
     let sections = head.probes.iter().map(|(_, section)| section);
     let inputs = sections.map(|section| {
         let ids = section.ids().into_iter();

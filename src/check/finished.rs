@@ -9,6 +9,7 @@ use super::{GateRequest, Judged};
 use crate::baseline::{self, differences::Difference};
 use crate::config::Config;
 use crate::exit::Misuse;
+use crate::gate::Judgement;
 use crate::gate::looks::Rerun;
 use crate::probe;
 use crate::report::{self, Report};
@@ -70,6 +71,15 @@ impl Head for Finished {
 
     fn can_be_run(&self) -> bool {
         false
+    }
+
+    fn measured_by(
+        &self,
+        _: &str,
+        _: &dyn Observer,
+        _: &mut dyn FnMut(&mut dyn Head, &Config) -> anyhow::Result<Judgement>,
+    ) -> anyhow::Result<Option<Judgement>> {
+        Ok(None)
     }
 
     fn told(&self, config: &Config) -> Vec<Difference> {

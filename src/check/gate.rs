@@ -1,10 +1,15 @@
 //! The gate's spine: measure, and judge what was measured.
 
+use anyhow::{Context as _, ensure};
+
 use super::head::Head;
 use super::settle::{judge, written};
 use super::stage::Stage;
-use super::{Checked, GateRequest, Judged, finished, stage, write};
+use super::{Checked, GateRequest, Judged, Mode, Request, finished, stage, write};
+use crate::config::{Config, Overrides};
+use crate::gate::Judgement;
 use crate::gate::looks::Rerun;
+use crate::probe::Ending;
 use crate::report::Report;
 use crate::run::Observer;
 
@@ -50,6 +55,33 @@ impl Head for Stage<'_> {
 
     fn against(&mut self, base: &Report) -> anyhow::Result<()> {
         Stage::against(self, base)
+    }
+
+    fn measured_by(
+        &self,
+        text: &str,
+        observer: &dyn Observer,
+        judge: &mut dyn FnMut(&mut dyn Head, &Config) -> anyhow::Result<Judgement>,
+    ) -> anyhow::Result<Option<Judgement>> {
+        let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
+        let request = Request {
+            overrides: Overrides {
+                text: Some(text.to_owned()),
+                ..self.request.overrides.clone()
+            },
+            out: Some(folder.path().join("kelvin")),
+            mode: Mode::Run,
+            ..self.request.clone()
+        };
+        stage::with(&request, observer, |stage| {
+            stage.measure(&|_| true)?;
+            ensure!(
+                !matches!(stage.report().run.ending, Ending::Interrupted),
+                "that was stopped"
+            );
+            let config = stage.config;
+            judge(stage, config).map(Some)
+        })
     }
 
     fn run_again(&mut self, rerun: &Rerun) -> anyhow::Result<()> {

@@ -2,8 +2,10 @@
 
 use crate::baseline::differences::Difference;
 use crate::config::Config;
+use crate::gate::Judgement;
 use crate::gate::looks::Rerun;
 use crate::report::Report;
+use crate::run::Observer;
 
 /// What is judged: a measurement under way, or a finished report.
 pub(super) trait Head {
@@ -18,6 +20,15 @@ pub(super) trait Head {
 
     /// Measures next to what the base has stored, where a probe needs both.
     fn against(&mut self, base: &Report) -> anyhow::Result<()>;
+
+    /// Measures the same code by another text of the configuration, and hands that on to be judged; none where
+    /// nothing can be run.
+    fn measured_by(
+        &self,
+        text: &str,
+        observer: &dyn Observer,
+        judge: &mut dyn FnMut(&mut dyn Head, &Config) -> anyhow::Result<Judgement>,
+    ) -> anyhow::Result<Option<Judgement>>;
 
     /// What a reader of the verdict must know of the measurement, where it was not made for it.
     fn told(&self, config: &Config) -> Vec<Difference> {

@@ -24,6 +24,7 @@ mod head_items;
 pub(crate) mod ledger;
 mod list;
 mod looking;
+mod measure;
 mod merge;
 mod named;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::head_items::{self, AskedOfTheBase};
 use super::looking::{Ending, Looking, unknown};
 use super::{
     Checked, GateRequest, Judged, absent, again, approval, calibrated, claims, compute,
-    configuration, drift, edits, rules, why,
+    configuration, drift, edits, measure, rules, why,
 };
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::differences::Difference;
@@ -47,7 +47,9 @@ pub(super) fn judge(
     side: &mut dyn Head,
     observer: &dyn Observer,
 ) -> anyhow::Result<Judgement> {
-    let mut judgement = settle((request, observer), config, side)?;
+    let asked = (request, observer);
+    let mut judgement = settle(asked, config, side)?;
+    as_the_base_measures(asked, config, side, &mut judgement);
     judgement.reproduce = Some(again::of(
         request,
         config,
@@ -62,7 +64,10 @@ pub(super) fn judge(
     let reasons = &mut judgement.verdict.reasons;
     let comes_first = |reason: &&Reason| {
         let code = reason.code;
-        matches!(code, ReasonCode::BaselineUnreachable | ReasonCode::OwnRules)
+        matches!(
+            code,
+            ReasonCode::BaselineUnreachable | ReasonCode::OwnRules | ReasonCode::MeasuredAsBase
+        )
     };
     let at = reasons.iter().take_while(comes_first).count();
     reasons.splice(at..at, edits);
@@ -107,6 +112,40 @@ fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn Head) -> anyhow::Res
     };
     before.tell(&mut judgement, by_base);
     Ok(judgement)
+}
+
+/// Judges a change that edits what is measured, and passes, by what the base measures as well.
+fn as_the_base_measures(
+    asked: Asked<'_>,
+    config: &Config,
+    side: &dyn Head,
+    judgement: &mut Judgement,
+) {
+    let (request, observer) = asked;
+    let may_have_a_base = || {
+        // The rules of before may find one where those of the change find none.
+        judgement.base.is_some() || rules::of_the_base(config, request).is_some()
+    };
+    if !judgement.verdict.passed || !may_have_a_base() {
+        return;
+    }
+    let Some(before) = measure::of_the_base(config, request, judgement) else {
+        return;
+    };
+    if let Some(why) = measure::over_budget(config, &side.report()) {
+        return measure::unknown(judgement, &why);
+    }
+    let judged = side.measured_by(&before.text, observer, &mut |side, found| {
+        let calls = side.invocations();
+        let mut judgement = settle(asked, &measure::with_rules_of(found, config), side)?;
+        judgement.reruns += calls;
+        Ok(judgement)
+    });
+    match judged {
+        Ok(Some(by_base)) => before.tell(judgement, by_base),
+        Ok(None) => measure::unknown(judgement, "nothing is run to judge a finished report"),
+        Err(error) => measure::unknown(judgement, &format!("{error:#}")),
+    }
 }
 
 /// All that the rules of one configuration say.

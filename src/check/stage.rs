@@ -17,7 +17,7 @@ use crate::run::{self, Clock, Cost, Observer, Observing, Rules, Runner, RunnerSe
 /// A check that is ready to measure.
 pub(super) struct Stage<'a> {
     /// What was asked for.
-    request: &'a Request,
+    pub(super) request: &'a Request,
     /// The checked configuration.
     pub(super) config: &'a Config,
     /// The output folder.

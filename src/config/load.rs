@@ -27,7 +27,10 @@ pub(super) fn load(overrides: &Overrides, owners: &[Owner]) -> anyhow::Result<Co
         .file
         .clone()
         .unwrap_or_else(|| PathBuf::from(FILE));
-    parse(&read(&file)?, &file, overrides, owners)
+    match &overrides.text {
+        Some(text) => parse(text, &file, overrides, owners),
+        None => parse(&read(&file)?, &file, overrides, owners),
+    }
 }
 
 /// Checks and settles the text of a file.

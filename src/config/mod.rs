@@ -13,6 +13,7 @@ mod gate;
 pub(crate) mod hints;
 mod identity;
 pub(crate) mod load;
+mod measuring;
 mod models;
 pub(crate) mod placeholder;
 mod quote;
@@ -40,6 +41,7 @@ pub(crate) use gate::{
     MetricPolicy, MetricRule, OnSuspected,
 };
 pub(crate) use hints::nearest;
+pub(crate) use measuring::measuring_as;
 pub(crate) use quote::quote;
 pub(crate) use shard::Shard;
 
@@ -134,6 +136,8 @@ pub(crate) struct CacheSettings {
 pub(crate) struct Overrides {
     /// The configuration file; `kelvin.yaml` in the working directory unless given.
     pub(crate) file: Option<PathBuf>,
+    /// Instead of what the file holds.
+    pub(crate) text: Option<String>,
     /// Instead of `name`.
     pub(crate) name: Option<String>,
     /// Instead of `seed`.

@@ -48,6 +48,8 @@ pub(crate) enum ReasonCode {
     BaseNotChecked,
     /// The change passes by the rules that it has made, and not by those of the base.
     OwnRules,
+    /// What the settings of the base say of a change that edits what is measured.
+    MeasuredAsBase,
     /// A metric is worse by more than is allowed than it was at the anchor, an older report.
     Drift,
     /// The change could not be held against the anchor.

@@ -44,6 +44,9 @@ mod repository;
 /// Many small drops in a row.
 mod drift;
 
+/// Changes that edit what is measured.
+mod measured_as_base;
+
 /// Cases that a change edits, asked of the code of the base as well.
 mod edited_cases;
 

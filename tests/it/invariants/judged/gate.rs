@@ -72,6 +72,67 @@ fn softer_criteria_a_lower_threshold_and_another_template_are_told_as_edits_of_w
 }
 
 #[test]
+fn work_that_became_poor_does_not_pass_by_softer_criteria_of_the_same_change() {
+    // By a lower threshold alone it does not pass: the score itself has fallen.
+    for (edit, first) in [
+        (TONE.replace('}', ", pass_threshold: 0.1}"), "edits_measure"),
+        (TONE.replace('}', ", not: true}"), "measured_as_base"),
+        (
+            "check: {type: contains, value: 'done:'}".to_owned(),
+            "measured_as_base",
+        ),
+    ] {
+        let settings =
+            |judged: &str| format!("{}gate: {{deterministic: true}}\n", invariants(judged));
+        let project = project(&format!("{AGENT}echo GOOD\n"), 8, &settings(TONE));
+        project.write("judge.sh", JUDGE);
+        let _remote = measured(&project);
+        project.write("pipeline.sh", &format!("{AGENT}echo poor\n"));
+        super::super::configure(&project, &settings(&edit));
+        commit(&project, "poorer and softer");
+        let (said, judgement) = gate(&project);
+        assert_eq!(
+            judgement["verdict"],
+            json!("regression"),
+            "{edit}\n{}",
+            said.stdout
+        );
+        assert_eq!(
+            judgement["reasons"][0]["code"],
+            json!(first),
+            "{edit}\n{judgement}"
+        );
+    }
+}
+
+#[test]
+fn softer_criteria_and_softer_rules_together_pass_under_rules_of_their_own() {
+    for rules in [
+        "gate: {deterministic: true, on_broken_case: warn, max_drop: 2}\n",
+        "gate: {metrics: {checks.tone: {policy: info}, checks.composite: {policy: info}, checks.pass_rate: \
+         {policy: info}, checks.failure_rate: {policy: info}}, on_unmeasured: warn}\n",
+        "baseline: {from: \"off\"}\n",
+    ] {
+        let project = project(
+            &format!("{AGENT}echo GOOD\n"),
+            8,
+            &format!("{}gate: {{deterministic: true}}\n", invariants(TONE)),
+        );
+        project.write("judge.sh", JUDGE);
+        let _remote = measured(&project);
+        project.write("pipeline.sh", &format!("{AGENT}echo poor\n"));
+        let softer = TONE.replace('}', ", not: true}");
+        super::super::configure(&project, &format!("{}{rules}", invariants(&softer)));
+        commit(&project, "poorer, softer, and allowed");
+        let (said, judgement) = gate(&project);
+        assert_eq!(judgement["passed"], json!(true), "{}", said.stdout);
+        let first = &judgement["reasons"][0];
+        assert_eq!(first["code"], json!("own_rules"), "{rules}\n{judgement}");
+        assert!(first["text"].to_string().contains("it is regression"));
+    }
+}
+
+#[test]
 fn a_required_calibration_fails_the_gate_for_a_judge_that_was_never_tried() {
     let more = format!(
         "{}gate: {{require_calibration: true, deterministic: true, metrics: {{checks.pass_rate: {{min: 1.0}}}}}}\n",
