@@ -98,10 +98,12 @@ fn a_rename_within_the_file_is_followed_and_told() {
         "{}",
         said.stdout
     );
-    // With other settings as well it is nobody's, which passes and is told.
+    // With other settings as well it is nobody's, but for what the settings of the base say.
     project.config("name: harmless\nseed: 3\n");
-    let said = project.kelvin(&["gate", "--rerun"]).expect(0);
-    assert_eq!(verdict(&project, &said)["verdict"], json!("no_baseline"));
+    let said = project.kelvin(&["gate", "--rerun"]).expect(3);
+    let judgement = verdict(&project, &said);
+    assert_eq!(judgement["verdict"], json!("regression"));
+    assert_eq!(judgement["reasons"][0]["code"], json!("measured_as_base"));
     assert!(said.stdout.contains("edits the name"), "{}", said.stdout);
 }
 
