@@ -66,7 +66,7 @@ pub(crate) fn lead(
             "now answers {is} instead of {was} in {flipped} of {of} rewrites that should not matter"
         ),
         Ought::Move => format!(
-            "now stays at {is} in {flipped} of {of} exchanges of its evidence, where it moved before"
+            "now stays at {is} in {flipped} of {of} rewrites with other facts, where it moved before"
         ),
     };
     let others = flips.iter().skip(1).filter(|flip| flip.item != first.item);

@@ -66,7 +66,7 @@ fn first_words_are_true(project: &Project) {
     assert_eq!(before["decision"].to_string(), text("base"), "{flip}");
     let words = match text("ought").as_str() {
         "hold" => "rewrites that should not matter",
-        _ => "exchanges of its evidence, where it moved before",
+        _ => "rewrites with other facts, where it moved before",
     };
     let page = project.read("kelvin/gate.md");
     let lead = page.lines().nth(2).expect("a line");

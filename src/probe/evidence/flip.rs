@@ -7,6 +7,9 @@ use super::record::{CaseRecord, Sample, VariantRecord};
 use crate::digest::Digest;
 use crate::probe::{Flip, Ought};
 
+/// The answer of the base, where it counts, and the one of the head.
+type Answers = (Option<String>, String);
+
 /// The answers to the variants of a case that count into a metric and got worse; none where none did, or
 /// where the metric is not about variants.
 pub(super) fn of(base: &CaseRecord, head: &CaseRecord, item: &str, metric: &str) -> Option<Flip> {
@@ -32,7 +35,7 @@ pub(super) fn of(base: &CaseRecord, head: &CaseRecord, item: &str, metric: &str)
         .collect();
     let mut of = 0;
     // By the answer of the head, and of those that ought to hold by the one of the base too.
-    let mut flips: BTreeMap<(Option<String>, String), Vec<(&str, String)>> = BTreeMap::new();
+    let mut flips: BTreeMap<Answers, Vec<(&str, String)>> = BTreeMap::new();
     for variant in head.variants.iter().filter(counts) {
         let Some(old) = before.get(&variant.input) else {
             continue;
