@@ -99,7 +99,13 @@ fn the_actions_have_the_same_inputs_and_outputs() {
     let post = yaml("post/action.yml");
     for name in names("post/action.yml", "inputs") {
         if !["run-id", "configuration", "config"].contains(&name.as_str()) {
-            assert_eq!(post["inputs"][&name], container["inputs"][&name], "{name}");
+            let mut theirs = container["inputs"][&name].clone();
+            let text = theirs["description"].as_str().expect("a text");
+            // What publishes cannot leave it to somebody else.
+            let later =
+                " `later` leaves it to `post/`, so that the token of this job only has to read,";
+            theirs["description"] = text.replace(later, "").into();
+            assert_eq!(post["inputs"][&name], theirs, "{name}");
         }
     }
 }

@@ -95,6 +95,8 @@ pub(super) enum When {
     New,
     /// One comment, and none before there is something to say.
     OnChange,
+    /// By `post/`, with what this run leaves: its token need not be able to write.
+    Later,
     /// Never.
     Off,
 }
@@ -105,7 +107,7 @@ impl From<When> for Mode {
             When::Update => Self::Update,
             When::New => Self::New,
             When::OnChange => Self::OnChange,
-            When::Off => Self::Off,
+            When::Later | When::Off => Self::Off,
         }
     }
 }
@@ -228,6 +230,7 @@ fn request(args: CiArgs, (entered, event): Begun) -> (CiRequest<'static>, Option
         payload: event.1,
         variables: &variable,
         setup: args.setup,
+        later: args.comment == When::Later,
         comment: args.comment.into(),
         comment_key: args.comment_key,
         check_run: args.check_run,
@@ -270,7 +273,10 @@ pub(super) fn wrong_input(line: &[OsString], error: &clap::Error) {
         sane.extend(given(name).map(|value| format!("--{name}={value}").into()));
     }
     for (name, words) in [
-        ("comment", &["update", "new", "on-change", "off"][..]),
+        (
+            "comment",
+            &["update", "new", "on-change", "later", "off"][..],
+        ),
         ("check-run", &["true", "false"]),
     ] {
         let known = given(name).filter(|value| words.contains(&value.as_str()));

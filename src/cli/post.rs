@@ -40,6 +40,11 @@ pub(super) struct PostArgs {
 
 /// Runs `kelvin post`.
 pub(super) fn main(args: PostArgs) -> anyhow::Result<Exit> {
+    if args.comment == When::Later {
+        return Err(Misuse::new("`comment: later` is for the run that measures")
+            .help("leave `comment` away here, or write `update`, `new`, `on-change` or `off`")
+            .into());
+    }
     let (event, payload) = payload(None, None)?;
     let of_event = || {
         let id = payload.pointer("/workflow_run/id")?.as_u64();

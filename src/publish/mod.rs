@@ -70,6 +70,8 @@ pub(crate) struct Context {
     pub(crate) head_sha: String,
     /// Whether the head is in another repository, or the actor may not write: nothing can be posted.
     pub(crate) read_only: bool,
+    /// Whether it leaves what it could say to `post/`, as it was asked to.
+    pub(crate) leaves_it: bool,
     /// Whether the head of the pull request is in another repository.
     pub(crate) is_fork: bool,
     /// The branch that is checked; none for a tag or where the event names none.

@@ -5,13 +5,14 @@ use anyhow::{Context as _, ensure};
 
 use super::PostRequest;
 use crate::baseline::{self, Artifacts, Hint, Visited};
-use crate::check::{self, GateRequest, claims, gate};
+use crate::check::{self, GateRequest, claims, configuration, gate};
 use crate::config::Overrides;
 use crate::file;
 use crate::gate::Judgement;
 use crate::gate::approval::{Approval, Request};
 use crate::gate::verdict::{Verdict, Word};
 use crate::github::PullRequest;
+use crate::probe;
 use crate::publish::bundle::Bundle;
 use crate::run::Silent;
 
@@ -207,11 +208,18 @@ fn judged_again(
         "`{base_ref}` has no `{}`: the input `config` names the configuration",
         request.config
     );
+    // The name that a configuration has by itself is that of its reports; another one was given by an input.
+    let by_itself = probe::configured(&Overrides {
+        file: Some(config.clone()),
+        ..Overrides::default()
+    })?;
+    let name =
+        (configuration(&by_itself) != request.configuration).then(|| request.configuration.clone());
     let asked = GateRequest {
         check: check::Request {
             overrides: Overrides {
                 file: Some(config),
-                name: (request.configuration != "kelvin").then(|| request.configuration.clone()),
+                name,
                 ..Overrides::default()
             },
             out: Some(folder.path().join("out")),

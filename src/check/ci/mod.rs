@@ -59,6 +59,8 @@ pub(crate) struct CiRequest<'a> {
     pub(crate) variables: &'a Variables<'a>,
     /// A script that prepares the machine.
     pub(crate) setup: Option<String>,
+    /// Whether `post/` publishes what a run on a pull request leaves.
+    pub(crate) later: bool,
     /// When a comment is written.
     pub(crate) comment: Mode,
     /// Tells the comment of this job from others; made of workflow, job and configuration unless
@@ -113,6 +115,9 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
         surfaces: surfaces(request, client.as_deref()),
     };
     job.hint.asked.clone_from(&request.gate.hint.asked);
+    // As of a fork, whose token can write nothing either.
+    job.context.leaves_it = request.later && request.event == "pull_request";
+    job.context.read_only |= job.context.leaves_it;
     job.hint.remote = baseline::address(&root);
     // Put back at the very end, when nothing of the change runs any more.
     let login = login(request, &job.context);

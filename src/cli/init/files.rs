@@ -41,17 +41,11 @@ impl Target {
         self.repository.is_some()
     }
 
-    /// Where GitHub looks for the workflow.
-    pub(super) fn workflow(&self) -> PathBuf {
-        let top = self.repository.as_ref().unwrap_or(&self.root);
-        top.join(".github/workflows/kelvin.yml")
-    }
-
-    /// The text of the workflow.
-    pub(super) fn workflow_text(&self) -> String {
+    /// The workflows, each where GitHub looks for it: the one that measures, and the one that publishes.
+    pub(super) fn workflows(&self) -> [(PathBuf, String); 2] {
         let top = self.repository.as_ref().unwrap_or(&self.root);
         let config = self.config.strip_prefix(top).unwrap_or(&self.config);
-        let config = config.display().to_string();
+        let shown = config.display().to_string();
         let setup = if top.join("requirements.txt").is_file() {
             Some("pip install -r requirements.txt")
         } else if top.join("package-lock.json").is_file() {
@@ -59,8 +53,20 @@ impl Target {
         } else {
             None
         };
-        let unusual = (config != "kelvin.yaml").then_some(&*config);
-        template::workflow(unusual, setup)
+        let unusual = (shown != "kelvin.yaml").then_some(&*shown);
+        // As the reports of a configuration without a name are kept.
+        let name = file::slug(&config.with_extension("").display().to_string());
+        let folder = top.join(".github/workflows");
+        [
+            (
+                folder.join("kelvin.yml"),
+                template::workflow(unusual, setup),
+            ),
+            (
+                folder.join("kelvin-post.yml"),
+                template::post(unusual.map(|path| (path, &*name))),
+            ),
+        ]
     }
 
     /// The text that `.gitignore` gets: what is there, and what is missing; none if nothing is.

@@ -45,10 +45,10 @@ pub(super) struct InitArgs {
     /// Leaves `.gitignore` alone.
     #[arg(long)]
     no_gitignore: bool,
-    /// Writes `.github/workflows/kelvin.yml`, which checks every pull request.
+    /// Writes `.github/workflows/kelvin.yml` and `kelvin-post.yml`, which check every pull request.
     #[arg(long, overrides_with = "no_workflow")]
     workflow: bool,
-    /// Writes no workflow.
+    /// Writes no workflows.
     #[arg(long)]
     no_workflow: bool,
     /// Asks nothing: what no flag says gets its default.

@@ -25,7 +25,9 @@ pub(super) fn run(
     let target = Target::of(&request.file)?;
     target.refuse(&target.config, request.force)?;
     if request.workflow == Some(true) && !is_written(&target) {
-        target.refuse(&target.workflow(), request.force)?;
+        for (path, _) in target.workflows() {
+            target.refuse(&path, request.force)?;
+        }
     }
     if ask.is_none() {
         request.complete()?;
@@ -178,12 +180,12 @@ impl Steps<'_> {
             }
             (None, None) => self.target.is_in_git(),
         };
-        let workflow = self.target.workflow();
-        let offered = self.request.force || !workflow.exists();
+        let workflows = self.target.workflows();
+        let offered = self.request.force || !workflows.iter().any(|(path, _)| path.exists());
         let workflow_wanted = match (self.request.workflow, self.ask) {
             (Some(said), _) => said,
             (None, Some(ask)) if offered => ask.yes(
-                "Write a GitHub workflow that checks every pull request?",
+                "Write GitHub workflows that check every pull request?",
                 false,
             )?,
             (None, _) => false,
@@ -193,7 +195,7 @@ impl Steps<'_> {
             files.extend(self.target.gitignore()?);
         }
         if workflow_wanted {
-            files.push((workflow, self.target.workflow_text().into_bytes()));
+            files.extend(workflows.map(|(path, text)| (path, text.into_bytes())));
         }
         // Last, so that a failure before it leaves `init` ready to be run again.
         let config = template::configuration(&self.answers).into_bytes();
@@ -222,9 +224,12 @@ pub(super) fn settings(config: &Config) -> &EvidenceSettings {
     settings.expect("the template has all keys of this probe")
 }
 
-/// Whether the workflow is there as it would be written, so that a second `init` goes through.
+/// Whether the workflows are there as they would be written, so that a second `init` goes through.
 fn is_written(target: &Target) -> bool {
-    std::fs::read(target.workflow()).is_ok_and(|text| text == target.workflow_text().as_bytes())
+    let is_there = |(path, text): &(std::path::PathBuf, String)| {
+        std::fs::read(path).is_ok_and(|there| there == text.as_bytes())
+    };
+    target.workflows().iter().all(is_there)
 }
 
 /// Every type of unit, with the number of cases that have one.

@@ -101,16 +101,20 @@ const OPTIONS: &str = "
 # retry: {max_attempts: 1, transient_exit_codes: [], retry_on_timeout: false}
 ";
 
-/// The text of the workflow; `config` is the path of the configuration in the repository, where it
+/// The text of the workflow that measures; `config` is the path of the configuration in the repository, where it
 /// is not the usual one.
 pub(super) fn workflow(config: Option<&str>, setup: Option<&str>) -> String {
+    let with = |own: &str| {
+        let mut with = format!("          {own}\n");
+        with.extend(config.map(|path| format!("          config: {}\n", quote(path))));
+        with.extend(setup.map(|command| format!("          setup: {}\n", quote(command))));
+        with
+    };
     // What a base says of its own noise decides most of what a later change is told.
-    let mut with = vec!["          base-repeats: 5\n".to_owned()];
-    with.extend(config.map(|path| format!("          config: {}\n", quote(path))));
-    with.extend(setup.map(|command| format!("          setup: {}\n", quote(command))));
-    let with = with.concat();
+    let (change, base) = (with("comment: later"), with("base-repeats: 5"));
     format!(
-        "# Tells on every pull request whether it made the pipeline worse, and where.\n\
+        "# Tells on every pull request whether it made the pipeline worse, and where. It measures with a token\n\
+         # that can only read, since it runs the code of the pull request; `kelvin-post` publishes what came of it.\n\
          name: kelvin\n\
          on:\n\
          \x20 pull_request:\n\
@@ -118,18 +122,62 @@ pub(super) fn workflow(config: Option<&str>, setup: Option<&str>) -> String {
          \x20   branches: [main]\n\
          \x20 merge_group:\n\
          \x20 workflow_dispatch:\n\
-         permissions:\n\
-         \x20 contents: write\n\
-         \x20 pull-requests: write\n\
-         \x20 checks: write\n\
-         \x20 actions: read\n\
+         permissions: {{}}\n\
          jobs:\n\
          \x20 kelvin:\n\
+         \x20   if: github.event_name != 'push'\n\
          \x20   runs-on: ubuntu-latest\n\
+         \x20   permissions:\n\
+         \x20     contents: read\n\
+         \x20     actions: read\n\
          \x20   steps:\n\
          \x20     - uses: actions/checkout@v5\n\
          \x20     - uses: org/kelvin-action@v1\n\
          \x20       with:\n\
+         {change}\
+         \x20 # What was merged is measured for the changes to come, and its report is kept.\n\
+         \x20 baseline:\n\
+         \x20   if: github.event_name == 'push'\n\
+         \x20   runs-on: ubuntu-latest\n\
+         \x20   permissions:\n\
+         \x20     contents: write\n\
+         \x20     actions: read\n\
+         \x20   steps:\n\
+         \x20     - uses: actions/checkout@v5\n\
+         \x20     - uses: org/kelvin-action@v1\n\
+         \x20       with:\n\
+         {base}"
+    )
+}
+
+/// The text of the workflow that publishes; `config`: the path of the configuration and the name that its reports
+/// are kept by, where they are not the usual ones.
+pub(super) fn post(config: Option<(&str, &str)>) -> String {
+    let with = config.map_or_else(String::new, |(path, name)| {
+        format!(
+            "        with:\n          config: {}\n          configuration: {}\n",
+            quote(path),
+            quote(name)
+        )
+    });
+    format!(
+        "# Posts what the workflow `kelvin` has measured. It runs in the default branch, with a token that can\n\
+         # write, and executes nothing of the pull request.\n\
+         name: kelvin-post\n\
+         on:\n\
+         \x20 workflow_run:\n\
+         \x20   workflows: [kelvin]\n\
+         \x20   types: [completed]\n\
+         permissions:\n\
+         \x20 actions: read\n\
+         \x20 contents: read\n\
+         \x20 pull-requests: write\n\
+         jobs:\n\
+         \x20 post:\n\
+         \x20   if: github.event.workflow_run.event == 'pull_request'\n\
+         \x20   runs-on: ubuntu-latest\n\
+         \x20   steps:\n\
+         \x20     - uses: org/kelvin-action/post@v1\n\
          {with}"
     )
 }

@@ -85,12 +85,13 @@ pub(super) fn unposted(publication: &Publication<'_>) -> String {
     if !context.read_only || context.pull_request.is_none() {
         return String::new();
     }
-    let who = match context.is_fork {
-        true => "a run of a fork",
-        false => "a run with this token",
+    let why = match (context.is_fork, context.leaves_it) {
+        (true, _) => "GitHub does not let a run of a fork comment",
+        (false, true) => "This run leaves its comment to another one (`comment: later`)",
+        (false, false) => "GitHub does not let a run with this token comment",
     };
     format!(
-        "> GitHub does not let {who} comment. The verdict counts all the same; a workflow with \
+        "> {why}. The verdict counts all the same; a workflow with \
          `org/kelvin-action/post@v1` posts this page.\n"
     )
 }

@@ -345,3 +345,39 @@ fn every_pull_request_with_the_tip_of_the_run_gets_the_verdict_against_its_own_b
     assert_eq!(run.0.code, Some(1), "{}", run.0.stderr);
     assert!(on(&rig, PULL)[0].contains("is not believed"));
 }
+
+#[test]
+fn what_a_run_leaves_for_later_is_posted_by_the_second_workflow_alone() {
+    let mut rig = Rig::new(CONSTANT);
+    let ran = rig.on("pull_request", &["--comment", "later", "--check-run"]);
+    let ran = ran.expect(3);
+    assert!(rig.comments().is_empty() && rig.checks().is_empty());
+    let tried = rig.server.state().log.iter().any(|one| one.method != "GET");
+    assert!(!tried, "nothing is even tried");
+    assert!(ran.summary.contains("`comment: later`"), "{}", ran.summary);
+    let bundle = fs::read(rig.project.path("kelvin/bundle.json")).expect("it left a bundle");
+    let run = ended(&rig, &bundle);
+    let mut state = rig.server.state();
+    let home = crate::github::REPOSITORY.to_owned();
+    state
+        .pulls
+        .get_mut(&PULL)
+        .expect("there")
+        .head_repository
+        .clone_from(&home);
+    state.runs.get_mut(&run).expect("there").head_repository = (crate::github::REPOSITORY_ID, home);
+    drop(state);
+    post(&mut rig, run).expect(0);
+    assert_eq!(rig.comments().len(), 1);
+    assert!(rig.comments()[0].contains("❌ Kelvin: regression"));
+    // What publishes cannot leave it to somebody else.
+    let said = rig
+        .project
+        .kelvin(&["post", "--run-id", "1", "--comment", "later"]);
+    let said = said.expect(1);
+    assert!(
+        said.stderr.contains("the run that measures"),
+        "{}",
+        said.stderr
+    );
+}

@@ -113,6 +113,11 @@ fn in_a_repository_the_workflow_stands_at_its_top_and_names_the_configuration() 
         text.contains("          setup: pip install -r requirements.txt\n"),
         "{text}"
     );
+    let post = top.path().join(".github/workflows/kelvin-post.yml");
+    let post = fs::read_to_string(post).expect("read");
+    let name = crate::file::slug("my pipeline/kelvin");
+    let with = format!("config: my pipeline/kelvin.yaml\n          configuration: \"{name}\"\n");
+    assert!(post.ends_with(&with), "{post}");
     // In a repository the output folder is kept out of it without being asked.
     assert!(inner.join(".gitignore").exists() && !top.path().join(".gitignore").exists());
 }

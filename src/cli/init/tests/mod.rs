@@ -204,6 +204,7 @@ fn answers_become_a_configuration_that_loads() {
         written[".github/workflows/kelvin.yml"]
             .ends_with(b"org/kelvin-action@v1\n        with:\n          base-repeats: 5\n")
     );
+    assert!(written[".github/workflows/kelvin-post.yml"].ends_with(b"org/kelvin-action/post@v1\n"));
     assert!(written["kelvin.yaml"].starts_with(b"# yaml-language-server: $schema=https://"));
     assert!(said.contains("\nnext: kelvin check"), "{said}");
 }
