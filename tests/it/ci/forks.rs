@@ -162,7 +162,7 @@ fn a_verdict_that_does_not_follow_from_the_figures_of_a_bundle_is_not_believed()
     let bundle = bundle(&mut rig);
     let (said, comment) = changed(&mut rig, &bundle, |_| {});
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    let head = comment.lines().take(8).collect::<Vec<_>>().join(" ");
+    let head = comment.lines().take(10).collect::<Vec<_>>().join(" ");
     assert!(
         head.contains("own claim") && head.contains("computed again"),
         "{comment}"
