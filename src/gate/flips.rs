@@ -74,7 +74,7 @@ pub(crate) fn lead(
         (0, _) => String::new(),
         (1, _) => " (and 1 more case)".to_owned(),
         (more, false) => format!(" (and {more} more cases)"),
-        (more, true) => format!(" (and {more} more cases or more)"),
+        (more, true) => format!(" (and at least {more} more cases)"),
     };
     Some(format!("{} {what}{more}", name(&first.item)))
 }

@@ -111,6 +111,7 @@ fn of_its_own(found: &PullRequest, said: &Judgement, again: Judgement) -> Held {
             base: again.base,
             tried: again.tried,
             cases: again.cases,
+            flips: again.flips,
             comparisons: again.comparisons,
             drift: again.drift,
             approval: again.approval,

@@ -160,8 +160,14 @@ fn changed(rig: &mut Rig, bundle: &[u8], change: impl Fn(&mut Value)) -> (Said, 
 fn a_verdict_that_does_not_follow_from_the_figures_of_a_bundle_is_not_believed() {
     let mut rig = Rig::new(CONSTANT);
     let bundle = bundle(&mut rig);
-    let (said, comment) = changed(&mut rig, &bundle, |_| {});
+    // The verdict is right; what went wrong is not what the bundle says first.
+    let (said, comment) = changed(&mut rig, &bundle, |forged| {
+        let flips = &mut forged["judgement"]["flips"];
+        assert!(flips[0]["item"].is_string(), "{flips}");
+        flips[0]["item"] = "harmless".into();
+    });
     assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(!comment.contains("harmless"), "{comment}");
     let head = comment.lines().take(10).collect::<Vec<_>>().join(" ");
     assert!(
         head.contains("own claim") && head.contains("computed again"),
