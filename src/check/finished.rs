@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Checked;
 use super::head::Head;
 use super::settle::{judge, written};
-use super::{GateRequest, Judged};
+use super::{GateRequest, Judged, write};
 use crate::baseline::{self, differences::Difference};
 use crate::config::Config;
 use crate::exit::Misuse;
@@ -54,6 +54,7 @@ pub(super) fn gate(
     let Finished(mut report) = head;
     report.run.session.decision = judgement.decision();
     let judgement = request.check.masked(judgement)?;
+    write::judged_page(&report, &out, &judgement)?;
     written(Checked { report, out }, judgement)
 }
 

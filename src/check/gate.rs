@@ -35,7 +35,8 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
             out: stage.out.to_path_buf(),
         };
         let judgement = request.check.masked(judgement)?;
-        write::files(&checked.report, &checked.out, &stage.texts())?;
+        let (report, out) = (&checked.report, &checked.out);
+        write::files(report, out, &stage.texts(), Some(&judgement))?;
         written(checked, judgement)
     })
 }

@@ -206,7 +206,7 @@ pub(crate) fn check(
     stage::with(request, observer, |stage| {
         stage.measure(proceed)?;
         let report = request.masked(stage.report())?;
-        write::files(&report, stage.out, &stage.texts())?;
+        write::files(&report, stage.out, &stage.texts(), None)?;
         Ok(Checked {
             report,
             out: stage.out.to_path_buf(),

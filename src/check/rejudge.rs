@@ -97,6 +97,6 @@ pub(crate) fn rejudge(
     for runner in &runners {
         runner.conclude()?;
     }
-    write::files(&report, &out, &|_, _| None)?;
+    write::files(&report, &out, &|_, _| None, None)?;
     Ok(Checked { report, out })
 }

@@ -183,7 +183,7 @@ fn report(
     let out = std::path::absolute(&request.out)?;
     let _claim = run::claim(&out)?;
     let report = recompute(&request.report, report).report;
-    write::files(&report, &out, &|_, _| None)?;
+    write::files(&report, &out, &|_, _| None, None)?;
     Ok(Checked { report, out })
 }
 

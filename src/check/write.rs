@@ -1,14 +1,23 @@
 //! Writes the files of a report.
 
+use std::fs;
 use std::path::Path;
 
+use crate::digest::Digest;
 use crate::file;
+use crate::gate::{Judgement, opening};
 use crate::page::html::Texts;
 use crate::report::{self, Report};
 use crate::run;
 
-/// Writes every file of the report; the run report last, so that it is there only when all are.
-pub(super) fn files(report: &Report, out: &Path, texts: &Texts<'_>) -> anyhow::Result<()> {
+/// Writes every file of the report; the run report last, so that it is there only when all are. Where it was
+/// judged, the page in HTML opens with that.
+pub(super) fn files(
+    report: &Report,
+    out: &Path,
+    texts: &Texts<'_>,
+    judgement: Option<&Judgement>,
+) -> anyhow::Result<()> {
     for (_, section) in report.probes.iter() {
         for (id, record) in section.records() {
             let item = section.item(id);
@@ -23,7 +32,7 @@ pub(super) fn files(report: &Report, out: &Path, texts: &Texts<'_>) -> anyhow::R
     for (folder, page) in report::page::items(report) {
         file::write(&out.join(folder).join("report.md"), page.as_bytes())?;
     }
-    run_files(report, out, texts)
+    run_files(report, out, texts, judgement)
 }
 
 /// Writes a report that no pipeline was run for.
@@ -34,13 +43,51 @@ pub(super) fn files(report: &Report, out: &Path, texts: &Texts<'_>) -> anyhow::R
 /// written.
 pub(crate) fn report(report: &Report, out: &Path) -> anyhow::Result<()> {
     let _claim = run::claim(out)?;
-    run_files(report, out, &|_, _| None)
+    run_files(report, out, &|_, _| None, None)
 }
 
-fn run_files(report: &Report, out: &Path, texts: &Texts<'_>) -> anyhow::Result<()> {
+/// Writes the page in HTML of a report that was judged after it was finished, or once more.
+pub(super) fn judged_page(
+    report: &Report,
+    out: &Path,
+    judgement: &Judgement,
+) -> anyhow::Result<()> {
+    html(
+        report,
+        out,
+        &|item, part| text(report, out, item, part),
+        Some(judgement),
+    )
+}
+
+/// The text of an item, or of one of its parts, as it was written; none where the file is not there or has
+/// changed since.
+pub(super) fn text(report: &Report, out: &Path, item: &str, part: Option<&str>) -> Option<String> {
+    let mut sections = report.probes.iter();
+    let input = sections.find_map(|(_, section)| section.input(item, part))?;
+    let text = fs::read_to_string(out.join(input.file)).ok()?;
+    (Digest::of(text.as_bytes()) == input.digest).then_some(text)
+}
+
+fn html(
+    report: &Report,
+    out: &Path,
+    texts: &Texts<'_>,
+    judgement: Option<&Judgement>,
+) -> anyhow::Result<()> {
+    let opening = judgement.map(opening::opening);
     file::write_with(&out.join("report.html"), |file| {
-        report::page::to_html(file, report, texts)
-    })?;
+        report::page::to_html(file, report, opening, texts)
+    })
+}
+
+fn run_files(
+    report: &Report,
+    out: &Path,
+    texts: &Texts<'_>,
+    judgement: Option<&Judgement>,
+) -> anyhow::Result<()> {
+    html(report, out, texts, judgement)?;
     file::write(
         &out.join("report.md"),
         report::page::to_markdown(report).as_bytes(),

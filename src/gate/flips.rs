@@ -3,7 +3,7 @@
 
 use super::changes::CaseChange;
 use super::verdict::{Verdict, Word};
-use crate::page::safe;
+use crate::page::{Phrase, safe};
 use crate::probe::{Flip, Ought, probe_of};
 use crate::report::Report;
 
@@ -51,23 +51,22 @@ pub(crate) fn of(
     flips
 }
 
-/// The first of them in a sentence without its full stop, names by `name` and answers by `answer`; none
-/// where there is none.
-pub(crate) fn lead(
-    flips: &[Flip],
-    name: impl Fn(&str) -> String,
-    answer: impl Fn(&str) -> String,
-) -> Option<String> {
+/// The first of them in a sentence without its full stop; none where there is none.
+pub(crate) fn lead(flips: &[Flip]) -> Option<Phrase> {
     let first = flips.first()?;
-    let (was, is) = (answer(&first.base), answer(&first.head));
-    let (flipped, of) = (first.flipped, first.of);
+    let (was, is) = (bare(&first.base), bare(&first.head));
+    let begun = Phrase::of_name(&first.item);
     let what = match first.ought {
-        Ought::Hold => format!(
-            "now answers {is} instead of {was} in {flipped} of {of} rewrites that should not matter"
-        ),
-        Ought::Move => format!(
-            "now stays at {is} in {flipped} of {of} rewrites with other facts, where it moved before"
-        ),
+        Ought::Hold => begun
+            .and(" now answers ")
+            .quote(is)
+            .and(" instead of ")
+            .quote(was)
+            .and(format!(" {}", extent(first))),
+        Ought::Move => begun
+            .and(" now stays at ")
+            .quote(is)
+            .and(format!(" {}, where it moved before", extent(first))),
     };
     let others = flips.iter().skip(1).filter(|flip| flip.item != first.item);
     let more = match (others.count(), flips.len() == KEPT) {
@@ -76,7 +75,16 @@ pub(crate) fn lead(
         (more, false) => format!(" (and {more} more cases)"),
         (more, true) => format!(" (and at least {more} more cases)"),
     };
-    Some(format!("{} {what}{more}", name(&first.item)))
+    Some(what.and(more))
+}
+
+/// In how many parts of its item an answer went wrong, and what those are.
+pub(crate) fn extent(flip: &Flip) -> String {
+    let what = match flip.ought {
+        Ought::Hold => "rewrites that should not matter",
+        Ought::Move => "rewrites with other facts",
+    };
+    format!("in {} of {} {what}", flip.flipped, flip.of)
 }
 
 /// An answer for people: a text without its quotation marks, anything else as JSON.

@@ -136,11 +136,10 @@ impl Judgement {
             (false, _) => anstyle::AnsiColor::Red.on_default().bold(),
         };
         let _ = writeln!(page, "Gate         {style}{}{style:#}", self.headline());
-        let name = |text: &str| format!("`{}`", safe::cut(text, 60));
-        let answer = |text: &str| format!("`{}`", safe::cut(&flips::bare(text), 60));
-        if let Some(lead) = flips::lead(&self.flips, name, answer) {
+        if let Some(lead) = flips::lead(&self.flips) {
             let is_red = !self.verdict.passed;
             let effect = if is_red { Effect::Fail } else { Effect::Warn };
+            let lead = lead.show(|_, text| format!("`{}`", safe::cut(text, 60)));
             indented(&mut page, mark(Some(effect)), &lead);
         }
         for reason in self.verdict.reasons.iter().take(5) {

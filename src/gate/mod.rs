@@ -13,6 +13,7 @@ pub(crate) mod judgement;
 pub(crate) mod look;
 pub(crate) mod looks;
 mod losses;
+pub(crate) mod opening;
 pub(crate) mod policy;
 mod reason;
 pub(crate) mod reproduce;

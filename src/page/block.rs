@@ -197,12 +197,16 @@ pub(crate) struct ItemSignal {
 pub(crate) struct Plane {
     /// The signals to the right and upwards.
     pub(crate) axes: [&'static str; 2],
+    /// The ids of the metrics that they show.
+    pub(crate) metrics: [&'static str; 2],
     /// The names of the corners: upper left, upper right, lower left, lower right.
     pub(crate) corners: [&'static str; 4],
     /// Where the four regions meet, on both axes.
     pub(crate) cut: f64,
     /// The run.
     pub(crate) run: [f64; 2],
+    /// Where the run was that it is compared with.
+    pub(crate) base: Option<[f64; 2]>,
     /// How sure its place is, along each axis.
     pub(crate) ends: [Option<(f64, f64)>; 2],
     /// The items.

@@ -1,6 +1,8 @@
 //! The page of a whole run: what each probe says of it, and what is about the run itself.
 
-use super::{Block, Estimate, FailedInvocation, HeatGrid, ItemView, NoticeCount, Phrase, Plane};
+use super::{
+    Block, Estimate, FailedInvocation, HeatGrid, ItemView, NoticeCount, Opening, Phrase, Plane,
+};
 use super::{Statement, Table};
 use crate::notice::Notice;
 
@@ -12,6 +14,8 @@ pub(crate) const DISCLAIMER: &str = "Diagnostic signals, not truth metrics: a pi
 pub(crate) struct RunPage<'a> {
     /// The command that made the run: `check`.
     pub(crate) command: &'static str,
+    /// What came of a comparison with another run; none where there was none.
+    pub(crate) opening: Option<Opening>,
     /// What was looked at and what it took: `12 cases`, `4.2 s`.
     pub(crate) scope: Vec<String>,
     /// The items that the run was restricted to; empty means all.

@@ -10,6 +10,7 @@ mod estimate;
 pub(crate) mod html;
 pub(crate) mod markdown;
 mod notices;
+mod opening;
 pub(crate) mod safe;
 pub(crate) mod terminal;
 mod trend;
@@ -29,6 +30,7 @@ pub(crate) use document::{
 };
 pub(crate) use estimate::{BANDS, Estimate, band, brief, display};
 pub(crate) use notices::{FailedInvocation, NoticeCount, label};
+pub(crate) use opening::{FlippedAnswer, Opening};
 pub(crate) use trend::{Trend, TrendLine};
 pub(crate) use words::{
     Phrase, PhrasePart, Statement, Tone, counted, duration, listed, of_judges, used,

@@ -54,6 +54,25 @@ impl Phrase {
         Self::default().name(name)
     }
 
+    /// A sentence of ours in which names stand between backticks.
+    pub(crate) fn marked(text: &str) -> Self {
+        let pieces = text.split('`').enumerate();
+        let pieces = pieces.filter(|(_, piece)| !piece.is_empty());
+        Self(
+            pieces
+                .map(|(at, piece)| match at % 2 {
+                    1 => (PhrasePart::Name, piece.to_owned()),
+                    _ => (PhrasePart::Text, piece.to_owned()),
+                })
+                .collect(),
+        )
+    }
+
+    /// Whether it says nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Goes on with text of ours.
     #[must_use]
     pub(crate) fn and(mut self, text: impl Into<String>) -> Self {

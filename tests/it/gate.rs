@@ -71,6 +71,28 @@ fn first_words_are_true(project: &Project) {
     let page = project.read("kelvin/gate.md");
     let lead = page.lines().nth(2).expect("a line");
     assert!(lead.contains(&item) && lead.contains(words), "{lead}");
+    // The report opens with the same, in the same words and with both answers; also where a finished report is
+    // judged once more.
+    let opens = |page: &str| {
+        let (_, opening) = page
+            .split_once("<h1 id=\"gate\">Regression</h1>")
+            .expect("it opens so");
+        let (opening, _) = opening
+            .split_once("This run: ")
+            .expect("then comes the run");
+        for side in ["base", "head"] {
+            let shown: serde_json::Value = serde_json::from_str(&text(side)).expect("JSON");
+            let shown = format!("<dd>{}</dd>", shown.as_str().unwrap_or_default());
+            assert!(opening.contains(&shown), "{shown} {opening}");
+        }
+        let said = words.split(',').next().unwrap_or_default();
+        assert!(opening.contains(&format!("<code>{item}</code> now ")) && opening.contains(said));
+        assert!(opening.contains("what was changed in the input</summary><div class=\"diff\">"));
+    };
+    opens(&project.read("kelvin/report.html"));
+    fs::remove_file(project.path("kelvin/report.html")).expect("removed");
+    project.kelvin(&["gate", "--report", "kelvin/report.json"]);
+    opens(&project.read("kelvin/report.html"));
 }
 
 /// No figure of the range from 0 to 1 can fall by more than 1, so that no re-run has to show it.

@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use super::Judged;
 use super::{
-    Checked, GateRequest, MergeRequest, approval, check, configuration, gate, merge, settle,
+    Checked, GateRequest, MergeRequest, approval, check, configuration, gate, merge, settle, write,
 };
 use crate::baseline::{self, Artifacts, Hint, Login, event};
 use crate::config::{Config, Overrides};
@@ -150,6 +150,7 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
             surfaces.warn(&format!("nobody was asked for approval: {why}"));
         }
         if judgement.approval.is_some() {
+            write::judged_page(&checked.report, &checked.out, judgement)?;
             settle::write(&checked, judgement)?;
         }
     }

@@ -6,8 +6,6 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::gather::Found;
-use crate::digest::Digest;
-use crate::report::Report;
 
 /// What the folder of an item holds beside its reports.
 const PARTS: [&str; 2] = ["baseline", "perturbations"];
@@ -49,17 +47,4 @@ fn tree(from: &Path, to: &Path) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-/// The text of an input, where the file still is what the record says.
-pub(super) fn text(
-    report: &Report,
-    out: &Path,
-    item: &str,
-    variant: Option<&str>,
-) -> Option<String> {
-    let mut sections = report.probes.iter();
-    let input = sections.find_map(|(_, section)| section.input(item, variant))?;
-    let text = fs::read_to_string(out.join(input.file)).ok()?;
-    (Digest::of(text.as_bytes()) == input.digest).then_some(text)
 }

@@ -50,8 +50,7 @@ pub(crate) fn merge(request: &MergeRequest) -> anyhow::Result<Checked> {
     let report = join::reports(&found)?;
     let _claim = run::claim(&out)?;
     files::copy(&found, &out)?;
-    write::files(&report, &out, &|case, variant| {
-        files::text(&report, &out, case, variant)
-    })?;
+    let texts = |item: &str, part: Option<&str>| write::text(&report, &out, item, part);
+    write::files(&report, &out, &texts, None)?;
     Ok(Checked { report, out })
 }

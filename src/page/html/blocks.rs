@@ -219,7 +219,7 @@ pub(super) struct TableView {
 }
 
 impl TableView {
-    fn of(table: &Table, least: &'static str, budget: &mut Budget<'_>) -> Self {
+    pub(super) fn of(table: &Table, least: &'static str, budget: &mut Budget<'_>) -> Self {
         let mut rows = Vec::with_capacity(table.rows.len());
         let mut more = 0;
         for row in &table.rows {
@@ -256,7 +256,7 @@ struct RowView {
 
 /// What opens below a row, or why there is nothing to open.
 #[derive(Serialize)]
-struct DetailView {
+pub(super) struct DetailView {
     title: &'static str,
     chips: Vec<ChipView>,
     diff: Vec<DiffLine>,
@@ -284,7 +284,7 @@ impl RowView {
 }
 
 impl DetailView {
-    fn of(detail: &Detail, budget: &mut Budget<'_>) -> Self {
+    pub(super) fn of(detail: &Detail, budget: &mut Budget<'_>) -> Self {
         match detail {
             Detail::Chips(title, chips) => Self {
                 chips: chips.iter().map(ChipView::of).collect(),

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
+use super::blocks::Budget;
 use super::foreign::shortened;
+use super::opening::OpeningView;
 use super::plane::PlaneView;
 use super::script;
 use crate::page::{
@@ -18,6 +20,7 @@ const ONLY: usize = 50;
 pub(super) struct Head {
     permission: String,
     title: String,
+    opening: Option<OpeningView>,
     verdict: &'static str,
     meaning: &'static str,
     scope: String,
@@ -118,7 +121,8 @@ struct ItemsView {
 }
 
 impl Head {
-    pub(super) fn of(page: &RunPage<'_>) -> Self {
+    pub(super) fn of(page: &RunPage<'_>, budget: &mut Budget<'_>) -> Self {
+        let opening = OpeningView::of(page, budget);
         let headword = page.headword();
         let first = page.chapters.first().and_then(|one| one.scope.first());
         let statements = page.statements().map(StatementView::of);
@@ -142,10 +146,14 @@ impl Head {
         let heats = page.chapters.iter().filter_map(|one| one.heat.as_ref());
         Self {
             permission: script::permission(script::SCRIPT),
-            title: match first {
-                Some(scope) => format!("{}: kelvin, {scope}", headword.title),
-                None => format!("{}: kelvin", headword.title),
+            title: {
+                let title = opening.as_ref().map_or(headword.title, OpeningView::title);
+                match first {
+                    Some(scope) => format!("{title}: kelvin, {scope}"),
+                    None => format!("{title}: kelvin"),
+                }
             },
+            opening,
             verdict: headword.title,
             meaning: headword.meaning,
             scope: page.scope.join(", "),

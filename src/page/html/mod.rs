@@ -8,6 +8,7 @@ mod diff;
 mod foot;
 mod foreign;
 mod head;
+mod opening;
 mod plane;
 mod script;
 mod trend;
@@ -35,9 +36,10 @@ pub(crate) type Texts<'a> = dyn Fn(&str, Option<&str>) -> Option<String> + 'a;
 /// The style of the page, which must be readable in every scheme.
 pub(crate) const STYLE: &str = include_str!("templates/style.css");
 
-const TEMPLATES: [(&str, &str); 6] = [
+const TEMPLATES: [(&str, &str); 7] = [
     ("macros.html", include_str!("templates/macros.html")),
     ("head.html", include_str!("templates/head.html")),
+    ("opening.html", include_str!("templates/opening.html")),
     ("item.html", include_str!("templates/item.html")),
     ("foot.html", include_str!("templates/foot.html")),
     ("article.html", include_str!("templates/article.html")),
@@ -55,8 +57,8 @@ pub(crate) fn write(
     texts: &Texts<'_>,
 ) -> io::Result<()> {
     let environment = environment().map_err(io::Error::other)?;
-    put(to, &environment, "head.html", &Head::of(&page))?;
     let mut budget = Budget::new(texts);
+    put(to, &environment, "head.html", &Head::of(&page, &mut budget))?;
     let mut first = None;
     // The places of the items of a chapter begin where those of the chapter before it end.
     let mut places = Vec::new();

@@ -18,6 +18,9 @@ pub(super) struct PlaneView {
     cut: f64,
     /// The run.
     at: Dot,
+    /// What it is compared with, and the arrow from there.
+    base: Option<Dot>,
+    way: Option<String>,
     /// How sure its place is, along each axis.
     across: Option<(f64, f64)>,
     down: Option<(f64, f64)>,
@@ -50,6 +53,12 @@ impl PlaneView {
                 y: down(y),
                 r: 6.0,
             },
+            base: plane.base.map(|[x, y]| Dot {
+                x: across(x),
+                y: down(y),
+                r: 5.0,
+            }),
+            way: plane.base.and_then(|base| arrow(base, plane.run)),
             across: along_x.map(both(across)),
             down: along_y.map(both(down)),
             dots: dots(&plane.points),
@@ -57,6 +66,33 @@ impl PlaneView {
             items: plane.items,
         }
     }
+}
+
+/// An arrow from one place to another, between the rims of their dots; none where these touch.
+fn arrow(from: [f64; 2], to: [f64; 2]) -> Option<String> {
+    const RIM: f64 = 8.0;
+    const HEAD: f64 = 5.0;
+    let [from, to] = [from, to].map(|[x, y]| [across(x), down(y)]);
+    let (dx, dy) = (to[0] - from[0], to[1] - from[1]);
+    let length = dx.hypot(dy);
+    if length < 3.0 * RIM {
+        return None;
+    }
+    let (dx, dy) = (dx / length, dy / length);
+    let at = |along: f64, aside: f64| {
+        let x = tidy(from[0] + dx * along - dy * aside);
+        let y = tidy(from[1] + dy * along + dx * aside);
+        format!("{x} {y}")
+    };
+    let end = length - RIM;
+    Some(format!(
+        "M{}L{}M{}L{}L{}",
+        at(RIM, 0.0),
+        at(end, 0.0),
+        at(end - HEAD, HEAD),
+        at(end, 0.0),
+        at(end - HEAD, -HEAD),
+    ))
 }
 
 fn dots(points: &[[f64; 2]]) -> Vec<Dot> {

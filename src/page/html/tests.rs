@@ -31,8 +31,24 @@ fn tags(page: &str) -> Vec<String> {
 fn everything_of_a_page_made_by_hand_is_shown() {
     let page = page("ash");
     for part in [
-        "<title>Tall: kelvin, 2 trees</title>",
-        "<h1 id=\"verdict\">Tall</h1>",
+        "<title>Smaller: kelvin, 2 trees</title>",
+        "<section class=\"opening alarm\" aria-labelledby=\"gate\">",
+        "<p class=\"soft\">Compared with <q>ash</q></p>",
+        "<h1 id=\"gate\">Smaller</h1>",
+        "<p class=\"gist\"><code>ash</code> 0.9 → 0.8</p>",
+        "<p class=\"meaning\"><code>ash</code> is now <q>ash</q></p>",
+        "<p><code>ash</code> was cut</p>",
+        "<b>Next</b> Look first at <code>ash</code>.",
+        "<h3><a href=\"#item-1\">ash</a> <span class=\"soft\">in 2 of 3 gardens</span></h3>",
+        "<dt>on the base</dt><dd>ash</dd>",
+        "<div class=\"now\"><dt>now</dt><dd>ash</dd></div>",
+        "2 more are in <code>gate.json</code>",
+        "1 further reason</summary>",
+        "<li>The wind has risen</li>",
+        "<p>To measure again:</p><pre tabindex=\"0\">ash</pre>",
+        "<h2 id=\"verdict\" class=\"run-word\">This run: tall</h2>",
+        "<circle class=\"base\" cx=\"20.0\" cy=\"180.0\" r=\"5\"/><path class=\"way\" d=\"M",
+        "the ring is the base",
         "<p class=\"meaning\">most trees are higher than the house</p>",
         "<b>Problem</b> <span><code>ash</code> leans: <q>ash</q></span>",
         "<h2>Height</h2>",
@@ -54,7 +70,7 @@ fn everything_of_a_page_made_by_hand_is_shown() {
         "<span class=\"tag off\">2 against</span><span class=\"tag on\">tall</span>",
         "<details><summary>the order</summary>",
         "<details><summary>what changed</summary><div class=\"diff\">",
-        "<a href=\"#item-1\">ash</a>",
+        "<a href=\"#item-1\">All of ash</a>",
         "<h3>Height</h3>",
         "<p class=\"formula\">height = top − foot</p>",
         "<dt>House</dt><dd>ash</dd>",
@@ -92,6 +108,7 @@ fn a_page_without_items_has_no_list_of_them_and_a_script_that_bears_it() {
     });
     let run = RunPage {
         command: "measure",
+        opening: None,
         scope: Vec::new(),
         only: &[],
         chapters: vec![chapter],
@@ -106,5 +123,7 @@ fn a_page_without_items_has_no_list_of_them_and_a_script_that_bears_it() {
     let page = String::from_utf8(to).expect("a page is text");
     assert!(!page.contains("id=\"list\"") && !page.contains("id=\"items\""));
     assert!(!page.contains("class=\"cards\"") && !page.contains("id=\"map\""));
+    // Nobody has judged it: it opens with its own word.
+    assert!(page.contains("<h1 id=\"verdict\">Tall</h1>") && !page.contains("id=\"gate\""));
     assert!(page.contains("if (!list) return;"));
 }

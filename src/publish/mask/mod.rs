@@ -1,6 +1,7 @@
 //! Secrets out of everything that is printed or stored.
 
 mod forms;
+mod search;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -10,6 +11,9 @@ use regex::Regex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_json::ser::{PrettyFormatter, Serializer};
+
+use search::Search;
 
 /// What stands in the place of a secret.
 const HIDDEN: &str = "***";
@@ -147,13 +151,21 @@ impl Masker {
     ///
     /// Where the value cannot be written as JSON.
     pub(crate) fn may_find(&self, value: &impl Serialize) -> anyhow::Result<bool> {
-        let json = serde_json::to_string(value)?;
+        let mut search = Search::new(self);
+        // Every text is on a line of its own then, so that the lines can be looked at one after the other.
+        let lines = PrettyFormatter::with_indent(b"");
+        value.serialize(&mut Serializer::with_formatter(&mut search, lines))?;
+        Ok(search.ends())
+    }
+
+    /// Whether there may be a secret in whole lines of JSON.
+    fn may_be_in(&self, json: &str) -> bool {
         let known = match &self.any {
-            Some(any) => any.is_match(&json),
+            Some(any) => any.is_match(json),
             None => !self.secrets.is_empty(),
         };
         // A line break is two letters in JSON, of which the second would belong to the word after it.
-        Ok(known || PATTERNS.is_match(&ESCAPES.replace_all(&json, "  ")))
+        known || PATTERNS.is_match(&ESCAPES.replace_all(json, "  "))
     }
 
     fn walk(&self, value: &mut Value) {

@@ -7,7 +7,7 @@ use crate::report::{Report, fixture};
 pub(super) fn page(report: &Report) -> String {
     let texts = |case: &str, variant: Option<&str>| fixture::input(report, case, variant);
     let mut page = Vec::new();
-    write(&mut page, report, &texts).expect("the templates fit their values");
+    write(&mut page, report, None, &texts).expect("the templates fit their values");
     String::from_utf8(page).expect("a page is text")
 }
 

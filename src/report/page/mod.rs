@@ -9,8 +9,8 @@ use super::{Report, SCHEMA_VERSION};
 use crate::page::html::Texts;
 use crate::page::terminal::Style;
 use crate::page::{
-    AnswersView, Chapter, FigureTable, NoticeCount, PartView, Phrase, RunPage, counted, duration,
-    html, markdown, of_judges, terminal, used,
+    AnswersView, Chapter, FigureTable, NoticeCount, Opening, PartView, Phrase, RunPage, counted,
+    duration, html, markdown, of_judges, terminal, used,
 };
 use crate::probe::{Ending, RunView, estimate, probe_of, registry};
 
@@ -24,6 +24,7 @@ pub(crate) fn of(report: &Report) -> RunPage<'_> {
             true => "eval",
             false => "check",
         },
+        opening: None,
         scope: scope(report, &chapters),
         only: &report.run.only,
         others: others(report),
@@ -45,13 +46,25 @@ pub(crate) fn to_markdown(report: &Report) -> String {
     markdown::render(&of(report))
 }
 
-/// Writes a report as a page in HTML.
+/// Writes a report as a page in HTML, which opens with what came of a comparison where there was one.
 ///
 /// # Errors
 ///
 /// Those of the writer.
-pub(crate) fn to_html(to: &mut dyn Write, report: &Report, texts: &Texts<'_>) -> io::Result<()> {
-    html::write(to, of(report), texts)
+pub(crate) fn to_html(
+    to: &mut dyn Write,
+    report: &Report,
+    opening: Option<Opening>,
+    texts: &Texts<'_>,
+) -> io::Result<()> {
+    let mut page = of(report);
+    for chapter in &mut page.chapters {
+        if let (Some(opening), Some(plane)) = (&opening, &mut chapter.plane) {
+            plane.base = opening.place(plane);
+        }
+    }
+    page.opening = opening;
+    html::write(to, page, texts)
 }
 
 /// The page of every item that has one, as Markdown, with the folder that it belongs in.

@@ -24,6 +24,10 @@ pub(super) fn of(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<Plane> 
     let points = cases.filter_map(|case| Some([following_in(case)?, case.invariance?]));
     Some(Plane {
         axes: ["following", "invariance"],
+        metrics: match noise {
+            Some(_) => ["evidence.following", "evidence.invariance_corrected"],
+            None => ["evidence.following", "evidence.invariance"],
+        },
         corners: [
             Standing::Flat.name(),
             Standing::Grounded.name(),
@@ -32,6 +36,7 @@ pub(super) fn of(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<Plane> 
         ],
         cut: QUADRANT,
         run: [following.value?, invariance.value?],
+        base: None,
         ends: [following.ends, invariance.ends],
         points: points.collect(),
         items: "cases",

@@ -1,0 +1,128 @@
+//! What people are told first of a verdict, in the form that every page and screen shows in its own way: the
+//! word, what it is about, what happened, and what to do.
+
+mod next;
+mod page;
+
+use std::collections::BTreeSet;
+
+use super::Judgement;
+use super::look::GUARD;
+use super::policy::Attention;
+use super::verdict::{Cause, ReasonCode, Verdict, Word};
+use crate::page::{Phrase, Tone};
+
+pub(crate) use next::next;
+pub(crate) use page::opening;
+
+/// The verdict in a few words, with a mark and how it is meant.
+pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) {
+    let verdict = &judgement.verdict;
+    let warn = |word| (Tone::Caution, "⚠️", word);
+    let fail = |word| (Tone::Alarm, "❌", word);
+    let fine = |word| (Tone::Calm, "✅", word);
+    match (verdict.passed, verdict.verdict) {
+        (true, _) if verdict.tells(ReasonCode::OwnRules) => {
+            warn("passes under rules that this change made")
+        }
+        (true, Word::Pass) if verdict.is_thin() => warn("passes on few pairs"),
+        (true, Word::Pass) if verdict.tells(ReasonCode::Drift) => warn("passes, and has drifted"),
+        (true, Word::Pass) => fine("pass"),
+        (true, Word::NoBaseline) => (Tone::Caution, "⚪", "no baseline"),
+        (true, Word::Inconclusive) => warn("inconclusive, passes"),
+        (true, Word::Unmeasured) => warn("unmeasured, passes"),
+        (true, Word::BaselineUnreachable) => warn("baseline unreachable, passes by policy"),
+        (true, Word::Regression) if judgement.is_approved() => fine("regression, approved"),
+        (true, Word::Regression) => warn("regression, passes by policy"),
+        (true, Word::PendingApproval) => warn("approval asked for, passes by policy"),
+        (false, Word::PendingApproval) => (Tone::Caution, "⏸️", "waiting for approval"),
+        (false, Word::Pass) => fail("fails"),
+        (false, Word::NoBaseline) => fail("no baseline"),
+        (false, Word::Inconclusive) => fail("inconclusive"),
+        (false, Word::Unmeasured) => fail("unmeasured"),
+        (false, Word::BaselineUnreachable) => fail("baseline unreachable"),
+        (false, Word::Regression) => fail("regression"),
+    }
+}
+
+/// What the first reason is about in a few words, so that a heading says what happened: it is all that a list of
+/// notifications shows. A metric stands there only if it dropped. Empty where there is nothing to add.
+pub(crate) fn gist(judgement: &Judgement) -> Phrase {
+    let verdict = &judgement.verdict;
+    if matches!(verdict.verdict, Word::Pass | Word::NoBaseline) {
+        return Phrase::default();
+    }
+    let told: Vec<&str> = verdict
+        .reasons
+        .iter()
+        .filter(|reason| reason.effect.is_some())
+        .filter_map(|reason| reason.metric.as_deref())
+        .collect();
+    let beyond = |id: &str| {
+        let metric = verdict.metrics.get(id);
+        metric.is_some_and(|metric| metric.beyond().is_some())
+    };
+    let about = told
+        .iter()
+        .find(|id| beyond(id) || verdict.is_broken_in(id));
+    match about.or(told.first()) {
+        Some(id) if beyond(id) || !verdict.is_broken_in(id) => {
+            let others: BTreeSet<&str> = told.iter().copied().filter(|id| beyond(id)).collect();
+            let others = others.iter().filter(|other| *other != id);
+            figures(verdict, id, others.count())
+        }
+        Some(id) => broken(verdict, id),
+        None => Phrase::default(),
+    }
+}
+
+/// A metric that dropped, with both values and how many more dropped beyond what is allowed.
+fn figures(verdict: &Verdict, id: &str, more: usize) -> Phrase {
+    let Some(metric) = verdict.metrics.get(id) else {
+        return Phrase::default();
+    };
+    let dropped = metric.drop.is_some_and(|drop| drop > GUARD);
+    match (metric.base, metric.head) {
+        (Some(base), Some(head)) if dropped => {
+            let more = match more {
+                0 => String::new(),
+                count => format!(" and {count} more"),
+            };
+            Phrase::of_name(id).and(format!(" {base:.2} → {head:.2}{more}"))
+        }
+        (_, Some(head)) if metric.cause == Cause::Minimum => {
+            Phrase::of_name(id).and(format!(" at {head:.2}"))
+        }
+        _ => Phrase::default(),
+    }
+}
+
+/// The cases that broke in a metric whose mean does not show it.
+fn broken(verdict: &Verdict, id: &str) -> Phrase {
+    let mut cases = verdict
+        .broken_cases
+        .iter()
+        .filter(|case| case.certain && case.metric == id);
+    let Some(first) = cases.next() else {
+        return Phrase::default();
+    };
+    let first = Phrase::text("case ").name(&first.case);
+    match cases.count() {
+        0 => first.and(" broke"),
+        more => first.and(format!(" and {more} more broke")),
+    }
+}
+
+/// What is said where there is no reason to say anything.
+pub(crate) fn calm(judgement: &Judgement) -> String {
+    let gated = judgement
+        .verdict
+        .metrics
+        .values()
+        .filter(|metric| metric.policy == Attention::Gate)
+        .count();
+    match gated {
+        1 => "The gated metric did not drop beyond what is allowed".to_owned(),
+        count => format!("None of {count} gated metrics dropped beyond what is allowed"),
+    }
+}

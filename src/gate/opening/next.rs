@@ -1,0 +1,89 @@
+//! What a reader does next.
+
+use crate::gate::Judgement;
+use crate::gate::approval::{Approval, State};
+use crate::gate::changes::CaseChange;
+use crate::gate::policy::Attention;
+use crate::gate::verdict::{ReasonCode, Word};
+use crate::page::Phrase;
+
+/// Which part of an item a page shows beside the verdict; none where it shows none.
+pub(super) type Shown<'a> = dyn Fn(&str) -> Option<&'a str> + 'a;
+
+/// What a reader does next, in sentences. About an approval it is one without its full stop, since a page may
+/// add where it was asked.
+pub(crate) fn next(judgement: &Judgement, shown: &Shown<'_>) -> Phrase {
+    if let Some(approval) = &judgement.approval {
+        return Phrase::text(decision(approval));
+    }
+    let verdict = &judgement.verdict;
+    let worst = judgement.cases.iter().find(|case| case.is_worse());
+    let more_would_tell = |begun: Phrase| {
+        begun
+            .and("Running the job again, a larger ")
+            .name("budget")
+            .and(", or more cases would tell.")
+    };
+    match (verdict.verdict, worst) {
+        _ if verdict.tells(ReasonCode::OwnRules) => Phrase::text(
+            "Somebody who answers for the rules should look at the edit before it is merged.",
+        ),
+        (Word::Pass, _) if verdict.is_thin() => Phrase::text(
+            "So many inputs changed that a drop may hide behind them: change cases and pipeline one after the other.",
+        ),
+        (Word::Pass, _) if verdict.tells(ReasonCode::Drift) => Phrase::text(
+            "This change alone is within the limit: look at what was merged since the anchor.",
+        ),
+        (Word::Pass, _) if verdict.passed => Phrase::text("Nothing to do."),
+        (Word::NoBaseline, _) => Phrase::text(
+            "A run on the base branch keeps a report to compare with; until then nothing is gated.",
+        ),
+        (Word::BaselineUnreachable, _) => Phrase::text(
+            "Mend what is named above, then run the job again: until the base can be asked, nobody knows \
+             whether this change made anything worse. ",
+        )
+        .name("baseline: {unreachable: warn}")
+        .and(" would let such a run pass."),
+        (Word::Unmeasured, worst) => {
+            let mut dropped = verdict
+                .metrics
+                .values()
+                .filter(|metric| metric.policy != Attention::Info);
+            let has_dropped = dropped.any(|metric| metric.beyond().is_some());
+            let first = worst.filter(|_| has_dropped);
+            first
+                .map_or_else(Phrase::default, |case| look(case, shown).and(" "))
+                .and(
+                    "See below what failed; the log of the run has the last lines that the pipeline printed.",
+                )
+        }
+        (Word::Inconclusive, Some(case)) => {
+            let begun = Phrase::text("It may be noise. ").then(look(case, shown));
+            more_would_tell(begun.and(" "))
+        }
+        (Word::Inconclusive, None) => more_would_tell(Phrase::default()),
+        (_, Some(case)) => look(case, shown),
+        (_, None) => Phrase::text("The table shows which metric it is."),
+    }
+}
+
+/// The case to look at first, with the part of it that is shown, else with the first that changed.
+fn look(case: &CaseChange, shown: &Shown<'_>) -> Phrase {
+    let first = || case.variants.first()?.variant.as_deref();
+    let look = Phrase::text("Look first at case ").name(&case.case);
+    match shown(&case.case).or_else(first) {
+        Some(part) => look.and(", variant ").name(part).and("."),
+        None => look.and("."),
+    }
+}
+
+const fn decision(approval: &Approval) -> &'static str {
+    match approval.state {
+        State::Pending => {
+            "Somebody named above decides; the next run of this job takes the decision over"
+        }
+        State::Approved => "The lower figures become the base once this is merged",
+        State::Rejected => "A new commit asks again",
+        State::TimedOut => "Nothing is ever approved by waiting; a new commit asks again",
+    }
+}

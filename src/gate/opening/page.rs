@@ -1,0 +1,124 @@
+//! The same as a page opens with it, with the answers that went wrong and the figures of both sides.
+
+use super::{calm, gist, next, word};
+use crate::gate::judgement::{change, value};
+use crate::gate::policy::Attention;
+use crate::gate::verdict::{MetricVerdict, Word};
+use crate::gate::{Judgement, flips};
+use crate::page::{Column, FlippedAnswer, Opening, Phrase, Status, Table, TableCell, TableRow};
+use crate::probe::Flip;
+
+/// So many answers that went wrong are shown whole.
+const FLIPS: usize = 3;
+/// So many reasons are told.
+const REASONS: usize = 5;
+
+/// What a page of the head opens with.
+pub(crate) fn opening(judgement: &Judgement) -> Opening {
+    let verdict = &judgement.verdict;
+    let (tone, _, word) = word(judgement);
+    let told = verdict.reasons.iter().take(REASONS);
+    let mut reasons: Vec<Phrase> = told.map(|reason| Phrase::marked(&reason.text)).collect();
+    // As on other pages: what only informs does not stand where people look for the reason.
+    let is_told = verdict
+        .reasons
+        .first()
+        .is_some_and(|reason| reason.effect.is_some());
+    if !is_told {
+        reasons.insert(0, Phrase::text(calm(judgement)));
+    }
+    let shown = |item: &str| {
+        let mut flips = judgement.flips.iter();
+        let flip = flips.find(|flip| flip.item == item)?;
+        Some(flip.part.as_str())
+    };
+    let passes = verdict.passed && verdict.verdict == Word::Pass;
+    let again = judgement.reproduce.as_ref().filter(|_| !passes);
+    let before = verdict.metrics.iter();
+    Opening {
+        tone,
+        title: capitalized(word),
+        gist: gist(judgement),
+        lead: flips::lead(&judgement.flips),
+        reasons,
+        next: match &judgement.approval {
+            Some(_) => next(judgement, &shown).and("."),
+            None => next(judgement, &shown),
+        },
+        base: Phrase::marked(&match judgement.base {
+            Some(_) => format!("Compared with {}", judgement.provenance()),
+            None => format!("Compared with nothing: {}", judgement.provenance()),
+        }),
+        flips: judgement.flips.iter().take(FLIPS).map(flipped).collect(),
+        more_flips: judgement.flips.len().saturating_sub(FLIPS),
+        metrics: metrics(judgement),
+        again: again.map(|again| {
+            let place = format!("To run it again {}:", again.place());
+            (Phrase::marked(&place), again.command(judgement))
+        }),
+        before: before
+            .filter(|(_, metric)| !metric.unpaired)
+            .filter_map(|(id, metric)| Some((id.clone(), metric.base?)))
+            .collect(),
+    }
+}
+
+fn flipped(flip: &Flip) -> FlippedAnswer {
+    FlippedAnswer {
+        item: flip.item.clone(),
+        part: flip.part.clone(),
+        count: Phrase::text(flips::extent(flip)),
+        base: flips::bare(&flip.base),
+        head: flips::bare(&flip.head),
+    }
+}
+
+/// The metrics that people are shown first, with both sides.
+fn metrics(judgement: &Judgement) -> Option<Table> {
+    const LISTED: usize = 20;
+    let shown = judgement.verdict.shown();
+    let rows = shown.iter().take(LISTED);
+    let rows: Vec<TableRow> = rows.map(|(id, metric)| row(id, metric)).collect();
+    (!rows.is_empty()).then(|| Table {
+        title: Phrase::text("Base and head"),
+        columns: vec![
+            Column::text("metric"),
+            Column::number("base"),
+            Column::number("now"),
+            Column::number("change"),
+            Column::text("verdict"),
+        ],
+        rows,
+        left: shown.len().saturating_sub(LISTED),
+        most: None,
+        noun: "metric",
+        elsewhere: Some(Phrase::text("they are in ").name("gate.json")),
+    })
+}
+
+fn row(id: &str, metric: &MetricVerdict) -> TableRow {
+    let (status, said) = match (metric.policy, metric.verdict) {
+        (Attention::Gate, Word::Pass) => (Some(Status::Expected), "pass".to_owned()),
+        (Attention::Gate, word) => (Some(Status::Against), word.as_str().replace('_', " ")),
+        _ => (None, "shown only".to_owned()),
+    };
+    let text = |text: String| TableCell::from(Phrase::text(text));
+    TableRow {
+        cells: vec![
+            TableCell::from(Phrase::of_name(id)),
+            text(value(metric.base)),
+            text(value(metric.head)),
+            text(change(metric)),
+            text(said),
+        ],
+        status,
+        detail: None,
+    }
+}
+
+fn capitalized(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
