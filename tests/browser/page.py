@@ -3,6 +3,7 @@
 
     page.py CHROMIUM FOLDER            checks every FOLDER/*.html; ends with 1 where one is wrong
     page.py CHROMIUM FOLDER shots DIR  draws them: light, dark, and on a phone
+    page.py CHROMIUM FOLDER axe FILE   has axe-core, of this file, look at them, light and dark
 
 Speaks the DevTools protocol over a pipe; needs nothing but the standard library.
 """
@@ -94,6 +95,13 @@ class Browser:
         answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
         if "exceptionDetails" in answer:
             raise SystemExit(f"{expression}: {answer['exceptionDetails']}")
+        return answer["result"].get("value")
+
+    def wait_for(self, expression):
+        """The value of a promise."""
+        answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise SystemExit(f"{answer['exceptionDetails']}")
         return answer["result"].get("value")
 
     def show(self, path, width=1280, height=900, scheme="light", phone=False):
@@ -212,14 +220,29 @@ def shots(browser, pages, folder):
             browser.show(page, width=width, scheme=scheme, phone=width < 500)
             for opened in ("", "-open"):
                 if opened:
-                    browser.run("document.querySelectorAll('.item')[0].open = true;"
-                                "document.querySelectorAll('.item')[0].querySelectorAll('details')"
+                    browser.run("const first = document.querySelector('.item'); if (first) first.open = true;"
+                                "first?.querySelectorAll('details')"
                                 ".forEach((one, at) => { if (at < 3) one.open = true })")
                 tall = min(browser.run("document.documentElement.scrollHeight"), 6000)
                 browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=tall,
                             deviceScaleFactor=1, mobile=width < 500)
                 picture = browser.ask("Page.captureScreenshot")["data"]
                 (folder / f"{page.stem}-{name}{opened}.png").write_bytes(base64.b64decode(picture))
+
+
+def inaccessible(browser, page, axe):
+    """What axe-core finds, in words; everything that can be opened is open."""
+    found = []
+    for scheme in ("light", "dark"):
+        browser.show(page, scheme=scheme)
+        browser.run("document.querySelectorAll('details').forEach((one, at) => { if (at < 60) one.open = true })")
+        browser.run(axe)
+        broken = json.loads(browser.wait_for(
+            "axe.run(document, {resultTypes: ['violations']}).then(all => JSON.stringify(all.violations.map("
+            "one => [one.id, one.help, one.nodes.length, one.nodes[0].html.slice(0, 200)])))"
+        ))
+        found += [f"{scheme}: {name} ({words}), {count} times, first at {at}" for name, words, count, at in broken]
+    return found
 
 
 def main():
@@ -230,6 +253,11 @@ def main():
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(program, profile)
         try:
+            if rest and rest[0] == "axe":
+                axe = pathlib.Path(rest[1]).read_text(encoding="utf-8") + "; undefined"
+                found = [f"{page.name}: {words}" for page in pages for words in inaccessible(browser, page, axe)]
+                print("\n".join(found + [f"{len(pages)} pages, {len(found)} problems"]))
+                return 1 if found else 0
             if rest:
                 shots(browser, pages, pathlib.Path(rest[1]))
                 return 0
