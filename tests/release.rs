@@ -6,6 +6,11 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+// The scripts of a release run on Linux.
+#[cfg(target_os = "linux")]
+#[path = "release/simulated.rs"]
+mod simulated;
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -126,6 +131,9 @@ fn a_release_pins_the_image_and_the_archives() {
             .expect("git starts")
     };
     assert!(git(&["init", "--quiet"]).success());
+    let someone = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
+    let first = ["commit", "--quiet", "--allow-empty", "--message", "first"];
+    assert!(git(&[&someone[..], &first].concat()).success());
     let pin = |image: &str| {
         Command::new(root().join(".github/release/pin"))
             .args([image, "https://example.org/v1.0.0", "SHA256SUMS"])
