@@ -174,7 +174,7 @@ fn the_documentation_has_every_input_and_output() {
 
 #[test]
 fn the_documentation_shows_the_workflows_that_are_linted_and_run() {
-    let page = read("docs/action.md") + &read("docs/approval.md");
+    let page = read("docs/action.md") + &read("docs/approval.md") + &read("docs/doctor.md");
     for workflow in workflows("docs/workflows") {
         let text = fs::read_to_string(&workflow).expect("read");
         let shown = format!("```yaml\n{text}```");

@@ -8,8 +8,17 @@ use serde_json::Value;
 
 // The scripts of a release run on Linux.
 #[cfg(target_os = "linux")]
+#[path = "release/packed.rs"]
+mod packed;
+#[cfg(target_os = "linux")]
+#[path = "release/programs.rs"]
+mod programs;
+#[cfg(target_os = "linux")]
 #[path = "release/simulated.rs"]
 mod simulated;
+
+#[path = "release/addresses.rs"]
+mod addresses;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
