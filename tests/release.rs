@@ -8,6 +8,9 @@ use serde_json::Value;
 
 // The scripts of a release run on Linux.
 #[cfg(target_os = "linux")]
+#[path = "release/inventory.rs"]
+mod inventory;
+#[cfg(target_os = "linux")]
 #[path = "release/packed.rs"]
 mod packed;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Packs a binary for those who have no Rust: `pack.py BINARY TARGET FOLDER` writes an archive and a Python wheel.
+FOLDER has the notices that `inventory.py` has written.
 
 The same binary gives the same bytes: names are sorted, owners are nobody, and every time is SOURCE_DATE_EPOCH. Only
 Python's standard library is needed. The binary is looked at first, since the name of a wheel is a promise: what says
@@ -21,6 +22,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LICENSES = ["LICENSE-APACHE", "LICENSE-MIT"]
+# Made by `inventory.py`: what the program is made of asks for it.
+NOTICES = "LICENSES-THIRD-PARTY.txt"
 MACOS = (11, 0)
 
 # By target: the machine as the file names it, and the tags of the wheel.
@@ -86,7 +89,7 @@ def archive(files, epoch):
     return packed.getvalue()
 
 
-def wheel(package, binary, platforms, epoch):
+def wheel(package, binary, licenses, platforms, epoch):
     name, version = package["name"].replace("-", "_"), package["version"]
     info = f"{name}-{version}.dist-info"
     metadata = [
@@ -97,7 +100,7 @@ def wheel(package, binary, platforms, epoch):
         f"Project-URL: Homepage, {package['homepage']}",
         f"Project-URL: Source, {package['repository']}",
         f"License-Expression: {package['license']}",
-        *(f"License-File: {license}" for license in LICENSES),
+        *(f"License-File: {license}" for license in licenses),
         "Requires-Python: >=3.8",
         "Description-Content-Type: text/markdown",
     ]
@@ -107,7 +110,7 @@ def wheel(package, binary, platforms, epoch):
         f"{name}-{version}.data/scripts/kelvin": (binary, 0o755),
         f"{info}/METADATA": (("\n".join(metadata) + "\n\n").encode() + (ROOT / "README.md").read_bytes(), 0o644),
         f"{info}/WHEEL": (("\n".join(about) + "\n").encode(), 0o644),
-        **{f"{info}/licenses/{license}": ((ROOT / license).read_bytes(), 0o644) for license in LICENSES},
+        **{f"{info}/licenses/{name}": (text, 0o644) for name, text in licenses.items()},
     }
     record = []
     for path, (data, _) in sorted(files.items()):
@@ -142,10 +145,13 @@ def main():
     else:
         refuse(f"{target} is not one of {', '.join([*LINUX, *DARWIN])}")
     package = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]
-    folder.mkdir(parents=True, exist_ok=True)
-    files = {"kelvin": (binary, 0o755), **{license: ((ROOT / license).read_bytes(), 0o644) for license in LICENSES}}
+    if not (folder / NOTICES).exists():
+        refuse(f"{folder / NOTICES} is not there: run inventory.py first")
+    licenses = {name: (ROOT / name).read_bytes() for name in LICENSES}
+    licenses[NOTICES] = (folder / NOTICES).read_bytes()
+    files = {"kelvin": (binary, 0o755), **{name: (text, 0o644) for name, text in licenses.items()}}
     (folder / f"kelvin-{target}.tar.gz").write_bytes(archive(files, epoch))
-    name, data = wheel(package, binary, platforms, epoch)
+    name, data = wheel(package, binary, licenses, platforms, epoch)
     (folder / name).write_bytes(data)
 
 

@@ -8,7 +8,11 @@ use std::process::{Command, Output};
 use crate::programs::{TARGETS, compiled, header, macho, program};
 use crate::root;
 
+const NOTICES: &str = "LICENSES-THIRD-PARTY.txt";
+
 fn pack(binary: &Path, target: &str, folder: &Path) -> Output {
+    fs::create_dir_all(folder).expect("made");
+    fs::write(folder.join(NOTICES), "Thanks to all of them.\n").expect("written");
     Command::new("python3")
         .arg(root().join(".github/release/pack.py"))
         .arg(binary)
@@ -67,10 +71,10 @@ fn the_same_binary_packs_to_the_same_bytes() {
             ["one", "another"].map(|place| files(&folder.path().join(place).join(target)));
         assert_eq!(one, another, "{target}");
         let names: Vec<String> = one.into_keys().collect();
-        assert_eq!(names.len(), 2, "{names:?}");
-        assert_eq!(names[0], format!("kelvin-{target}.tar.gz"));
+        assert_eq!((names.len(), names[0].as_str()), (3, NOTICES), "{names:?}");
+        assert_eq!(names[1], format!("kelvin-{target}.tar.gz"));
         assert!(
-            names[1].starts_with(&format!("kelvin_action-{}-py3-none-", version())),
+            names[2].starts_with(&format!("kelvin_action-{}-py3-none-", version())),
             "{names:?}"
         );
     }
@@ -101,7 +105,7 @@ fn an_archive_says_nothing_of_the_machine_that_packed_it() {
         .map(|line| line.split_whitespace().collect())
         .collect();
     let names: Vec<&str> = lines.iter().map(|line| line[5]).collect();
-    assert_eq!(names, ["LICENSE-APACHE", "LICENSE-MIT", "kelvin"]);
+    assert_eq!(names, ["LICENSE-APACHE", "LICENSE-MIT", NOTICES, "kelvin"]);
     for line in &lines {
         let rights = if line[5] == "kelvin" {
             "-rwxr-xr-x"
@@ -192,7 +196,8 @@ fn a_binary_that_would_not_run_where_its_wheel_promises_is_refused() {
             !output.status.success() && said.contains(wanted),
             "{target}: {said}"
         );
-        assert!(!folder.path().join("dist").exists(), "nothing is written");
+        let written = files(&folder.path().join("dist"));
+        assert_eq!(written.len(), 1, "nothing is written beside the notices");
     };
     let here = here();
     refused(

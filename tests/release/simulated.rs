@@ -78,6 +78,10 @@ esac
 /// "Builds" a program that says its version, which stands at the end of its own file.
 const CARGO: &str = r#"#!/usr/bin/env bash
 set -euo pipefail
+case "$1" in
+  metadata) exec "$CARGO" metadata --format-version 1 --locked --offline --manifest-path "$ROOT/Cargo.toml" --filter-platform "$HOST" ;;
+  tree) exec "$CARGO" tree --locked --offline --manifest-path "$ROOT/Cargo.toml" --prefix none --format '{p}' --edges "${10}" --target "$HOST" ;;
+esac
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 mkdir -p "target/$TARGET/dist"
 { cat "$WORLD/programs/$TARGET"; printf '\nkelvin %s for %s\n' "$version" "$TARGET"; } > "target/$TARGET/dist/kelvin"
@@ -130,6 +134,7 @@ impl World {
         fs::create_dir(&work).expect("made");
         for file in [
             "action.yml",
+            "Cargo.lock",
             "Cargo.toml",
             "LICENSE-APACHE",
             "LICENSE-MIT",
@@ -356,8 +361,21 @@ impl Run<'_> {
                     );
                     assert_eq!(self.world.git(&clone, &["rev-parse", "HEAD"]), self.commit);
                 }
-                "actions/upload-artifact" => copy(&clone.join("dist"), &kept),
-                "actions/download-artifact" => copy(&kept, &clone.join("dist")),
+                "actions/upload-artifact" => {
+                    let name = self.value(step["with"]["name"].as_str().expect("a name"), leg);
+                    copy(&clone.join("dist"), &kept.join(name));
+                }
+                "actions/download-artifact" => {
+                    let with = &step["with"];
+                    let wanted = with["name"].as_str().or(with["pattern"].as_str());
+                    let begins = wanted.expect("a name").trim_end_matches('*');
+                    for artifact in fs::read_dir(&kept).expect("listed") {
+                        let artifact = artifact.expect("listed");
+                        if artifact.file_name().to_string_lossy().starts_with(begins) {
+                            copy(&artifact.path(), &clone.join("dist"));
+                        }
+                    }
+                }
                 "actions/attest-build-provenance" => {
                     for value in step["with"].as_object().expect("inputs").values() {
                         self.value(value.as_str().unwrap_or_default(), leg);
@@ -389,6 +407,12 @@ impl Run<'_> {
             .env("GITHUB_ACTOR", "somebody")
             .env("GITHUB_OUTPUT", &written)
             .env("RUNNER_TEMP", machine)
+            .env("CARGO", env!("CARGO"))
+            .env("ROOT", root())
+            .env(
+                "HOST",
+                format!("{}-unknown-linux-gnu", std::env::consts::ARCH),
+            )
             .envs(self.variables(job, leg))
             .envs(self.variables(step, leg))
             .output()
@@ -463,6 +487,11 @@ fn is_the_release(world: &World, commit: &str, version: &str) {
         1,
         "nothing but the address is left: {sums}"
     );
+
+    // With a list of the parts, which names the crates that this package is made of.
+    let parts = world.path(&format!("releases/v{version}/files/kelvin.cdx.json"));
+    let parts = fs::read_to_string(parts).expect("the list of parts");
+    assert!(parts.contains("pkg:cargo/serde_json@"));
 
     // The machine of the test is one of the four.
     let fetched = Command::new("bash")
