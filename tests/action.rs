@@ -302,6 +302,13 @@ fn the_image_is_built_from_what_is_pinned() {
         .filter(|line| line.starts_with("ARG "))
         .collect();
     assert_eq!(bases.len(), 4);
+    // Every stage begins with one of them, so that nothing comes in by another way.
+    for stage in dockerfile
+        .lines()
+        .filter_map(|line| line.strip_prefix("FROM "))
+    {
+        assert!(stage.starts_with("${"), "{stage}");
+    }
     for base in bases {
         let (_, digest) = base
             .split_once("@sha256:")
