@@ -179,3 +179,27 @@ fn the_configurations_of_the_readme_load() {
 fn the_continuous_integration_runs_the_test_command_of_the_readme() {
     assert!(read(".ci/run").contains("README.md"));
 }
+
+/// The rows of the table below the plot, each as the point of the plot says it, once for each panel.
+#[test]
+fn the_plot_of_the_gate_shows_the_figures_of_the_table_below_it() {
+    let page = read("docs/trust.md");
+    let plot = read("docs/images/gate-power.svg");
+    assert!(page.contains("(images/gate-power.svg)"));
+    let rows = page
+        .lines()
+        .skip_while(|line| !line.starts_with("| gate | runs |"));
+    let rows: Vec<Vec<&str>> = rows
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect();
+    assert_eq!(rows.len(), 11, "every gate at every price");
+    for row in &rows {
+        for (runs, red) in [(row[2], row[3]), (row[4], row[5])] {
+            let point = format!("<title>{}, {}: {runs} runs, {red}</title>", row[0], row[1]);
+            assert!(plot.contains(&point), "the plot has no point {point}");
+        }
+    }
+    assert_eq!(plot.matches("<circle").count(), 2 * rows.len());
+}

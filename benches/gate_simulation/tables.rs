@@ -79,7 +79,7 @@ pub(crate) fn simulate(setting: Setting, base: Base) -> Figures {
 }
 
 /// What the seed of a row's worlds is made of.
-fn seed(setting: Setting, base: Base) -> u64 {
+pub(crate) fn seed(setting: Setting, base: Base) -> u64 {
     let thousandths = |value: f64| (value * 1_000.0).round() as u64;
     let parts = [
         thousandths(setting.noise),

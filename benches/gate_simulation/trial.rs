@@ -16,7 +16,7 @@ pub(crate) const MAX_DROP: f64 = 0.05;
 const HEAD_RUNS: usize = 20;
 
 /// What re-runs of a side may cost, in runs of the whole suite, as a command has it.
-const RUNS_OF_THE_SUITE: usize = 3;
+const RUNS_OF_THE_SUITE: f64 = 3.0;
 
 /// What a gate has to work with.
 #[derive(Clone, Copy)]
@@ -29,6 +29,13 @@ pub(crate) struct Base {
     pub(crate) shift: f64,
     /// Whether the pipeline keeps its own answers, so that repeats of the head count as one.
     pub(crate) keeps: bool,
+    /// Whether it keeps them for as long as a report takes, and nothing tells.
+    pub(crate) keeps_unseen: bool,
+    /// What re-runs of a side may cost, in runs of the whole suite.
+    pub(crate) budget: f64,
+    /// How many other reports of the same code are stored, each with as many runs and of a day of its own; today
+    /// is one more day.
+    pub(crate) others: usize,
 }
 
 impl Base {
@@ -38,7 +45,15 @@ impl Base {
             can_be_run: false,
             shift: 0.0,
             keeps: false,
+            keeps_unseen: false,
+            budget: RUNS_OF_THE_SUITE,
+            others: 0,
         }
+    }
+
+    /// With other stored reports of the same code.
+    pub(crate) const fn beside(self, others: usize) -> Self {
+        Self { others, ..self }
     }
 
     pub(crate) const fn run_again(runs: usize) -> Self {
@@ -82,20 +97,28 @@ impl Trial {
 struct Answers {
     input: Vec<bool>,
     own: Vec<Vec<bool>>,
+    /// Whether every repeat is answered like the first call.
+    keeps: bool,
 }
 
 impl Answers {
     /// Asks until there are so many; says how many calls that took.
     fn ask(&mut self, truth: &Truth, chance: &mut Chance, wanted: Repeats) -> usize {
         let mut calls = 0;
+        let keeps = self.keeps;
+        let mut answer = |so_far: &[bool], rate| match so_far.first() {
+            Some(first) if keeps => *first,
+            _ => chance.hits(rate),
+        };
         while self.input.len() < wanted.input {
-            self.input.push(chance.hits(truth.rate));
+            let next = answer(&self.input, truth.rate);
+            self.input.push(next);
             calls += 1;
         }
         self.own.resize(truth.cells.len(), Vec::new());
         for (cell, own) in truth.cells.iter().zip(&mut self.own) {
             while own.len() < wanted.variants {
-                own.push(chance.hits(cell.rate));
+                own.push(answer(own, cell.rate));
                 calls += 1;
             }
         }
@@ -110,13 +133,13 @@ impl Answers {
             .map(|own| self.input.iter().map(|input| loss(*own, *input)).collect())
             .collect();
         let values = pairs.iter().map(|own| own.first().copied().flatten());
-        let values = values.collect();
         match self.input.len() < 2 && pairs.len() < 2 {
-            true => Draws {
-                values,
-                pairs: Vec::new(),
+            true => values.collect::<Vec<Option<f64>>>().into(),
+            false => Draws {
+                values: values.collect(),
+                pairs,
+                ..Draws::default()
             },
-            false => Draws { values, pairs },
         }
     }
 
@@ -136,6 +159,8 @@ struct Suite<'w> {
     head: Vec<Answers>,
     /// The truth of the base that the answers are of.
     base_truth: Vec<Truth>,
+    /// The answers of other stored reports, each with its truth; none of a case once its base was run again.
+    others: Vec<Vec<Option<(Truth, Answers)>>>,
     queries: usize,
     calls: usize,
 }
@@ -145,22 +170,37 @@ impl<'w> Suite<'w> {
         world.cases.iter().chain(&world.queries)
     }
 
-    fn begin(world: &'w World, stored: &World, chance: &mut Chance, base_runs: usize) -> Self {
+    fn begin(world: &'w World, stored: &[World], chance: &mut Chance, base: Base) -> Self {
+        let unasked = Answers {
+            keeps: base.keeps_unseen,
+            ..Answers::default()
+        };
         let count = world.cases.len() + world.queries.len();
         let mut suite = Self {
             world,
-            base: vec![Answers::default(); count],
-            head: vec![Answers::default(); count],
-            base_truth: Self::all(stored).map(|case| case.base.clone()).collect(),
+            base: vec![unasked.clone(); count],
+            head: vec![unasked.clone(); count],
+            base_truth: Self::all(&stored[0])
+                .map(|case| case.base.clone())
+                .collect(),
+            others: Vec::new(),
             queries: world.queries.len(),
             calls: 0,
         };
         for at in 0..count {
             let truth = suite.base_truth[at].clone();
-            suite.base[at].ask(&truth, chance, Repeats::of_all(base_runs));
+            suite.base[at].ask(&truth, chance, Repeats::of_all(base.runs));
         }
         for (at, case) in Self::all(world).enumerate() {
             suite.head[at].ask(&case.head, chance, Repeats::of_all(1));
+        }
+        for other in &stored[1..] {
+            let of_case = Self::all(other).map(|case| {
+                let mut answers = unasked.clone();
+                answers.ask(&case.base, chance, Repeats::of_all(base.runs));
+                Some((case.base.clone(), answers))
+            });
+            suite.others.push(of_case.collect());
         }
         suite
     }
@@ -172,6 +212,7 @@ impl<'w> Suite<'w> {
             if !std::mem::replace(&mut fresh[at], true) {
                 self.base[at] = Answers::default();
                 self.base_truth[at] = all[at].base.clone();
+                self.others.iter_mut().for_each(|other| other[at] = None);
             }
             self.calls += self.base[at].ask(&all[at].base, chance, *wanted);
         }
@@ -201,15 +242,22 @@ impl<'w> Suite<'w> {
                 let at = first + at;
                 let cells = truth.head.cells.iter().enumerate();
                 let of_it = cells.filter(|(_, cell)| cell.metric == metric);
-                let cells = of_it.map(|(cell, _)| match is_query {
-                    true => Cell {
-                        base: self.base[at].of_query(&self.base_truth[at], cell),
-                        head: self.head[at].of_query(&truth.head, cell),
-                    },
-                    false => Cell {
-                        base: self.base[at].draws(&self.base_truth[at], cell),
-                        head: self.head[at].draws(&truth.head, cell),
-                    },
+                let cells = of_it.map(|(cell, _)| {
+                    let draws = |truth: &Truth, answers: &Answers| match is_query {
+                        true => answers.of_query(truth, cell),
+                        false => answers.draws(truth, cell),
+                    };
+                    let others = self.others.iter().filter_map(|other| other[at].as_ref());
+                    let others = others.map(|(truth, answers)| draws(truth, answers));
+                    let own = draws(&self.base_truth[at], &self.base[at]);
+                    let mut reports: Vec<Draws> = [own].into_iter().chain(others).collect();
+                    Cell {
+                        base: match reports.len() {
+                            1 => reports.remove(0),
+                            _ => Draws::joined(reports, !is_query),
+                        },
+                        head: draws(&truth.head, &self.head[at]),
+                    }
                 });
                 Case {
                     cells: cells.collect(),
@@ -233,27 +281,27 @@ impl<'w> Suite<'w> {
 
 /// Lets a gate judge a world.
 pub(crate) fn judge(world: &World, chance: &mut Chance, base: Base, metrics: usize) -> Trial {
-    let shift = base.shift
-        * if base.shift > 0.0 {
-            chance.normal()
-        } else {
-            0.0
-        };
-    let another_day;
-    let stored = if shift == 0.0 {
-        world
-    } else {
-        another_day = world.of_another_day(chance, shift);
-        &another_day
+    let has_days = base.shift > 0.0;
+    let today = match has_days && base.others > 0 {
+        true => chance.normal(),
+        false => 0.0,
     };
-    let mut suite = Suite::begin(world, stored, chance, base.runs);
+    let report = |chance: &mut Chance| match has_days {
+        true => {
+            let shift = base.shift * (chance.normal() - today);
+            world.of_another_day(chance, shift)
+        }
+        false => world.clone(),
+    };
+    let stored: Vec<World> = (0..=base.others).map(|_| report(chance)).collect();
+    let mut suite = Suite::begin(world, &stored, chance, base);
     let mut fresh = vec![false; suite.base.len()];
     let means = Means {
         head_runs: HEAD_RUNS,
         base: base.can_be_run,
     };
     let sides = 1 + usize::from(base.can_be_run);
-    let budget = sides * RUNS_OF_THE_SUITE * suite.once();
+    let budget = (base.budget * (sides * suite.once()) as f64) as usize;
     let mut looks = Looks::new(means, false, 0.1);
     looks.answers_are_kept(base.keeps);
     let first = suite.subjects(metrics);

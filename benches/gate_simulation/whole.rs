@@ -17,7 +17,7 @@ const BASES: [(&str, Base); 3] = [
 ];
 
 /// Two metrics of a probe: invariance with 9 cells a case, sensitivity with 3.
-const fn two_metrics(cases: usize, noise: f64, spread: Spread) -> Setting {
+pub(crate) const fn two_metrics(cases: usize, noise: f64, spread: Spread) -> Setting {
     Setting {
         cases,
         noise,

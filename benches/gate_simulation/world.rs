@@ -114,6 +114,7 @@ pub(crate) struct CaseTruth {
 }
 
 /// The cases of the first probe, and the queries of the second one, if there is one.
+#[derive(Clone)]
 pub(crate) struct World {
     pub(crate) cases: Vec<CaseTruth>,
     pub(crate) queries: Vec<CaseTruth>,

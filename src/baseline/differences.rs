@@ -98,6 +98,32 @@ pub(crate) enum Difference {
         /// How many cases.
         cases: usize,
     },
+    /// The answers of other stored reports of the same code served as repeats of the base.
+    StoredRepeats {
+        /// How many reports, that of the base not counted in.
+        reports: usize,
+        /// Whether they are further apart than their own noise explains.
+        apart: bool,
+        /// Whether the base was run again in some cases, where they count no more.
+        in_part: bool,
+    },
+    /// Stored reports did not serve as repeats of the base, because a cache of the pipeline gave their answers.
+    StoredFromACache {
+        /// How many reports.
+        reports: usize,
+    },
+    /// A stored report that says it is of the base's code, and is not.
+    StoredNotBelieved {
+        /// Its commit.
+        commit: String,
+        /// What is wrong with it, in words that fit after "the report".
+        why: String,
+    },
+    /// Whether other stored reports could serve as repeats of the base is not known.
+    StoredNotRead {
+        /// Why.
+        why: String,
+    },
     /// What a later version tells and this one does not know; `gate.json` has its words.
     #[serde(other)]
     Unknown,
@@ -169,6 +195,43 @@ impl fmt::Display for Difference {
                 f,
                 "the budget of {calls} calls bought nothing: one more run of the cases in doubt takes \
                  {needed}"
+            ),
+            Self::StoredRepeats {
+                reports,
+                apart,
+                in_part,
+            } => {
+                match reports {
+                    1 => f.write_str("1 more stored report of the same code served")?,
+                    more => write!(f, "{more} more stored reports of the same code served")?,
+                }
+                f.write_str(" as repeats of the base")?;
+                if *in_part {
+                    f.write_str(" in the cases whose base was not run again")?;
+                }
+                match apart {
+                    true => f.write_str(
+                        "; the reports are further apart than their own noise explains, as from one day to \
+                         another, or where the pipeline keeps its answers, so that a drop has to be larger",
+                    ),
+                    false => Ok(()),
+                }
+            }
+            Self::StoredFromACache { reports } => write!(
+                f,
+                "{reports} more stored reports of the same code did not serve as repeats of the base: this \
+                 pipeline seems to answer from a cache of its own, since the calls of one report took less than \
+                 a hundredth of the time of those of another"
+            ),
+            Self::StoredNotBelieved { commit, why } => {
+                write!(
+                    f,
+                    "the stored report of {commit} {why}; it did not serve as a repeat of the base"
+                )
+            }
+            Self::StoredNotRead { why } => write!(
+                f,
+                "other stored reports could not be read, so that none served as a repeat of the base: {why}"
             ),
             Self::Unknown => f.write_str("a later version of kelvin tells of one more difference"),
             Self::LeftOut { probes } => write!(

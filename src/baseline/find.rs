@@ -245,7 +245,7 @@ impl Place<'_> {
     /// The base and the commits before it, nearest first, as far as a report may be; and what kept
     /// them from being all. A commit that is not to be had, and so has no known ancestors, may have a
     /// report all the same.
-    fn ancestors(&self) -> (Distances, Option<anyhow::Error>) {
+    pub(super) fn ancestors(&self) -> (Distances, Option<anyhow::Error>) {
         let (base, most) = (self.base.commit, self.search.settings.max_age_commits);
         let fetch = |depth| self.remote.fetch(&[&base.to_string()], Some(depth));
         let mut deepened = 0;
@@ -304,7 +304,13 @@ impl Place<'_> {
     }
 
     /// How far a report's commit is from the base in time, as the commits themselves say.
-    fn provenance(&self, source: Source, place: String, commit: Oid, behind: usize) -> Provenance {
+    pub(super) fn provenance(
+        &self,
+        source: Source,
+        place: String,
+        commit: Oid,
+        behind: usize,
+    ) -> Provenance {
         let time = |commit: Oid| {
             let found = self.repo.find_commit(commit).ok()?;
             Some(found.time().seconds())

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::budget::Allowance;
 use super::compute::Beside;
 use super::head::Head;
+use super::stored::{self, Stored};
 use super::{changed, compute};
 use crate::baseline;
 use crate::baseline::compare::{Comparison, Measured, compare};
@@ -22,6 +23,8 @@ pub(super) struct Looking<'l> {
     pub(super) stays: &'l BTreeSet<String>,
     pub(super) head: Report,
     pub(super) gate: Gate<'l>,
+    /// Other stored reports of the base's code.
+    pub(super) stored: Stored<'l>,
     pub(super) allowance: Allowance,
     /// How many calls running the base again took.
     pub(super) base_reruns: usize,
@@ -52,13 +55,18 @@ impl Looking<'_> {
         loop {
             let aligned = baseline::align(self.base, &self.head);
             let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
-            let comparison = compare(&old, &new);
+            let mut comparison = compare(&old, &new);
             let probes = self.head.probes.iter();
             let kept: BTreeSet<&str> = probes.flat_map(|(name, _)| self.head.kept(name)).collect();
+            self.gate.answers_are_kept(!kept.is_empty());
+            let sides = (&*self.base, &comparison);
+            self.stored
+                .find_for(&self.gate, sides, self.allowance.left());
+            let stored = self.stored.beside(&self.head);
+            comparison.stored = stored.iter().map(stored::Beside::compared).collect();
             let rerun = match first.take() {
                 Some(rerun) => rerun,
                 None => {
-                    self.gate.answers_are_kept(!kept.is_empty());
                     if !has_run {
                         self.too_small = self.bought_nothing(&comparison, &kept);
                     }

@@ -44,6 +44,7 @@ mod scorer_tests;
 mod settle;
 mod side;
 mod stage;
+mod stored;
 mod summary;
 mod why;
 mod write;

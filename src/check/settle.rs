@@ -5,6 +5,7 @@ use super::compute::What;
 use super::head::Head;
 use super::head_items::{self, AskedOfTheBase};
 use super::looking::{Ending, Looking, unknown};
+use super::stored::Stored;
 use super::{
     Checked, GateRequest, Judged, absent, again, approval, calibrated, claims, compute,
     configuration, drift, edits, measure, rules, why,
@@ -284,6 +285,7 @@ fn weigh(
         base,
         stays: &of_the_head.left,
         gate,
+        stored: Stored::of(request, config, provenance),
         head,
         base_reruns: 0,
         too_small: None,
@@ -312,9 +314,11 @@ fn weigh(
         head,
         base_reruns: beside,
         too_small,
+        stored,
         ..
     } = looking;
     told.told.extend(too_small);
+    told.told.extend(stored.told(&verdict, beside > 0));
     // What was edited is paired now, and is an edit all the same.
     for (name, turnover) in &of_the_head.turnover {
         verdict.turnover.insert(name.clone(), turnover.clone());

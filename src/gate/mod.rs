@@ -18,16 +18,17 @@ pub(crate) mod policy;
 mod reason;
 pub(crate) mod reproduce;
 mod sentence;
+mod subject;
 mod unpaired;
 pub(crate) mod verdict;
 
 use std::collections::BTreeMap;
 
-use crate::baseline::compare::{CasePair, Comparison, MetricPair, Presence, loss};
+use crate::baseline::compare::{Comparison, Presence};
 use crate::probe::{Repeats, WantedRepeats};
 use broken::{Finding, Guard};
 pub(crate) use judgement::Judgement;
-use look::{Case, Cell, Draws, Outcome};
+use look::Outcome;
 use looks::{Decision, Looks, Means, Rerun, Step, Subject};
 use policy::{Attention, Policy, Rule};
 use verdict::{BrokenCase, Verdict};
@@ -73,14 +74,12 @@ impl<'a> Gate<'a> {
             },
             base: base && !by_threshold,
         };
-        // By the threshold rule a drop is taken as it is, as if nothing ever varied.
-        let exact = policy.deterministic || by_threshold;
         Self {
             policy,
             means,
             incomparable,
             // What is lost is judged of the comparison as a whole.
-            looks: Looks::new(means, exact, 1.0),
+            looks: Looks::new(means, policy.is_exact(), 1.0),
             asked_unpaired: false,
             ran_unpaired: false,
         }
@@ -89,6 +88,11 @@ impl<'a> Gate<'a> {
     /// Says whether the pipeline answered repeats of the head from memory.
     pub(crate) const fn answers_are_kept(&mut self, are_kept: bool) {
         self.looks.answers_are_kept(are_kept);
+    }
+
+    /// Whether noise can explain a drop, so that repeats tell something.
+    pub(crate) fn reads_noise(&self) -> bool {
+        !self.policy.is_exact() && self.incomparable.is_none()
     }
 
     /// Looks at what was run so far. `calls`: how many calls may still be made, on both sides together.
@@ -134,8 +138,7 @@ impl<'a> Gate<'a> {
                     head_runs: 1,
                     base: false,
                 };
-                let exact = self.policy.deterministic || self.policy.rule == Rule::Threshold;
-                let mut looks = Looks::new(still, exact, 1.0);
+                let mut looks = Looks::new(still, self.policy.is_exact(), 1.0);
                 if let Step::Decided(decided) = looks.next(&alone, 0) {
                     decisions.extend(decided);
                 }
@@ -172,8 +175,7 @@ impl<'a> Gate<'a> {
     fn unpaired_rerun(&self, comparison: &Comparison<'_>, gated: usize) -> WantedRepeats {
         let mut cases = BTreeMap::new();
         let runs = self.means.head_runs.min(unpaired::MOST_RUNS);
-        let is_exact = self.policy.deterministic || self.policy.rule == Rule::Threshold;
-        if self.ran_unpaired || is_exact || runs < 2 || self.incomparable.is_some() {
+        if self.ran_unpaired || self.policy.is_exact() || runs < 2 || self.incomparable.is_some() {
             return cases;
         }
         for (id, metric) in &comparison.metrics {
@@ -200,7 +202,16 @@ impl<'a> Gate<'a> {
             .filter(|_| self.incomparable.is_none())
             .filter(|(_, metric)| metric.presence == Presence::Both)
             .filter(|(id, metric)| self.policy.attention(id, metric) == attention)
-            .map(|(id, metric)| ((*id).to_owned(), subject(metric, self.policy.max_drop(id))))
+            .map(|(id, metric)| {
+                let stored = comparison.stored.iter();
+                let stored: Vec<_> = stored
+                    .filter_map(|stored| stored.metric(id))
+                    .filter(|_| !self.policy.is_exact())
+                    .collect();
+                let is_fresh = |case: &str| self.looks.has_run_the_base_of(case);
+                let subject = subject::of(metric, self.policy.max_drop(id), (&stored, &is_fresh));
+                ((*id).to_owned(), subject)
+            })
             .filter(|(_, subject)| !subject.cases.is_empty())
             .collect()
     }
@@ -252,49 +263,6 @@ impl<'a> Gate<'a> {
             }
         }
         (broken, rerun)
-    }
-}
-
-/// A metric as the looks take it: what the base measured, as losses.
-fn subject(metric: &MetricPair<'_>, max_drop: f64) -> Subject {
-    let (names, cases) = metric
-        .cases
-        .iter()
-        .filter(|(_, case)| !case.cells.is_empty())
-        .map(|(name, case)| ((*name).to_owned(), losses(metric, case)))
-        .unzip();
-    Subject {
-        names,
-        cases,
-        max_drop,
-        widest: metric.range.width(),
-        is_failure_rate: metric.is_failure_rate,
-    }
-}
-
-fn losses(metric: &MetricPair<'_>, case: &CasePair<'_>) -> Case {
-    let turn = |values: &[Option<f64>]| -> Vec<Option<f64>> {
-        let values = values.iter();
-        values
-            .map(|value| value.map(|value| loss(metric.direction, value)))
-            .collect()
-    };
-    let draws = |values, pairs: &[Vec<Option<f64>>]| Draws {
-        values: turn(values),
-        pairs: pairs.iter().map(|own| turn(own)).collect(),
-    };
-    Case {
-        cells: case
-            .cells
-            .iter()
-            .map(|cell| Cell {
-                base: draws(cell.base, cell.base_pairs),
-                head: draws(cell.head, cell.head_pairs),
-            })
-            .collect(),
-        weight: case.samples as f64,
-        variants: case.variants,
-        crosses: metric.crosses,
     }
 }
 

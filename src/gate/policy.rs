@@ -134,6 +134,11 @@ impl From<&MetricRule> for MetricPolicy {
 }
 
 impl Policy {
+    /// Whether a drop is taken as it is, as if nothing ever varied.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.deterministic || self.rule == Rule::Threshold
+    }
+
     /// What the configuration asks for. `require`: whether there must be a baseline.
     pub(crate) fn of(settings: &GateSettings, require: bool) -> Self {
         let GateSettings {

@@ -97,6 +97,10 @@ pub(crate) struct MetricVerdict {
     pub(crate) cases: usize,
     /// How many cells.
     pub(crate) cells: usize,
+    /// How far one stored report of the base is from another, as a standard deviation, where several serve as
+    /// repeats of the base and their own noise does not explain it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) between_reports: Option<f64>,
     /// The cases that lost a cell: it failed, or the case, its kind or its type was withdrawn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) lost: Vec<String>,

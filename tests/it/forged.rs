@@ -1,6 +1,7 @@
 //! Reports on the branch of reports that are not what they say they are, and honest ones that cannot be held
 //! against their commit.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -11,12 +12,24 @@ use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
 
 /// Keeps a report on the branch of reports, as whoever may push to it can.
 fn forge(project: &Project, commit: &str, report: &Value) {
+    keep(project, &[(commit, report)]);
+}
+
+/// Keeps these reports there and no others, each under its commit.
+pub(crate) fn keep(project: &Project, reports: &[(&str, &Value)]) {
     let folder = project.path(".git/forged");
     fs::create_dir_all(&folder).expect("made");
     let file = folder.join("report.json");
-    fs::write(&file, report.to_string()).expect("written");
     let root = project.root();
-    let blob = git(root, &["hash-object", "-w", &file.display().to_string()]);
+    let mut files: Vec<String> = reports
+        .iter()
+        .map(|(commit, report)| {
+            fs::write(&file, report.to_string()).expect("written");
+            let blob = git(root, &["hash-object", "-w", &file.display().to_string()]);
+            format!("100644 blob {blob}\t{commit}.json\n")
+        })
+        .collect();
+    files.sort_by(|one, other| one[53..].cmp(&other[53..]));
     let tree = |line: String| {
         let mut made = Command::new("git");
         made.arg("-C").arg(root).arg("mktree");
@@ -28,11 +41,28 @@ fn forge(project: &Project, commit: &str, report: &Value) {
         let made = made.wait_with_output().expect("git ends");
         String::from_utf8_lossy(&made.stdout).trim().to_owned()
     };
-    let inner = tree(format!("100644 blob {blob}\t{commit}.json\n"));
+    let inner = tree(files.concat());
     let outer = tree(format!("040000 tree {inner}\tkelvin\n"));
     let tip = git(root, &["commit-tree", "-m", "Reports", &outer]);
     let refspec = format!("+{tip}:refs/heads/kelvin-reports");
     git(root, &["push", "--quiet", "origin", &refspec]);
+}
+
+/// The reports that the remote keeps, by their commits.
+pub(crate) fn kept(project: &Project) -> BTreeMap<String, Value> {
+    let root = project.root();
+    let refspec = "+refs/heads/kelvin-reports:refs/kept";
+    git(root, &["fetch", "--quiet", "origin", refspec]);
+    let names = git(root, &["ls-tree", "-r", "--name-only", "refs/kept"]);
+    let names = names.lines().filter(|name| name.ends_with(".json"));
+    names
+        .map(|name| {
+            let text = git(root, &["show", &format!("refs/kept:{name}")]);
+            let commit = name.trim_start_matches("kelvin/").trim_end_matches(".json");
+            let report = serde_json::from_str(&text).expect("it is JSON");
+            (commit.to_owned(), report)
+        })
+        .collect()
 }
 
 /// A base that is grounded, and a head that answers everything alike.

@@ -65,6 +65,9 @@ mod one_probe;
 mod base_again;
 mod reruns;
 
+/// Stored reports as repeats of the base.
+mod stored_repeats;
+
 /// How often a base and a head are run, and what of that is counted.
 mod repeats;
 

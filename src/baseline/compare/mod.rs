@@ -4,15 +4,18 @@
 mod change;
 mod coverage;
 mod pair;
+mod stored;
 mod turnover;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::Shard;
+use crate::digest::Digest;
 use crate::probe::{ComparedItems, Direction, Metric, Range, registry};
 
 pub(crate) use change::Change;
 pub(crate) use coverage::Coverage;
+pub(crate) use stored::{StoredComparison, StoredMetric};
 pub(crate) use turnover::{Turnover, Unpaired};
 
 /// What two values may differ by and still be the same.
@@ -38,6 +41,8 @@ pub(crate) struct Comparison<'a> {
     pub(crate) metrics: BTreeMap<&'a str, MetricPair<'a>>,
     /// What became of the items of each probe, by its name.
     pub(crate) turnover: BTreeMap<&'a str, Turnover>,
+    /// Other stored reports of the base's code, each beside the same head.
+    pub(crate) stored: Vec<StoredComparison<'a>>,
 }
 
 /// One metric on both sides.
@@ -115,6 +120,8 @@ pub(crate) struct CasePair<'a> {
 pub(crate) struct CellPair<'a> {
     /// The variant's name on the base; none for the case itself.
     pub(crate) variant: Option<&'a str>,
+    /// The digest of its input; none for the case itself.
+    pub(crate) input: Option<Digest>,
     /// The value of each repeat on the base.
     pub(crate) base: &'a [Option<f64>],
     /// The value of each repeat on the head.
@@ -159,6 +166,7 @@ pub(crate) fn compare<'a>(base: &Measured<'a>, head: &Measured<'a>) -> Compariso
     Comparison {
         metrics,
         turnover: turnover(base, head),
+        stored: Vec::new(),
     }
 }
 

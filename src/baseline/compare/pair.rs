@@ -212,6 +212,7 @@ fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, us
     if base.cells.is_empty() || head.cells.is_empty() {
         let itself = CellPair {
             variant: None,
+            input: None,
             base: base.samples(),
             head: head.samples(),
             base_pairs: &[],
@@ -232,6 +233,7 @@ fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, us
                 .filter(|_| paired.insert(cell.input));
             CellPair {
                 variant: Some(variant),
+                input: Some(cell.input),
                 base: &cell.values,
                 head: other.map_or(&[], |cell| cell.values.as_slice()),
                 base_pairs: cell.pairs(),
@@ -245,18 +247,19 @@ fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, us
 
 /// What the base measured of a case that the head lacks.
 fn alone(base: &CaseValue) -> Vec<CellPair<'_>> {
-    let cell = |variant, base| CellPair {
+    let cell = |variant, input, base| CellPair {
         variant,
+        input,
         base,
         head: &[],
         base_pairs: &[],
         head_pairs: &[],
     };
     if base.cells.is_empty() {
-        return vec![cell(None, base.samples())];
+        return vec![cell(None, None, base.samples())];
     }
     base.cells
         .iter()
-        .map(|(variant, values)| cell(Some(&**variant), &values.values))
+        .map(|(variant, values)| cell(Some(&**variant), Some(values.input), &values.values))
         .collect()
 }

@@ -55,6 +55,7 @@ impl Assembly<'_> {
             resolution: look.map(|look| look.resolution),
             cases: look.map_or(0, |look| look.cases),
             cells: look.map_or(0, |look| look.cells),
+            between_reports: look.and_then(|look| look.between_reports),
             lost: lost.map(|name| (*name).to_owned()).collect(),
             coverage: CellCounts {
                 base: whole.base,

@@ -4,7 +4,7 @@
 //! applications", Annals of Statistics 49, 2021): how much better the runs of the case fit "it is
 //! broken" than "it is its usual noise". It may be looked at after every run.
 
-use super::look::{Case, GUARD, pair};
+use super::look::{Case, GUARD, are_kept_within, pair};
 use crate::stats::ln_beta;
 
 /// A run that is worse than the base's median by this much is a bad one.
@@ -57,6 +57,8 @@ pub(crate) struct Guard {
     enough: f64,
     /// The pipeline is declared deterministic: one run tells.
     deterministic: bool,
+    /// Repeats are no runs of their own, as stored reports of the base show: nothing is certain.
+    are_kept: bool,
 }
 
 /// The bad runs of a case on both sides.
@@ -83,6 +85,7 @@ impl Guard {
             rate: (bad as f64 + 0.5) / (runs as f64 + 1.0),
             enough: (hypotheses / ALPHA).ln(),
             deterministic,
+            are_kept: are_kept_within(&pair(cases).0),
         }
     }
 
@@ -101,7 +104,7 @@ impl Guard {
         for (before, is_bad) in runs.head.iter().enumerate() {
             bad += usize::from(*is_bad);
             let log_e_value = self.log_e_value(&runs, bad, before + 1);
-            if runs.base >= FEWEST_BASE_RUNS && log_e_value >= self.enough {
+            if !self.are_kept && runs.base >= FEWEST_BASE_RUNS && log_e_value >= self.enough {
                 return Finding::Broken {
                     bad,
                     runs: before + 1,
@@ -116,7 +119,12 @@ impl Guard {
         let settled = (so_far + 1..=MOST_RUNS)
             .find(|all| self.log_e_value(&runs, bad + all - so_far, *all) >= self.enough);
         match settled {
-            Some(all) if may_rerun && runs.base >= FEWEST_BASE_RUNS && case.head_runs() < all => {
+            Some(all)
+                if may_rerun
+                    && !self.are_kept
+                    && runs.base >= FEWEST_BASE_RUNS
+                    && case.head_runs() < all =>
+            {
                 Finding::Rerun(all)
             }
             _ => Finding::Suspected { bad, runs: so_far },

@@ -9,6 +9,19 @@ pub(crate) struct Draws {
     /// answer to the unperturbed input, which all cells of the case share. Empty where a repeat was
     /// compared with no other repeat.
     pub(crate) pairs: Vec<Vec<Option<f64>>>,
+    /// Where the answers come from several reports: how many of them each has, in turn. Empty for one report.
+    pub(crate) reports: Vec<Answers>,
+}
+
+/// How many answers a report has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answers {
+    /// How many losses of repeats.
+    values: usize,
+    /// How many answers to the cell's own input stand in pairs.
+    own: usize,
+    /// How many answers to the unperturbed input they stand in pairs with.
+    shared: usize,
 }
 
 impl From<Vec<Option<f64>>> for Draws {
@@ -16,11 +29,76 @@ impl From<Vec<Option<f64>>> for Draws {
         Self {
             values,
             pairs: Vec::new(),
+            reports: Vec::new(),
         }
     }
 }
 
 impl Draws {
+    /// The answers of several reports as those of one. Answers of different reports were never compared, so
+    /// that the pairs of each stay among themselves. `crosses`: whether every answer to the cell's own input is
+    /// compared with every one to the unperturbed input, where there are several.
+    pub(crate) fn joined(parts: Vec<Self>, crosses: bool) -> Self {
+        let is_crossed = crosses || parts.iter().any(Self::is_crossed);
+        let shared: Vec<usize> = parts.iter().map(Self::shared_runs).collect();
+        let all: usize = shared.iter().sum();
+        let mut joined = Self::default();
+        let mut before = 0;
+        for (part, shared) in parts.into_iter().zip(shared) {
+            let mut answers = Answers {
+                values: part.values.len(),
+                own: 0,
+                shared,
+            };
+            if is_crossed {
+                let own = part.by_own();
+                answers.own = own.len();
+                joined.pairs.extend(own.into_iter().map(|own| {
+                    let mut row = vec![None; all];
+                    row[before..before + own.len()].copy_from_slice(&own);
+                    row
+                }));
+            }
+            before += shared;
+            joined.values.extend(part.values);
+            joined.reports.push(answers);
+        }
+        joined
+    }
+
+    /// All pairs; where each repeat was compared with itself alone, these.
+    fn by_own(&self) -> Vec<Vec<Option<f64>>> {
+        if self.is_crossed() {
+            return self.pairs.clone();
+        }
+        let count = self.values.len();
+        let values = self.values.iter().enumerate();
+        let row = values.map(|(at, value)| {
+            let mut row = vec![None; count];
+            row[at] = *value;
+            row
+        });
+        row.collect()
+    }
+
+    /// The answers of each report by itself, where there are several.
+    pub(super) fn by_report(&self) -> Vec<Self> {
+        let (mut values, mut own, mut shared) = (0, 0, 0);
+        let of_report = self.reports.iter().map(|answers| {
+            let from = (values, own, shared);
+            values += answers.values;
+            own += answers.own;
+            shared += answers.shared;
+            let rows = self.pairs[from.1..own].iter();
+            Self {
+                values: self.values[from.0..values].to_vec(),
+                pairs: rows.map(|row| row[from.2..shared].to_vec()).collect(),
+                reports: Vec::new(),
+            }
+        });
+        of_report.collect()
+    }
+
     /// How often the input was run, failed or not.
     pub(crate) fn runs(&self) -> usize {
         self.own_runs().max(self.shared_runs())
@@ -65,20 +143,44 @@ impl Draws {
         own.filter_map(|own| mean(own.iter().copied())).collect()
     }
 
-    /// The loss of one repeat: that of the answers with the same number.
+    /// The loss of one repeat: that of the answers with the same number, in the same report.
     pub(super) fn repeat(&self, at: usize) -> Option<f64> {
         let value = match self.is_crossed() {
-            true => self.pairs.get(at).and_then(|own| own.get(at)),
+            true => {
+                let (own, shared) = self.of_repeat(at)?;
+                self.pairs.get(own).and_then(|own| own.get(shared))
+            }
             false => self.values.get(at),
         };
         finite(value.copied().flatten())
     }
 
+    /// The answers of one repeat, by their places.
+    fn of_repeat(&self, at: usize) -> Option<(usize, usize)> {
+        if self.reports.is_empty() {
+            return Some((at, at));
+        }
+        let (mut left, mut own, mut shared) = (at, 0, 0);
+        for report in &self.reports {
+            if left < report.own.min(report.shared) {
+                return Some((own + left, shared + left));
+            }
+            left -= report.own.min(report.shared);
+            own += report.own;
+            shared += report.shared;
+        }
+        None
+    }
+
     /// How many repeats there are whose answers have the same number.
     pub(super) fn repeats(&self) -> usize {
-        match self.is_crossed() {
-            true => self.own_runs().min(self.shared_runs()),
-            false => self.values.len(),
+        match (self.is_crossed(), self.reports.is_empty()) {
+            (true, true) => self.own_runs().min(self.shared_runs()),
+            (true, false) => {
+                let reports = self.reports.iter();
+                reports.map(|report| report.own.min(report.shared)).sum()
+            }
+            (false, _) => self.values.len(),
         }
     }
 }

@@ -3,12 +3,14 @@
 //! Everything is a loss: a bigger value is worse. The suite is fixed, so the noise that matters is
 //! that of running it again, not that of drawing other cases.
 
+mod between;
 mod doubt;
 mod draws;
 mod noise;
 mod paired;
 mod usual;
 
+pub(super) use between::are_kept_within;
 pub(super) use doubt::{Doubt, doubts};
 pub(crate) use draws::Draws;
 pub(super) use paired::pair;
@@ -177,6 +179,11 @@ pub(crate) struct Look {
     pub(crate) error: f64,
     /// Most of that error is of cases that the base ran once: re-runs of the head hardly lessen it.
     pub(crate) rests_on_single_bases: bool,
+    /// How far one stored report of the base is from another, as a standard deviation, where several serve as
+    /// repeats and their own noise does not explain it.
+    pub(crate) between_reports: Option<f64>,
+    /// The part of the squared error that comes from that: no run beside a base that stays lessens it.
+    pub(crate) fixed: f64,
     /// The drop is beyond the limit, and not without the cases of which the head has a single value.
     pub(crate) is_unconfirmed: bool,
 }
@@ -281,6 +288,8 @@ pub(crate) fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasur
         lost,
         error: spread.standard(),
         rests_on_single_bases: spread.rests_on_single_bases(),
+        between_reports: spread.between_reports(),
+        fixed: spread.fixed(),
         is_unconfirmed: beyond
             && drop - noise::lost_on_single_runs(&paired, total) <= question.max_drop + GUARD,
     })

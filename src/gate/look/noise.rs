@@ -1,5 +1,6 @@
 //! How far a drop may be off: its standard error, and the bounds that follow.
 
+use super::between::Between;
 use super::paired::Paired;
 use super::usual::Usual;
 use super::{Basis, Noise, POWER, Question, UPPER_CONFIDENCE};
@@ -25,6 +26,8 @@ pub(super) struct Spread {
     unrepeated: f64,
     /// How far the rest may be off.
     rest: Error,
+    /// How far stored reports of the base are apart, which no run of today lessens.
+    between: Option<Between>,
 }
 
 /// How far a mean may be off.
@@ -50,12 +53,17 @@ pub(super) fn spread(cases: &[Paired], total: f64, drop: f64, noise: Noise) -> S
         of_single_bases: 0.0,
         unrepeated: 0.0,
         rest: whole,
+        between: None,
     };
-    match noise {
+    let spread = match noise {
         _ if cases.iter().all(Paired::is_identical) => of(Basis::Identical, Error::NONE),
         Noise::Declared => of(Basis::Declared, Error::NONE),
         Noise::Repeats if is_repeated(cases) => between_repeats(cases, total),
         Noise::Repeats | Noise::Cases => of(Basis::Cases, between_cases(cases, total, drop)),
+    };
+    match (noise, Between::of(cases, total)) {
+        (Noise::Repeats | Noise::Cases, Some(between)) => spread.wider_by(between),
+        _ => spread,
     }
 }
 
@@ -84,6 +92,7 @@ fn between_repeats(cases: &[Paired], total: f64) -> Spread {
             cases.iter().filter(|case| !is_unrepeated(case)),
             total,
         ),
+        between: None,
     }
 }
 
@@ -151,6 +160,26 @@ fn is_single(case: &Paired) -> bool {
 }
 
 impl Spread {
+    /// The same, where the base is of reports that are further apart than their own noise explains.
+    fn wider_by(self, between: Between) -> Self {
+        Self {
+            whole: self.whole.and(between.term()),
+            rest: self.rest.and(between.term()),
+            between: Some(between),
+            ..self
+        }
+    }
+
+    /// How far one stored report of the base is from another, where their own noise does not explain it.
+    pub(super) fn between_reports(&self) -> Option<f64> {
+        self.between.map(Between::deviation)
+    }
+
+    /// What that adds to the square of the error.
+    pub(super) fn fixed(&self) -> f64 {
+        self.between.map_or(0.0, |between| between.term().0)
+    }
+
     /// Lower at confidence `1 - alpha`, upper at 0.90.
     pub(super) fn bounds(&self, drop: f64, alpha: f64) -> Bounds {
         // A look that may spend nothing says nothing of the lower end, but of a declared pipeline.
@@ -218,6 +247,20 @@ impl Error {
         standard: 0.0,
         freedom: 1.0,
     };
+
+    /// With one more independent part: a variance and its degrees of freedom, as Welch and Satterthwaite have it.
+    fn and(self, (variance, freedom): (f64, f64)) -> Self {
+        let own = self.standard * self.standard;
+        let all = own + variance;
+        let squares = own * own / self.freedom + variance * variance / freedom;
+        Self {
+            standard: all.sqrt(),
+            freedom: match squares > 0.0 && squares.is_finite() {
+                true => (all * all / squares).max(1.0),
+                false => self.freedom,
+            },
+        }
+    }
 
     /// How far off the mean may be on one side, with probability `1 - alpha`.
     fn off(&self, alpha: f64) -> f64 {

@@ -30,6 +30,17 @@ pub(in crate::gate) struct Side {
     cell: (f64, f64),
     /// The lowest and the highest mean of a cell.
     range: (f64, f64),
+    /// What each stored report has of it, where the answers come from several; none where one lacks a cell.
+    by_report: Vec<Option<OfReport>>,
+}
+
+/// What one of several reports has of a case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct OfReport {
+    /// The mean over the cells.
+    pub(super) mean: f64,
+    /// The variance of that mean between runs of the report; none below two of them.
+    pub(super) noise: Option<f64>,
 }
 
 /// A part of the noise of a case.
@@ -39,6 +50,21 @@ pub(super) struct Part {
     pub(super) variance: Option<f64>,
     /// How many runs.
     pub(super) runs: f64,
+}
+
+impl Part {
+    /// With the variance of both together, weighed by degrees of freedom, where its own is less.
+    pub(super) fn at_least_as_noisy_as(self, other: Self) -> Self {
+        let together = self.variance.zip(other.variance).map(|(own, other_own)| {
+            let (freedom, other_freedom) = (self.runs - 1.0, other.runs - 1.0);
+            let sum = own * freedom + other_own * other_freedom;
+            own.max(sum / (freedom + other_freedom))
+        });
+        Self {
+            variance: together.or(self.variance),
+            ..self
+        }
+    }
 }
 
 /// Splits the cases that the base measured into those that the head measured too, and the places
@@ -154,6 +180,7 @@ impl Side {
             shared,
             own,
             cell,
+            by_report: by_report(cells),
             range: (
                 means.iter().copied().fold(f64::INFINITY, f64::min),
                 means.iter().copied().fold(f64::NEG_INFINITY, f64::max),
@@ -187,6 +214,11 @@ impl Side {
     /// The lowest and the highest mean of a cell.
     pub(super) const fn range(&self) -> (f64, f64) {
         self.range
+    }
+
+    /// What each stored report has, where there are several.
+    pub(super) fn by_report(&self) -> &[Option<OfReport>] {
+        &self.by_report
     }
 
     /// The variance of a single cell, and its degrees of freedom.
@@ -230,6 +262,26 @@ fn crossed(cells: &[&Draws], means: &[f64]) -> (Part, Option<Part>, (f64, f64)) 
         0.0
     };
     (shared, Some(own), (cell, freedom))
+}
+
+/// What each report has of a case; none where it lacks a cell, since the others are not as hard.
+fn by_report(cells: &[&Draws]) -> Vec<Option<OfReport>> {
+    let all: Vec<Vec<Draws>> = cells.iter().map(|cell| cell.by_report()).collect();
+    let count = all.iter().map(Vec::len).min().unwrap_or(0);
+    let of_report = |report: usize| {
+        let own: Vec<&Draws> = all.iter().map(|cell| &cell[report]).collect();
+        if own.iter().any(|cell| cell.mean().is_none()) {
+            return None;
+        }
+        let side = Side::of(&own);
+        let parts = [Some(side.shared), side.own].into_iter().flatten();
+        let known = parts.filter_map(|part| Some(part.variance? / part.runs));
+        Some(OfReport {
+            mean: side.mean,
+            noise: known.reduce(|one, other| one + other),
+        })
+    };
+    (0..count).map(of_report).collect()
 }
 
 /// The mean over the cells in each round. A round that lacks a cell takes that cell's mean for it, so that

@@ -88,9 +88,15 @@ impl Usual {
             false => 0.0,
         };
         let least = of_calls * self.reach(case);
+        // The noise of a base of several reports is known well: few runs of the head that agree do not mean that it
+        // has less.
+        let of_head = |base: Part, head: Part| match case.sides().0.by_report().is_empty() {
+            true => head,
+            false => head.at_least_as_noisy_as(base),
+        };
         add(
             &mut terms,
-            (base.shared(), head.shared()),
+            (base.shared(), of_head(base.shared(), head.shared())),
             self.shared,
             least,
         );
@@ -99,7 +105,7 @@ impl Usual {
         match (base.own(), head.own()) {
             (Some(one), Some(other)) if one.variance.or(other.variance).is_some() => {
                 let least = of_calls / case.cells() as f64;
-                add(&mut terms, (one, other), self.own, least);
+                add(&mut terms, (one, of_head(one, other)), self.own, least);
             }
             (Some(part), None) | (None, Some(part)) => {
                 if let Some(variance) = part.variance {

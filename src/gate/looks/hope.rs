@@ -19,8 +19,14 @@ pub(super) fn is_there(open: &Open<'_>, allocation: &Allocation<'_>) -> bool {
         return true;
     }
     let share = share_left(open, allocation).clamp(0.0, 1.0);
-    let squared = look.error * look.error;
-    let (left, gone) = ((squared * share).sqrt(), (squared * (1.0 - share)).sqrt());
+    // Stored reports of other days go as soon as the base is run here.
+    let fixed = match allocation.means.base {
+        true => 0.0,
+        false => look.fixed,
+    };
+    let squared = (look.error * look.error - fixed).max(0.0);
+    let left = (squared * share + fixed).sqrt();
+    let gone = (squared * (1.0 - share)).sqrt();
     let (low, high) = (look.drop - gone, look.drop + gone);
     let may_fail = high > open.subject.max_drop && high > TO_CALL * left;
     let may_pass = low + TO_PASS * left <= open.subject.max_drop;

@@ -165,6 +165,11 @@ impl Looks {
         self.answers_are_kept = are_kept;
     }
 
+    /// Whether the base of a case was to be run beside the head, so that what was stored of it counts no more.
+    pub(crate) fn has_run_the_base_of(&self, case: &str) -> bool {
+        self.fresh.contains(case)
+    }
+
     /// Looks at what was run so far. The subjects are the same metrics every time. `calls`: how many
     /// calls may still be made, on both sides together.
     pub(crate) fn next(&mut self, subjects: &BTreeMap<String, Subject>, calls: usize) -> Step {

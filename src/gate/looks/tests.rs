@@ -136,6 +136,7 @@ fn the_next_calls_go_to_the_answer_that_varies() {
     let draws = |inputs: &[u8]| Draws {
         values: Vec::new(),
         pairs: vec![inputs.iter().map(|loss| Some(f64::from(*loss))).collect(); 2],
+        ..Draws::default()
     };
     let noisy = Case {
         cells: vec![

@@ -1,3 +1,4 @@
+mod between;
 mod properties;
 mod range;
 

@@ -1,0 +1,195 @@
+//! Other reports of the base's code that the branch of reports keeps. Where nothing changed between them and
+//! the base, their answers are repeats of the base that cost nothing.
+
+use git2::Oid;
+
+use super::ancestry::short;
+use super::claims::Claims;
+use super::differences::Difference;
+use super::fingerprints::differences;
+use super::remote::Remote;
+use super::search::{Place, Search};
+use super::{Branch, Provenance, Source, commit, rename, tree};
+use crate::report::{self, Report};
+
+/// How many reports serve at most, that of the base counted in.
+const MOST: usize = 5;
+/// How many reports of the branch are read for it.
+const MOST_READ: usize = 20;
+/// How many are held against their commit.
+const MOST_HELD: usize = 8;
+
+/// Calls that took less than this share of those of another report were not made by the pipeline.
+const SHARE: f64 = 0.01;
+/// Calls that are faster than this, in seconds, say nothing of that.
+const SLOW_ENOUGH: f64 = 0.1;
+
+/// The reports that serve.
+#[derive(Debug, Default)]
+pub(crate) struct Others {
+    /// Newest first.
+    pub(crate) reports: Vec<OtherReport>,
+    /// What there is to tell of those that do not.
+    pub(crate) told: Vec<Difference>,
+}
+
+/// A report of the base's code.
+#[derive(Debug)]
+pub(crate) struct OtherReport {
+    /// The report.
+    pub(crate) report: Report,
+    /// Whether its first answers may be those of another report, from the cache of kelvin.
+    pub(crate) first_is_copied: bool,
+}
+
+/// Finds them, nearest to the base first.
+///
+/// # Errors
+///
+/// Where the branch cannot be asked for or read.
+pub(crate) fn others(
+    search: &Search<'_>,
+    base: &Report,
+    provenance: &Provenance,
+) -> anyhow::Result<Others> {
+    let repo = super::open(search.root)?;
+    let remote = Remote::of(&repo).with(search.login, search.hint);
+    let own = provenance
+        .commit
+        .as_deref()
+        .map(Oid::from_str)
+        .transpose()?;
+    let start = commit::base(&repo, &remote, search.hint)?;
+    let place = Place {
+        search,
+        repo: &repo,
+        remote: &remote,
+        base: &start,
+    };
+    let name = &search.settings.branch;
+    let branch = Branch::new(&repo, &remote, name);
+    let asked = branch.fetch();
+    let mut kept = Vec::new();
+    if search.hint.in_workflow {
+        // In a workflow only what the server has just given counts: the change could have written the clone.
+        asked?;
+    } else {
+        kept.extend(Branch::local(&repo, &remote, name).kept()?);
+    }
+    kept.extend(branch.kept()?);
+    let (ancestors, _) = place.ancestors();
+    if kept.is_empty() {
+        return Ok(Others::default());
+    }
+    let Ok(configuration) = rename::name(&place, &kept, &ancestors) else {
+        // None of them is of this configuration.
+        return Ok(Others::default());
+    };
+    let mut others = Others::default();
+    let (mut read, mut held) = (0, 0);
+    for (commit, behind) in ancestors {
+        let is_of = |kept: &&super::branch::Kept| {
+            kept.commit == commit && kept.configuration == configuration
+        };
+        let Some(found) = kept.iter().find(is_of).filter(|_| Some(commit) != own) else {
+            continue;
+        };
+        let days = place
+            .provenance(Source::Branch, String::new(), commit, behind)
+            .days;
+        if days.is_some_and(|days| days > search.settings.max_age_days) {
+            continue;
+        }
+        if others.reports.len() + 1 >= MOST || read >= MOST_READ || held >= MOST_HELD {
+            break;
+        }
+        read += 1;
+        let bytes = tree::blob(&repo, &remote, found.blob)?;
+        // One that cannot be read is no report of this code, as far as anybody knows.
+        let Ok(report) = report::json::read(&bytes) else {
+            continue;
+        };
+        let first_is_copied = is_of_memory(base) || is_of_memory(&report);
+        if !is_same(base, &report) || first_is_copied && report.run.repeats < 2 {
+            continue;
+        }
+        held += 1;
+        match (search.hold)(&repo, commit, &report) {
+            Claims::Hold => others.reports.push(OtherReport {
+                first_is_copied,
+                report: super::completed(report),
+            }),
+            Claims::Unknown(_) => {}
+            Claims::Differ(why) => others.told.push(Difference::StoredNotBelieved {
+                commit: short(commit),
+                why,
+            }),
+        }
+    }
+    others.leave_out_what_tells_nothing(base);
+    Ok(others)
+}
+
+impl Others {
+    /// Leaves out what is no run of its own: reports that agree in every answer, and those of a pipeline that
+    /// has answered one of them from a cache.
+    fn leave_out_what_tells_nothing(&mut self, base: &Report) {
+        let count = self.reports.len();
+        if count == 0 {
+            return;
+        }
+        let times = || {
+            let others = self.reports.iter().map(|other| &other.report);
+            others.chain([base]).filter_map(seconds_of_a_call)
+        };
+        let slowest = times().fold(0.0, f64::max);
+        let fastest = times().fold(f64::INFINITY, f64::min);
+        if slowest >= SLOW_ENOUGH && fastest < SHARE * slowest {
+            self.reports.clear();
+            self.told
+                .push(Difference::StoredFromACache { reports: count });
+            return;
+        }
+        if self
+            .reports
+            .iter()
+            .all(|other| has_same_answers(base, &other.report))
+        {
+            self.reports.clear();
+        }
+    }
+}
+
+/// Whether it is of the same code, and measured the same in the same way.
+fn is_same(base: &Report, other: &Report) -> bool {
+    let found = differences(base, other);
+    found.told.is_empty()
+        && found.incomparable.is_none()
+        && base.tool.name == other.tool.name
+        && base.run.only == other.run.only
+        && base.run.shard == other.run.shard
+        && base.suite().is_like(&other.suite())
+        && !other.is_evaluation()
+}
+
+/// Whether answers of it were known before.
+const fn is_of_memory(report: &Report) -> bool {
+    let cost = &report.run.session.cost;
+    cost.cache_hits + cost.resumed > 0
+}
+
+/// How long a call took; none where none was made.
+fn seconds_of_a_call(report: &Report) -> Option<f64> {
+    let cost = &report.run.session.cost;
+    let calls = cost.invocations as f64;
+    (calls > 0.0).then(|| cost.pipeline_seconds / calls)
+}
+
+/// Whether not one value of a case differs.
+fn has_same_answers(base: &Report, other: &Report) -> bool {
+    base.metrics.len() == other.metrics.len()
+        && base.metrics.iter().all(|(id, metric)| {
+            let same = other.metrics.get(id);
+            same.is_some_and(|same| same.per_case == metric.per_case)
+        })
+}

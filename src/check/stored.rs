@@ -1,0 +1,138 @@
+//! Other stored reports of the base's code, as repeats of the base.
+
+use super::{GateRequest, claims, configuration};
+use crate::baseline::compare::{Comparison, Measured, StoredComparison, compare};
+use crate::baseline::differences::Difference;
+use crate::baseline::{self, AlignedReports, Others, Provenance, Search, Source};
+use crate::config::Config;
+use crate::gate::verdict::{Verdict, Word};
+use crate::gate::{Gate, Next};
+use crate::report::Report;
+
+/// Looks for those of a base.
+type Find<'s> = dyn Fn(&Report) -> Others + 's;
+
+/// The reports, which are looked for only where something is open without them.
+#[derive(Default)]
+pub(super) struct Stored<'s> {
+    find: Option<Box<Find<'s>>>,
+    found: Others,
+}
+
+/// One of them beside the head.
+pub(super) struct Beside {
+    aligned: AlignedReports,
+    first_is_copied: bool,
+}
+
+impl<'s> Stored<'s> {
+    /// Those of a base that is stored; none where it was measured just now, or a file was named.
+    pub(super) fn of(
+        request: &'s GateRequest,
+        config: &'s Config,
+        provenance: &'s Provenance,
+    ) -> Self {
+        match provenance.source {
+            Source::Tree | Source::Branch | Source::Artifact => Self {
+                find: Some(Box::new(move |base| {
+                    find(request, config, (base, provenance))
+                })),
+                found: Others::default(),
+            },
+            Source::Compute | Source::File | Source::History => Self::default(),
+        }
+    }
+
+    /// Looks for them, once, where the gate has not passed everything without them. `calls`: how many it has left.
+    pub(super) fn find_for(
+        &mut self,
+        gate: &Gate<'_>,
+        (base, comparison): (&Report, &Comparison<'_>),
+        calls: usize,
+    ) {
+        if self.find.is_none()
+            || !gate.reads_noise()
+            || !is_open(gate.clone().next(comparison, calls))
+        {
+            return;
+        }
+        if let Some(find) = self.find.take() {
+            self.found = find(base);
+        }
+    }
+
+    /// Each of them in the form in which it is compared with a head.
+    pub(super) fn beside(&self, head: &Report) -> Vec<Beside> {
+        let reports = self.found.reports.iter();
+        reports
+            .map(|other| Beside {
+                aligned: baseline::align(&other.report, head),
+                first_is_copied: other.first_is_copied,
+            })
+            .collect()
+    }
+
+    /// What there is to tell of them. `was_run`: whether the base was run again in some cases.
+    pub(super) fn told(self, verdict: &Verdict, was_run: bool) -> Vec<Difference> {
+        let reports = self.found.reports.len();
+        let mut metrics = verdict.metrics.values();
+        let served = Difference::StoredRepeats {
+            reports,
+            apart: metrics.any(|metric| metric.between_reports.is_some()),
+            in_part: was_run,
+        };
+        let served = (reports > 0).then_some(served);
+        served.into_iter().chain(self.found.told).collect()
+    }
+}
+
+impl Beside {
+    /// What it has beside what the head has.
+    pub(super) fn compared(&self) -> StoredComparison<'_> {
+        let old = Measured::from(&self.aligned.base);
+        let new = Measured::from(&self.aligned.head);
+        StoredComparison {
+            comparison: compare(&old, &new),
+            first_is_copied: self.first_is_copied,
+        }
+    }
+}
+
+/// Whether more is to be known before the verdict is one that passes.
+fn is_open(next: Next) -> bool {
+    let Next::Verdict(verdict) = next else {
+        return true;
+    };
+    let mut metrics = verdict.metrics.values();
+    let is_open =
+        metrics.any(|metric| matches!(metric.verdict, Word::Inconclusive | Word::Regression));
+    is_open || !verdict.broken_cases.is_empty()
+}
+
+fn find(request: &GateRequest, config: &Config, base: (&Report, &Provenance)) -> Others {
+    let login = request.login.as_ref();
+    let search = Search {
+        artifacts: None,
+        login,
+        head: Some(base.0.suite()),
+        settings: &config.baseline,
+        root: &config.root,
+        configuration: &configuration(config),
+        hint: &request.hint,
+        hold: &|repo, commit, report| {
+            claims::hold(config, (repo, commit), report, (login, &request.hint))
+        },
+        compute: None,
+    };
+    match baseline::others(&search, base.0, base.1) {
+        Ok(found) => found,
+        Err(error) if base.1.source == Source::Branch => Others {
+            reports: Vec::new(),
+            told: vec![Difference::StoredNotRead {
+                why: format!("{error:#}"),
+            }],
+        },
+        // A project that keeps its reports elsewhere needs no such branch.
+        Err(_) => Others::default(),
+    }
+}

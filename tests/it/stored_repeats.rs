@@ -1,0 +1,291 @@
+//! Stored reports of the same code are repeats of the base for nothing, as long as they are what they say.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::forged::{keep, kept};
+use crate::project::Project;
+use crate::repository::{bare, commit, git, pushed, verdict};
+
+/// A pipeline that reads the rule, and whose answer is wrong now and then: what is wrong depends on a file
+/// beside the repository, which stands for the luck of a run, and on the input. `more` comes before the answer.
+fn noisy(luck: &str, share: u32, more: &str) -> String {
+    format!(
+        r###"
+awk '/^## /{{on=0}} /^## Rule/{{on=1}} on' "$1" | sed '/^$/d' | sort | cksum | cut -d' ' -f1 > "$2.sum"
+answer=$(cat "$2.sum")
+{more}
+draw=$(printf '%s %s %s' "$(cat '{luck}')" "$KELVIN_SAMPLE" "$(cksum < "$1")" | md5sum | tr -dc 0-9 | cut -c1-4 | sed 's/^0*//')
+[ "$((${{draw:-0}} % 100))" -ge {share} ] || answer=odd
+printf '{{"decision": "%s"}}' "$answer" > "$2"
+"###
+    )
+}
+
+/// A project of a noisy pipeline, and the file that its luck is read from.
+struct Noisy {
+    project: Project,
+    remote: tempfile::TempDir,
+    reports: usize,
+}
+
+const SETTINGS: &str = "variants: {reorder: 3, pad_length: 1, pad_content: 1, swap: 2}\n";
+
+impl Noisy {
+    fn new(settings: &str, more: &str) -> Self {
+        let (remote, url) = bare();
+        let luck = remote.path().join("luck").display().to_string();
+        fs::write(&luck, "0").expect("written");
+        let project = pushed(&url, &noisy(&luck, 3, more));
+        fs::remove_dir_all(project.path("cases")).expect("removed");
+        for at in 0..16 {
+            project.write(
+                &format!("cases/case-{at:02}.md"),
+                &format!(
+                    "# Request case-{at:02}\n\n## Summary\n\nThe team asks for room {at}.\n\n\
+                     ## Rule\n\nRoom {at} may be given to at most {} people.\n\n\
+                     ## Cost\n\nThe room costs {} a day.\n",
+                    at + 3,
+                    100 + at
+                ),
+            );
+        }
+        project.config(&format!("{SETTINGS}{settings}"));
+        commit(&project, "cases");
+        Self {
+            project,
+            remote,
+            reports: 0,
+        }
+    }
+
+    fn lucky(&self, luck: &str) {
+        fs::write(self.remote.path().join("luck"), luck).expect("written");
+    }
+
+    /// Keeps so many reports, each of a commit that leaves the pipeline as it is.
+    fn keep(&mut self, reports: usize) {
+        for _ in 0..reports {
+            self.reports += 1;
+            self.lucky(&format!("base {}", self.reports));
+            let root = self.project.root();
+            git(
+                root,
+                &["commit", "--quiet", "--allow-empty", "-m", "nothing"],
+            );
+            git(root, &["push", "--quiet", "origin", "main"]);
+            self.project.check();
+            self.project.kelvin(&["baseline", "save"]).expect(0);
+        }
+    }
+
+    /// A change with other text in the pipeline, judged with its own luck.
+    fn judged(&self, luck: &str, edit: impl FnOnce(&str) -> String) -> Value {
+        let root = self.project.root();
+        git(root, &["checkout", "--quiet", "-B", "change"]);
+        let text = self.project.read("pipeline.sh");
+        self.project.write("pipeline.sh", &edit(&text));
+        commit(&self.project, "change");
+        self.lucky(luck);
+        let said = self.project.kelvin(&["gate"]);
+        let judgement = verdict(&self.project, &said);
+        git(root, &["checkout", "--quiet", "main"]);
+        judgement
+    }
+
+    fn unchanged(&self) -> Value {
+        self.judged("head", |text| format!("{text}# the same\n"))
+    }
+
+    /// Four unchanged ones, each with its own luck.
+    fn unchanged_ones(&self) -> Vec<Value> {
+        let ones = (1..=4).map(|at| format!("head {at}"));
+        ones.map(|luck| self.judged(&luck, |text| format!("{text}# the same\n")))
+            .collect()
+    }
+}
+
+fn served(judgement: &Value) -> Option<u64> {
+    let mut codes = judgement["difference_codes"].as_array()?.iter();
+    let found = codes.find(|code| code["code"] == json!("stored_repeats"))?;
+    found["reports"].as_u64()
+}
+
+fn codes(judgement: &Value) -> String {
+    judgement["difference_codes"].to_string()
+}
+
+#[test]
+fn stored_reports_of_the_same_code_save_reruns_and_stay_as_they_are() {
+    let mut noisy = Noisy::new("", "");
+    noisy.keep(1);
+    let without = noisy.unchanged_ones();
+    assert!(without.iter().all(|judgement| served(judgement).is_none()));
+    noisy.keep(5);
+    let root = noisy.project.root();
+    let tip = git(root, &["ls-remote", "origin", "refs/heads/kelvin-reports"]);
+    let with = noisy.unchanged_ones();
+    let is = |word: &'static str| move |judgement: &&Value| judgement["verdict"] == json!(word);
+    let passes = |all: &[Value]| all.iter().filter(is("pass")).count();
+    let words = |all: &[Value]| -> Vec<String> {
+        all.iter()
+            .map(|judgement| judgement["verdict"].to_string())
+            .collect()
+    };
+    assert_eq!(with.iter().filter(is("regression")).count(), 0);
+    assert!(passes(&with) > passes(&without), "{:?}", words(&with));
+    // Five in all, that of the base counted in, though six are kept. What passes without them asks for none.
+    let most = with.iter().filter_map(served).max();
+    assert_eq!(most, Some(4));
+    let now = git(root, &["ls-remote", "origin", "refs/heads/kelvin-reports"]);
+    assert_eq!(now, tip, "a gate writes nothing");
+    // A true drop is red all the same: a third of the cases no longer heed their rule.
+    let worse = noisy.judged("head", |text| {
+        text.replace(
+            "answer=$(cat \"$2.sum\")",
+            "answer=$(cat \"$2.sum\"); case \"$1\" in *case-0[0-6]*) answer=go ;; esac",
+        )
+    });
+    assert_eq!(
+        worse["verdict"],
+        json!("regression"),
+        "{}",
+        worse["reasons"]
+    );
+    assert_eq!(served(&worse), Some(4));
+}
+
+#[test]
+fn a_report_that_is_of_another_seed_of_other_code_or_no_ancestor_is_no_repeat() {
+    let mut noisy = Noisy::new("", "");
+    noisy.keep(2);
+    let root = noisy.project.root().to_path_buf();
+    let older = git(&root, &["rev-parse", "HEAD~1"]);
+    assert_eq!(served(&noisy.unchanged()), Some(1));
+    let reports = kept(&noisy.project);
+    let honest = reports[&older].clone();
+    // Measured by worse code that was never committed, and called that of the older commit.
+    let text = noisy.project.read("pipeline.sh");
+    noisy.project.write("pipeline.sh", crate::project::CONSTANT);
+    noisy.project.check();
+    let mut worse = noisy.project.json("kelvin/report.json");
+    worse["run"]["session"]["commit"] = json!(older);
+    worse["run"]["session"]["dirty"] = json!(false);
+    noisy.project.write("pipeline.sh", &text);
+    // The same under the fingerprints of the base.
+    let mut disguised = worse.clone();
+    disguised["run"]["fingerprints"] = honest["run"]["fingerprints"].clone();
+    for name in ["fingerprint", "basis"] {
+        disguised["probes"]["evidence"][name] = honest["probes"]["evidence"][name].clone();
+    }
+    // Its figures without its records, and its records without its figures.
+    let mut figures = honest.clone();
+    figures["metrics"] = disguised["metrics"].clone();
+    let mut renamed = honest.clone();
+    renamed["run"]["session"]["commit"] = json!("1".repeat(40));
+    let mut seed = honest.clone();
+    seed["run"]["seed"] = json!(7);
+    let own_seed = honest["run"]["seed"].clone();
+    assert_ne!(own_seed, json!(7));
+    let base = git(&root, &["rev-parse", "HEAD"]);
+    for (name, report, believed, told) in [
+        ("other code", &worse, false, ""),
+        (
+            "figures of another",
+            &figures,
+            false,
+            "figures that its own records do not give",
+        ),
+        (
+            "of another commit",
+            &renamed,
+            false,
+            "says that it is of 1111111",
+        ),
+        ("another seed", &seed, false, ""),
+        // Nothing in a repository tells which answers a pipeline gave: SECURITY.md says so.
+        ("in every respect", &disguised, true, ""),
+        ("honest", &honest, true, ""),
+    ] {
+        keep(
+            &noisy.project,
+            &[(&base, &reports[&base]), (&older, report)],
+        );
+        let judgement = noisy.unchanged();
+        assert_eq!(
+            served(&judgement),
+            believed.then_some(1),
+            "{name}: {}",
+            codes(&judgement)
+        );
+        let codes = codes(&judgement);
+        assert_eq!(
+            codes.contains("stored_not_believed"),
+            !told.is_empty(),
+            "{name}: {codes}"
+        );
+        assert!(codes.contains(told), "{name}: {codes}");
+    }
+    // One of a commit that is no ancestor of the base, however it calls itself.
+    let apart = git(&root, &["commit-tree", "-m", "apart", "HEAD^{tree}"]);
+    let mut other = honest.clone();
+    other["run"]["session"]["commit"] = json!(apart);
+    keep(
+        &noisy.project,
+        &[(&base, &reports[&base]), (&apart, &other)],
+    );
+    assert_eq!(served(&noisy.unchanged()), None);
+}
+
+#[test]
+fn answers_of_the_cache_are_no_repeats_and_many_reports_of_a_worse_base_hide_no_drop() {
+    let mut noisy = Noisy::new("cache: true\n", "");
+    noisy
+        .project
+        .write(".gitignore", "/kelvin/\n/calls\n/.kelvin-cache/\n");
+    commit(&noisy.project, "ignore");
+    noisy.keep(4);
+    let hits =
+        noisy.project.json("kelvin/report.json")["run"]["session"]["cost"]["cache_hits"].clone();
+    assert!(hits.as_u64() > Some(50), "{hits}");
+    let judgement = noisy.unchanged();
+    assert_eq!(served(&judgement), None, "{}", codes(&judgement));
+
+    // Whoever may push keeps worse reports of older commits, each of which fits its commit in every respect.
+    let mut noisy = Noisy::new("", "");
+    noisy.keep(5);
+    let root = noisy.project.root().to_path_buf();
+    let commits: Vec<String> = (0..5)
+        .map(|at| git(&root, &["rev-parse", &format!("HEAD~{at}")]))
+        .collect();
+    let honest = kept(&noisy.project);
+    let text = noisy.project.read("pipeline.sh");
+    let drop = "answer=$(cat \"$2.sum\"); case \"$1\" in *case-0[0-6]*) answer=go ;; esac";
+    let worse = |text: &str| text.replace("answer=$(cat \"$2.sum\")", drop);
+    noisy.project.write("pipeline.sh", &worse(&text));
+    noisy.project.check();
+    let forged = noisy.project.json("kelvin/report.json");
+    noisy.project.write("pipeline.sh", &text);
+    let mut all: Vec<(&str, Value)> = vec![(&commits[0], honest[&commits[0]].clone())];
+    for commit in &commits[1..] {
+        let mut report = honest[commit].clone();
+        report["metrics"] = forged["metrics"].clone();
+        report["probes"]["evidence"]["items"] = forged["probes"]["evidence"]["items"].clone();
+        report["notices"] = forged["notices"].clone();
+        all.push((commit, report));
+    }
+    let all: Vec<(&str, &Value)> = all
+        .iter()
+        .map(|(commit, report)| (*commit, report))
+        .collect();
+    keep(&noisy.project, &all);
+    let judgement = noisy.judged("head", worse);
+    // They do not make it a pass: they are further apart than their noise, and that is said.
+    assert_ne!(
+        judgement["verdict"],
+        json!("pass"),
+        "{}",
+        judgement["reasons"]
+    );
+}
