@@ -28,7 +28,7 @@ pub(super) struct Foot {
 }
 
 #[derive(Serialize)]
-struct FailureView {
+pub(super) struct FailureView {
     item: String,
     anchor: Option<usize>,
     place: String,
@@ -91,7 +91,7 @@ impl Foot {
 }
 
 impl FailureView {
-    fn of(failed: &FailedInvocation<'_>, anchor: Option<usize>) -> Self {
+    pub(super) fn of(failed: &FailedInvocation<'_>, anchor: Option<usize>) -> Self {
         Self {
             item: safe::cut(failed.item, 120),
             anchor,

@@ -3,12 +3,13 @@
 use serde::Serialize;
 
 use super::blocks::Budget;
+use super::foot::FailureView;
 use super::foreign::shortened;
 use super::opening::OpeningView;
 use super::plane::PlaneView;
 use super::script;
 use crate::page::{
-    Estimate, FigureTable, HeatGrid, Phrase, RunPage, Signal, Statement, Tone, safe,
+    Chapter, Estimate, FigureTable, HeatGrid, Phrase, RunPage, Signal, Statement, Tone, safe,
 };
 
 /// The most rows of a map.
@@ -26,6 +27,8 @@ pub(super) struct Head {
     scope: String,
     only: Vec<String>,
     statements: Vec<StatementView>,
+    /// The first failure where nothing could be measured for it.
+    failure: Option<FailureView>,
     planes: Vec<PlaneView>,
     cards: Vec<Card>,
     groups: Vec<GroupView>,
@@ -164,6 +167,7 @@ impl Head {
                 .map(|one| safe::cut(one, 80))
                 .collect(),
             statements: statements.collect(),
+            failure: first_failure(page),
             planes: planes.map(PlaneView::of).collect(),
             cards: cards.collect(),
             groups: groups.collect(),
@@ -174,6 +178,23 @@ impl Head {
             notices: page.notices.iter().map(|count| count.count).sum(),
         }
     }
+}
+
+/// The first failure of a page on which no figure is measured: then it is what happened. An estimate of how many
+/// fail does not count.
+fn first_failure(page: &RunPage<'_>) -> Option<FailureView> {
+    let figures = |chapter: &Chapter<'_>| {
+        let measures = chapter.measures.iter().flat_map(|table| &table.rows);
+        let signals = chapter.signals.iter().map(|one| one.estimate.value);
+        signals
+            .chain(measures.map(|(_, estimate)| estimate.value))
+            .any(|value| value.is_some())
+    };
+    let failed = page.failed();
+    let first = failed
+        .first()
+        .filter(|_| !page.chapters.iter().any(figures))?;
+    Some(FailureView::of(first, None))
 }
 
 impl StatementView {

@@ -127,3 +127,27 @@ fn a_page_without_items_has_no_list_of_them_and_a_script_that_bears_it() {
     assert!(page.contains("<h1 id=\"verdict\">Tall</h1>") && !page.contains("id=\"gate\""));
     assert!(page.contains("if (!list) return;"));
 }
+
+#[test]
+fn a_page_on_which_nothing_is_measured_shows_the_first_failure_before_any_figure() {
+    let failure = fixture::failure("no such model");
+    let shown = |is_measured: bool| {
+        let mut run = fixture::run("ash", &[], &failure, &[]);
+        if !is_measured {
+            let chapter = &mut run.chapters[0];
+            chapter.measures = None;
+            for signal in &mut chapter.signals {
+                signal.estimate.value = None;
+            }
+        }
+        let mut to = Vec::new();
+        write(&mut to, run, &|_, _| None).expect("the templates fit their values");
+        let page = String::from_utf8(to).expect("a page is text");
+        let (above, _) = page
+            .split_once("<section class=\"cards\"")
+            .expect("there are figures");
+        above.contains("<h2>The first failure</h2>")
+            && above.contains("<pre tabindex=\"0\">no such model\nno such model</pre>")
+    };
+    assert!(shown(false) && !shown(true));
+}

@@ -1,5 +1,7 @@
 //! What a page says of a run of the retrieval probe.
 
+mod queries;
+
 use std::collections::BTreeMap;
 
 use super::{Labels, QueryRecord, Retrieved};
@@ -61,6 +63,8 @@ pub(crate) fn chapter<'a>(run: RetrievalRun<'a>) -> Chapter<'a> {
         rows,
     });
     chapter.lists = poor(run.queries, run.depth).into_iter().collect();
+    chapter.heat = queries::ranks(run.queries, run.depth);
+    chapter.items = Some(queries::items(run.queries, run.depth));
     chapter.method = vec![
         Block::Heading(Phrase::text("Retrieval")),
         Block::Text(vec![Phrase::text(NOTE)]),
@@ -122,6 +126,14 @@ fn poor(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> Option<Table> 
     })
 }
 
+/// The rank of the first expected chunk where chunks are expected, else of the first expected document.
+fn first_rank(labels: &Labels, run: &Retrieved) -> Option<u32> {
+    match labels.chunks {
+        true => run.rank,
+        false => run.docs.first(),
+    }
+}
+
 fn wrong(labels: &Labels, run: &Retrieved, depth: usize) -> Vec<String> {
     if run.missing {
         return vec!["not in the run".to_owned()];
@@ -130,12 +142,7 @@ fn wrong(labels: &Labels, run: &Retrieved, depth: usize) -> Vec<String> {
         return vec![format!("failed: {}", failure.message)];
     }
     let mut wrong = Vec::new();
-    let rank = if labels.chunks {
-        run.rank
-    } else {
-        run.docs.first()
-    };
-    let found = rank.is_some_and(|rank| rank as usize <= depth);
+    let found = first_rank(labels, run).is_some_and(|rank| rank as usize <= depth);
     if (labels.chunks || labels.docs) && !found {
         wrong.push(format!("nothing expected among the first {depth} hits"));
     }
