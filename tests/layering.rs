@@ -36,12 +36,14 @@ const OWNERS: &[(&str, &[&str])] = &[
         &["github", "proxy", "target/model", "probe/checks/services"],
     ),
     ("hyper", &["proxy", "target/model", "probe/checks/services"]),
-    ("hyper_rustls", &["target/model"]),
+    ("hyper_rustls", &["proxy"]),
+    ("hyper_timeout", &["github"]),
+    ("tower_http", &["github"]),
     (
         "hyper_util",
-        &["proxy", "target/model", "probe/checks/services"],
+        &["github", "proxy", "target/model", "probe/checks/services"],
     ),
-    ("rustls", &["target/model", "probe/checks/services"]),
+    ("rustls", &["proxy", "probe/checks/services"]),
     ("tower_service", &["proxy"]),
     (
         "http",

@@ -1,10 +1,21 @@
 //! One request over the wire: no retries, no meaning; a time limit and a size limit.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, Method, Request};
+use http::header::{HeaderValue, PROXY_AUTHORIZATION, USER_AGENT};
+use http::{HeaderMap, Method, Request, Uri};
 use http_body_util::BodyExt as _;
-use octocrab::{OctoBody, Octocrab};
+use hyper_timeout::TimeoutConnector;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use octocrab::service::middleware::auth_header::AuthHeaderLayer;
+use octocrab::service::middleware::base_uri::BaseUriLayer;
+use octocrab::service::middleware::extra_headers::ExtraHeadersLayer;
+use octocrab::{AuthState, OctoBody, Octocrab, OctocrabBuilder};
+use tower_http::follow_redirect::FollowRedirectLayer;
+
+use crate::proxy::{self, Way};
 
 /// For a connection to be made.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -35,19 +46,35 @@ impl Broken {
 }
 
 /// A client for one server; without a token it sends none. Must be called inside of a runtime.
+///
+/// Octocrab's own client knows neither proxies nor the authorities of this machine, so it gets one that does.
 pub(super) fn octocrab(base: &str, token: Option<&str>) -> anyhow::Result<Octocrab> {
-    let mut builder = Octocrab::builder()
-        .base_uri(base)
-        .map_err(|_| anyhow::anyhow!("`{base}` is not the address of an API"))?
-        .set_connect_timeout(Some(CONNECT))
-        .set_read_timeout(Some(READ))
-        .set_write_timeout(Some(READ));
-    if let Some(token) = token {
-        builder = builder.personal_token(token.to_owned());
-    }
-    builder
-        .build()
-        .map_err(|error| anyhow::anyhow!("{}", reason(&error)))
+    let address = Uri::try_from(base)
+        .map_err(|_| anyhow::anyhow!("`{base}` is not the address of an API"))?;
+    let way = Way::of_the_environment();
+    let mut headers = vec![(USER_AGENT, HeaderValue::from_static("kelvin-action"))];
+    headers.extend(
+        way.authorization(&address)
+            .map(|known| (PROXY_AUTHORIZATION, known)),
+    );
+    let token = token.map(|token| HeaderValue::try_from(format!("Bearer {token}")));
+    let token = token
+        .transpose()
+        .map_err(|_| anyhow::anyhow!("the token has characters that no header may have"))?;
+    let mut connector = TimeoutConnector::new(proxy::encrypted(way).map_err(anyhow::Error::msg)?);
+    connector.set_connect_timeout(Some(CONNECT));
+    connector.set_read_timeout(Some(READ));
+    connector.set_write_timeout(Some(READ));
+    let client = Client::builder(TokioExecutor::new()).build(connector);
+    let octocrab = OctocrabBuilder::new_empty()
+        .with_service(client)
+        .with_layer(&FollowRedirectLayer::new())
+        .with_layer(&ExtraHeadersLayer::new(Arc::new(headers)))
+        .with_layer(&BaseUriLayer::new(address.clone()))
+        .with_layer(&AuthHeaderLayer::new(token, address.clone(), address))
+        .with_auth(AuthState::None)
+        .build();
+    octocrab.map_err(|never| match never {})
 }
 
 /// Sends one request and reads the answer, at most `most` bytes of it.

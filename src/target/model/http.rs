@@ -13,13 +13,11 @@ use http::header::{
 };
 use http::{HeaderMap, Request, Uri};
 use http_body_util::{BodyExt as _, Full};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::crypto::ring;
 use tokio::runtime::Handle;
 
-use crate::proxy::Way;
+use crate::proxy::{self, Encrypted, Way};
 use crate::signal::Interrupt;
 
 /// How often a call that waits looks whether somebody has asked to stop.
@@ -108,7 +106,7 @@ struct Engine {
     way: Way,
 }
 
-type Ways = Client<HttpsConnector<Way>, Body>;
+type Ways = Client<Encrypted, Body>;
 
 fn engine() -> Result<&'static Engine, &'static str> {
     static ENGINE: OnceLock<Result<Engine, String>> = OnceLock::new();
@@ -120,20 +118,8 @@ fn start() -> io::Result<Engine> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    // The certificates of the system know the gateways of a company; a slim container has none.
-    let provider = ring::default_provider;
-    let native = HttpsConnectorBuilder::new().with_provider_and_native_roots(provider());
-    let connector = match native {
-        Ok(builder) => builder,
-        Err(_) => HttpsConnectorBuilder::new()
-            .with_provider_and_webpki_roots(provider())
-            .map_err(io::Error::other)?,
-    };
     let way = Way::of_the_environment();
-    let connector = connector
-        .https_or_http()
-        .enable_http1()
-        .wrap_connector(way.clone());
+    let connector = proxy::encrypted(way.clone()).map_err(io::Error::other)?;
     let mut client = Client::builder(TokioExecutor::new());
     client
         .timer(TokioTimer::new())

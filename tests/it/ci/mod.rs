@@ -6,6 +6,7 @@ mod checkout;
 mod events;
 mod failed;
 mod forks;
+mod gateway;
 mod refusals;
 
 use std::fs;

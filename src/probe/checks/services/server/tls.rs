@@ -5,33 +5,16 @@ use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
 /// A client that looks at the certificate of the server: whether one of the known authorities has signed it,
 /// or one of a file, and whether it is for the host.
 pub(super) fn verifying(authorities: Option<&Path>) -> Result<ClientConfig, String> {
-    let mut roots = RootCertStore::empty();
-    match authorities {
-        None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
-        Some(file) => {
-            let unread = |error: &dyn std::fmt::Display| {
-                format!(
-                    "the certificates of `{}` cannot be read: {error}",
-                    file.display()
-                )
-            };
-            let all = CertificateDer::pem_file_iter(file).map_err(|error| unread(&error))?;
-            for one in all {
-                let one = one.map_err(|error| unread(&error))?;
-                roots.add(one).map_err(|error| unread(&error))?;
-            }
-            if roots.is_empty() {
-                return Err(unread(&"there are none"));
-            }
-        }
-    }
+    let roots = match authorities {
+        None => webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect(),
+        Some(file) => crate::proxy::authorities(file)?,
+    };
     Ok(builder()?
         .with_root_certificates(roots)
         .with_no_client_auth())

@@ -4,6 +4,8 @@
 //! A server of this machine is always reached directly: a key that may be sent there without encryption would
 //! leave the machine otherwise.
 
+mod trust;
+
 use std::error::Error;
 use std::io;
 use std::net::IpAddr;
@@ -20,6 +22,10 @@ use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower_service::Service;
+
+#[cfg(feature = "sql")]
+pub(crate) use trust::authorities;
+pub(crate) use trust::{Encrypted, encrypted};
 
 /// The ways to all servers.
 #[derive(Clone, Debug)]
