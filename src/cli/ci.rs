@@ -63,7 +63,7 @@ pub(super) struct CiArgs {
     /// Uploads the report as an artifact, where this is a container action.
     #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, default_value_t = true, default_missing_value = "true")]
     upload: bool,
-    /// Measures one share of the cases, e.g. `3/8`.
+    /// Measures one share of the cases, e.g. `3/8`; nothing is gated or posted then.
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
     /// Joins the reports of shards in this folder, and runs nothing.

@@ -80,6 +80,9 @@ fn surroundings(event: Option<PathBuf>, event_name: Option<String>) -> Surroundi
         event: event_name.or_else(|| variable("GITHUB_EVENT_NAME")),
         payload: event.or_else(|| variable("GITHUB_EVENT_PATH").map(PathBuf::from)),
         token: token().is_some(),
+        check_run: ["INPUT_CHECK-RUN", "INPUT_CHECK_RUN"]
+            .iter()
+            .any(|name| variable(name).is_some_and(|value| value == "true")),
         in_container: variable("KELVIN_IN_CONTAINER").is_some() || (on_github && marked),
     }
 }

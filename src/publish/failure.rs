@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Annotation, Context, Level};
+use super::{Annotation, Context, Level, named};
 use crate::page::safe;
 
 /// The longest reason, in characters.
@@ -26,10 +26,7 @@ pub(crate) struct Failure<'a> {
 /// The page: the comment, the job summary and the check run.
 pub(crate) fn page(failure: &Failure<'_>) -> String {
     let context = failure.context;
-    let name = match context.configuration.as_str() {
-        "" | "kelvin" => String::new(),
-        name => format!(" ({})", safe::markdown(name, 40)),
-    };
+    let kelvin = named(&context.configuration, 40);
     let head: String = context
         .head_sha
         .chars()
@@ -41,7 +38,7 @@ pub(crate) fn page(failure: &Failure<'_>) -> String {
         false => format!("`{head}`"),
     };
     let mut page = format!(
-        "### ❌ Kelvin{name}: could not check {commit}\n\n**{}.** Nothing was measured, so nothing is \
+        "### ❌ {kelvin}: could not check {commit}\n\n**{}.** Nothing was measured, so nothing is \
          known of this change; what stood here before was about another run.\n\n{}",
         failure.what,
         safe::fenced(&failure.reason, REASON)

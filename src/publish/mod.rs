@@ -21,6 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::Judgement;
+use crate::page::safe;
 use crate::report::Report;
 
 /// A finished run, and where it is shown.
@@ -119,4 +120,12 @@ pub(crate) enum Level {
     Warning,
     /// Worth knowing.
     Notice,
+}
+
+/// How a heading begins: with the name that tells this run's comment from those of others, where it has one.
+fn named(configuration: &str, columns: usize) -> String {
+    match configuration {
+        "" | "kelvin" => "Kelvin".to_owned(),
+        name => format!("Kelvin ({})", safe::markdown(name, columns.min(40))),
+    }
 }

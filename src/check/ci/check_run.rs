@@ -1,9 +1,22 @@
 //! The check run of a run: what it is called, and how it is opened.
 
+use super::CiRequest;
 use crate::github::Client;
 use crate::publish::Context;
 use crate::publish::deliver::Surfaces;
 use crate::publish::post::Check;
+
+impl CiRequest<'_> {
+    /// Whether the run speaks for itself. A share of the cases does not: the job that joins them tells of all.
+    pub(super) const fn is_whole(&self) -> bool {
+        self.gate.check.shard.is_none()
+    }
+
+    /// Whether a check run is made.
+    pub(super) const fn wants_check_run(&self, context: &Context) -> bool {
+        self.check_run && self.is_whole() && !context.read_only
+    }
+}
 
 /// The name of the check run of a configuration.
 pub(super) fn check_name(configuration: &str) -> String {

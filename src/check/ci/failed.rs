@@ -103,7 +103,7 @@ pub(super) fn tell<'a>(
         (request.say)(&crate::publish::failure::page(&failure));
         return;
     }
-    let wants_check = request.check_run && !context.read_only && stop.reach == Reach::Everywhere;
+    let wants_check = request.wants_check_run(context) && stop.reach == Reach::Everywhere;
     if wants_check && surfaces.check.is_none() {
         surfaces.check = open(client, context, &surfaces);
     }

@@ -216,7 +216,7 @@ impl Job<'_> {
         if (request.variables)("KELVIN_IN_CONTAINER").is_some() && request.merge.is_none() {
             place::demand_command(&config)?;
         }
-        if request.check_run && !self.context.read_only && !request.dry_run {
+        if request.wants_check_run(&self.context) && !request.dry_run {
             let client = self.client.map(Arc::as_ref);
             self.surfaces.check = open(client, &self.context, &self.surfaces);
         }
@@ -283,7 +283,10 @@ fn surfaces<'a>(request: &CiRequest<'a>, client: Option<&'a Client>) -> Surfaces
         summary: (request.variables)("GITHUB_STEP_SUMMARY").map(PathBuf::from),
         check: None,
         client,
-        comment: request.comment,
+        comment: match request.is_whole() {
+            true => request.comment,
+            false => Mode::Off,
+        },
         on_github: (request.variables)("GITHUB_ACTIONS").is_some(),
         say: request.say,
     }

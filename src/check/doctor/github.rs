@@ -142,7 +142,7 @@ pub(super) fn token(
 }
 
 /// What the event needs.
-fn needed(event: Option<&str>) -> Vec<Right> {
+fn needed(event: Option<&str>, check_run: bool) -> Vec<Right> {
     let right = |name, write, purpose| Right {
         name,
         write,
@@ -155,6 +155,8 @@ fn needed(event: Option<&str>) -> Vec<Right> {
     }];
     if !pushes {
         needed.push(right("pull-requests", true, "for the comment"));
+    }
+    if !pushes && check_run {
         needed.push(right("checks", true, "for the check run"));
     }
     needed.push(right("actions", false, "for baselines in artifacts"));
@@ -163,7 +165,7 @@ fn needed(event: Option<&str>) -> Vec<Right> {
 
 fn permissions(around: &Surroundings, rights: &Rights<'_>) -> Finding {
     let (mut refused, mut open) = (Vec::new(), Vec::new());
-    for right in needed(around.event.as_deref()) {
+    for right in needed(around.event.as_deref(), around.check_run) {
         let level = if right.write { "write" } else { "read" };
         match rights(right) {
             Answer::Granted => {}
@@ -183,11 +185,17 @@ fn permissions(around: &Surroundings, rights: &Rights<'_>) -> Finding {
                 open.join(", ")
             ),
         ),
-        (false, _) => Finding::missing("permissions", refused.join("; ")).add(
-            JOB,
-            "permissions:\n  contents: write\n  pull-requests: write\n  checks: write\n  actions: \
-             read",
-        ),
+        (false, _) => {
+            let checks = if around.check_run {
+                "\n  checks: write"
+            } else {
+                ""
+            };
+            let lines = format!(
+                "permissions:\n  contents: write\n  pull-requests: write{checks}\n  actions: read"
+            );
+            Finding::missing("permissions", refused.join("; ")).add(JOB, lines)
+        }
     }
 }
 
@@ -243,6 +251,28 @@ mod tests {
         assert!(found.text.contains("403"), "{}", found.text);
         let add = found.add.expect("lines");
         assert!(add.lines.contains("contents: write"));
+    }
+
+    #[test]
+    fn the_right_to_write_check_runs_is_asked_for_where_one_is_wanted() {
+        let payload = request(&json!({ "full_name": "org/tool" }), "ann");
+        for (check_run, status) in [(false, Status::Ok), (true, Status::Missing)] {
+            let around = Surroundings {
+                check_run,
+                ..around("pull_request")
+            };
+            let context = context_of("pull_request", &payload);
+            let mut findings = Vec::new();
+            let no_checks = |right: Right| match right.name {
+                "checks" => Answer::Refused("403".to_owned()),
+                _ => Answer::Granted,
+            };
+            token(&around, Some(&context), Some(&no_checks), &mut findings);
+            let found = findings.pop().expect("the permissions come last");
+            assert_eq!(found.status, status, "{}", found.text);
+            let lines = found.add.map(|add| add.lines).unwrap_or_default();
+            assert_eq!(lines.contains("checks: write"), check_run, "{lines}");
+        }
     }
 
     #[test]

@@ -100,6 +100,8 @@ pub(crate) struct Surroundings {
     pub(crate) token: bool,
     /// Whether this runs in the container of the action, which has its own programs only.
     pub(crate) in_container: bool,
+    /// Whether a check run is asked for.
+    pub(crate) check_run: bool,
 }
 
 /// A permission that a token may have.

@@ -132,6 +132,7 @@ pub(super) fn workflow(config: Option<&str>, setup: Option<&str>) -> String {
          \x20     actions: read\n\
          \x20   steps:\n\
          \x20     - uses: actions/checkout@v5\n\
+         \x20       with: {{ persist-credentials: false }}\n\
          \x20     - uses: org/kelvin-action@v1\n\
          \x20       with:\n\
          {change}\
@@ -144,6 +145,7 @@ pub(super) fn workflow(config: Option<&str>, setup: Option<&str>) -> String {
          \x20     actions: read\n\
          \x20   steps:\n\
          \x20     - uses: actions/checkout@v5\n\
+         \x20       with: {{ persist-credentials: false }}\n\
          \x20     - uses: org/kelvin-action@v1\n\
          \x20       with:\n\
          {base}"
@@ -165,17 +167,20 @@ pub(super) fn post(config: Option<(&str, &str)>) -> String {
          # write, and executes nothing of the pull request.\n\
          name: kelvin-post\n\
          on:\n\
-         \x20 workflow_run:\n\
+         \x20 # Linters warn of this event, which gives rights to a run that a stranger may have started. `post/` takes\n\
+         \x20 # figures from that run, and neither code nor the verdict.\n\
+         \x20 workflow_run: # zizmor: ignore[dangerous-triggers]\n\
          \x20   workflows: [kelvin]\n\
          \x20   types: [completed]\n\
-         permissions:\n\
-         \x20 actions: read\n\
-         \x20 contents: read\n\
-         \x20 pull-requests: write\n\
+         permissions: {{}}\n\
          jobs:\n\
          \x20 post:\n\
          \x20   if: github.event.workflow_run.event == 'pull_request'\n\
          \x20   runs-on: ubuntu-latest\n\
+         \x20   permissions:\n\
+         \x20     actions: read\n\
+         \x20     contents: read\n\
+         \x20     pull-requests: write\n\
          \x20   steps:\n\
          \x20     - uses: org/kelvin-action/post@v1\n\
          {with}"

@@ -4,17 +4,20 @@ use std::fmt::Write as _;
 
 use crate::gate::approval::Approval;
 use crate::gate::judgement::prose;
+use crate::publish::named;
 
 /// What is asked, of whom, and how to answer. `mind`: what the change does to the rules and to what is
 /// measured, which whoever decides has to know.
 pub(crate) fn asking(approval: &Approval, mind: &[String]) -> String {
     let request = &approval.request;
+    let key = approval.origin.as_ref().map_or("", |origin| &origin.key);
     let short = |commit: &str| -> String {
         let plain = commit.chars().filter(char::is_ascii_alphanumeric);
         plain.take(7).collect()
     };
     let mut page = format!(
-        "### ⏸️ Kelvin asks for approval of `{}`\n\nCompared with `{}`, this has regressed:\n\n",
+        "### ⏸️ {} asks for approval of `{}`\n\nCompared with `{}`, this has regressed:\n\n",
+        named(key, 40),
         short(&request.head),
         short(&request.base)
     );
@@ -66,7 +69,7 @@ pub(crate) fn decided(approval: &Approval) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::approval::{Regressed, Request, Rules};
+    use crate::gate::approval::{Origin, Regressed, Request, Rules};
 
     #[test]
     fn no_name_and_no_reason_forges_markup_in_what_is_asked() {
@@ -91,6 +94,10 @@ mod tests {
                 not_author: true,
             };
             let mut approval = Approval::pending(request, rules, text.clone());
+            approval.origin = Some(Origin {
+                key: format!("{text} @everybody"),
+                ..Origin::default()
+            });
             approval
                 .ignored
                 .push(format!("{text}\n# forged\n@everybody"));
@@ -127,8 +134,17 @@ mod tests {
             (3_600, "within 1 hour"),
             (259_200, "within 72 hours"),
         ] {
-            let approval = Approval::pending(request.clone(), rules(seconds), String::new());
-            assert!(asking(&approval, &[]).contains(words), "{words}");
+            let mut approval = Approval::pending(request.clone(), rules(seconds), String::new());
+            let page = asking(&approval, &[]);
+            assert!(page.contains(words), "{words}");
+            assert!(page.starts_with("### ⏸️ Kelvin asks for approval of `a`"));
+            // Where there are several configurations, it says which one asks.
+            approval.origin = Some(Origin {
+                key: "rag-small".to_owned(),
+                ..Origin::default()
+            });
+            let page = asking(&approval, &[]);
+            assert!(page.starts_with("### ⏸️ Kelvin (rag-small) asks for approval of `a`"));
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::gate::approval::Approval;
 use crate::gate::judgement::prose;
 use crate::gate::{Judgement, flips, opening};
 use crate::page::{Phrase, PhrasePart, safe};
-use crate::publish::Publication;
+use crate::publish::{Publication, named};
 
 /// The first lines are at most so many bytes long, whatever others wrote into them.
 const HEAD: usize = 1_650;
@@ -21,15 +21,12 @@ pub(super) fn head(publication: &Publication<'_>) -> String {
 
 /// The verdict with its reason in one line, and what to do in the next.
 fn verdict(publication: &Publication<'_>, columns: usize) -> String {
+    let kelvin = named(&publication.context.configuration, columns);
     let Some(judgement) = publication.judgement else {
-        return "### Kelvin: measured\n\nNothing was compared in this run.\n".to_owned();
+        return format!("### {kelvin}: measured\n\nNothing was compared in this run.\n");
     };
     let verdict = &judgement.verdict;
     let (_, mark, word) = opening::word(judgement);
-    let name = match publication.context.configuration.as_str() {
-        "" | "kelvin" => String::new(),
-        name => format!(" ({})", safe::markdown(name, columns.min(40))),
-    };
     let gist = match opening::gist(judgement) {
         gist if gist.is_empty() => String::new(),
         gist => format!(", {}", shown(&gist, columns)),
@@ -43,7 +40,7 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
         None => format!("**{reason}**"),
     };
     format!(
-        "### {mark} Kelvin{name}: {word}{gist}{}\n\n{reason}\n\n{}\n",
+        "### {mark} {kelvin}: {word}{gist}{}\n\n{reason}\n\n{}\n",
         verdict
             .edits()
             .map_or_else(String::new, |edits| format!(", {edits}")),

@@ -272,3 +272,26 @@ fn two_processes_that_race_leave_one_comment() {
         rig.server.state().comments.clear();
     }
 }
+
+#[test]
+fn a_share_of_the_cases_posts_nothing_and_does_not_try() {
+    let mut rig = Rig::new(GROUNDED);
+    rig.on("pull_request", &[]).expect(0);
+    let [whole] = <[String; 1]>::try_from(rig.comments()).expect("one comment");
+    rig.server.state().log.clear();
+    for mode in ["update", "new"] {
+        let asked = ["--shard", "1/2", "--check-run", "--comment", mode];
+        let ran = rig.on("pull_request", &asked).expect(0);
+        assert!(!ran.log().contains("::warning"), "{}", ran.log());
+        // Nor does one that breaks replace what the job that joins them has said.
+        let broken = [&asked[..], &["--setup", "false"]].concat();
+        rig.on("pull_request", &broken).expect(1);
+    }
+    assert_eq!(rig.comments(), [whole]);
+    let state = rig.server.state();
+    let tried = state.log.iter().find(|request| {
+        let path = &request.path;
+        path.contains("/comments") || path.contains("/check-runs")
+    });
+    assert!(tried.is_none(), "{:?}", tried.map(|request| &request.path));
+}

@@ -242,8 +242,18 @@ fn act_11_nothing_that_others_wrote_can_act() {
             excerpts: &[excerpt],
             warnings: &warnings,
         };
+        let measured = Publication {
+            judgement: None,
+            excerpts: &[],
+            ..publication
+        };
+        assert!(
+            render(&measured, 60_000).starts_with("### Kelvin ("),
+            "{text}"
+        );
         for page in [
             render(&publication, 60_000),
+            render(&measured, 60_000),
             crate::publish::summary::render(&publication),
         ] {
             is_whole(&page);
