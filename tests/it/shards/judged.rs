@@ -175,8 +175,9 @@ fn the_recipe_for_a_matrix_has_every_shard_and_joins_them_in_a_job_of_its_own() 
     let folder = step(last, "download-artifact")["with"]["path"].clone();
     assert_eq!(step(last, "kelvin-action")["with"]["merge"], folder);
     // Nothing but the last job may write.
+    assert_eq!(workflow["permissions"], serde_json::json!({}));
     assert_eq!(
-        workflow["permissions"],
+        job["permissions"],
         serde_json::json!({ "contents": "read" })
     );
     let folder = folder.as_str().expect("text");
