@@ -108,6 +108,9 @@ fn the_readme_has_one_command_for_the_main_job_and_one_for_the_tests() {
         .map(str::to_owned)
         .collect();
     assert_eq!(commands, ["cargo run --release -- demo", "cargo test"]);
+    // They come before every other command, since they need no release.
+    let first: Vec<String> = blocks(&readme, "sh").into_iter().take(2).collect();
+    assert_eq!(first.concat().lines().collect::<Vec<_>>(), commands);
 }
 
 #[test]
