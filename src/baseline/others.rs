@@ -193,3 +193,70 @@ fn has_same_answers(base: &Report, other: &Report) -> bool {
             same.is_some_and(|same| same.per_case == metric.per_case)
         })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    /// A report of so many calls that took so long.
+    fn report(calls: usize, seconds: f64) -> Report {
+        let mut report = fixture::good();
+        report.run.session.cost.invocations = calls;
+        report.run.session.cost.pipeline_seconds = seconds;
+        report
+    }
+
+    /// What is left of some reports beside a base, and what is told.
+    fn left(base: &Report, others: Vec<Report>) -> (usize, Vec<Difference>) {
+        let reports = others.into_iter().map(|report| OtherReport {
+            report,
+            first_is_copied: false,
+        });
+        let mut found = Others {
+            reports: reports.collect(),
+            told: Vec::new(),
+        };
+        found.leave_out_what_tells_nothing(base);
+        (found.reports.len(), found.told)
+    }
+
+    /// The same with another value.
+    fn moved(mut report: Report) -> Report {
+        let metric = report
+            .metrics
+            .values_mut()
+            .find(|metric| !metric.per_case.is_empty());
+        let case = metric.and_then(|metric| metric.per_case.values_mut().next());
+        case.expect("the fixture has cases").value = Some(0.123);
+        report
+    }
+
+    #[test]
+    fn reports_whose_calls_took_a_hundredth_of_the_time_come_from_a_cache_of_the_pipeline() {
+        let base = report(100, 90.0);
+        // Slower or faster machines, and what is too fast to tell.
+        for seconds in [9.0, 1.1, 900.0] {
+            let (count, told) = left(&base, vec![moved(report(100, seconds))]);
+            assert_eq!((count, told), (1, Vec::new()), "{seconds}");
+        }
+        let fast = report(100, 5.0);
+        assert_eq!(left(&fast, vec![moved(report(100, 0.01))]).0, 1);
+        let (count, told) = left(
+            &base,
+            vec![moved(report(100, 80.0)), moved(report(50, 0.3))],
+        );
+        assert_eq!(
+            (count, told),
+            (0, vec![Difference::StoredFromACache { reports: 2 }])
+        );
+    }
+
+    #[test]
+    fn reports_that_agree_in_every_answer_tell_nothing_and_one_that_differs_makes_all_count() {
+        let base = report(100, 90.0);
+        let same = || report(100, 91.0);
+        assert_eq!(left(&base, vec![same(), same()]), (0, Vec::new()));
+        assert_eq!(left(&base, vec![same(), moved(same())]), (2, Vec::new()));
+    }
+}

@@ -8,6 +8,7 @@
 //! between the means of the reports, less the mean of what noise within them makes of it; 0 where that is
 //! negative. It is taken twice: of the suite as a whole, and of the cases each by itself.
 
+use super::GUARD;
 use super::paired::{OfReport, Paired};
 
 /// Fewer reports tell nothing of how far they are apart.
@@ -38,7 +39,7 @@ impl Between {
     pub(super) fn of(cases: &[Paired], total: f64) -> Option<Self> {
         let (whole, count) = whole(cases, total)?;
         let variance = of_suite(&whole, count).max(0.0) + of_cases(&whole).max(0.0);
-        (variance > 0.0).then_some(Self {
+        (variance > GUARD * GUARD).then_some(Self {
             variance,
             reports: count as f64,
         })

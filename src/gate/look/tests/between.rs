@@ -45,19 +45,26 @@ fn answers_of_reports_are_paired_among_themselves_and_each_repeat_is_one_of_its_
         ..Draws::default()
     };
     let once: Draws = vec![Some(0.5)].into();
-    let joined = Draws::joined(vec![part(&[&[0.0, 1.0], &[2.0, 3.0]]), once], true);
+    let parts = vec![
+        part(&[&[0.0, 1.0]]),
+        part(&[&[2.0, 3.0], &[4.0, 5.0]]),
+        once,
+    ];
+    let joined = Draws::joined(parts, true);
+    let some = |losses: &[f64]| losses.iter().copied().map(Some).collect::<Vec<_>>();
     assert_eq!(
         joined.pairs,
         [
-            vec![Some(0.0), Some(1.0), None],
-            vec![Some(2.0), Some(3.0), None],
-            vec![None, None, Some(0.5)],
+            [some(&[0.0, 1.0]), vec![None; 3]].concat(),
+            [vec![None; 2], some(&[2.0, 3.0]), vec![None]].concat(),
+            [vec![None; 2], some(&[4.0, 5.0]), vec![None]].concat(),
+            [vec![None; 4], some(&[0.5])].concat(),
         ]
     );
     let repeats: Vec<_> = (0..joined.repeats()).map(|at| joined.repeat(at)).collect();
-    assert_eq!(repeats, [Some(0.0), Some(3.0), Some(0.5)]);
+    assert_eq!(repeats, some(&[0.0, 2.0, 5.0, 0.5]));
     let means: Vec<_> = joined.by_report().iter().map(Draws::mean).collect();
-    assert_eq!(means, [Some(1.5), Some(0.5)]);
+    assert_eq!(means, some(&[0.5, 3.5, 0.5]));
 }
 
 #[test]
