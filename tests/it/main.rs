@@ -65,6 +65,9 @@ mod one_probe;
 mod base_again;
 mod reruns;
 
+/// Unchanged code whose answers vary.
+mod noise;
+
 /// Stored reports as repeats of the base.
 mod stored_repeats;
 

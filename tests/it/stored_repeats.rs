@@ -16,7 +16,7 @@ fn noisy(luck: &str, share: u32, more: &str) -> String {
 awk '/^## /{{on=0}} /^## Rule/{{on=1}} on' "$1" | sed '/^$/d' | sort | cksum | cut -d' ' -f1 > "$2.sum"
 answer=$(cat "$2.sum")
 {more}
-draw=$(printf '%s %s %s' "$(cat '{luck}')" "$KELVIN_SAMPLE" "$(cksum < "$1")" | md5sum | tr -dc 0-9 | cut -c1-4 | sed 's/^0*//')
+draw=$(printf '%s %s %s' "$(cat '{luck}')$salt" "$KELVIN_SAMPLE" "$(cksum < "$1")" | md5sum | tr -dc 0-9 | cut -c1-4 | sed 's/^0*//')
 [ "$((${{draw:-0}} % 100))" -ge {share} ] || answer=odd
 printf '{{"decision": "%s"}}' "$answer" > "$2"
 "###
@@ -24,8 +24,8 @@ printf '{{"decision": "%s"}}' "$answer" > "$2"
 }
 
 /// A project of a noisy pipeline, and the file that its luck is read from.
-struct Noisy {
-    project: Project,
+pub(crate) struct Noisy {
+    pub(crate) project: Project,
     remote: tempfile::TempDir,
     reports: usize,
 }
@@ -33,7 +33,7 @@ struct Noisy {
 const SETTINGS: &str = "variants: {reorder: 3, pad_length: 1, pad_content: 1, swap: 2}\n";
 
 impl Noisy {
-    fn new(settings: &str, more: &str) -> Self {
+    pub(crate) fn new(settings: &str, more: &str) -> Self {
         let (remote, url) = bare();
         let luck = remote.path().join("luck").display().to_string();
         fs::write(&luck, "0").expect("written");
@@ -65,7 +65,7 @@ impl Noisy {
     }
 
     /// Keeps so many reports, each of a commit that leaves the pipeline as it is.
-    fn keep(&mut self, reports: usize) {
+    pub(crate) fn keep(&mut self, reports: usize) {
         for _ in 0..reports {
             self.reports += 1;
             self.lucky(&format!("base {}", self.reports));
@@ -80,8 +80,14 @@ impl Noisy {
         }
     }
 
+    /// Keeps a report with the same luck as the one before.
+    pub(crate) fn again(&mut self) {
+        self.reports -= 1;
+        self.keep(1);
+    }
+
     /// A change with other text in the pipeline, judged with its own luck.
-    fn judged(&self, luck: &str, edit: impl FnOnce(&str) -> String) -> Value {
+    pub(crate) fn judged(&self, luck: &str, edit: impl FnOnce(&str) -> String) -> Value {
         let root = self.project.root();
         git(root, &["checkout", "--quiet", "-B", "change"]);
         let text = self.project.read("pipeline.sh");
@@ -99,7 +105,7 @@ impl Noisy {
     }
 
     /// Four unchanged ones, each with its own luck.
-    fn unchanged_ones(&self) -> Vec<Value> {
+    pub(crate) fn unchanged_ones(&self) -> Vec<Value> {
         let ones = (1..=4).map(|at| format!("head {at}"));
         ones.map(|luck| self.judged(&luck, |text| format!("{text}# the same\n")))
             .collect()
