@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use super::safe;
 use crate::run::{Cost, Usage};
 
 /// How a sentence is meant.
@@ -54,8 +55,11 @@ impl Phrase {
         Self::default().name(name)
     }
 
-    /// A sentence of ours in which names stand between backticks.
+    /// A sentence in which names stand between backticks. It was made of a name or a message of others once, so
+    /// nothing of it is shown that a page cannot show, and the whole is cut.
     pub(crate) fn marked(text: &str) -> Self {
+        const MOST: usize = 1_000;
+        let text = safe::cut(text, MOST);
         let pieces = text.split('`').enumerate();
         let pieces = pieces.filter(|(_, piece)| !piece.is_empty());
         Self(
@@ -240,6 +244,21 @@ mod tests {
             [counted(1, "case"), counted(0, "case")],
             ["1 case", "0 cases"]
         );
+    }
+
+    #[test]
+    fn names_of_a_sentence_stand_between_backticks_and_nothing_of_it_moves_the_text_around() {
+        let phrase = Phrase::marked("`a` fell to \u{202e}0.5\n in `b`");
+        let parts: Vec<(PhrasePart, &str)> = phrase.parts().collect();
+        assert_eq!(
+            parts,
+            [
+                (PhrasePart::Name, "a"),
+                (PhrasePart::Text, " fell to 0.5 in "),
+                (PhrasePart::Name, "b"),
+            ]
+        );
+        assert!(Phrase::marked("").is_empty());
     }
 
     #[test]
