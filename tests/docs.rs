@@ -73,6 +73,7 @@ fn the_command_line_page_is_what_help_prints() {
         &["compare"],
         &["merge"],
         &["calibrate"],
+        &["schema"],
         &["doctor"],
         &["digest"],
         &["regression"],
@@ -107,7 +108,7 @@ fn the_readme_has_one_command_for_the_main_job_and_one_for_the_tests() {
         .filter(|line| line.starts_with("cargo "))
         .map(str::to_owned)
         .collect();
-    assert_eq!(commands, ["cargo run --release -- demo", "cargo test"]);
+    assert_eq!(commands, ["cargo run -- demo", "cargo test"]);
     // They come before every other command, since they need no release.
     let first: Vec<String> = blocks(&readme, "sh").into_iter().take(2).collect();
     assert_eq!(first.concat().lines().collect::<Vec<_>>(), commands);
@@ -205,4 +206,17 @@ fn the_plot_of_the_gate_shows_the_figures_of_the_table_below_it() {
         }
     }
     assert_eq!(plot.matches("<circle").count(), 2 * rows.len());
+}
+
+#[test]
+fn the_schema_that_the_program_prints_is_the_one_at_the_address() {
+    let output = Command::new(env!("CARGO_BIN_EXE_kelvin"))
+        .arg("schema")
+        .output()
+        .expect("the binary starts");
+    assert!(output.status.success());
+    let printed = String::from_utf8(output.stdout).expect("text");
+    assert!(printed == read("schema/kelvin.schema.json"));
+    // A copy beside the configuration is taken as the page says.
+    assert!(read("docs/configuration.md").contains("`kelvin schema > kelvin.schema.json`"));
 }

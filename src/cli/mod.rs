@@ -60,6 +60,8 @@ enum Command {
     Check(check::CheckArgs),
     /// Runs a check and says whether the change made anything worse than its baseline.
     Gate(gate::GateArgs),
+    /// Prints the JSON schema of `kelvin.yaml`, with which an editor completes and checks it.
+    Schema,
     /// Says what a run would lack, before anything is spent on one.
     Doctor(doctor::DoctorArgs),
     /// Joins the reports of the shards of one run.
@@ -111,6 +113,7 @@ impl Command {
             | Self::Calibrate(_) => true,
             Self::Demo(_)
             | Self::Doctor(_)
+            | Self::Schema
             | Self::Merge(_)
             | Self::Post(_)
             | Self::Approve(_)
@@ -176,6 +179,7 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Gate(args) => gate::main(&args),
         Command::Demo(args) => demo::main(&args),
         Command::Doctor(args) => doctor::main(args),
+        Command::Schema => schema(),
         Command::Merge(args) => merge::main(args),
         Command::Ci(args) => ci::main(args),
         Command::Post(args) => post::main(args),
@@ -219,6 +223,12 @@ fn tell(text: &str) {
         true => say(&commands::unbracketed(text)),
         false => say(text),
     }
+}
+
+/// Runs `kelvin schema`.
+fn schema() -> anyhow::Result<Exit> {
+    say(&crate::probe::schema()?);
+    Ok(Exit::Passed)
 }
 
 /// Prints an error; the one place that does.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::registry;
-use crate::config::{Config, Overrides, Owner};
+use crate::config::{Config, Overrides, Owner, configure};
 
 /// Reads and checks the configuration.
 ///
@@ -12,6 +12,16 @@ use crate::config::{Config, Overrides, Owner};
 /// As [`Config::load`].
 pub(crate) fn configured(overrides: &Overrides) -> anyhow::Result<Config> {
     Config::load(overrides, &owners())
+}
+
+/// The JSON schema of the file, with the keys of every kind of probe, as the repository has it.
+///
+/// # Errors
+///
+/// None that is known; that it can be written is up to the library.
+pub(crate) fn schema() -> anyhow::Result<String> {
+    let text = serde_json::to_string_pretty(&configure::schema(&owners()))?;
+    Ok(text + "\n")
 }
 
 /// Checks a text that is to become `file`.

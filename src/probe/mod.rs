@@ -43,7 +43,7 @@ pub(crate) use cells::{Cell, Cells, Pairs};
 pub(crate) use chosen::ChosenItems;
 pub(crate) use compared::{ComparedItem, ComparedItems, VariantPart};
 pub(crate) use comparisons::ItemComparisons;
-pub(crate) use configured::{configured, configured_by};
+pub(crate) use configured::{configured, configured_by, schema};
 pub(crate) use estimate::{estimate, family};
 pub(crate) use evidence::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
 pub(crate) use findings::{Findings, RunView, SettingDiffers};
