@@ -17,7 +17,6 @@ mod draw;
 mod exit;
 mod file;
 mod notice;
-#[cfg(feature = "models")]
 mod proxy;
 mod signal;
 mod stats;

@@ -23,9 +23,11 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
+#[cfg(feature = "models")]
+pub(crate) use trust::Encrypted;
 #[cfg(feature = "sql")]
 pub(crate) use trust::authorities;
-pub(crate) use trust::{Encrypted, encrypted};
+pub(crate) use trust::encrypted;
 
 /// The ways to all servers.
 #[derive(Clone, Debug)]
