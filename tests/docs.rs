@@ -220,3 +220,39 @@ fn the_schema_that_the_program_prints_is_the_one_at_the_address() {
     // A copy beside the configuration is taken as the page says.
     assert!(read("docs/configuration.md").contains("`kelvin schema > kelvin.schema.json`"));
 }
+
+/// Every message of the table stands in the code, whose strings go on over several lines.
+#[test]
+fn the_messages_that_people_look_up_are_those_of_the_program() {
+    let mut code = String::new();
+    for path in sources(Path::new("src")) {
+        let text = fs::read_to_string(path).expect("read");
+        let lines = text.split("\\\n").enumerate();
+        code.extend(lines.map(|(at, line)| match at {
+            0 => line,
+            _ => line.trim_start(),
+        }));
+    }
+    let page = read("docs/troubleshooting.md");
+    let rows: Vec<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .collect();
+    assert!(rows.len() > 10, "{rows:?}");
+    for message in rows {
+        assert!(code.contains(message), "no code says `{message}`");
+    }
+}
+
+/// Every file of Rust below a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(folder)).expect("a folder");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths
+        .flat_map(|path| match path.is_dir() {
+            true => sources(&path),
+            false => vec![path],
+        })
+        .filter(|path| path.extension().is_some_and(|end| end == "rs"))
+        .collect()
+}

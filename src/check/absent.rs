@@ -5,10 +5,21 @@ use crate::config::{BaselineSettings, FailOrWarn};
 use crate::gate::Judgement;
 use crate::gate::policy::Effect;
 use crate::gate::verdict::{Verdict, Word};
+use crate::probe::Ending;
 
 /// The judgement of a change without a baseline: there is none, it could not be asked for, or it is
-/// turned off.
-pub(super) fn judged(settings: &BaselineSettings, found: &Baseline) -> Judgement {
+/// turned off. `ending`: how the run of the change ended; one that measured nothing never passes, whether there is a
+/// baseline or not.
+pub(super) fn judged(settings: &BaselineSettings, found: &Baseline, ending: Ending) -> Judgement {
+    if ending == Ending::Failed {
+        let tried = match found {
+            Baseline::Unreachable(tried) | Baseline::None(tried) => tried.clone(),
+            Baseline::Off | Baseline::Found(..) => Vec::new(),
+        };
+        let text = "nothing was measured, since every first call of the pipeline failed; and there is no \
+                    baseline to compare with";
+        return Judgement::without_base(Verdict::unmeasured(text), tried);
+    }
     let required = |otherwise| match settings.require {
         true => Effect::Fail,
         false => otherwise,
@@ -89,12 +100,32 @@ mod tests {
                 ..BaselineSettings::default()
             };
             let found = vec![tried(Source::Branch, Some("timed out"))];
-            let verdict = judged(&settings, &Baseline::Unreachable(found)).verdict;
+            let verdict =
+                judged(&settings, &Baseline::Unreachable(found), Ending::Complete).verdict;
             assert_eq!(
                 (verdict.verdict, verdict.passed),
                 (Word::BaselineUnreachable, passed)
             );
             assert!(verdict.reasons[0].text.contains("branch: timed out"));
+        }
+    }
+
+    #[test]
+    fn a_run_that_measured_nothing_passes_without_a_baseline_no_more_than_with_one() {
+        let settings = BaselineSettings {
+            unreachable: FailOrWarn::Warn,
+            ..BaselineSettings::default()
+        };
+        let tried = || vec![tried(Source::Branch, Some("timed out"))];
+        for found in [
+            Baseline::Off,
+            Baseline::None(tried()),
+            Baseline::Unreachable(tried()),
+        ] {
+            let verdict = judged(&settings, &found, Ending::Failed).verdict;
+            assert_eq!((verdict.verdict, verdict.passed), (Word::Unmeasured, false));
+            let verdict = judged(&settings, &found, Ending::Complete).verdict;
+            assert!(verdict.passed, "{found:?}");
         }
     }
 

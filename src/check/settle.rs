@@ -220,7 +220,13 @@ fn weigh(
     } = found;
     let (base, provenance) = match baseline {
         Baseline::Found(report, provenance) => (&mut **report, &*provenance),
-        none => return Ok(absent::judged(&config.baseline, none)),
+        none => {
+            return Ok(absent::judged(
+                &config.baseline,
+                none,
+                side.report().run.ending,
+            ));
+        }
     };
 
     let left_out = match request.check.probe {

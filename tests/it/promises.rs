@@ -25,6 +25,10 @@ fn act_12_word_exit_code_and_json_agree_everywhere() {
         assert!(told.contains(shown), "{name}: {told}");
     };
     endings("nothing to compare with", 0, "no_baseline", "no baseline");
+    // Whoever measures nothing does not pass, also where there is nothing to compare with.
+    project.write("pipeline.sh", "exit 3");
+    endings("nothing measured", 2, "unmeasured", "unmeasured");
+    project.write("pipeline.sh", GROUNDED);
     save(&project);
     branch(&project, "same", &format!("# said again\n{GROUNDED}"));
     endings("same", 0, "pass", "pass");
