@@ -38,10 +38,10 @@ pub(super) fn ranks(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> Op
     (all > 0).then(|| HeatGrid {
         title: "Where the first expected hit stands",
         note: "The share of the queries, with how many they are. Repeats of a query count each.",
-        row: ["", "rows"],
+        row: ["what", "rows"],
         groups: vec![
-            ("at rank", names.collect()),
-            ("", vec!["not found".to_owned()]),
+            ("found at rank", names.collect()),
+            ("not found", vec![format!("in {depth} hits")]),
         ],
         rows: vec![HeatRow {
             name: "queries".to_owned(),
