@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{GateRequest, claims, configuration};
+use super::{GateRequest, search};
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::fingerprints::differences;
-use crate::baseline::{self, Anchored, Search};
+use crate::baseline::{self, Anchored};
 use crate::config::{Anchor, Config};
 use crate::gate::Judgement;
 use crate::gate::drift::{Drift, metrics};
@@ -31,21 +31,7 @@ pub(super) fn tell(
 }
 
 fn found(request: &GateRequest, config: &Config, wanted: &Anchor) -> anyhow::Result<Anchored> {
-    let login = request.login.as_ref();
-    let search = Search {
-        artifacts: None,
-        login,
-        head: None,
-        settings: &config.baseline,
-        root: &config.root,
-        configuration: &configuration(config),
-        hint: &request.hint,
-        hold: &|repo, commit, report| {
-            claims::hold(config, (repo, commit), report, (login, &request.hint))
-        },
-        compute: None,
-    };
-    baseline::anchor(&search, wanted)
+    search::stored(request, config, |search| baseline::anchor(&search, wanted))
 }
 
 const fn none(why: String) -> Drift {

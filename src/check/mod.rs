@@ -41,6 +41,7 @@ mod rules;
 mod save;
 #[cfg(test)]
 mod scorer_tests;
+mod search;
 mod settle;
 mod side;
 mod stage;

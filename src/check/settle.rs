@@ -7,8 +7,8 @@ use super::head_items::{self, AskedOfTheBase};
 use super::looking::{Ending, Looking, unknown};
 use super::stored::Stored;
 use super::{
-    Checked, GateRequest, Judged, absent, again, approval, calibrated, claims, compute,
-    configuration, drift, edits, measure, rules, why,
+    Checked, GateRequest, Judged, absent, again, approval, calibrated, claims, compute, drift,
+    edits, measure, rules, search, why,
 };
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::differences::Difference;
@@ -168,31 +168,21 @@ fn look_up(
     config: &Config,
     side: &dyn Head,
 ) -> anyhow::Result<Found> {
-    let login = request.login.as_ref();
     let can_be_run = side.can_be_run();
     let compute = |repo: &_, commit| {
         anyhow::ensure!(can_be_run, "nothing is run to judge a finished report");
         let what = what(request, (repo, commit));
         compute::commit(config, what, observer)
     };
-    let baseline = baseline::find(&Search {
-        artifacts: request.artifacts.as_ref(),
-        login,
-        // A name that was given by hand is that of one job among several.
-        head: request
-            .check
-            .overrides
-            .name
-            .is_none()
-            .then(|| side.report().suite()),
-        settings: &config.baseline,
-        root: &config.root,
-        configuration: &configuration(config),
-        hint: &request.hint,
-        hold: &|repo, commit, report| {
-            claims::hold(config, (repo, commit), report, (login, &request.hint))
-        },
-        compute: config.baseline.compute.then_some(&compute),
+    // A name that was given by hand is that of one job among several.
+    let is_found_by_measure = request.check.overrides.name.is_none();
+    let baseline = search::stored(request, config, |search| {
+        baseline::find(&Search {
+            artifacts: request.artifacts.as_ref(),
+            head: is_found_by_measure.then(|| side.report().suite()),
+            compute: config.baseline.compute.then_some(&compute),
+            ..search
+        })
     })?;
     Ok(Found {
         baseline: match baseline {

@@ -1,6 +1,6 @@
 //! Other stored reports of the base's code, as repeats of the base.
 
-use super::{GateRequest, claims, configuration};
+use super::{GateRequest, search};
 use crate::baseline::compare::{Comparison, Measured, StoredComparison, compare};
 use crate::baseline::differences::Difference;
 use crate::baseline::{self, AlignedReports, Others, Provenance, Search, Source};
@@ -110,21 +110,11 @@ fn is_open(next: Next) -> bool {
 }
 
 fn find(request: &GateRequest, config: &Config, base: (&Report, &Provenance)) -> Others {
-    let login = request.login.as_ref();
-    let search = Search {
-        artifacts: None,
-        login,
-        head: Some(base.0.suite()),
-        settings: &config.baseline,
-        root: &config.root,
-        configuration: &configuration(config),
-        hint: &request.hint,
-        hold: &|repo, commit, report| {
-            claims::hold(config, (repo, commit), report, (login, &request.hint))
-        },
-        compute: None,
-    };
-    match baseline::others(&search, base.0, base.1) {
+    let found = search::stored(request, config, |search| {
+        let head = Some(base.0.suite());
+        baseline::others(&Search { head, ..search }, base.0, base.1)
+    });
+    match found {
         Ok(found) => found,
         Err(error) if base.1.source == Source::Branch => Others {
             reports: Vec::new(),

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::project::{CONSTANT, GROUNDED, Project};
-use crate::repository::{bare, commit, git, pushed, save, verdict};
+use crate::repository::{bare, commit, git, pushed, rooms, save, verdict};
 
 /// A setting of the section `baseline`, and what is measured: 24 cases, each worth less than the limit.
 fn config(project: &Project, baseline: &str) {
@@ -25,19 +25,7 @@ fn heeding(cases: usize) -> String {
 
 fn project(url: &str) -> Project {
     let project = pushed(url, &heeding(9));
-    fs::remove_dir_all(project.path("cases")).expect("removed");
-    for at in 0..24 {
-        project.write(
-            &format!("cases/case-{at:02}.md"),
-            &format!(
-                "# Request case-{at:02}\n\n## Summary\n\nThe team asks for room {at}.\n\n\
-                 ## Rule\n\nRoom {at} may be given to at most {} people.\n\n\
-                 ## Cost\n\nThe room costs {} a day.\n",
-                at + 3,
-                100 + at
-            ),
-        );
-    }
+    rooms(&project, 24);
     config(&project, "anchor: tag");
     commit(&project, "cases");
     git(project.root(), &["tag", "v1.0"]);

@@ -152,3 +152,20 @@ pub(crate) fn kelvin_in(project: &Project, folder: &Path, arguments: &[&str]) ->
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
 }
+
+/// Cases about so many rooms in place of those of the project, each with a rule of its own.
+pub(crate) fn rooms(project: &Project, count: usize) {
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    for at in 0..count {
+        project.write(
+            &format!("cases/case-{at:02}.md"),
+            &format!(
+                "# Request case-{at:02}\n\n## Summary\n\nThe team asks for room {at}.\n\n\
+                 ## Rule\n\nRoom {at} may be given to at most {} people.\n\n\
+                 ## Cost\n\nThe room costs {} a day.\n",
+                at + 3,
+                100 + at
+            ),
+        );
+    }
+}

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::forged::{keep, kept};
 use crate::project::Project;
-use crate::repository::{bare, commit, git, pushed, verdict};
+use crate::repository::{bare, commit, git, pushed, rooms, verdict};
 
 /// A pipeline that reads the rule, and whose answer is wrong now and then: what is wrong depends on a file
 /// beside the repository, which stands for the luck of a run, and on the input. `more` comes before the answer.
@@ -38,19 +38,7 @@ impl Noisy {
         let luck = remote.path().join("luck").display().to_string();
         fs::write(&luck, "0").expect("written");
         let project = pushed(&url, &noisy(&luck, 3, more));
-        fs::remove_dir_all(project.path("cases")).expect("removed");
-        for at in 0..16 {
-            project.write(
-                &format!("cases/case-{at:02}.md"),
-                &format!(
-                    "# Request case-{at:02}\n\n## Summary\n\nThe team asks for room {at}.\n\n\
-                     ## Rule\n\nRoom {at} may be given to at most {} people.\n\n\
-                     ## Cost\n\nThe room costs {} a day.\n",
-                    at + 3,
-                    100 + at
-                ),
-            );
-        }
+        rooms(&project, 16);
         project.config(&format!("{SETTINGS}{settings}"));
         commit(&project, "cases");
         Self {

@@ -1,0 +1,28 @@
+//! Where a base, an anchor and further reports of the base are looked for: in the same places, by the same rules.
+
+use super::{GateRequest, claims, configuration};
+use crate::baseline::Search;
+use crate::config::Config;
+
+/// Hands a search for stored reports on. It asks for no artifacts, measures nothing, and takes the configuration
+/// by its name; whoever wants more of it changes that.
+pub(super) fn stored<T>(
+    request: &GateRequest,
+    config: &Config,
+    ask: impl FnOnce(Search<'_>) -> T,
+) -> T {
+    let login = request.login.as_ref();
+    ask(Search {
+        artifacts: None,
+        login,
+        head: None,
+        settings: &config.baseline,
+        root: &config.root,
+        configuration: &configuration(config),
+        hint: &request.hint,
+        hold: &|repo, commit, report| {
+            claims::hold(config, (repo, commit), report, (login, &request.hint))
+        },
+        compute: None,
+    })
+}
