@@ -4,7 +4,7 @@
 //! Values flow to the right; imports point to the left:
 //!
 //! ```text
-//! confine exit digest draw file notice proxy signal stats threads │ target → config → judge → run → trace → page → probe → report → github → baseline → gate → history → trend → publish │ check │ cli
+//! confine exit digest draw file notice proxy signal stats threads │ target → config → judge → run → trace → page → probe → report → github → baseline → gate → history → trend → publish │ check │ cli │ fuzz
 //! ```
 //!
 //! A module may import the leaves and any stage to its left, never one to its right. Pure stages
@@ -53,3 +53,6 @@ mod publish;
 mod check;
 
 pub mod cli;
+
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;

@@ -17,7 +17,7 @@ pub(crate) mod page;
 mod ranking;
 mod reader;
 mod record;
-mod trec;
+pub(crate) mod trec;
 
 pub(crate) use config::{RetrievalSettings, SpanRule};
 pub(crate) use evaluation::{EvalRequest, evaluate};

@@ -1,0 +1,28 @@
+//! What is downloaded from GitHub: archives of artifacts, with a report or what a pull request wants posted.
+
+use crate::github::{Archive, REPORT_FILE};
+use crate::publish::Context;
+use crate::publish::bundle::{self, Bundle};
+
+/// The most that is taken of one file here; the program takes more.
+const MOST: usize = 1024 * 1024;
+
+/// Opens the bytes as an archive, and reads the report in it and the bundle.
+///
+/// # Panics
+///
+/// Where more is unpacked than was asked for.
+pub fn archive(bytes: &[u8]) {
+    let Ok(mut archive) = Archive::open(bytes) else {
+        return;
+    };
+    for name in [REPORT_FILE, bundle::FILE] {
+        let Ok(Some(content)) = archive.read(name, MOST) else {
+            continue;
+        };
+        assert!(content.len() <= MOST);
+        super::report(&content);
+        // Nothing is known of the run that it is of, so the bundle has to claim nothing.
+        let _ = Bundle::read(&content, &Context::default());
+    }
+}

@@ -1,0 +1,56 @@
+//! Stored reports: of an earlier version, of another branch, of somebody else.
+
+use crate::baseline::compare::{Measured, compare};
+use crate::gate::Gate;
+use crate::gate::policy::Policy;
+use crate::page::terminal::Style;
+use crate::report::{self, Report};
+
+/// Longer ones are only slower.
+const MOST_BYTES: usize = 256 * 1024;
+
+/// Reads the bytes as a report, shows it in every form, and has the gate compare it with itself.
+///
+/// # Panics
+///
+/// Where a report that was written and read once more is another one, or fails beside itself.
+pub fn report(bytes: &[u8]) {
+    if bytes.len() > MOST_BYTES {
+        return;
+    }
+    let Ok(read) = report::json::read(bytes) else {
+        return;
+    };
+    let once = written(&read);
+    let again = report::json::read(&once).expect("what was written can be read");
+    assert_eq!(
+        String::from_utf8_lossy(&written(&again)),
+        String::from_utf8_lossy(&once)
+    );
+    shown(&again);
+    let measured = Measured::from(&again);
+    let policy = Policy::default();
+    let verdict = Gate::new(&policy, false, false, None).give_up(&compare(&measured, &measured));
+    for (id, metric) in &verdict.metrics {
+        let drop = metric.drop.unwrap_or(0.0);
+        assert!(drop <= 1e-9, "`{id}` fell by {drop} beside itself");
+    }
+}
+
+fn written(report: &Report) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    report::json::write(&mut bytes, report).expect("memory takes everything");
+    bytes
+}
+
+fn shown(report: &Report) {
+    let mut page = Vec::new();
+    report::page::to_html(&mut page, report, None, &|_, _| None).expect("memory takes everything");
+    assert!(
+        page.trim_ascii_end().ends_with(b"</html>"),
+        "the page is not whole"
+    );
+    report::page::to_markdown(report);
+    report::page::to_terminal(report, "kelvin", Style::of(false, None));
+    for _ in report::page::items(report) {}
+}
