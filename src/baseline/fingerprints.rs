@@ -134,6 +134,7 @@ mod tests {
                 judge_cost: None,
                 item_seconds: BTreeMap::new(),
                 decision: None,
+                verdict: None,
             },
         };
         let basis = Basis {

@@ -35,6 +35,7 @@ pub(crate) fn eval(request: &EvalRequest) -> anyhow::Result<Report> {
             judge_cost: None,
             item_seconds: BTreeMap::new(),
             decision: None,
+            verdict: None,
         },
     };
     let found = evaluation.findings;

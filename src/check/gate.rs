@@ -7,8 +7,8 @@ use super::settle::{judge, written};
 use super::stage::Stage;
 use super::{Checked, GateRequest, Judged, Mode, Request, finished, stage, write};
 use crate::config::{Config, Overrides};
-use crate::gate::Judgement;
 use crate::gate::looks::Rerun;
+use crate::gate::{Judgement, opening};
 use crate::probe::Ending;
 use crate::report::Report;
 use crate::run::Observer;
@@ -30,6 +30,7 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
         let judgement = judge(request, stage.config, stage, observer)?;
         let mut report = stage.report();
         report.run.session.decision = judgement.decision();
+        report.run.session.verdict = Some(opening::stored(&judgement));
         let checked = Checked {
             report: request.check.masked(report)?,
             out: stage.out.to_path_buf(),

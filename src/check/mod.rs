@@ -38,6 +38,7 @@ mod regression;
 mod rejudge;
 mod rescore;
 mod rules;
+mod runs;
 mod save;
 #[cfg(test)]
 mod scorer_tests;
@@ -76,6 +77,7 @@ pub(crate) use record::{Recomputed, recompute, record, record_eval};
 pub(crate) use regression::{RegressionRequest, regression};
 pub(crate) use rejudge::{RejudgeRequest, rejudge};
 pub(crate) use rescore::{RescoreRequest, Rescored, RescoredTraces, rescore};
+pub(crate) use runs::{RunsRequest, runs};
 pub(crate) use save::{SaveRequest, finished, save, writer};
 pub(crate) use side::{folder, recorded, run, side};
 pub(crate) use summary::{SummaryRequest, file_name, summary};

@@ -238,6 +238,7 @@ fn report(section: GradingSection) -> Report {
             judge_cost: None,
             item_seconds: BTreeMap::new(),
             decision: None,
+            verdict: None,
         },
     };
     Report::new(run, probes, found.metrics, found.notices)

@@ -254,6 +254,7 @@ impl Stage<'_> {
                 judge_cost: self.judge_cost(),
                 item_seconds: self.item_seconds(),
                 decision: None,
+                verdict: None,
             },
         };
         assemble(run, findings, notices)

@@ -187,7 +187,7 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Compare(args) => compare::main(&args),
         Command::Eval(args) => eval::main(&args),
         Command::Calibrate(args) => calibrate::main(&args),
-        Command::History(args) => history::list(&args),
+        Command::History(args) => history::list(args),
         Command::Recompute(args) => history::recompute(&args),
         Command::Export(args) => export::main(args),
         Command::Digest(args) => digest::main(args),

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::History;
 use crate::probe::{Direction, probe_of};
-use crate::report::Report;
 use crate::report::json::{are_of_earlier_rules, is_headline};
+use crate::report::{Report, StoredVerdict};
+use crate::run::Cost;
 
 /// A metric of a run, as a list needs it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +26,10 @@ pub(crate) struct Figure {
     /// when they are read.
     #[serde(default)]
     pub(crate) headline: Option<bool>,
+    /// The lowest and the highest value that it can have; none where one of them is open, and in rows of earlier
+    /// versions.
+    #[serde(default)]
+    pub(crate) ends: Option<(f64, f64)>,
 }
 
 /// A run in the list.
@@ -47,6 +53,10 @@ pub(crate) struct Listed {
     pub(crate) probe: String,
     /// How it ended.
     pub(crate) ending: String,
+    /// What the gate said of it; none where it was not asked, and of runs of earlier versions.
+    pub(crate) verdict: Option<StoredVerdict>,
+    /// What it took; none of runs of earlier versions.
+    pub(crate) cost: Option<Cost>,
     /// The metrics, by id.
     pub(crate) metrics: BTreeMap<String, Figure>,
 }
@@ -60,6 +70,7 @@ pub(super) fn figures(report: &Report) -> BTreeMap<&str, Figure> {
             direction: metric.direction,
             gated: metric.gated,
             headline: Some(metric.headline),
+            ends: metric.ends(),
         };
         (id.as_str(), figure)
     });
@@ -90,7 +101,7 @@ impl History {
     pub(crate) fn runs(&self, most: usize) -> anyhow::Result<Vec<Listed>> {
         let mut query = self.connection.prepare(
             "SELECT id, time, commit_id, branch, dirty, configuration, config, probe, ending, \
-             metrics FROM runs ORDER BY number DESC LIMIT ?",
+             metrics, verdict, cost FROM runs ORDER BY number DESC LIMIT ?",
         )?;
         let rows = query.query_map([i64::try_from(most)?], |row| {
             let metrics: String = row.get(9)?;
@@ -110,6 +121,8 @@ impl History {
                 config: row.get(6)?,
                 probe: row.get(7)?,
                 ending: row.get(8)?,
+                verdict: told(row.get(10)?),
+                cost: told(row.get(11)?),
                 metrics,
             })
         })?;
@@ -128,18 +141,26 @@ impl History {
     }
 }
 
-/// Values as a line of eight heights from the least to the largest; a dot where there is none.
-pub(crate) fn sparkline(values: &[Option<f64>]) -> String {
+/// What a column says in JSON; none where it says nothing that is understood.
+fn told<T: DeserializeOwned>(column: Option<String>) -> Option<T> {
+    serde_json::from_str(&column?).ok()
+}
+
+/// Values as a line of eight heights between two ends; a dot where there is none. Without ends the heights are
+/// between the least and the largest of the values.
+pub(crate) fn sparkline(values: &[Option<f64>], ends: Option<(f64, f64)>) -> String {
     const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let known = || values.iter().flatten().copied();
-    let (low, high) = known().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-        (low.min(value), high.max(value))
+    let (low, high) = ends.unwrap_or_else(|| {
+        known().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        })
     });
     let sign = |value: &Option<f64>| match value {
         None => '·',
         Some(_) if high - low < 1e-9 => HEIGHTS[3],
         Some(value) => {
-            let share = (value - low) / (high - low);
+            let share = ((value - low) / (high - low)).clamp(0.0, 1.0);
             HEIGHTS[((share * 7.0).round() as usize).min(7)]
         }
     };

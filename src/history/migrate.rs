@@ -48,6 +48,9 @@ pub(super) const STEPS: &[&str] = &[
     // What the judge has cost is no cost of the answer.
     "ALTER TABLE ledger ADD COLUMN judge_cost_usd REAL;
     ALTER TABLE ledger ADD COLUMN judge_tokens INTEGER;",
+    // What the gate said, and what the run took, as the report has them in JSON: a list of runs shows both.
+    "ALTER TABLE runs ADD COLUMN verdict TEXT;
+    ALTER TABLE runs ADD COLUMN cost TEXT;",
 ];
 
 /// The version that this program writes.

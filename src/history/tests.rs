@@ -179,7 +179,7 @@ fn a_newer_database_is_refused_and_left_as_it_is() {
     let before = everything(folder.path());
     let said = refusal(folder.path());
     assert!(
-        said.contains("newer kelvin (version 7, this one knows up to 3)"),
+        said.contains("newer kelvin (version 7, this one knows up to 4)"),
         "{said}"
     );
     assert!(said.contains("left as it is"), "{said}");
@@ -285,11 +285,15 @@ fn a_step_that_fails_leaves_the_database_at_its_version() {
 
 #[test]
 fn a_sparkline_goes_from_the_least_to_the_largest() {
-    let line = sparkline(&[Some(0.0), None, Some(0.5), Some(1.0)]);
+    let line = sparkline(&[Some(0.0), None, Some(0.5), Some(1.0)], None);
     assert_eq!(line, "▁·▅█");
-    assert_eq!(sparkline(&[Some(0.3), Some(0.3)]), "▄▄");
-    assert_eq!(sparkline(&[None]), "·");
-    assert_eq!(sparkline(&[]), "");
+    assert_eq!(sparkline(&[Some(0.3), Some(0.3)], None), "▄▄");
+    assert_eq!(sparkline(&[None], None), "·");
+    assert_eq!(sparkline(&[], None), "");
+    // With ends a small change looks small, whatever the other values are.
+    let ends = Some((0.0, 1.0));
+    assert_eq!(sparkline(&[Some(0.98), Some(0.97)], ends), "██");
+    assert_eq!(sparkline(&[Some(0.0), Some(1.0), Some(1.2)], ends), "▁██");
 }
 
 #[test]

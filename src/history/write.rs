@@ -46,6 +46,9 @@ impl History {
         let items = items(report)?;
         let session = &report.run.session;
         let metrics = serde_json::to_string(&list::figures(report))?;
+        let verdict = session.verdict.as_ref().map(serde_json::to_string);
+        let verdict = verdict.transpose()?;
+        let cost = serde_json::to_string(&session.cost)?;
         let ending = serde_json::to_value(report.run.ending)?;
         let change = self
             .connection
@@ -53,7 +56,7 @@ impl History {
         let id = unused(&change, &frame)?;
         change.execute(
             "INSERT INTO runs (id, time, commit_id, branch, dirty, configuration, config, probe, \
-             ending, metrics, report) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             ending, metrics, report, verdict, cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             params![
                 id,
                 session.started_at,
@@ -66,6 +69,8 @@ impl History {
                 ending.as_str(),
                 metrics,
                 frame,
+                verdict,
+                cost,
             ],
         )?;
         let number = change.last_insert_rowid();

@@ -99,6 +99,8 @@ pub(crate) struct TableRow {
     pub(crate) status: Option<Status>,
     /// What opens below it.
     pub(crate) detail: Option<Detail>,
+    /// The name by which a plot of the page leads to it; ours alone.
+    pub(crate) anchor: Option<String>,
 }
 
 impl TableRow {
@@ -108,6 +110,7 @@ impl TableRow {
             cells: cells.into_iter().map(TableCell::from).collect(),
             status: None,
             detail: None,
+            anchor: None,
         }
     }
 }

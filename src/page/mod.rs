@@ -31,7 +31,7 @@ pub(crate) use document::{
 pub(crate) use estimate::{BANDS, Estimate, band, brief, display};
 pub(crate) use notices::{FailedInvocation, NoticeCount, label};
 pub(crate) use opening::{FlippedAnswer, Opening};
-pub(crate) use trend::{Trend, TrendLine};
+pub(crate) use trend::{Trend, TrendLine, TrendStep};
 pub(crate) use words::{
     Phrase, PhrasePart, Statement, Tone, counted, duration, listed, of_judges, used,
 };

@@ -11,13 +11,44 @@ pub(crate) struct Trend {
     /// The ends of the vertical axis.
     pub(crate) ends: (f64, f64),
     /// The steps of the horizontal axis, such as weeks.
-    pub(crate) steps: Vec<String>,
+    pub(crate) steps: Vec<TrendStep>,
     /// What one step is called.
     pub(crate) step: &'static str,
     /// The first step that belongs to what the page is about.
     pub(crate) begin: usize,
+    /// Whether a table of the same page has these values; then a text leaves the plot out.
+    pub(crate) is_tabled: bool,
     /// The courses.
     pub(crate) lines: Vec<TrendLine>,
+}
+
+/// One step of the horizontal axis.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TrendStep {
+    /// Its name, as it stands below the axis.
+    pub(crate) name: String,
+    /// What happened there that the whole plot should show, such as a release; untrusted.
+    pub(crate) mark: Option<String>,
+    /// The row of a table of the page that says more, by its anchor.
+    pub(crate) anchor: Option<String>,
+    /// What is said of the values there, and whether it is bad news.
+    pub(crate) word: Option<(String, bool)>,
+}
+
+impl TrendStep {
+    /// Whether what is said of the values there is bad news.
+    pub(crate) fn is_bad(&self) -> bool {
+        self.word.as_ref().is_some_and(|(_, is_bad)| *is_bad)
+    }
+}
+
+impl From<String> for TrendStep {
+    fn from(name: String) -> Self {
+        Self {
+            name,
+            ..Self::default()
+        }
+    }
 }
 
 /// One course: a value for each step that has one, with the number of samples behind it.

@@ -181,6 +181,14 @@ impl CaseValue {
 }
 
 impl Metric {
+    /// The lowest and the highest value that it can have; none where one of them is open. A number of things or of
+    /// seconds has no such scale, whatever its largest value may be.
+    pub(crate) fn ends(&self) -> Option<(f64, f64)> {
+        let Range { low, high } = self.range;
+        let is_scaled = matches!(self.unit, Unit::Share | Unit::Score);
+        low.zip(high).filter(|(low, high)| is_scaled && low < high)
+    }
+
     /// A measured or unmeasured value; null needs its reason. It is a share, of which more is better,
     /// as long as nothing else is said.
     pub(crate) fn new(value: Result<f64, String>, n: usize, n_failed: usize) -> Self {

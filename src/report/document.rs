@@ -215,6 +215,18 @@ pub(crate) struct Session {
     /// Who decided about a regression that this run found, where somebody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) decision: Option<Decision>,
+    /// What the gate said of this run, where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) verdict: Option<StoredVerdict>,
+}
+
+/// What the gate said of a run, for a list of runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct StoredVerdict {
+    /// Whether the run passed.
+    pub(crate) passed: bool,
+    /// The verdict in a word or a few, as people were shown it.
+    pub(crate) words: String,
 }
 
 /// What somebody decided about a regression.

@@ -12,5 +12,5 @@ pub(crate) mod fixture;
 mod schema_tests;
 
 pub(crate) use document::{
-    Decision, Fingerprints, Report, Run, SCHEMA_VERSION, Session, Share, Suite,
+    Decision, Fingerprints, Report, Run, SCHEMA_VERSION, Session, Share, StoredVerdict, Suite,
 };

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::probe::{Direction, Metric, Range, Unit};
+use crate::probe::{Direction, Metric};
 
 /// How much worse a mean has to be, as a share of the scale of its metric.
 pub(crate) const LEAST: f64 = 0.05;
@@ -23,12 +23,9 @@ pub(crate) struct Scale {
 impl Scale {
     /// That of a metric.
     pub(super) fn of(metric: &Metric) -> Self {
-        let Range { low, high } = metric.range;
-        // A number of things or of seconds has no scale, whatever its largest value may be.
-        let is_scaled = matches!(metric.unit, Unit::Share | Unit::Score);
         Self {
             direction: metric.direction,
-            ends: low.zip(high).filter(|(low, high)| is_scaled && low < high),
+            ends: metric.ends(),
             poor_below: metric.poor_below,
         }
     }

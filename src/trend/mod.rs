@@ -13,6 +13,7 @@ mod page;
 mod past;
 mod period;
 mod regression;
+mod runs;
 mod summarize;
 mod summary;
 #[cfg(test)]
@@ -21,7 +22,7 @@ mod traced;
 
 pub(crate) use change::differing;
 
-pub(crate) use page::article;
+pub(crate) use page::{article, history};
 pub(crate) use past::{MadeOf, PastRun, Place};
 pub(crate) use period::Period;
 pub(crate) use regression::{Compared, RegressionRow, Samples, Standing, compare, versions};

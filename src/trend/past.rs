@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::fall::Scale;
 use crate::digest::Digest;
 use crate::probe::{Ending, Metric, SectionFingerprint, probe_of};
-use crate::report::{Decision, Report};
+use crate::report::{Decision, Report, StoredVerdict};
 use crate::run::{Cost, calendar};
 
 /// Where a report was found.
@@ -74,6 +74,8 @@ pub(crate) struct PastRun {
     pub(crate) groups: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
     /// What somebody decided about a regression that the run found.
     pub(crate) decision: Option<Decision>,
+    /// What the gate said of it.
+    pub(crate) verdict: Option<StoredVerdict>,
 }
 
 /// What figures depend on. Where two runs agree in all of it, their figures differ by chance alone.
@@ -180,6 +182,7 @@ impl PastRun {
                 .collect(),
             groups: groups(report),
             decision: session.decision.clone(),
+            verdict: session.verdict.clone(),
         })
     }
 

@@ -105,7 +105,7 @@ fn of_configuration(
 }
 
 /// The metrics to look at, each with the scale that its newest run gives it.
-fn metrics<'a>(runs: &[&'a PastRun], named: &[String]) -> BTreeMap<&'a str, Scale> {
+pub(super) fn metrics<'a>(runs: &[&'a PastRun], named: &[String]) -> BTreeMap<&'a str, Scale> {
     let mut metrics = BTreeMap::new();
     for (id, figure) in runs.iter().flat_map(|run| &run.figures) {
         let is_wanted = match named.is_empty() {

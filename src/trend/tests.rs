@@ -53,6 +53,7 @@ fn on(day: i64, code: u8, scale: Scale, cases: &[(&str, &[f64])]) -> PastRun {
         figures: BTreeMap::from([(METRIC.to_owned(), figure)]),
         groups: BTreeMap::new(),
         decision: None,
+        verdict: None,
     }
 }
 

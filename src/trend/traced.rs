@@ -79,6 +79,7 @@ impl PastRun {
             figures: BTreeMap::from([(METRIC.to_owned(), figure)]),
             groups: BTreeMap::new(),
             decision: None,
+            verdict: None,
         })
     }
 }

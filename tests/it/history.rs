@@ -4,7 +4,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::project::{CONSTANT, FIRST_UNIT, GROUNDED, Project};
-use crate::repository::{bare, branch, commit, git, pushed, save};
+use crate::repository::{bare, branch, commit, git, kelvin_in, pushed, save};
 
 const FILE: &str = ".kelvin/history.db";
 
@@ -372,5 +372,110 @@ fn a_report_of_kelvin_eval_is_compared_case_by_case_and_says_what_is_not_known()
             "{told}"
         );
         assert!(!told.contains("the configuration changed"), "{told}");
+    }
+}
+
+/// What the anchors of the dots of a page lead to: each has to be a row of its table.
+fn rows_of_dots(page: &str) -> Vec<&str> {
+    let links = page.split("<a href=\"#run-").skip(1);
+    let anchors = links.map(|link| link.split('"').next().expect("it ends"));
+    anchors
+        .map(|anchor| {
+            let row = format!("<tr id=\"run-{anchor}\">");
+            let (_, row) = page.split_once(&row).expect("the dot leads to a row");
+            row.split("</tr>").next().expect("it ends")
+        })
+        .collect()
+}
+
+#[test]
+fn every_run_has_its_value_verdict_cost_and_change_on_a_page_also_from_the_branch_alone() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    git(project.root(), &["tag", "v1.0.0"]);
+    branch(&project, "worse", CONSTANT);
+    project.kelvin(&["gate", "--base", "main"]).expect(3);
+    let said = project.kelvin(&["history"]).expect(0);
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    assert!(lines[2].contains("v1.0.0"), "{}", said.stdout);
+    assert!(
+        lines[3].contains("regression") && lines[3].contains(" calls, "),
+        "{}",
+        said.stdout
+    );
+
+    project
+        .kelvin(&["history", "--format", "html", "--out", "site/index.html"])
+        .expect(0);
+    let page = project.read("site/index.html");
+    let rows = rows_of_dots(&page);
+    // A dot of each of two runs in each plot: invariance, sensitivity, and so on, and the time.
+    assert!(
+        rows.len() >= 6 && rows.len().is_multiple_of(2),
+        "{}",
+        rows.len()
+    );
+    let worse = rows.iter().find(|row| row.contains("<q>regression</q>"));
+    let worse = worse.expect("the newest run was judged");
+    assert!(worse.contains("the code of the pipeline"), "{worse}");
+    assert!(
+        worse.contains("is worse in") && worse.contains(": 1.0000 → 0.0000"),
+        "{worse}"
+    );
+    assert!(
+        rows.iter()
+            .any(|row| row.contains("v1.0.0") && row.contains("not judged"))
+    );
+    assert!(
+        page.contains("<path class=\"mark\""),
+        "the release is not marked"
+    );
+    assert!(
+        page.contains("<circle class=\"c0 bad\""),
+        "the regression is not marked"
+    );
+
+    // A job in CI has the branch of reports and no history of its own.
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    git(elsewhere.path(), &["clone", "--quiet", &url, "."]);
+    let said = kelvin_in(
+        &project,
+        elsewhere.path(),
+        &["history", "--format", "markdown"],
+    )
+    .expect(0);
+    assert!(
+        said.stdout.contains("1 run, the newest was not judged"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        said.stdout.contains("| 2026-") || said.stdout.contains(" | 20"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn what_has_no_use_in_a_list_or_on_a_page_is_refused() {
+    let project = Project::new(GROUNDED);
+    for (arguments, what) in [
+        (
+            &["history", "--name", "kelvin"][..],
+            "choose what a page shows",
+        ),
+        (&["history", "--metric", "x"], "choose what a page shows"),
+        (
+            &["history", "--format", "html", "--last", "3"],
+            "no use for `--last`",
+        ),
+        (
+            &["history", "--format", "html", "--metric", "x"],
+            "no run has the metric `x`",
+        ),
+    ] {
+        let said = project.kelvin(arguments).expect(1);
+        assert!(said.stderr.contains(what), "{}", said.stderr);
     }
 }

@@ -294,6 +294,7 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>) -> Report {
             judge_cost: None,
             item_seconds: BTreeMap::new(),
             decision: None,
+            verdict: None,
         },
     };
     let section = EvidenceSection {

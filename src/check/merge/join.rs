@@ -97,6 +97,7 @@ fn session(found: &[Found]) -> Session {
             .reduce(Cost::plus),
         item_seconds: item_seconds(found),
         decision: None,
+        verdict: None,
     }
 }
 

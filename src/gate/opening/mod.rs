@@ -11,6 +11,7 @@ use super::look::GUARD;
 use super::policy::Attention;
 use super::verdict::{Cause, ReasonCode, Verdict, Word};
 use crate::page::{Phrase, Tone};
+use crate::report::StoredVerdict;
 
 pub(crate) use next::next;
 pub(crate) use page::opening;
@@ -42,6 +43,15 @@ pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) 
         (false, Word::Unmeasured) => fail("unmeasured"),
         (false, Word::BaselineUnreachable) => fail("baseline unreachable"),
         (false, Word::Regression) => fail("regression"),
+    }
+}
+
+/// The verdict as it is stored with the run.
+pub(crate) fn stored(judgement: &Judgement) -> StoredVerdict {
+    let (_, _, words) = word(judgement);
+    StoredVerdict {
+        passed: judgement.verdict.passed,
+        words: words.to_owned(),
     }
 }
 

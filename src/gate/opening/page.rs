@@ -113,6 +113,7 @@ fn row(id: &str, metric: &MetricVerdict) -> TableRow {
         ],
         status,
         detail: None,
+        anchor: None,
     }
 }
 

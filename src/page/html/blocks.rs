@@ -250,6 +250,7 @@ struct RowView {
     /// The first cell, which names the row.
     name: String,
     cells: Vec<(Option<Phrase>, Phrase)>,
+    anchor: Option<String>,
     status: Option<Status>,
     detail: Option<DetailView>,
 }
@@ -274,6 +275,7 @@ impl RowView {
             cells: cells
                 .map(|cell| (cell.before.as_ref().map(shortened), shortened(&cell.text)))
                 .collect(),
+            anchor: row.anchor.clone(),
             status: row.status,
             detail: row
                 .detail

@@ -4,12 +4,14 @@ use serde::Serialize;
 
 use super::foreign::shortened;
 use super::plane::tidy;
-use crate::page::{Phrase, Trend, TrendLine, brief, display, safe};
+use crate::page::{Phrase, Trend, TrendLine, TrendStep, brief, display, safe};
 
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 160.0;
 /// How many names of steps have room below the axis.
 const NAMED: usize = 12;
+/// So wide is the name of a mark; a nearer one has a line and no name.
+const MARK_WIDTH: f64 = 60.0;
 /// How many courses have a colour of their own; the last colour is for all further ones.
 const COLOURS: usize = 5;
 
@@ -25,6 +27,20 @@ pub(super) struct TrendView {
     /// The steps that have room for their names.
     steps: Vec<(f64, String)>,
     lines: Vec<LineView>,
+    /// Whether any of the steps was bad news.
+    has_bad: bool,
+    /// What happened at some of the steps, from the left.
+    marks: Vec<(f64, String)>,
+}
+
+/// A value of a course.
+#[derive(Serialize)]
+struct DotView {
+    x: f64,
+    y: f64,
+    title: String,
+    anchor: Option<String>,
+    is_bad: bool,
 }
 
 #[derive(Serialize)]
@@ -33,7 +49,7 @@ struct LineView {
     number: usize,
     /// A path for each stretch without a gap: a step without a value is not drawn over.
     paths: Vec<String>,
-    dots: Vec<(f64, f64, String)>,
+    dots: Vec<DotView>,
 }
 
 impl TrendView {
@@ -61,8 +77,10 @@ impl TrendView {
                 begin => tidy((across(begin, count) + across(begin - 1, count)) / 2.0),
             },
             steps: named
-                .map(|(at, name)| (across(at, count), safe::cut(name, 12)))
+                .map(|(at, step)| (across(at, count), safe::cut(&step.name, 12)))
                 .collect(),
+            marks: marks(trend),
+            has_bad: trend.steps.iter().any(TrendStep::is_bad),
             lines: trend
                 .lines
                 .iter()
@@ -95,8 +113,16 @@ impl LineView {
                 None => paths.push(format!("M{x} {y}")),
             }
             joined = true;
-            let step = safe::cut(step, 20);
-            dots.push((x, y, format!("{step}: {} (n={n})", display(*value))));
+            let name = safe::cut(&step.name, 20);
+            let word = step.word.as_ref().map(|(word, _)| format!(", {word}"));
+            let word = safe::cut(&word.unwrap_or_default(), 60);
+            dots.push(DotView {
+                x,
+                y,
+                title: format!("{name}: {} (n={n}){word}", display(*value)),
+                anchor: step.anchor.clone(),
+                is_bad: step.is_bad(),
+            });
         }
         Self {
             name: shortened(&line.name),
@@ -105,6 +131,25 @@ impl LineView {
             dots,
         }
     }
+}
+
+/// The marks that have room beside each other, the newest first.
+fn marks(trend: &Trend) -> Vec<(f64, String)> {
+    let count = trend.steps.len();
+    let all = trend.steps.iter().enumerate();
+    let marked = all.filter_map(|(at, step)| Some((across(at, count), step.mark.as_ref()?)));
+    let mut shown: Vec<(f64, String)> = Vec::new();
+    for (x, mark) in marked.rev() {
+        let has_room = shown.last().is_none_or(|(next, _)| next - x >= MARK_WIDTH);
+        let text = if has_room {
+            safe::cut(mark, 12)
+        } else {
+            String::new()
+        };
+        shown.push((x, text));
+    }
+    shown.reverse();
+    shown
 }
 
 /// The middle of a step.

@@ -31,7 +31,10 @@ pub(super) fn trend(writer: &mut Writer, trend: &Trend) {
         brief(trend.ends.1)
     ));
     writer.gap();
-    let steps = trend.steps.iter().map(|step| name(step));
+    let steps = trend.steps.iter().map(|step| match &step.mark {
+        Some(mark) => format!("{} ({})", name(&step.name), name(mark)),
+        None => name(&step.name),
+    });
     writer.line(&row([String::new()].into_iter().chain(steps)));
     let rules = trend.steps.iter().map(|_| "---:".to_owned());
     writer.line(&row(["---".to_owned()].into_iter().chain(rules)));

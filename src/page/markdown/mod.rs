@@ -242,6 +242,7 @@ fn block(writer: &mut Writer, block: &Block<'_>) {
                 writer.line(&format!("- {}", told(notice)));
             }
         }
+        Block::Trend(trend) if trend.is_tabled => {}
         Block::Trend(trend) => article::trend(writer, trend),
     }
     writer.gap();

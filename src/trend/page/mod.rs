@@ -1,16 +1,18 @@
 //! The summary of a period as a page.
 
+mod runs;
 mod statements;
 mod words;
 
 use super::decided::DecidedRun;
 use super::mean::Mean;
-use super::summary::{Candidate, Course, Of, OfConfiguration, Row, Summary, Word};
+use super::summary::{Candidate, Course, Of, OfConfiguration, Read, Row, Summary, Word};
 use crate::page::{
-    Article, Block, Column, Phrase, Table, TableRow, Trend, TrendLine, counted, display, duration,
-    used,
+    Article, Block, Column, Phrase, Table, TableRow, Trend, TrendLine, TrendStep, counted, display,
+    duration, used,
 };
 use crate::run::Cost;
+pub(crate) use runs::history;
 use statements::statements;
 use words::{are, cell, of, since, time};
 
@@ -28,7 +30,7 @@ pub(crate) fn article(summary: &Summary) -> Article<'static> {
         blocks.extend(configuration(one));
     }
     blocks.push(heading("What was read"));
-    blocks.push(Block::Text(read(summary)));
+    blocks.push(Block::Text(read(&summary.read)));
     if !summary.validation.is_empty() {
         blocks.push(heading("Whether the configuration is valid today"));
         blocks.push(validation(&summary.validation));
@@ -289,15 +291,15 @@ fn trend(course: &Course) -> Block<'static> {
     Block::Trend(Trend {
         title: Phrase::of_name(course.metric.as_str()),
         ends: course.ends,
-        steps: course.weeks.clone(),
+        steps: course.weeks.iter().cloned().map(TrendStep::from).collect(),
         step: "ISO week",
         begin: course.begin,
+        is_tabled: false,
         lines: course.lines.iter().map(line).collect(),
     })
 }
 
-fn read(summary: &Summary) -> Vec<Phrase> {
-    let read = &summary.read;
+fn read(read: &Read) -> Vec<Phrase> {
     let mut said: Vec<Phrase> = Vec::new();
     for (place, count) in &read.places {
         said.push(

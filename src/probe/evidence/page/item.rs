@@ -173,6 +173,7 @@ pub(super) fn row(case: &CaseRecord, variant: &VariantRecord, status: Status) ->
         cells: cells.into_iter().map(TableCell::from).collect(),
         status: Some(status),
         detail: None,
+        anchor: None,
     }
 }
 

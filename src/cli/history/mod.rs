@@ -1,16 +1,18 @@
 //! `kelvin history` and `kelvin recompute`.
 
-use std::collections::BTreeSet;
+mod list;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::check::{self, Recomputed};
-use crate::exit::Exit;
-use crate::history::{self, Figure, History, Listed, sparkline};
-use crate::page::safe;
+use crate::baseline;
+use crate::check::{self, Recomputed, RunsRequest};
+use crate::exit::{Exit, Misuse};
+use crate::history::{self, History};
+use crate::page::{html, markdown, safe};
 use crate::report::{self, Report};
 
 /// The arguments of `kelvin history`.
@@ -19,15 +21,37 @@ pub(super) struct HistoryArgs {
     /// The configuration beside which the history lies.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: PathBuf,
-    /// How many runs are listed, the last ones.
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    last: usize,
+    /// How many runs are listed, the last ones [default: 20]. A page has up to 100 of each configuration.
+    #[arg(long, value_name = "N")]
+    last: Option<usize>,
     /// Shows every metric, not only those that the gate looks at.
     #[arg(long)]
     all: bool,
-    /// What is printed.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    /// What is written. `text` and `json` list the runs of this machine; a page has those of the branch of reports
+    /// too, which is fetched first.
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    format: ListFormat,
+    /// Of a page: the only configuration to show, by the name under which its reports are kept.
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Of a page: a metric to show, instead of those that are shown first; may be given several times.
+    #[arg(long = "metric", value_name = "ID")]
+    metrics: Vec<String>,
+    /// The file it is written to [default: standard output].
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ListFormat {
+    /// For a terminal.
+    Text,
+    /// As JSON.
+    Json,
+    /// As one self-contained page with plots.
+    Html,
+    /// As Markdown.
+    Markdown,
 }
 
 /// The arguments of `kelvin recompute`.
@@ -85,73 +109,64 @@ pub(super) fn warn(recorded: anyhow::Result<()>) {
 }
 
 /// Runs `kelvin history`.
-pub(super) fn list(args: &HistoryArgs) -> anyhow::Result<Exit> {
-    let history = History::open(&check::folder(&args.config)?)?;
-    let runs = match &history {
-        Some(history) => history.runs(args.last)?,
-        None => Vec::new(),
-    };
+pub(super) fn list(args: HistoryArgs) -> anyhow::Result<Exit> {
+    let out = args.out.clone();
     let text = match args.format {
-        Format::Json => serde_json::to_string_pretty(&runs)? + "\n",
-        Format::Text => page(&runs, args.all),
+        ListFormat::Html | ListFormat::Markdown => page(args)?,
+        ListFormat::Text | ListFormat::Json => listed(&args)?,
     };
-    super::say(&text);
+    let Some(out) = out else {
+        super::say(&text);
+        return Ok(Exit::Passed);
+    };
+    if let Some(folder) = out.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    crate::file::write(&out, text.as_bytes())?;
+    super::say(&format!("wrote {}\n", out.display()));
     Ok(Exit::Passed)
 }
 
-/// A line for each run, then one for each metric: its course over the runs of each configuration.
-fn page(runs: &[Listed], all: bool) -> String {
-    if runs.is_empty() {
-        return "no run was recorded yet; `kelvin check` records one\n".to_owned();
-    }
-    let mut page = String::new();
-    for run in runs {
-        let commit = run.commit.as_deref().unwrap_or("-");
-        let dirty = if run.dirty { "+" } else { " " };
-        let _ = writeln!(
-            page,
-            "{}  {}  {:<7}{dirty}  {:<20}  {:<12}  {}",
-            safe::cut(&run.id, 12),
-            safe::cut(&run.time, 20),
-            safe::cut(commit.get(..7).unwrap_or(commit), 7),
-            safe::cut(run.branch.as_deref().unwrap_or("-"), 20),
-            safe::cut(&run.configuration, 12),
-            safe::cut(&run.ending, 12),
+/// The runs of this machine.
+fn listed(args: &HistoryArgs) -> anyhow::Result<String> {
+    if args.name.is_some() || !args.metrics.is_empty() {
+        return Err(
+            Misuse::new("`--name` and `--metric` choose what a page shows")
+                .help("add `--format html` or `--format markdown`, or leave them out")
+                .into(),
         );
     }
-    let configurations: BTreeSet<&str> = runs.iter().map(|run| &*run.configuration).collect();
-    for configuration in &configurations {
-        let of_it: Vec<&Listed> = runs
-            .iter()
-            .filter(|run| run.configuration == *configuration)
-            .collect();
-        let _ = writeln!(page, "\n{}", safe::line(configuration));
-        let ids: BTreeSet<&str> = of_it
-            .iter()
-            .flat_map(|run| &run.metrics)
-            .filter(|(_, figure)| all || figure.is_shown_first())
-            .map(|(id, _)| id.as_str())
-            .collect();
-        for id in ids {
-            let values: Vec<Option<f64>> = of_it
-                .iter()
-                .map(|run| run.metrics.get(id).and_then(|figure: &Figure| figure.value))
-                .collect();
-            let last = values.last().copied().flatten();
-            let _ = writeln!(
-                page,
-                "  {:<32} {}  {}",
-                safe::cut(id, 32),
-                sparkline(&values),
-                shown(last)
-            );
-        }
-    }
-    page
+    let root = check::folder(&args.config)?;
+    let history = History::open(&root)?;
+    let runs = match &history {
+        Some(history) => history.runs(args.last.unwrap_or(20))?,
+        None => Vec::new(),
+    };
+    Ok(match args.format {
+        ListFormat::Json => serde_json::to_string_pretty(&runs)? + "\n",
+        _ => list::page(&runs, &baseline::releases(&root), args.all),
+    })
 }
 
-fn shown(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
+/// Every run that is left, with plots.
+fn page(args: HistoryArgs) -> anyhow::Result<String> {
+    if args.all || args.last.is_some() {
+        return Err(Misuse::new("a page has no use for `--last` and `--all`")
+            .help("leave them out; `--metric ID` shows a further metric")
+            .into());
+    }
+    let article = check::runs(&RunsRequest {
+        config: args.config,
+        metrics: args.metrics,
+        name: args.name,
+        login: super::doctor::login(),
+    })?;
+    if args.format == ListFormat::Markdown {
+        return Ok(markdown::render_article(&article));
+    }
+    let mut page = Vec::new();
+    html::write_article(&mut page, article)?;
+    Ok(String::from_utf8(page)?)
 }
 
 /// Runs `kelvin recompute`.

@@ -1,0 +1,46 @@
+//! Every run that is left, as a page: the branch of reports and the local history.
+
+use std::path::PathBuf;
+
+use super::past::{self, Sources};
+use super::{folder, summary};
+use crate::baseline::{self, Login};
+use crate::config::Overrides;
+use crate::page::Article;
+use crate::probe;
+use crate::trend;
+
+/// What a person asks of the page of all runs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RunsRequest {
+    /// The configuration beside which the history lies.
+    pub(crate) config: PathBuf,
+    /// The metrics to look at; empty for those that are shown first.
+    pub(crate) metrics: Vec<String>,
+    /// The configuration to look at, among several of one repository; all of them unless given.
+    pub(crate) name: Option<String>,
+    /// The token of the action, for git.
+    pub(crate) login: Option<Login>,
+}
+
+/// Makes the page.
+///
+/// # Errors
+///
+/// A [`Misuse`](crate::exit::Misuse) where a metric is asked for that no run has.
+pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
+    let root = folder(&request.config)?;
+    let config = probe::configured(&Overrides {
+        file: Some(request.config.clone()),
+        ..Overrides::default()
+    });
+    let (runs, read) = past::read(&Sources {
+        root: &root,
+        config: config.as_ref().ok(),
+        name: request.name.as_deref(),
+        login: request.login.as_ref(),
+    });
+    summary::demand_metrics(&runs, &request.metrics)?;
+    let releases = baseline::releases(&root);
+    Ok(trend::history(&runs, &read, &releases, &request.metrics))
+}
