@@ -1,142 +1,139 @@
-//! Which field of the output is the decision: from a look at an output where there can be one.
+//! Which field of the output is the decision: one of those that were seen, or one that the person names.
 
 use anyhow::anyhow;
 use serde_json::{Map, Value};
 
-use super::look::{self, Look};
+use super::ask;
+use super::fields::{self, Fields};
+use super::look;
 use super::steps::{Steps, brief, settings};
 use crate::exit::Misuse;
+use crate::gate::reproduce::quoted;
 use crate::judge;
 use crate::page::safe;
 use crate::probe::evidence;
-use crate::probe::evidence::cases::Corpus;
-use crate::run::{Failure, Outcome};
 
 /// Finds out the decision field.
-pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<()> {
-    if let Some(field) = &steps.request.decision_field {
-        steps.answers.decision_field = field.clone();
+pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
+    if steps.given.decision_field.is_some() {
         let config = steps.config()?;
-        if steps.request.probe {
-            let Look { case, outcome, .. } = look::run(&config, corpus)?;
-            if let Err(failure) = &outcome.result {
-                return Err(evidence::unusable_decision(&case, failure, &config)
-                    .unwrap_or_else(|| failed(&case, failure)));
-            }
+        if let Some(look) = &steps.look
+            && let Err(failure) = &look.outcome.result
+        {
+            return Err(evidence::unusable_decision(&look.case, failure, &config)
+                .unwrap_or_else(|| look::failed(&look.case, failure)));
         }
         return Ok(());
     }
-    let first = corpus.cases.first().map_or("", |case| &*case.name);
-    let question = format!(
-        "Run the pipeline once, on case `{}`, to see its output?",
-        safe::line(first)
-    );
-    let looks = match steps.ask {
-        _ if steps.request.probe => true,
-        Some(ask) => ask.yes(&question, true)?,
-        None => false,
-    };
-    let mut output = None;
-    if looks {
-        let look = look::run(&steps.config()?, corpus)?;
-        if look.output.is_none() {
-            let error = no_output(&look.case, &look.outcome);
-            if steps.ask.is_none() {
-                return Err(error);
-            }
-            writeln!(steps.out, "{}", safe::lines(&format!("{error:#}")))?;
-        }
-        output = look.output;
-    }
-    steps.answers.decision_field = match output {
+    // Before it, what was answered an earlier time is only the default.
+    let output = steps.look.as_ref().and_then(|look| look.output.clone());
+    let field = match output {
         Some(output) => pick(steps, &output)?,
-        None => name(steps)?,
+        None => name(steps, None)?,
     };
+    steps.said.decision_field = Some(field);
     Ok(())
 }
 
 /// One of the fields that were seen.
-fn pick(steps: &Steps<'_>, output: &Map<String, Value>) -> anyhow::Result<String> {
-    let scorer = judge::of(&settings(&steps.config()?).scorer);
-    let (mut usable, mut refused) = (Vec::new(), Vec::new());
-    for (key, value) in output {
-        match scorer.accepts(value) {
-            Ok(()) => usable.push((&**key, value)),
-            Err(reason) => refused.push(format!("`{key}` is {reason}")),
-        }
-    }
-    if usable.is_empty() {
-        let found = match &refused[..] {
-            [] => "the object is empty".to_owned(),
-            refused => refused.join("; "),
-        };
-        return Err(anyhow!(
-            "no field of the output can be the decision: {found}\n  help: let the pipeline write \
-             its decision as a string, a number, a boolean or null"
-        ));
-    }
-    let shown = |(key, value): &(&str, &Value)| {
-        format!(
-            "{} = {}",
-            safe::line(key),
-            safe::cut(&value.to_string(), 60)
-        )
-    };
-    let choices: Vec<String> = usable.iter().map(shown).collect();
-    let place = match steps.ask {
-        Some(ask) => Some(ask.one("Which field is the decision?", &choices)?),
-        None if usable.len() == 1 => Some(0),
-        None => usable.iter().position(|(key, _)| *key == "decision"),
-    };
-    match place {
-        Some(place) => Ok(written(usable[place].0)),
-        None => Err(Misuse::new(format!(
-            "the output has several fields that can be the decision: {}",
-            choices.join(", ")
-        ))
-        .help("name one with `--decision-field FIELD`")
-        .into()),
-    }
-}
-
-/// A key as the configuration names it: one that begins with `/` has to be a pointer.
-fn written(key: &str) -> String {
-    if key.starts_with('/') || key.trim().is_empty() {
-        format!("/{}", key.replace('~', "~0").replace('/', "~1"))
-    } else {
-        key.to_owned()
-    }
-}
-
-/// Without an output to look at, the person has to know.
-fn name(steps: &Steps<'_>) -> anyhow::Result<String> {
+fn pick(steps: &mut Steps<'_>, output: &Map<String, Value>) -> anyhow::Result<String> {
+    let config = steps.config_without_decision()?;
+    let scorer = judge::of(&settings(&config).scorer);
+    let fields = Fields::of(output, &|value| scorer.accepts(value));
+    let place = fields.obvious();
     let Some(ask) = steps.ask else {
-        return Err(Misuse::new("`--decision-field FIELD` is missing").into());
+        return match place {
+            Some(place) => {
+                let field = fields.usable[place].written();
+                steps.tell(&format!("the decision is `{}`", safe::line(&field)))?;
+                Ok(field)
+            }
+            None if fields.is_without_single() => Err(none_usable(&fields)),
+            None => Err(unclear(&fields)),
+        };
     };
-    let check = |text: &str| {
-        steps
-            .try_with(|answers| answers.decision_field = text.to_owned())
-            .map_or_else(|error| Err(brief(&error)), |_| Ok(()))
-    };
-    let question = "Which field of the output is the decision?";
-    ask.text(question, Some("decision"), &check)
-}
-
-fn no_output(case: &str, outcome: &Outcome) -> anyhow::Error {
-    match &outcome.result {
-        Err(failure) => failed(case, failure),
-        Ok(_) => anyhow!("the output for case `{case}` could not be read"),
+    if fields.is_without_single() {
+        steps.tell(&safe::lines(&format!("{:#}", none_usable(&fields))))?;
+    }
+    let said = steps.said.decision_field.clone();
+    let before = fields
+        .usable
+        .iter()
+        .position(|field| said.as_ref() == Some(&field.written()));
+    let mut choices = fields.shown();
+    choices.push("other...".to_owned());
+    steps.asked = true;
+    let chosen = ask::one(
+        ask,
+        "Which field is the decision?",
+        &choices,
+        before.or(place),
+    )?;
+    match fields.usable.get(chosen) {
+        Some(field) => Ok(field.written()),
+        None => name(steps, Some(output)),
     }
 }
 
-/// Why there is no answer, with the end of what the pipeline printed.
-fn failed(case: &str, failure: &Failure) -> anyhow::Error {
-    let printed = match failure.stderr.trim() {
-        "" => String::new(),
-        text => format!("\n{text}"),
+fn none_usable(fields: &Fields<'_>) -> anyhow::Error {
+    let found = match &fields.refused[..] {
+        [] => "the object is empty".to_owned(),
+        refused => refused.join("; "),
     };
     anyhow!(
-        "the pipeline failed on case `{case}`: {}{printed}",
-        failure.message
+        "no field of the output can be the decision: {found}\n  help: let the pipeline write its decision as a \
+         string, a number, a boolean or null"
     )
+}
+
+fn unclear(fields: &Fields<'_>) -> anyhow::Error {
+    let names: Vec<String> = fields
+        .usable
+        .iter()
+        .zip(fields.shown())
+        .map(|(field, shown)| {
+            let value = shown.split_once("  ").map_or("", |(_, value)| value.trim());
+            format!("{} = {value}", safe::line(&field.written()))
+        })
+        .collect();
+    let first = fields.usable.first().map(fields::Field::written);
+    Misuse::new(format!(
+        "the output has several fields that can be the decision: {}",
+        names.join(", ")
+    ))
+    .help(format!(
+        "name one, e.g. `--decision-field {}`",
+        quoted(&first.unwrap_or_default())
+    ))
+    .into()
+}
+
+/// A field that the person types; where there is an output, it has to be in it.
+fn name(steps: &mut Steps<'_>, output: Option<&Map<String, Value>>) -> anyhow::Result<String> {
+    let Some(ask) = steps.ask else {
+        return Err(Misuse::new("which field of the output is the decision is not known")
+            .help("add e.g. `--decision-field decision`, or `--decision-field /result/decision` for a field inside another")
+            .into());
+    };
+    let check = |text: &str| {
+        let config = steps
+            .try_with(|answers| answers.decision_field = Some(text.to_owned()))
+            .map_err(|error| brief(&error))?;
+        let Some(output) = output else { return Ok(()) };
+        let Some(value) = fields::at(output, text) else {
+            return Err(format!(
+                "the output has no field `{text}`; `/a/b` names the field `b` inside `a`"
+            ));
+        };
+        let scorer = judge::of(&settings(&config).scorer);
+        let accepted = scorer.accepts(value);
+        accepted.map_err(|what| format!("`{text}` is {what}, which cannot be compared"))
+    };
+    let question = "Which field of the output is the decision? (`/a/b` for `b` inside `a`)";
+    let said = steps.said.decision_field.clone();
+    let default = said.as_deref().unwrap_or("decision");
+    let default = Some(default).filter(|field| output.is_none() || check(field).is_ok());
+    let field = ask::text(ask, question, default, &check)?;
+    steps.asked = true;
+    Ok(field)
 }

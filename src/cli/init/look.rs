@@ -12,9 +12,18 @@ use super::ask::Stopped;
 use super::steps;
 use crate::config::Config;
 use crate::judge;
+use crate::page::safe;
 use crate::probe::evidence::DecisionReader;
 use crate::probe::evidence::cases::Corpus;
-use crate::run::{Outcome, Rules, Runner, RunnerSettings, Silent, Start, Task};
+use crate::run::{
+    Failure, FailureKind, Outcome, Rules, Runner, RunnerSettings, Silent, Start, Task,
+};
+
+/// So many lines of an output are shown, and of what the pipeline printed.
+const LINES: usize = 40;
+
+/// A line of them has at most so many columns.
+const COLUMNS: usize = 160;
 
 /// What the pipeline made of the first case.
 pub(super) struct Look {
@@ -61,7 +70,16 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
     let Some(Some(outcome)) = outcome else {
         return Err(Stopped.into());
     };
-    let output = find(&out, "output.json").and_then(|text| serde_json::from_slice(&text).ok());
+    // What a call has written that then failed is no answer.
+    let ended_well = outcome.result.as_ref().err().is_none_or(|failure| {
+        matches!(
+            failure.kind,
+            FailureKind::DecisionMissing | FailureKind::DecisionRefused
+        )
+    });
+    let output = find(&out, "output.json")
+        .filter(|_| ended_well)
+        .and_then(|text| object(&text));
     Ok(Look {
         case: task.case,
         outcome,
@@ -83,4 +101,112 @@ fn find(folder: &Path, name: &str) -> Option<Vec<u8>> {
         }
     }
     None
+}
+
+fn object(text: &[u8]) -> Option<Map<String, Value>> {
+    serde_json::from_slice(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)).ok()
+}
+
+impl Look {
+    /// What came back, for a person: the exit code, the time, what was written and what was printed.
+    pub(super) fn shown(&self) -> Vec<String> {
+        let exit = self.outcome.exit.map_or_else(
+            || "no exit code".to_owned(),
+            |code| format!("exit code {code}"),
+        );
+        let case = safe::line(&self.case);
+        let seconds = self.outcome.seconds;
+        let mut lines = vec![format!("case `{case}`: {exit}, {seconds:.1} s")];
+        if let Some(output) = &self.output {
+            // A map of JSON can be written as JSON.
+            let text = serde_json::to_string_pretty(output).unwrap_or_default();
+            lines.push("it wrote:".to_owned());
+            lines.extend(part(&text, End::Tail));
+            return lines;
+        }
+        let Err(failure) = &self.outcome.result else {
+            lines.push("its output could not be read".to_owned());
+            return lines;
+        };
+        lines.push(format!("it failed: {}", safe::line(&failure.message)));
+        for (name, text) in [
+            ("standard error", &failure.stderr),
+            ("standard output", &failure.stdout),
+        ] {
+            if !text.trim().is_empty() {
+                lines.push(format!("it printed on {name}:"));
+                lines.extend(part(text, End::Head));
+            }
+        }
+        lines
+    }
+
+    /// Whether it printed the object that it should have written.
+    pub(super) fn printed_its_output(&self) -> bool {
+        let Err(failure) = &self.outcome.result else {
+            return false;
+        };
+        let missed = matches!(
+            failure.kind,
+            FailureKind::OutputMissing | FailureKind::OutputNotJson
+        );
+        missed && self.output.is_none() && object(failure.stdout.trim().as_bytes()).is_some()
+    }
+
+    /// Why there is no output to look at, as an error.
+    pub(super) fn failed(&self) -> anyhow::Error {
+        match &self.outcome.result {
+            Err(failure) => failed(&self.case, failure),
+            Ok(_) => anyhow::anyhow!("the output for case `{}` could not be read", self.case),
+        }
+    }
+}
+
+/// Why there is no answer, with the end of what the pipeline printed.
+pub(super) fn failed(case: &str, failure: &Failure) -> anyhow::Error {
+    let printed = match failure.stderr.trim() {
+        "" => String::new(),
+        text => format!("\n{text}"),
+    };
+    anyhow::anyhow!(
+        "the pipeline failed on case `{case}`: {}{printed}",
+        failure.message
+    )
+}
+
+/// Which end of a long text is left out.
+enum End {
+    Head,
+    Tail,
+}
+
+/// A text in its own lines, shortened where it is long: what went wrong stands at the end of what was printed.
+fn part(text: &str, left_out: End) -> Vec<String> {
+    let text = safe::lines(text.trim_end());
+    let all: Vec<&str> = text.lines().collect();
+    let more = all.len().saturating_sub(LINES);
+    let kept = match left_out {
+        End::Head => &all[more..],
+        End::Tail => &all[..all.len() - more],
+    };
+    let mut lines: Vec<String> = kept
+        .iter()
+        .map(|line| format!("  {}", short(line)))
+        .collect();
+    if more > 0 {
+        let told = format!("  ... {more} more lines");
+        match left_out {
+            End::Head => lines.insert(0, told),
+            End::Tail => lines.push(told),
+        }
+    }
+    lines
+}
+
+/// A line, with its indentation, at most so long.
+fn short(line: &str) -> String {
+    match line.chars().nth(COLUMNS) {
+        None => line.to_owned(),
+        Some(_) => line.chars().take(COLUMNS).chain(['…']).collect(),
+    }
 }

@@ -1,22 +1,27 @@
-//! `kelvin init`: four questions, and a `kelvin.yaml` with which `kelvin check` works unchanged.
+//! `kelvin init`: a few questions, and a `kelvin.yaml` with which `kelvin check` works unchanged.
 
 mod ask;
 mod decision;
+mod fields;
 mod files;
+mod governing;
 mod look;
+mod request;
 mod steps;
 mod template;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::exit::{Exit, Misuse};
+use crate::exit::Exit;
 use crate::signal;
 use ask::{Ask, Stopped, Terminal};
+use request::Request;
 
 /// The arguments of `kelvin init`.
 #[derive(Debug, Args)]
@@ -37,8 +42,11 @@ pub(super) struct InitArgs {
     #[arg(long = "governing-type", value_name = "TYPE")]
     governing_types: Vec<String>,
     /// Runs the pipeline once on the first case, to find the decision field or to check it.
-    #[arg(long)]
+    #[arg(long, overrides_with = "no_probe")]
     probe: bool,
+    /// Does not run the pipeline.
+    #[arg(long)]
+    no_probe: bool,
     /// Keeps the output folder and the cache out of git.
     #[arg(long, overrides_with = "no_gitignore")]
     gitignore: bool,
@@ -51,7 +59,8 @@ pub(super) struct InitArgs {
     /// Writes no workflows.
     #[arg(long)]
     no_workflow: bool,
-    /// Asks nothing: what no flag says gets its default.
+    /// Asks nothing. What no flag says is found out, by a run of the pipeline on the first case; what cannot be
+    /// found out is named.
     #[arg(long, short)]
     yes: bool,
     /// Overwrites files that are there already.
@@ -59,51 +68,29 @@ pub(super) struct InitArgs {
     force: bool,
 }
 
-/// What a person has already said; the rest is asked for.
-#[derive(Clone, Debug, Default)]
-struct Request {
-    /// The file to write.
-    file: PathBuf,
-    run: Option<String>,
-    cases: Option<String>,
-    decision_field: Option<String>,
-    /// Empty means not said.
-    governing_types: Vec<String>,
-    probe: bool,
-    gitignore: Option<bool>,
-    workflow: Option<bool>,
-    force: bool,
+/// What is asked for, in the order of the questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Question {
+    Command,
+    Cases,
+    /// Whether to run the pipeline once.
+    Trial,
+    Decision,
+    GoverningTypes,
+    Gitignore,
+    Workflow,
 }
 
-impl From<InitArgs> for Request {
-    fn from(args: InitArgs) -> Self {
-        let InitArgs {
-            config,
-            run,
-            cases,
-            decision_field,
-            governing_types,
-            probe,
-            gitignore,
-            no_gitignore,
-            workflow,
-            no_workflow,
-            yes: _,
-            force,
-        } = args;
-        let said = |yes: bool, no: bool| (yes || no).then_some(yes);
-        Self {
-            file: config,
-            run,
-            cases,
-            decision_field,
-            governing_types,
-            probe,
-            gitignore: said(gitignore, no_gitignore),
-            workflow: said(workflow, no_workflow),
-            force,
-        }
-    }
+impl Question {
+    const ALL: [Self; 7] = [
+        Self::Command,
+        Self::Cases,
+        Self::Trial,
+        Self::Decision,
+        Self::GoverningTypes,
+        Self::Gitignore,
+        Self::Workflow,
+    ];
 }
 
 /// Runs `kelvin init`.
@@ -121,39 +108,11 @@ pub(super) fn main(args: InitArgs) -> anyhow::Result<Exit> {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where an answer is missing or wrong, or a file would be overwritten; any other error
-/// where the output of the pipeline holds no decision that could be compared.
+/// A [`Misuse`](crate::exit::Misuse) where an answer is missing or wrong, or a file would be overwritten; any
+/// other error where the output of the pipeline holds no decision that could be compared.
 fn init(request: &Request, ask: Option<&dyn Ask>, out: &mut dyn Write) -> anyhow::Result<Exit> {
     match steps::run(request, ask, out) {
-        Err(error) if error.is::<Stopped>() => {
-            writeln!(out, "stopped; nothing was written")?;
-            Ok(Exit::Interrupted)
-        }
+        Err(error) if error.is::<Stopped>() => Ok(Exit::Interrupted),
         ended => ended.map(|()| Exit::Passed),
-    }
-}
-
-impl Request {
-    /// Without anybody to ask, the answers must be there.
-    fn complete(&self) -> Result<(), Misuse> {
-        let mut missing = Vec::new();
-        if self.run.is_none() {
-            missing.push("--run COMMAND");
-        }
-        if self.decision_field.is_none() && !self.probe {
-            missing.push("--decision-field FIELD (or --probe)");
-        }
-        if self.governing_types.is_empty() {
-            missing.push("--governing-type TYPE");
-        }
-        if missing.is_empty() {
-            return Ok(());
-        }
-        Err(
-            Misuse::new("there is nobody to ask, and not every answer is given").help(format!(
-                "add {}, or run it on a terminal without `--yes`",
-                missing.join(", ")
-            )),
-        )
     }
 }

@@ -1,20 +1,23 @@
-//! The steps of `kelvin init`, in their order: command, cases, decision field, governing types,
-//! files.
+//! The way through the questions, forwards and back, and the files at its end.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::path::PathBuf;
 
-use super::ask::Ask;
+use super::ask::{self, Ask, Stopped, Turn};
 use super::files::Target;
-use super::template::{self, Answers};
-use super::{Request, decision};
+use super::look::Look;
+use super::request::Request;
+use super::{Question, decision, governing, template, trial};
 use crate::config::Config;
 use crate::exit::Misuse;
+use crate::gate::reproduce::quoted;
+use crate::notice::Notice;
 use crate::page::safe;
 use crate::probe;
 use crate::probe::evidence::EvidenceSettings;
-use crate::probe::evidence::cases::{self, Corpus};
-use crate::probe::evidence::config::unit_type;
+use crate::probe::evidence::cases;
+pub(super) use crate::probe::evidence::cases::Corpus;
+pub(super) use crate::probe::evidence::config::unit_type;
 
 /// Finds out what is not yet known, and writes the files.
 pub(super) fn run(
@@ -33,84 +36,204 @@ pub(super) fn run(
         request.complete()?;
     }
     let mut steps = Steps {
-        request,
+        given: request.clone(),
+        said: request.clone(),
         ask,
         out,
         target,
-        answers: Answers::default(),
+        corpus: None,
+        look: None,
+        asked: false,
     };
-    steps.command()?;
-    let corpus = steps.cases()?;
-    decision::settle(&mut steps, &corpus)?;
-    steps.governing_types(&corpus)?;
-    steps.write()
+    let mut answered = Vec::new();
+    let ended = steps.walk(&mut answered).and_then(|()| steps.write());
+    if let Err(error) = &ended {
+        let is_stop = error.is::<Stopped>();
+        if is_stop {
+            writeln!(steps.out, "stopped; nothing was written")?;
+        }
+        // No answer is lost: typed again, it would be another one.
+        if !answered.is_empty() {
+            let line = safe::lines(&steps.said.command_line());
+            writeln!(steps.out, "next, with the answers so far: {line}")?;
+        }
+    }
+    ended
 }
 
 /// What is known so far, and whom to ask.
 pub(super) struct Steps<'a> {
-    /// What the command line says.
-    pub(super) request: &'a Request,
+    /// What the command line says: it is not asked for.
+    pub(super) given: Request,
+    /// The same with the answers. What stands there when a question is asked again is its default.
+    pub(super) said: Request,
     /// The person, if there is one.
     pub(super) ask: Option<&'a dyn Ask>,
-    /// Where to tell what was found.
-    pub(super) out: &'a mut dyn Write,
+    /// What the pipeline made of the first case, where it was run.
+    pub(super) look: Option<Look>,
+    /// Whether the question at hand was put to the person.
+    pub(super) asked: bool,
+    out: &'a mut dyn Write,
     target: Target,
-    /// The answers; where there is none yet, one that is all right.
-    pub(super) answers: Answers,
+    corpus: Option<Corpus>,
 }
 
 impl Steps<'_> {
+    /// Every question in its order. `answered` gets those that were put to the person.
+    fn walk(&mut self, answered: &mut Vec<Question>) -> anyhow::Result<()> {
+        if self.ask.is_some() {
+            writeln!(
+                self.out,
+                "Every answer can be changed: type < or back to return to the question before."
+            )?;
+        }
+        let mut place = 0;
+        while let Some(question) = Question::ALL.get(place) {
+            self.asked = false;
+            let ended = self.answer(*question);
+            let turn = match ended {
+                Ok(()) => {
+                    answered.extend(self.asked.then_some(*question));
+                    place += 1;
+                    continue;
+                }
+                Err(error) => error.downcast::<Turn>()?,
+            };
+            let to = match turn {
+                Turn::Back => answered.last().copied(),
+                Turn::To(question) => Some(question),
+            };
+            let Some(to) = to else {
+                writeln!(self.out, "this is the first question")?;
+                continue;
+            };
+            self.open(to);
+            place = at(to);
+            answered.retain(|question| at(*question) < place);
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, question: Question) -> anyhow::Result<()> {
+        match question {
+            Question::Command => self.command(),
+            Question::Cases => self.cases(),
+            Question::Trial => trial::settle(self),
+            Question::Decision => decision::settle(self),
+            Question::GoverningTypes => governing::settle(self),
+            Question::Gitignore => self.gitignore(),
+            Question::Workflow => self.workflow(),
+        }
+    }
+
+    /// Has a question asked also where the command line has an answer.
+    fn open(&mut self, question: Question) {
+        match question {
+            Question::Command => self.given.run = None,
+            Question::Cases => self.given.cases = None,
+            _ => {}
+        }
+    }
+
     /// The configuration with the answers so far.
     pub(super) fn config(&self) -> anyhow::Result<Config> {
         self.try_with(|_| {})
     }
 
+    /// The same without the field of the decision, which an earlier answer may have named for another command.
+    pub(super) fn config_without_decision(&self) -> anyhow::Result<Config> {
+        self.try_with(|said| said.decision_field = None)
+    }
+
     /// The configuration with the answers so far and a change.
-    pub(super) fn try_with(&self, change: impl FnOnce(&mut Answers)) -> anyhow::Result<Config> {
-        let mut answers = self.answers.clone();
-        change(&mut answers);
-        probe::configured_by(&template::configuration(&answers), &self.request.file)
+    pub(super) fn try_with(&self, change: impl FnOnce(&mut Request)) -> anyhow::Result<Config> {
+        let mut said = self.said.clone();
+        change(&mut said);
+        probe::configured_by(&template::configuration(&said.answers()), &said.file)
+    }
+
+    /// Reads the cases that the answers name.
+    pub(super) fn load(&self) -> anyhow::Result<(Corpus, Vec<Notice>)> {
+        let config = self.config()?;
+        cases::load(&config.root, settings(&config))
+    }
+
+    /// The cases, once they are read.
+    pub(super) fn corpus(&self) -> anyhow::Result<&Corpus> {
+        let corpus = self.corpus.as_ref();
+        corpus.ok_or_else(|| anyhow::anyhow!("the cases are not read yet"))
+    }
+
+    /// The name of the first case.
+    pub(super) fn first_case(&self) -> String {
+        let cases = self.corpus.as_ref().map(|corpus| &corpus.cases);
+        let first = cases.and_then(|cases| cases.first());
+        first.map_or_else(String::new, |case| safe::line(&case.name))
+    }
+
+    /// Says something beside the questions.
+    pub(super) fn tell(&mut self, line: &str) -> anyhow::Result<()> {
+        writeln!(self.out, "{line}")?;
+        Ok(())
     }
 
     fn command(&mut self) -> anyhow::Result<()> {
-        let run = match (&self.request.run, self.ask) {
+        let before = self.said.run.take();
+        let run = match (&self.given.run, self.ask) {
             (Some(run), _) => run.clone(),
             (None, Some(ask)) => {
+                self.asked = true;
                 writeln!(
                     self.out,
                     "The command reads one case and writes one JSON object, for example\n  \
-                     python3 pipeline.py {{input}} {{output}}"
+                     python3 pipeline.py {{input}} {{output}}\n\
+                     Where the pipeline prints its answer:\n  \
+                     python3 pipeline.py {{input}} > {{output}}"
                 )?;
                 let check = |text: &str| {
-                    self.try_with(|answers| answers.run = text.to_owned())
+                    self.try_with(|said| said.run = Some(text.to_owned()))
                         .map_or_else(|error| Err(brief(&error)), |_| Ok(()))
                 };
-                ask.text("Which command runs your pipeline?", None, &check)?
+                let answer = ask::text(
+                    ask,
+                    "Which command runs your pipeline?",
+                    before.as_deref(),
+                    &check,
+                );
+                if answer.is_err() {
+                    self.said.run = before;
+                }
+                answer?
             }
             (None, None) => return Err(Misuse::new("`--run COMMAND` is missing").into()),
         };
-        self.answers.run = run;
-        self.config().map(|_| ())
+        self.said.run = Some(run);
+        self.config_without_decision().map(|_| ())
     }
 
-    fn cases(&mut self) -> anyhow::Result<Corpus> {
+    fn cases(&mut self) -> anyhow::Result<()> {
         loop {
-            let asked = match (&self.request.cases, self.ask) {
-                (Some(cases), _) => Err(cases.clone()),
-                (None, None) => Err("cases".to_owned()),
+            let before = self.said.cases.clone();
+            let asked = match (&self.given.cases, self.ask) {
+                (Some(cases), _) => cases.clone(),
+                (None, None) => "cases".to_owned(),
                 (None, Some(ask)) => {
-                    Ok(ask.text("Which folder holds the cases?", Some("cases"), &|_| Ok(()))?)
+                    self.asked = true;
+                    let default = before.as_deref().unwrap_or("cases");
+                    let question = "Which folder holds the cases?";
+                    ask::text(ask, question, Some(default), &|_| Ok(()))?
                 }
             };
-            let can_ask = asked.is_ok();
-            self.answers.cases = asked.unwrap_or_else(|given| given);
-            let loaded = self.config().and_then(|config| {
-                let settings = settings(&config);
-                cases::load(&config.root, settings)
-            });
+            self.said.cases = Some(asked);
+            let loaded = self
+                .try_with(|said| {
+                    said.decision_field = None;
+                    said.governing_types.clear();
+                })
+                .and_then(|config| cases::load(&config.root, settings(&config)));
             match loaded {
                 Ok((corpus, notices)) => {
-                    let types = types(&corpus).len();
+                    let types = governing::types(&corpus).len();
                     writeln!(
                         self.out,
                         "{} with {}",
@@ -120,102 +243,80 @@ impl Steps<'_> {
                     for notice in notices {
                         writeln!(self.out, "  {}", safe::line(&notice.text))?;
                     }
-                    return Ok(corpus);
+                    self.corpus = Some(corpus);
+                    return Ok(());
                 }
-                Err(error) if can_ask => {
-                    writeln!(self.out, "{}", safe::lines(&format!("{error:#}")))?
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn governing_types(&mut self, corpus: &Corpus) -> anyhow::Result<()> {
-        let found = types(corpus);
-        if found.is_empty() {
-            return Err(
-                Misuse::new("no case has a unit, so nothing can govern the decision")
-                    .help("begin each piece of evidence with a heading such as `## Gate Rule`")
-                    .into(),
-            );
-        }
-        self.answers.governing_types = match self.ask {
-            _ if !self.request.governing_types.is_empty() => self.request.governing_types.clone(),
-            None => return Err(Misuse::new("`--governing-type TYPE` is missing").into()),
-            Some(ask) => {
-                let choices: Vec<(String, bool)> = found
-                    .iter()
-                    .map(|(name, cases)| {
-                        let within = counted(*cases, "case");
-                        (
-                            format!("{}  (in {within})", safe::line(name)),
-                            seems_to_govern(name),
-                        )
-                    })
-                    .collect();
-                loop {
-                    let chosen =
-                        ask.several("Which types should govern the decision?", &choices)?;
-                    if !chosen.is_empty() {
-                        let names: Vec<&str> = found.keys().copied().collect();
-                        break chosen
-                            .into_iter()
-                            .map(|place| names[place].to_owned())
-                            .collect();
+                Err(error) => {
+                    self.said.cases = before;
+                    if !self.asked {
+                        return Err(error);
                     }
-                    writeln!(self.out, "choose at least one")?;
+                    writeln!(self.out, "{}", safe::lines(&format!("{error:#}")))?;
                 }
             }
-        };
-        // Loading once more finds types that no case has, with the words of `check`.
-        let config = self.config()?;
-        cases::load(&config.root, settings(&config)).map(|_| ())
+        }
     }
 
-    fn write(&mut self) -> anyhow::Result<()> {
-        let gitignore = match (self.request.gitignore, self.ask) {
+    fn gitignore(&mut self) -> anyhow::Result<()> {
+        let wanted = match (self.given.gitignore, self.ask) {
             (Some(said), _) => said,
             (None, Some(ask)) => {
-                ask.yes("Keep the output folder out of git, in `.gitignore`?", true)?
+                self.asked = true;
+                let question = "Keep the output folder out of git, in `.gitignore`?";
+                ask::yes(ask, question, self.said.gitignore.unwrap_or(true))?
             }
             (None, None) => self.target.is_in_git(),
         };
+        self.said.gitignore = Some(wanted);
+        Ok(())
+    }
+
+    fn workflow(&mut self) -> anyhow::Result<()> {
         let workflows = self.target.workflows();
-        let offered = self.request.force || !workflows.iter().any(|(path, _)| path.exists());
-        let workflow_wanted = match (self.request.workflow, self.ask) {
+        let offered = self.given.force || !workflows.iter().any(|(path, _)| path.exists());
+        let wanted = match (self.given.workflow, self.ask) {
             (Some(said), _) => said,
-            (None, Some(ask)) if offered => ask.yes(
-                "Write GitHub workflows that check every pull request?",
-                false,
-            )?,
+            (None, Some(ask)) if offered => {
+                self.asked = true;
+                let question = "Write GitHub workflows that check every pull request?";
+                ask::yes(ask, question, self.said.workflow.unwrap_or(false))?
+            }
             (None, _) => false,
         };
-        let mut files: Vec<(std::path::PathBuf, Vec<u8>)> = Vec::new();
-        if gitignore {
+        self.said.workflow = Some(wanted);
+        Ok(())
+    }
+
+    fn write(&mut self) -> anyhow::Result<()> {
+        let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+        if self.said.gitignore == Some(true) {
             files.extend(self.target.gitignore()?);
         }
-        if workflow_wanted {
+        if self.said.workflow == Some(true) {
+            let workflows = self.target.workflows();
             files.extend(workflows.map(|(path, text)| (path, text.into_bytes())));
         }
         // Last, so that a failure before it leaves `init` ready to be run again.
-        let config = template::configuration(&self.answers).into_bytes();
+        let config = template::configuration(&self.said.answers()).into_bytes();
         files.push((self.target.config.clone(), config));
         for (path, text) in &files {
             self.target.write(path, text)?;
             writeln!(self.out, "wrote {}", safe::line(&self.target.shown(path)))?;
         }
         let file = self.target.shown(&self.target.config);
-        if file == "kelvin.yaml" {
-            writeln!(self.out, "next: kelvin check")?;
-        } else {
-            writeln!(
-                self.out,
-                "next: kelvin check --config {}",
-                safe::line(&file)
-            )?;
-        }
+        let config = match &*file {
+            "kelvin.yaml" => String::new(),
+            file => safe::lines(&format!(" {}", quoted(&format!("--config={file}")))),
+        };
+        writeln!(self.out, "next: kelvin check{config}")?;
         Ok(())
     }
+}
+
+/// The place of a question among all.
+fn at(question: Question) -> usize {
+    let place = Question::ALL.iter().position(|other| *other == question);
+    place.unwrap_or_default()
 }
 
 /// What the answers say of the probe that they are about.
@@ -226,40 +327,13 @@ pub(super) fn settings(config: &Config) -> &EvidenceSettings {
 
 /// Whether the workflows are there as they would be written, so that a second `init` goes through.
 fn is_written(target: &Target) -> bool {
-    let is_there = |(path, text): &(std::path::PathBuf, String)| {
+    let is_there = |(path, text): &(PathBuf, String)| {
         std::fs::read(path).is_ok_and(|there| there == text.as_bytes())
     };
     target.workflows().iter().all(is_there)
 }
 
-/// Every type of unit, with the number of cases that have one.
-fn types(corpus: &Corpus) -> BTreeMap<&str, usize> {
-    let mut types = BTreeMap::new();
-    for case in &corpus.cases {
-        let own: BTreeSet<&str> = case.units.iter().map(|unit| &*unit.unit_type).collect();
-        for name in own {
-            *types.entry(name).or_insert(0) += 1;
-        }
-    }
-    types
-}
-
-/// A guess to begin with; the person decides.
-fn seems_to_govern(name: &str) -> bool {
-    [
-        "rule",
-        "policy",
-        "gate",
-        "criteri",
-        "guideline",
-        "regulation",
-        "threshold",
-    ]
-    .iter()
-    .any(|part| unit_type(name).contains(part))
-}
-
-fn counted(count: usize, noun: &str) -> String {
+pub(super) fn counted(count: usize, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),
         _ => format!("{count} {noun}s"),

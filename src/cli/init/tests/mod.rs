@@ -1,5 +1,7 @@
 //! Questions answered by a script, in a temporary folder.
 
+mod back;
+mod fields;
 mod files;
 mod probe;
 mod template;
@@ -9,6 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::Path;
 
+use super::ask::Check;
 use super::*;
 use crate::probe::evidence::EvidenceSettings;
 use crate::probe::{DecisionField, configured_by};
@@ -20,14 +23,18 @@ enum Answer {
     One(usize),
     Several(&'static [usize]),
     Yes(bool),
+    /// What an empty line means.
+    Default,
     Stop,
 }
 
-use Answer::{One, Several, Stop, Text, Yes};
+use Answer::{Default, One, Several, Stop, Text, Yes};
 
-/// A person who answers from a list, and notes what was said against an answer.
+/// A person who answers from a list, and notes what was shown, offered, and said against an answer.
 struct Script {
     answers: RefCell<VecDeque<Answer>>,
+    shown: RefCell<Vec<String>>,
+    defaults: RefCell<Vec<String>>,
     complaints: RefCell<Vec<String>>,
 }
 
@@ -35,13 +42,14 @@ impl Script {
     fn of(answers: &[Answer]) -> Self {
         Self {
             answers: RefCell::new(answers.iter().cloned().collect()),
+            shown: RefCell::default(),
+            defaults: RefCell::default(),
             complaints: RefCell::default(),
         }
     }
 
     fn next(&self, question: &str) -> anyhow::Result<Answer> {
         match self.answers.borrow_mut().pop_front() {
-            Some(Stop) => Err(Stopped.into()),
             Some(answer) => Ok(answer),
             None => panic!("nobody expected the question {question:?}"),
         }
@@ -49,48 +57,37 @@ impl Script {
 }
 
 impl Ask for Script {
-    fn text(
+    fn show(&self, lines: &[String]) {
+        self.shown.borrow_mut().extend_from_slice(lines);
+    }
+
+    fn line(
         &self,
         question: &str,
-        _: Option<&str>,
-        check: &dyn Fn(&str) -> Result<(), String>,
+        default: Option<&str>,
+        check: &Check<'_>,
     ) -> anyhow::Result<String> {
+        self.defaults
+            .borrow_mut()
+            .push(default.unwrap_or_default().to_owned());
         loop {
-            let Text(text) = self.next(question)? else {
-                panic!("{question:?} wants a text");
+            let line = match self.next(question)? {
+                Text(text) => text.to_owned(),
+                One(place) => (place + 1).to_string(),
+                Several(places) => {
+                    let numbers: Vec<String> =
+                        places.iter().map(|place| (place + 1).to_string()).collect();
+                    numbers.join(", ")
+                }
+                Yes(answer) => if answer { "y" } else { "No" }.to_owned(),
+                Default => default.expect("there is a default").to_owned(),
+                Stop => return Err(Stopped.into()),
             };
-            match check(text) {
-                Ok(()) => return Ok(text.to_owned()),
+            match check(&line) {
+                Ok(()) => return Ok(line),
                 Err(complaint) => self.complaints.borrow_mut().push(complaint),
             }
         }
-    }
-
-    fn one(&self, question: &str, choices: &[String]) -> anyhow::Result<usize> {
-        let One(place) = self.next(question)? else {
-            panic!("{question:?} wants a choice");
-        };
-        assert!(place < choices.len());
-        Ok(place)
-    }
-
-    fn several(&self, question: &str, choices: &[(String, bool)]) -> anyhow::Result<Vec<usize>> {
-        let Several(places) = self.next(question)? else {
-            panic!("{question:?} wants choices");
-        };
-        self.complaints.borrow_mut().extend(
-            choices
-                .iter()
-                .map(|(text, chosen)| format!("{text} {chosen}")),
-        );
-        Ok(places.to_vec())
-    }
-
-    fn yes(&self, question: &str, _: bool) -> anyhow::Result<bool> {
-        let Yes(answer) = self.next(question)? else {
-            panic!("{question:?} wants a yes or a no");
-        };
-        Ok(answer)
     }
 }
 
@@ -181,13 +178,14 @@ fn answers_become_a_configuration_that_loads() {
     assert_eq!(ended.expect("written"), Exit::Passed);
     assert!(said.contains("2 cases with 3 types of units"), "{said}");
     assert_eq!(
-        *script.complaints.borrow(),
+        *script.shown.borrow(),
         [
-            "facts  (in 1 case) false",
-            "gate_rule  (in 2 cases) true",
-            "history  (in 1 case) false"
+            "  1. facts  (in 1 case)",
+            "  2. gate_rule  (in 2 cases)",
+            "  3. history  (in 1 case)"
         ]
     );
+    assert_eq!(script.defaults.borrow()[4], "2");
     let config = load(folder.path());
     assert_eq!(config.run.text(), "python3 decide.py {input} {output}");
     assert_eq!(
@@ -241,10 +239,8 @@ fn a_wrong_answer_is_asked_for_again_with_the_reason() {
         complaints[2].contains("is not a JSON pointer"),
         "{complaints:?}"
     );
-    assert!(
-        said.contains("nowhere") && said.contains("choose at least one"),
-        "{said}"
-    );
+    assert_eq!(complaints[3], "choose at least one");
+    assert!(said.contains("nowhere"), "{said}");
     assert_eq!(load(folder.path()).cases, "cases");
 }
 
@@ -266,7 +262,7 @@ fn stopping_at_any_question_leaves_everything_as_it_was() {
         stopped.push(Stop);
         let (ended, said) = run(&request(folder.path()), Some(&Script::of(&stopped)));
         assert_eq!(ended.expect("it is no error"), Exit::Interrupted);
-        assert!(said.ends_with("nothing was written\n"), "{said}");
+        assert!(said.contains("stopped; nothing was written\n"), "{said}");
         assert_eq!(files(folder.path()), before, "stopped at question {place}");
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::Answer::{One, Several, Text, Yes};
+use super::Answer::{Default, One, Several, Text, Yes};
 use super::{Script, complete, load, project, request, run};
 use crate::cli::init::Request;
 use crate::exit::Exit;
@@ -17,7 +17,7 @@ fn pipeline(folder: &Path, output: &str) -> Request {
     Request {
         run: Some("sh pipeline.sh {input} {output}".to_owned()),
         decision_field: None,
-        probe: true,
+        probe: Some(true),
         ..complete(folder)
     }
 }
@@ -51,7 +51,7 @@ fn among_several_fields_the_person_chooses() {
     let folder = project();
     let output = r#"{"score": 0.5, "verdict": "yes", "why": ["a"]}"#;
     let request = Request {
-        probe: false,
+        probe: None,
         governing_types: Vec::new(),
         ..pipeline(folder.path(), output)
     };
@@ -93,13 +93,20 @@ fn kel_25_a_list_or_an_object_is_refused_in_the_words_of_check() {
             decision_field: Some("decision".to_owned()),
             ..unnamed.clone()
         };
-        for (request, said) in [
-            (
-                named,
-                "the first baseline, of case `a`, has no usable decision",
-            ),
-            (unnamed, "no field of the output can be the decision"),
-        ] {
+        let mut refused = vec![(
+            named,
+            "the first baseline, of case `a`, has no usable decision",
+        )];
+        // What lies in an object is found, and a list has no place that is always there.
+        if output.contains('[') {
+            refused.push((unnamed, "no field of the output can be the decision"));
+        } else {
+            let (ended, _) = run(&unnamed, None);
+            assert_eq!(ended.expect("written"), Exit::Passed);
+            assert_eq!(load(folder.path()).decision_field.as_str(), "/decision/a");
+            fs::remove_file(folder.path().join("kelvin.yaml")).expect("removed");
+        }
+        for (request, said) in refused {
             let error = run(&request, None).0.expect_err("refused");
             assert_eq!(Exit::of(&error), Exit::Unmeasurable, "{error:#}");
             let text = format!("{error:#}");
@@ -134,12 +141,13 @@ fn a_pipeline_that_fails_says_why_and_the_person_names_the_field() {
     assert!(!folder.path().join("kelvin.yaml").exists());
 
     let asked = Request {
-        probe: false,
+        probe: None,
         ..broken
     };
     let script = Script::of(&[
         Text("cases"),
         Yes(true),
+        One(3),
         Text("answer"),
         Yes(false),
         Yes(false),
@@ -170,4 +178,147 @@ fn nothing_is_run_unless_it_is_wanted() {
         Exit::Passed
     );
     assert!(!folder.path().join("ran").exists());
+}
+
+#[test]
+fn the_field_is_chosen_among_all_or_typed_and_has_to_be_in_the_output() {
+    let folder = project();
+    let output = r#"{"id": 1, "result": {"decision": "approve", "score": 0.5}}"#;
+    let request = Request {
+        probe: None,
+        governing_types: Vec::new(),
+        ..pipeline(folder.path(), output)
+    };
+    let script = Script::of(&[
+        Text("cases"),
+        Default,
+        Text("9"),
+        One(3),
+        Text("/result/verdict"),
+        Text("/result"),
+        Text("<"),
+        // Back at the trial, whose answer is kept.
+        Default,
+        Default,
+        Text("<"),
+        One(3),
+        Text("/result/score"),
+        Default,
+        Yes(false),
+        Yes(false),
+    ]);
+    let (ended, said) = run(&request, Some(&script));
+    assert_eq!(ended.expect("written"), Exit::Passed);
+    assert!(said.contains("case `a`: exit code 0, "), "{said}");
+    assert!(said.contains("    \"decision\": \"approve\","), "{said}");
+    let shown = script.shown.borrow();
+    assert_eq!(
+        shown[..4],
+        [
+            "  1. id               1",
+            "  2. result.decision  \"approve\"",
+            "  3. result.score     0.5",
+            "  4. other..."
+        ]
+    );
+    let complaints = script.complaints.borrow();
+    assert_eq!(complaints[0], "type a number from 1 to 4, or < to go back");
+    assert!(complaints[1].contains("the output has no field `/result/verdict`"));
+    assert!(complaints[2].contains("an object with 2 fields"));
+    let config = load(folder.path());
+    assert_eq!(config.decision_field.as_str(), "/result/score");
+    assert_eq!(config.governing_types, ["gate_rule"]);
+}
+
+#[test]
+fn a_pipeline_that_prints_its_answer_gets_a_command_that_writes_it() {
+    let folder = project();
+    fs::write(folder.path().join("p.sh"), "echo '{\"decision\": 1}'\n").expect("written");
+    let request = Request {
+        run: Some("sh p.sh {input} {output}".to_owned()),
+        probe: None,
+        ..complete(folder.path())
+    };
+    let asked = Request {
+        decision_field: None,
+        ..request.clone()
+    };
+    let script = Script::of(&[
+        Text("cases"),
+        Yes(true),
+        Default,
+        Default,
+        Yes(false),
+        Yes(false),
+    ]);
+    let (ended, said) = run(&asked, Some(&script));
+    assert_eq!(ended.expect("written"), Exit::Passed);
+    assert!(said.contains("  sh p.sh {input} > {output}\n"), "{said}");
+    let config = load(folder.path());
+    assert_eq!(config.run.text(), "sh p.sh {input} > {output}");
+    assert_eq!(config.decision_field.as_str(), "decision");
+
+    fs::remove_file(folder.path().join("kelvin.yaml")).expect("removed");
+    let alone = Request { yes: true, ..asked };
+    let error = run(&alone, None).0.expect_err("refused");
+    assert_eq!(Exit::of(&error), Exit::Misused);
+    assert!(
+        error
+            .to_string()
+            .contains("let the command be `sh p.sh {input} > {output}`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn with_yes_a_run_finds_the_decision_and_what_is_not_known_is_named_with_an_example() {
+    let folder = project();
+    let output = r#"{"result": {"decision": "approve", "score": 1}}"#;
+    let request = Request {
+        probe: None,
+        yes: true,
+        governing_types: Vec::new(),
+        ..pipeline(folder.path(), output)
+    };
+    let (ended, said) = run(&request, None);
+    assert_eq!(ended.expect("written"), Exit::Passed);
+    assert!(
+        said.contains("the decision is `/result/decision`"),
+        "{said}"
+    );
+    assert!(said.contains("governed by: gate_rule"), "{said}");
+    let config = load(folder.path());
+    assert_eq!(config.decision_field.as_str(), "/result/decision");
+    assert_eq!(config.governing_types, ["gate_rule"]);
+    fs::remove_file(folder.path().join("kelvin.yaml")).expect("removed");
+
+    let unknown = Request {
+        run: None,
+        ..request.clone()
+    };
+    let error = run(&unknown, None).0.expect_err("refused").to_string();
+    let example = "`--run 'python3 pipeline.py {input} {output}'`";
+    assert!(
+        error.contains(example) && !error.contains("--governing"),
+        "{error}"
+    );
+
+    let unseen = Request {
+        probe: Some(false),
+        ..request.clone()
+    };
+    let error = run(&unseen, None).0.expect_err("refused").to_string();
+    assert!(error.contains("`--decision-field decision`"), "{error}");
+
+    for name in ["a.md", "b.md"] {
+        let path = folder.path().join("cases").join(name);
+        let text = fs::read_to_string(&path).expect("read");
+        let text = text
+            .replace("Gate Rule", "It's odd")
+            .replace("Gate rule", "It's odd");
+        fs::write(&path, text).expect("written");
+    }
+    let error = run(&request, None).0.expect_err("refused").to_string();
+    assert!(error.contains("`facts`, `history`, `it's_odd`"), "{error}");
+    assert!(error.contains("`--governing-type facts`"), "{error}");
 }

@@ -1,0 +1,115 @@
+//! Which types of units should govern the decision.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ask;
+use super::steps::{Corpus, Steps, counted, unit_type};
+use crate::exit::Misuse;
+use crate::gate::reproduce::quoted;
+use crate::page::safe;
+
+/// Finds out the types.
+pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
+    let found = types(steps.corpus()?);
+    if found.is_empty() {
+        return Err(
+            Misuse::new("no case has a unit, so nothing can govern the decision")
+                .help("begin each piece of evidence with a heading such as `## Gate Rule`")
+                .into(),
+        );
+    }
+    let names: Vec<&String> = found.keys().collect();
+    if steps.given.governing_types.is_empty() {
+        let chosen = match steps.ask {
+            Some(ask) => {
+                let choices: Vec<String> = found
+                    .iter()
+                    .map(|(name, cases)| {
+                        format!("{}  (in {})", safe::line(name), counted(*cases, "case"))
+                    })
+                    .collect();
+                let before = &steps.said.governing_types;
+                let places = names
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, name)| match before[..] {
+                        [] => seems_to_govern(name),
+                        _ => before.contains(name),
+                    });
+                let default: Vec<usize> = places.map(|(place, _)| place).collect();
+                steps.asked = true;
+                ask::several(
+                    ask,
+                    "Which types should govern the decision?",
+                    &choices,
+                    &default,
+                )?
+            }
+            None => obvious(&names)?,
+        };
+        let chosen: Vec<String> = chosen
+            .into_iter()
+            .map(|place| names[place].clone())
+            .collect();
+        if steps.ask.is_none() {
+            steps.tell(&format!(
+                "the decision is to be governed by: {} (`--governing-type` names others)",
+                safe::line(&chosen.join(", "))
+            ))?;
+        }
+        steps.said.governing_types = chosen;
+    }
+    // Loading once more finds types that no case has, with the words of `check`.
+    steps.load().map(|_| ())
+}
+
+/// Without anybody to ask: the only type there is, or those that are called like a rule.
+fn obvious(names: &[&String]) -> anyhow::Result<Vec<usize>> {
+    let places: Vec<usize> = match names {
+        [_] => vec![0],
+        _ => {
+            let all = names.iter().enumerate();
+            all.filter(|(_, name)| seems_to_govern(name))
+                .map(|(place, _)| place)
+                .collect()
+        }
+    };
+    if !places.is_empty() {
+        return Ok(places);
+    }
+    let found: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let first = names.first().map_or("", |name| name);
+    Err(Misuse::new(format!(
+        "which types of units should govern the decision is not known; the cases have {}",
+        found.join(", ")
+    ))
+    .help(format!("add e.g. `--governing-type {}`", quoted(first)))
+    .into())
+}
+
+/// Every type of unit, with the number of cases that have one.
+pub(super) fn types(corpus: &Corpus) -> BTreeMap<String, usize> {
+    let mut types = BTreeMap::new();
+    for case in &corpus.cases {
+        let own: BTreeSet<&str> = case.units.iter().map(|unit| &*unit.unit_type).collect();
+        for name in own {
+            *types.entry(name.to_owned()).or_insert(0) += 1;
+        }
+    }
+    types
+}
+
+/// A guess to begin with; the person decides.
+fn seems_to_govern(name: &str) -> bool {
+    [
+        "rule",
+        "policy",
+        "gate",
+        "criteri",
+        "guideline",
+        "regulation",
+        "threshold",
+    ]
+    .iter()
+    .any(|part| unit_type(name).contains(part))
+}

@@ -1,0 +1,108 @@
+//! Going back, and stopping: no answer is lost.
+
+use std::process::Command;
+
+use super::Answer::{Default, Several, Stop, Text, Yes};
+use super::{Script, load, project, request, run};
+use crate::exit::Exit;
+
+const GOOD: &str = "python3 decide.py {input} {output}";
+
+#[test]
+fn one_can_go_back_and_finds_the_answers_as_defaults() {
+    let folder = project();
+    let script = Script::of(&[
+        Text("<"),
+        Text("python3 wrong.py {input} {output}"),
+        Text("cases"),
+        Yes(false),
+        Text("/result/decision"),
+        // Three questions back, and the same way again.
+        Text("back"),
+        Text("<"),
+        Text(" < "),
+        Text("back"),
+        Text(GOOD),
+        Default,
+        Default,
+        Default,
+        Several(&[1]),
+        Text("<"),
+        Default,
+        Yes(false),
+        Text("<"),
+        Yes(true),
+        Default,
+    ]);
+    let (ended, said) = run(&request(folder.path()), Some(&script));
+    assert_eq!(ended.expect("written"), Exit::Passed);
+    assert!(said.contains("this is the first question"), "{said}");
+    let config = load(folder.path());
+    assert_eq!(config.run.text(), GOOD);
+    assert_eq!(config.decision_field.as_str(), "/result/decision");
+    assert_eq!(config.governing_types, ["gate_rule"]);
+    assert!(folder.path().join(".gitignore").exists());
+    let defaults = script.defaults.borrow();
+    assert_eq!(defaults[9], "python3 wrong.py {input} {output}");
+    assert_eq!(&defaults[10..13], ["cases", "no", "/result/decision"]);
+}
+
+#[test]
+fn a_question_that_a_flag_has_answered_is_passed_on_the_way_back_too() {
+    let folder = project();
+    let request = super::Request {
+        cases: Some("cases".to_owned()),
+        probe: Some(false),
+        ..request(folder.path())
+    };
+    let script = Script::of(&[
+        Text("python3 wrong.py {input} {output}"),
+        Text("<"),
+        Text(GOOD),
+        Text("d"),
+        Several(&[1]),
+        Yes(false),
+        Yes(false),
+    ]);
+    let (ended, _) = run(&request, Some(&script));
+    assert_eq!(ended.expect("written"), Exit::Passed);
+    assert_eq!(load(folder.path()).run.text(), GOOD);
+}
+
+#[test]
+fn what_was_answered_before_a_stop_is_told_as_a_command_that_can_be_pasted() {
+    let folder = project();
+    let tricky = "sh -c 'echo \"it'\\''s  $HOME\" > {output}' {input}";
+    let request = super::Request {
+        file: folder.path().join("my config.yaml"),
+        ..request(folder.path())
+    };
+    let script = Script::of(&[
+        Text(tricky),
+        Text("./cases"),
+        Yes(false),
+        Text("/a/b"),
+        Stop,
+    ]);
+    let (ended, said) = run(&request, Some(&script));
+    assert_eq!(ended.expect("it is no error"), Exit::Interrupted);
+    let line = said
+        .lines()
+        .find_map(|line| line.strip_prefix("next, with the answers so far: kelvin "))
+        .expect("it is told");
+    let echoed = Command::new("sh")
+        .args(["-c", &format!("printf '%s\\n' {line}")])
+        .output()
+        .expect("sh starts");
+    let words = String::from_utf8_lossy(&echoed.stdout).into_owned();
+    let words: Vec<&str> = words.lines().collect();
+    assert_eq!(words[0], "init");
+    assert!(words.contains(&&*format!("--run={tricky}")), "{words:?}");
+    assert!(words.contains(&"--cases=./cases"), "{words:?}");
+    assert!(words.contains(&"--decision-field=/a/b"), "{words:?}");
+    assert!(words.contains(&"--no-probe"), "{words:?}");
+    assert!(words[1].ends_with("/my config.yaml"), "{words:?}");
+    // Where nothing was answered, there is nothing to keep.
+    let (_, said) = run(&request, Some(&Script::of(&[Stop])));
+    assert!(!said.contains("next"), "{said}");
+}
