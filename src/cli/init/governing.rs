@@ -14,7 +14,7 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
     if found.is_empty() {
         return Err(
             Misuse::new("no case has a unit, so nothing can govern the decision")
-                .help("begin each piece of evidence with a heading such as `## Gate Rule`")
+                .help("begin each piece of what the decision rests on with a heading such as `## Gate Rule`")
                 .into(),
         );
     }
