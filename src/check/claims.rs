@@ -107,7 +107,7 @@ fn against(
     let base = probe::configured(&Overrides {
         file: Some(root.join(Path::new(config.file.file_name().unwrap_or_default()))),
         seed: Some(report.run.seed),
-        around: config.around,
+        around: config.around.clone(),
         no_cache: true,
         ..Overrides::default()
     })?;

@@ -153,7 +153,7 @@ fn with<T>(
             file: Some(root.join(Path::new(name))),
             jobs: Some(config.jobs),
             seed: what.of_the_head,
-            around: config.around,
+            around: config.around.clone(),
             cache: config.cache.is_some(),
             cache_dir: config.cache.as_ref().map(|cache| cache.dir.clone()),
             ..how

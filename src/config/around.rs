@@ -22,10 +22,10 @@ const PASSING: &[&str] = &[
 const OF_A_MACHINE: &[&str] = &["RUNNER_ARCH", "RUNNER_ENVIRONMENT", "RUNNER_OS"];
 
 /// The environment of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Around {
     /// The script that prepared the machine.
-    setup: Digest,
+    setup: String,
     /// The variables.
     variables: Digest,
 }
@@ -43,13 +43,9 @@ impl Around {
         setup: Option<&str>,
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Self {
-        let matters = |name: &str| {
-            let passes = OF_A_RUN.iter().any(|prefix| name.starts_with(prefix));
-            OF_A_MACHINE.contains(&name) || !(passes || PASSING.contains(&name))
-        };
         let mut variables: Vec<(String, String)> = variables
             .into_iter()
-            .filter(|(name, _)| matters(name))
+            .filter(|(name, _)| lasts(name))
             .collect();
         variables.sort();
         let fields = Fields::of("kelvin/variables/v1");
@@ -57,20 +53,31 @@ impl Around {
             .iter()
             .fold(fields, |fields, (name, value)| fields.field(name, value));
         Self {
-            setup: Digest::of(setup.unwrap_or_default().as_bytes()),
+            setup: setup.unwrap_or_default().to_owned(),
             variables: variables.digest(),
         }
+    }
+
+    /// The script that prepared the machine; empty where there was none.
+    pub(crate) fn setup(&self) -> &str {
+        &self.setup
     }
 
     /// What the key of an answer takes of it: the variables only where none are declared, since those
     /// that are declared are part of the key anyway.
     pub(crate) fn digest(&self, declared: &[String]) -> Digest {
-        let fields = Fields::of("kelvin/around/v1").field("setup", self.setup.bytes());
+        let fields = Fields::of("kelvin/around/v2").field("setup", &self.setup);
         match declared.is_empty() {
             true => fields.field("variables", self.variables.bytes()).digest(),
             false => fields.digest(),
         }
     }
+}
+
+/// Whether a variable of this name stays the same from one run to the next, as far as its name tells.
+pub(crate) fn lasts(name: &str) -> bool {
+    let passes = OF_A_RUN.iter().any(|prefix| name.starts_with(prefix));
+    OF_A_MACHINE.contains(&name) || !(passes || PASSING.contains(&name))
 }
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ pub(super) fn settle(raw: RawConfig, file: &Path, root: &Path, overrides: &Overr
                     .unwrap_or_else(|| root.join(dir)),
             }),
         fingerprint: raw.fingerprint,
-        around: overrides.around,
+        around: overrides.around.clone(),
         env: raw.env,
         models: models::settle(raw.models, root),
         name: overrides.name.clone().or(raw.name),

@@ -32,7 +32,7 @@ use std::time::Duration;
 
 use crate::target::{Address, ModelSettings};
 pub(crate) use approval::{ApprovalSettings, ApprovalWay, WRITERS};
-pub(crate) use around::Around;
+pub(crate) use around::{Around, lasts};
 pub(crate) use configure::{Configure, Owner, Part, ProbeSettings, Slip, schema_of};
 pub(crate) use diagnostic::Problem;
 pub(crate) use edits::{Edited, edits, is_same_data};

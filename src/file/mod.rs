@@ -4,7 +4,9 @@ pub(crate) mod beneath;
 pub(crate) mod link;
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -18,6 +20,19 @@ pub(crate) const OUTPUT_MARK: &str = ".kelvin-run";
 /// Reads a whole file as text.
 pub(crate) fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("failed to read `{}`", path.display()))
+}
+
+/// Whether a path is the file that this program prints to, as in `kelvin check > log`.
+pub(crate) fn is_printed_to(path: &Path) -> bool {
+    let Ok(data) = fs::symlink_metadata(path) else {
+        return false;
+    };
+    let is_it = |stream: BorrowedFd<'_>| {
+        let stream = stream.try_clone_to_owned().map(fs::File::from);
+        let printed = stream.and_then(|stream| stream.metadata());
+        printed.is_ok_and(|printed| (printed.dev(), printed.ino()) == (data.dev(), data.ino()))
+    };
+    is_it(io::stdout().as_fd()) || is_it(io::stderr().as_fd())
 }
 
 /// Writes a file so that it is whole or not there: a temporary file beside it, then a rename.

@@ -28,7 +28,7 @@ impl Keys {
         Self {
             command: rules.command,
             fingerprint,
-            tools: rules.tools,
+            tools: rules.tools.digest(),
             reader: reader.digest(),
             around: rules.around,
             observer: observing.map(|observing| observing.observer.digest()),
@@ -36,9 +36,9 @@ impl Keys {
     }
 
     /// The key of one input. Version 1 had no reader, and its entries had no exit code; version 2 knew nothing of
-    /// the programs that the command starts.
+    /// the programs that the command starts, version 3 only of the first of them.
     pub(super) fn key(&self, input: &str) -> Digest {
-        let fields = Fields::of("kelvin/cache/v3")
+        let fields = Fields::of("kelvin/cache/v4")
             .field("command", self.command.bytes())
             .field("pipeline", self.fingerprint.bytes())
             .field("tools", self.tools.bytes())

@@ -15,6 +15,7 @@ mod demo;
 mod disk;
 
 /// Failures, signals and runs that were cut off.
+mod stale;
 mod stopped;
 
 /// What is kept of answers, and what of secrets.

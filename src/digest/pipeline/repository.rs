@@ -7,14 +7,19 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use git2::{
-    Delta, Diff, DiffOptions, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryOpenFlags,
+    Delta, Diff, DiffOptions, ErrorCode, FileMode, IndexEntry, ObjectType, Oid, Repository,
+    RepositoryOpenFlags,
 };
 
 use super::{Entry, Excluded, Files};
-use crate::file::OUTPUT_MARK;
+use crate::file::{self, OUTPUT_MARK};
 
 /// What the index calls a repository within the repository.
 const SUBMODULE: &str = "submodule";
+
+/// The marks by which `git update-index --assume-unchanged` and `--skip-worktree` tell git not to look at a file.
+const ASSUME_UNCHANGED: u16 = 1 << 15;
+const SKIP_WORKTREE: u16 = 1 << 14;
 
 /// What a repository tells.
 pub(super) struct Seen {
@@ -135,10 +140,33 @@ impl Listing<'_> {
                 continue;
             }
             let content = entry.id.as_bytes().to_vec();
-            self.files
-                .insert([prefix, &entry.path].concat(), Entry { kind, content });
+            let known = Entry { kind, content };
+            let name = [prefix, &entry.path].concat();
+            match self.unlooked(&entry, &path, known) {
+                Some(entry) => self.files.insert(name, entry),
+                None => self.files.remove(&name),
+            };
         }
         self.changed(repository, workdir, prefix)
+    }
+
+    /// What stands for a file of the index before the work tree is asked. Git does not look at a file that somebody
+    /// has told it to leave alone, so it is read here. One that a sparse checkout leaves out is as the index has it.
+    fn unlooked(&mut self, entry: &IndexEntry, path: &Path, known: Entry) -> Option<Entry> {
+        let is_sparse = entry.flags_extended & SKIP_WORKTREE != 0;
+        if entry.flags & ASSUME_UNCHANGED == 0 && !is_sparse {
+            return Some(known);
+        }
+        let mode = match known.kind {
+            "program" => FileMode::BlobExecutable,
+            _ => FileMode::Blob,
+        };
+        let found = match self::entry(path, mode) {
+            None if is_sparse => Some(known.clone()),
+            found => found,
+        };
+        self.dirty |= found.as_ref() != Some(&known);
+        found
     }
 
     /// Applies what the work tree has instead of the index.
@@ -157,14 +185,25 @@ impl Listing<'_> {
             .skip_binary_check(true);
         let diff = repository.diff_index_to_workdir(None, Some(&mut options))?;
         let outputs = outputs(&diff, workdir);
+        let index = repository.index()?;
+        let is_left_out = |name: &[u8]| {
+            let entry = index.get_path(Path::new(OsStr::from_bytes(name)), 0);
+            entry.is_some_and(|entry| entry.flags_extended & SKIP_WORKTREE != 0)
+        };
         for delta in diff.deltas() {
             let file = delta.new_file();
             let Some(name) = file.path_bytes().or_else(|| delta.old_file().path_bytes()) else {
                 continue;
             };
+            if delta.status() == Delta::Deleted && is_left_out(name) {
+                continue;
+            }
             let path = workdir.join(OsStr::from_bytes(name));
             let untracked = delta.status() == Delta::Untracked;
-            let is_made = untracked && (outputs.has(&path) || super::is_made_by_runs(&path));
+            let is_made = untracked
+                && (outputs.has(&path)
+                    || super::is_made_by_runs(&path)
+                    || file::is_printed_to(&path));
             let is_excluded = self.exclude.has(&path) || is_made;
             self.dirty |= !(is_excluded && untracked);
             if is_excluded || file.mode() == FileMode::Commit {

@@ -325,6 +325,28 @@ fn an_unreadable_file_is_told_or_counted_but_never_a_crash() {
 }
 
 #[test]
+fn a_file_that_git_was_told_not_to_look_at_is_looked_at() {
+    for mark in ["--assume-unchanged", "--skip-worktree"] {
+        let work = Work::committed();
+        let before = work.code();
+        let marked = std::process::Command::new("git")
+            .args(["update-index", mark, "src/pipeline.py"])
+            .current_dir(work.root())
+            .status();
+        assert!(marked.expect("git starts").success());
+        assert_eq!(work.code(), before, "{mark}");
+        work.write("src/pipeline.py", "print(2)\n");
+        let after = work.code();
+        assert_ne!(after.digest, before.digest, "{mark}");
+        assert!(after.dirty, "{mark}");
+        fs::remove_file(work.root().join("src/pipeline.py")).expect("removed");
+        // A sparse checkout leaves files out, and stays the checkout of its commit.
+        let is_sparse = mark == "--skip-worktree";
+        assert_eq!(work.code() == before, is_sparse, "{mark}");
+    }
+}
+
+#[test]
 fn a_repository_of_another_user_is_read_all_the_same() {
     let work = Work::committed();
     work.write("src/pipeline.py", "print(2)\n");

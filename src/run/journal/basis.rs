@@ -9,7 +9,7 @@ const NAMED: usize = 5;
 /// Of more files none is noted down: the journal would begin with megabytes.
 const MOST_FILES: usize = 20_000;
 
-/// The parts by their names, and the files of the pipeline by theirs, each with a digest.
+/// The parts by their names, and files and programs as they are named to people, each with a digest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::run) struct Basis {
@@ -55,7 +55,7 @@ impl Basis {
                     (_, None) => "was removed",
                     _ => "was edited",
                 };
-                changes.push(format!("`{name}` {what}"));
+                changes.push(format!("{name} {what}"));
             }
         }
         if changes.is_empty() {
@@ -75,10 +75,11 @@ mod tests {
     use super::*;
 
     fn basis(command: &str, files: &[(&str, &str)]) -> Basis {
+        let quoted = |(name, digest): (String, String)| (format!("`{name}`"), digest);
         let owned = |(name, digest): &(&str, &str)| ((*name).to_owned(), (*digest).to_owned());
         Basis::of(
             [("the command", command.to_owned())],
-            files.iter().map(owned).collect(),
+            files.iter().map(owned).map(quoted).collect(),
         )
     }
 

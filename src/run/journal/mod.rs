@@ -2,8 +2,9 @@
 //! leaves for the one that goes on from there.
 
 mod basis;
+mod variables;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -20,6 +21,7 @@ use crate::exit::Misuse;
 use crate::target::{Streams, Usage};
 
 pub(super) use basis::Basis;
+pub(super) use variables::of_process as variables;
 
 /// The journal of a run, and what an earlier one has left.
 #[derive(Debug)]
@@ -41,6 +43,9 @@ pub(super) struct Header {
     /// What the digest of the pipeline is made of. It tells people what has changed, and decides nothing.
     #[serde(default)]
     pub(super) basis: Basis,
+    /// A little of the digest of each variable that is not declared. It tells people what differs.
+    #[serde(default)]
+    pub(super) variables: BTreeMap<String, String>,
 }
 
 /// A finished invocation.
@@ -73,8 +78,8 @@ enum Known {
     Failure(Failure),
 }
 
-/// The version of the format. Version 1 had neither exit code nor streams.
-pub(super) const VERSION: u32 = 2;
+/// The version of the format. Version 1 had neither exit code nor streams, version 2 no variables.
+pub(super) const VERSION: u32 = 3;
 
 /// The version of a header that another version of this program has written.
 #[derive(Deserialize)]
@@ -90,6 +95,8 @@ pub(super) struct Left {
     end: u64,
     /// Whether what failures depend on has changed since.
     limits_changed: bool,
+    /// The variables that differ from those of a part of it.
+    variables: BTreeSet<String>,
     /// Why nothing of what is there can be gone on with.
     refused: Option<String>,
 }
@@ -128,6 +135,11 @@ impl Left {
         self.known.is_empty()
     }
 
+    /// The variables that differ from those that what is there was answered with.
+    pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
+        self.variables.iter().map(String::as_str)
+    }
+
     /// What has finished.
     pub(super) fn tasks(&self) -> impl Iterator<Item = &Task> {
         self.known.keys()
@@ -155,7 +167,7 @@ impl Journal {
             file,
             known: left.known,
         };
-        if end == 0 || left.limits_changed {
+        if end == 0 || left.limits_changed || !left.variables.is_empty() {
             journal.append(header)?;
         }
         Ok(journal)
@@ -258,6 +270,8 @@ fn read(bytes: &[u8], header: &Header) -> Left {
                 return left;
             }
             limits = Some(found.limits);
+            let differing = variables::differing(&found.variables, &header.variables);
+            left.variables.extend(differing.cloned());
         } else if let Ok(record) = serde_json::from_slice::<Record>(line) {
             let is_failure = matches!(record.result, Known::Failure(_));
             if limits.is_some() && !(is_failure && limits != Some(header.limits)) {

@@ -11,6 +11,7 @@ fn header(pipeline: &str, limits: &str) -> Header {
         pipeline: Digest::of(pipeline.as_bytes()),
         limits: Digest::of(limits.as_bytes()),
         basis: Basis::of([("the command", pipeline.to_owned())], BTreeMap::new()),
+        variables: BTreeMap::new(),
     }
 }
 

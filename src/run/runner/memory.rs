@@ -85,6 +85,7 @@ impl<'a> Memory<'a> {
                 memory.notices.push(Notice::new(Code::Cache, text));
             }
         } else {
+            memory.tell_what_differs(&left);
             tree.keep(left.tasks())?;
         }
         memory.journal = Some(Journal::open(&tree.journal(), &header, left)?);
@@ -106,6 +107,21 @@ impl<'a> Memory<'a> {
                 format!("nothing was resumed: {why}"),
             ));
         }
+    }
+
+    /// Says which variables are others than those that a journal was written with.
+    fn tell_what_differs(&mut self, left: &Left) {
+        let names: Vec<String> = left.variables().map(|name| format!("`{name}`")).collect();
+        if names.is_empty() {
+            return;
+        }
+        let text = format!(
+            "since the run that is gone on with began, these variables of the environment have changed: {}. What \
+             had finished was answered with their old values. Where one of them changes answers, begin anew \
+             without `--resume`, and name it under `env`",
+            names.join(", ")
+        );
+        self.notices.push(Notice::new(Code::Cache, text));
     }
 
     /// The key of an input.
@@ -295,7 +311,7 @@ fn header(settings: &RunnerSettings<'_>, code: Digest) -> Header {
         (
             "a program or file that the command names",
             "tools",
-            rules.tools,
+            rules.tools.lasting(),
         ),
         (
             "what is read of an output",
@@ -312,6 +328,11 @@ fn header(settings: &RunnerSettings<'_>, code: Digest) -> Header {
         |fields, (_, label, digest)| fields.field(label, digest.bytes()),
     );
     let files = settings.watch.map(Watch::listed).unwrap_or_default();
+    let files = files
+        .into_iter()
+        .map(|(name, digest)| (format!("`{name}`"), digest));
+    // A file that is both is told of as code.
+    let files = rules.tools.listed().chain(files).collect();
     let shown = parts
         .iter()
         .map(|(shown, _, digest)| (*shown, digest.short(16)));
@@ -319,6 +340,7 @@ fn header(settings: &RunnerSettings<'_>, code: Digest) -> Header {
         kelvin_journal: journal::VERSION,
         pipeline: pipeline.digest(),
         basis: Basis::of(shown, files),
+        variables: journal::variables(&rules.env),
         limits: Fields::of("kelvin/limits/v1")
             .field("timeout", limits.timeout.as_nanos().to_be_bytes())
             .field("max_output_bytes", limits.max_output_bytes.to_be_bytes())

@@ -4,11 +4,12 @@ use std::env;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, Limits, Retry};
+use crate::config::{Around, Config, Limits, Retry};
 use crate::digest::pipeline::Watch;
 use crate::digest::{Digest, Fields};
 use crate::exit::Misuse;
-use crate::run::{Observer, Observing, Reader, tools};
+use crate::run::tools::Tools;
+use crate::run::{Observer, Observing, Reader};
 use crate::target::Address;
 
 /// How a runner starts.
@@ -81,8 +82,10 @@ pub(crate) struct Rules {
     pub(crate) cache: Option<PathBuf>,
     /// The digest of how the pipeline is reached, and of the declared environment.
     pub(crate) command: Digest,
-    /// The digest of what the command starts outside of the code.
-    pub(crate) tools: Digest,
+    /// The variables that are declared to change answers.
+    pub(crate) env: Vec<String>,
+    /// What the command starts outside of the code.
+    pub(crate) tools: Tools,
     /// The digest of the environment of the job, where there is one.
     pub(crate) around: Option<Digest>,
     /// The digest of everything that changes what is measured. A run goes on only with what was
@@ -99,6 +102,7 @@ impl Rules {
     pub(crate) fn of(config: &Config, program: &Program<'_>) -> Self {
         let root = std::path::absolute(&config.root).unwrap_or_else(|_| config.root.clone());
         let cache = config.cache.as_ref();
+        let around = config.around.as_ref();
         Self {
             file: config.file.clone(),
             jobs: config.jobs,
@@ -106,8 +110,14 @@ impl Rules {
             retry: config.retry.clone(),
             cache: cache.map(|cache| root.join(&cache.dir)),
             command: program.digest(config),
-            tools: tools::digest(program.target, &root, config.fingerprint.is_empty()),
-            around: config.around.map(|around| around.digest(&config.env)),
+            env: config.env.clone(),
+            tools: Tools::of(
+                program.target,
+                &root,
+                config.fingerprint.is_empty(),
+                around.map(Around::setup),
+            ),
+            around: around.map(|around| around.digest(&config.env)),
             measured: config.measured(),
             cases: root.join(program.inputs),
             input_name: program.input_name,

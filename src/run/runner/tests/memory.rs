@@ -285,7 +285,7 @@ fn a_journal_of_another_version_is_told_and_not_misread() {
     let bench = Bench::new(ECHO);
     bench.run(&tasks(2));
     let journal = bench.read("kelvin/.journal.jsonl");
-    let older = journal.replacen("\"kelvin_journal\":2", "\"kelvin_journal\":1", 1);
+    let older = journal.replacen("\"kelvin_journal\":3", "\"kelvin_journal\":1", 1);
     assert_ne!(journal, older);
     fs::write(bench.path("kelvin/.journal.jsonl"), older).expect("written");
     let refused = bench.try_open(&bench.out(), Start::Resume, &Silent).err();
