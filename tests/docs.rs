@@ -57,37 +57,35 @@ fn blocks(text: &str, language: &str) -> Vec<String> {
     blocks
 }
 
+/// A command and all below it, as the help of each lists them.
+fn commands(of: &[String]) -> Vec<Vec<String>> {
+    let words: Vec<&str> = of.iter().map(String::as_str).collect();
+    let text = help(&words);
+    let listed = text.split("\nCommands:\n").nth(1).unwrap_or_default();
+    let listed = listed.lines().take_while(|line| !line.is_empty());
+    // What a command does may go on in a further line, which is indented by more.
+    let listed = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = listed.filter_map(|line| line.split_whitespace().next());
+    let below = names.filter(|name| *name != "help");
+    let below = below.flat_map(|name| commands(&[of, &[name.to_owned()]].concat()));
+    [of.to_vec()].into_iter().chain(below).collect()
+}
+
 /// `KELVIN_UPDATE=1 cargo test --test docs` writes the page anew.
 #[test]
 fn the_command_line_page_is_what_help_prints() {
     let mut page = String::from(
         "# Command line\n\nWhat `--help` prints, command by command; a test keeps it so.\n",
     );
-    for command in [
-        &[][..],
-        &["init"],
-        &["check"],
-        &["gate"],
-        &["gate", "veritas"],
-        &["approve"],
-        &["compare"],
-        &["merge"],
-        &["calibrate"],
-        &["schema"],
-        &["doctor"],
-        &["digest"],
-        &["regression"],
-        &["export"],
-        &["ledger"],
-        &["ledger", "export"],
-        &["rejudge"],
-        &["rescore"],
-        &["baseline", "save"],
-        &["cache"],
-        &["cache", "prune"],
-    ] {
-        let name = [&["kelvin"], command].concat().join(" ");
-        page.push_str(&format!("\n## `{name}`\n\n```text\n{}```\n", help(command)));
+    let commands = commands(&[]);
+    assert!(commands.len() > 20, "{commands:?}");
+    for command in &commands {
+        let command: Vec<&str> = command.iter().map(String::as_str).collect();
+        let name = [&["kelvin"], &command[..]].concat().join(" ");
+        page.push_str(&format!(
+            "\n## `{name}`\n\n```text\n{}```\n",
+            help(&command)
+        ));
     }
     let path = "docs/command-line.md";
     if std::env::var_os("KELVIN_UPDATE").is_some() {
