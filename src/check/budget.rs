@@ -14,7 +14,7 @@ use crate::report::Report;
 /// How many calls all re-runs of a side may take together unless the configuration says so, in
 /// runs of the whole suite. With the run that the gate begins with, a gate costs at most four runs of
 /// each side that it can run.
-const RUNS_OF_THE_SUITE: usize = 3;
+pub(super) const RUNS_OF_THE_SUITE: usize = 3;
 
 /// What is left for re-runs.
 pub(super) struct Allowance {

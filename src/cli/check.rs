@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use super::progress;
+use super::{forecast, progress};
 use crate::check::{self, Checked, Mode, Request};
 use crate::config::{Overrides, Shard};
 use crate::exit::{Exit, Misuse};
@@ -60,6 +60,13 @@ pub(super) struct CheckArgs {
     /// Lists every variant and how many invocations there are, writes nothing and runs nothing.
     #[arg(long, conflicts_with_all = ["dry_run", "resume"])]
     list: bool,
+    /// Says how many calls a check and a gate take, and how long and how much money by the last recorded run;
+    /// writes nothing and runs nothing.
+    #[arg(long, conflicts_with_all = ["dry_run", "resume", "list", "confirm"])]
+    forecast: bool,
+    /// With `--forecast`: what a call costs in US dollars, where kelvin does not know the price.
+    #[arg(long, value_name = "USD", requires = "forecast")]
+    usd_per_call: Option<f64>,
     /// After the baselines, shows what the rest will cost and asks.
     #[arg(long, conflicts_with = "dry_run")]
     confirm: bool,
@@ -118,6 +125,8 @@ impl From<&CheckArgs> for Request {
             resume,
             dry_run,
             list: _,
+            forecast: _,
+            usd_per_call: _,
             confirm: _,
             no_history: _,
             format: _,
@@ -152,6 +161,9 @@ pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
     if args.list {
         return list(args);
     }
+    if args.forecast {
+        return forecast(args);
+    }
     let asks = args.confirm;
     if asks && !std::io::stdin().is_terminal() {
         return Err(Misuse::new(
@@ -178,6 +190,24 @@ fn list(args: &CheckArgs) -> anyhow::Result<Exit> {
     super::say(&match is_json {
         true => serde_json::to_string_pretty(&listing)? + "\n",
         false => page(&listing),
+    });
+    Ok(Exit::Passed)
+}
+
+/// Says what it would cost.
+fn forecast(args: &CheckArgs) -> anyhow::Result<Exit> {
+    if args
+        .usd_per_call
+        .is_some_and(|usd| !(usd.is_finite() && usd >= 0.0))
+    {
+        return Err(Misuse::new("`--usd-per-call` must be a number from 0")
+            .help("such as 0.002")
+            .into());
+    }
+    let bill = check::bill(&args.into(), args.usd_per_call)?;
+    super::say(&match args.format {
+        Format::Json => serde_json::to_string_pretty(&bill)? + "\n",
+        Format::Text | Format::Markdown => forecast::page(&bill),
     });
     Ok(Exit::Passed)
 }
@@ -230,7 +260,7 @@ impl CheckArgs {
 
     /// Whether nothing is to be run.
     pub(super) const fn is_dry_run(&self) -> bool {
-        self.dry_run || self.list
+        self.dry_run || self.list || self.forecast
     }
 }
 

@@ -12,6 +12,7 @@ mod digest;
 mod doctor;
 mod eval;
 mod export;
+mod forecast;
 mod gate;
 mod history;
 mod init;

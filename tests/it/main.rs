@@ -44,6 +44,7 @@ mod repository;
 
 /// Many small drops in a row.
 mod drift;
+mod forecast;
 
 /// Changes that edit what is measured.
 mod measured_as_base;

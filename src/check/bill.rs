@@ -1,0 +1,123 @@
+//! What a check and a gate would take: calls, time and money, before any of it is spent.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Request, budget, list};
+use crate::config::GateSettings;
+use crate::gate::policy::Policy;
+use crate::history::{History, KEPT};
+use crate::probe;
+
+/// What a check and a gate would take.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Bill {
+    /// How many calls a check makes where nothing comes from the cache, by what they are for.
+    pub(crate) calls_by: BTreeMap<&'static str, usize>,
+    /// All of them together.
+    pub(crate) check: Spent,
+    /// What a gate takes at most, whose doubtful cases are run again on both sides.
+    pub(crate) gate_at_most: Spent,
+    /// How many calls are made at the same time.
+    pub(crate) jobs: usize,
+    /// What a call has taken; none where no run with a call was recorded.
+    pub(crate) call: Option<Call>,
+}
+
+/// Calls and what they take.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Spent {
+    /// Calls of the pipeline, and of judges where there are any.
+    pub(crate) calls: usize,
+    /// Seconds by the clock, with as many calls at the same time as there are jobs; null where no call was recorded.
+    pub(crate) seconds: Option<f64>,
+    /// Tokens; null where no recorded call told any.
+    pub(crate) tokens: Option<u64>,
+    /// US dollars; null where the price is not known.
+    pub(crate) usd: Option<f64>,
+}
+
+/// What a call of a recorded run has taken on average.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Call {
+    /// The run.
+    pub(crate) run: String,
+    /// When it started.
+    pub(crate) time: String,
+    /// Seconds.
+    pub(crate) seconds: f64,
+    /// Tokens.
+    pub(crate) tokens: Option<f64>,
+    /// US dollars.
+    pub(crate) usd: Option<f64>,
+}
+
+/// Makes the bill. `usd` is the price of a call where the recorded runs do not know it.
+///
+/// # Errors
+///
+/// As [`list`]; and where the history cannot be read.
+pub(crate) fn bill(request: &Request, usd: Option<f64>) -> anyhow::Result<Bill> {
+    let config = probe::configured(&request.overrides)?;
+    let calls_by = list(request, false)?.invocations;
+    let calls = calls_by.values().sum();
+    let call = call(&config.root, &super::configuration(&config))?;
+    let jobs = config.jobs.get();
+    let spent = |calls: usize| Spent {
+        calls,
+        // Fewer calls than jobs are all made at once.
+        seconds: call
+            .as_ref()
+            .map(|call| call.seconds * calls.div_ceil(jobs) as f64),
+        tokens: call
+            .as_ref()
+            .and_then(|call| Some((call.tokens? * calls as f64).round() as u64)),
+        usd: usd
+            .or_else(|| call.as_ref()?.usd)
+            .map(|usd| usd * calls as f64),
+    };
+    Ok(Bill {
+        check: spent(calls),
+        gate_at_most: spent(calls + reruns(&config.gate, calls)),
+        calls_by,
+        jobs,
+        call,
+    })
+}
+
+/// How many calls all re-runs of a gate may take that can run both sides again.
+fn reruns(gate: &GateSettings, calls: usize) -> usize {
+    let policy = Policy::of(gate, false);
+    if policy.is_exact() || policy.budget.head_repeats == 1 {
+        return 0;
+    }
+    let by_default = 2 * budget::RUNS_OF_THE_SUITE * calls;
+    policy.budget.calls.unwrap_or(by_default)
+}
+
+/// What a call of the newest run of a configuration has taken that called anything.
+fn call(root: &std::path::Path, configuration: &str) -> anyhow::Result<Option<Call>> {
+    let Some(history) = History::open(root)? else {
+        return Ok(None);
+    };
+    let runs = history.runs(KEPT)?;
+    let own = runs
+        .into_iter()
+        .rev()
+        .filter(|run| run.configuration == configuration);
+    let mut calls = own.filter_map(|run| {
+        let cost = run.cost.filter(|cost| cost.invocations > 0)?;
+        let each = |sum: f64| sum / cost.invocations as f64;
+        // A call whose tokens nobody told would make the others look cheap.
+        let usage = cost.usage.filter(|usage| usage.untold == 0);
+        Some(Call {
+            run: run.id,
+            time: run.time,
+            seconds: each(cost.pipeline_seconds),
+            tokens: usage.map(|usage| each(usage.tokens() as f64)),
+            usd: usage.and_then(|usage| usage.usd).map(each),
+        })
+    });
+    Ok(calls.next())
+}

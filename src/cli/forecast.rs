@@ -1,0 +1,79 @@
+//! `kelvin check --forecast`: what it would cost, as a table.
+
+use std::fmt::Write as _;
+
+use crate::check::{Bill, Spent};
+use crate::page::{counted, duration, safe};
+
+/// The bill for a terminal.
+pub(super) fn page(bill: &Bill) -> String {
+    let kinds = bill.calls_by.iter().filter(|(_, count)| **count > 0);
+    let kinds: Vec<String> = kinds
+        .map(|(kind, count)| format!("{count} {kind}"))
+        .collect();
+    let mut page = format!(
+        "{}: {}\n\n  {:<28}  {:>9}  {:>10}  {:>12}  {:>10}\n",
+        counted(bill.check.calls, "call"),
+        kinds.join(", "),
+        "",
+        "calls",
+        "time",
+        "tokens",
+        "US dollars"
+    );
+    for (name, spent) in [
+        ("a check, a gate in no doubt", &bill.check),
+        ("a gate in doubt, at most", &bill.gate_at_most),
+    ] {
+        page.push_str(&row(name, spent));
+    }
+    page.push('\n');
+    match &bill.call {
+        Some(call) => {
+            let _ = writeln!(
+                page,
+                "By run {} of {}, {} a call, {} at the same time.",
+                safe::cut(&call.run, 12),
+                safe::cut(call.time.get(..10).unwrap_or(&call.time), 10),
+                each(call.seconds),
+                counted(bill.jobs, "call")
+            );
+        }
+        None => page.push_str(
+            "No run of this configuration is recorded, so the time of a call is not known yet.\n",
+        ),
+    }
+    if bill.check.usd.is_none() {
+        page.push_str(
+            "The price of a call is not known: add `--usd-per-call 0.002`, or give the model its prices in \
+             `kelvin.yaml`.\n",
+        );
+    }
+    page.push_str(
+        "Answers from the cache cost nothing, calls of judges come on top. A gate runs again only what it cannot \
+         tell from noise, and `gate.budget` limits it.\n",
+    );
+    if bill.call.is_none() {
+        page.push_str("\nnext: kelvin check --confirm\n");
+    }
+    page
+}
+
+fn row(name: &str, spent: &Spent) -> String {
+    let shown = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    format!(
+        "  {name:<28}  {:>9}  {:>10}  {:>12}  {:>10}\n",
+        spent.calls,
+        shown(spent.seconds.map(duration)),
+        shown(spent.tokens.map(|tokens| tokens.to_string())),
+        shown(spent.usd.map(|usd| format!("{usd:.2}")))
+    )
+}
+
+/// A call may take milliseconds or minutes.
+fn each(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 0.95 => format!("{:.0} ms", seconds * 1000.0),
+        seconds => duration(seconds),
+    }
+}
