@@ -27,6 +27,7 @@ mod rescore;
 #[cfg(test)]
 mod toy_tests;
 mod veritas;
+mod view;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -81,6 +82,8 @@ enum Command {
     Calibrate(calibrate::CalibrateArgs),
     /// Lists the runs of this machine, and the course of each metric.
     History(history::HistoryArgs),
+    /// Shows the last reports in a browser of this machine, and follows the runs that are made meanwhile.
+    View(view::ViewArgs),
     /// Makes the figures of a recorded run again, with the formulas of this version.
     Recompute(history::RecomputeArgs),
     /// Tells what changed over a period, from every report that is left of it.
@@ -120,6 +123,7 @@ impl Command {
             | Self::Approve(_)
             | Self::Compare(_)
             | Self::History(_)
+            | Self::View(_)
             | Self::Recompute(_)
             | Self::Digest(_)
             | Self::Export(_)
@@ -189,6 +193,7 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Eval(args) => eval::main(&args),
         Command::Calibrate(args) => calibrate::main(&args),
         Command::History(args) => history::list(args),
+        Command::View(args) => view::main(args),
         Command::Recompute(args) => history::recompute(&args),
         Command::Export(args) => export::main(args),
         Command::Digest(args) => digest::main(args),

@@ -15,6 +15,7 @@ mod pace;
 mod pool;
 mod retry;
 mod runner;
+mod so_far;
 pub(crate) mod stored;
 mod tools;
 mod tree;
@@ -34,6 +35,7 @@ pub(crate) use crate::target::{Failure, FailureKind, Usage};
 pub(crate) use clock::{Clock, in_utc, is_before, now, of_seconds, of_server, to_seconds};
 pub(crate) use observe::{Observing, OutputObserver};
 pub(crate) use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
+pub(crate) use so_far::so_far;
 pub(crate) use tree::folder_of;
 
 /// What a probe takes from the answers of the pipeline. A run keeps in memory, in the journal and,

@@ -126,6 +126,7 @@ mod promises;
 
 /// Live runs that are tried and not kept.
 mod veritas;
+mod view;
 
 /// The sample workflow under `act`.
 mod act;

@@ -40,6 +40,11 @@ struct Old {
     repeats: Vec<PathBuf>,
 }
 
+/// Where the journal of an output folder is, where it has one.
+pub(super) fn journal_of(out: &Path) -> PathBuf {
+    out.join(lock::JOURNAL)
+}
+
 impl Tree {
     /// Makes the folder, or takes hold of one of ours, and leaves its content as it is.
     ///
@@ -105,7 +110,7 @@ impl Tree {
 
     /// Where the journal is.
     pub(super) fn journal(&self) -> PathBuf {
-        self.out.join(lock::JOURNAL)
+        journal_of(&self.out)
     }
 
     /// The folder of a task.

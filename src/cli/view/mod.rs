@@ -1,0 +1,72 @@
+//! `kelvin view`: the last reports in a browser of this machine, made anew while runs go on.
+
+mod serve;
+mod shelf;
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+
+use crate::check;
+use crate::exit::{Exit, Misuse};
+use shelf::Shelf;
+
+/// Where the page is looked for first; any free port serves where another program has it.
+const PORT: u16 = 7463;
+
+/// The arguments of `kelvin view`.
+#[derive(Debug, Args)]
+pub(super) struct ViewArgs {
+    /// The configuration beside which the history lies.
+    #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
+    config: PathBuf,
+    /// The folder of the reports [default: `kelvin` beside the configuration].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The port of this machine [default: 7463, or a free one where another program has that].
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+}
+
+/// Runs `kelvin view`, until it is stopped.
+pub(super) fn main(args: ViewArgs) -> anyhow::Result<Exit> {
+    let root = check::folder(&args.config)?;
+    let out = args.out.unwrap_or_else(|| root.join("kelvin"));
+    if !out.join(shelf::REPORT).exists() && !root.join(".kelvin").exists() {
+        let folder = shown(&out);
+        return Err(Misuse::new(format!(
+            "there is no report in `{folder}`, and no run is recorded"
+        ))
+        .help("run `kelvin check` first, or name the folder with `--out`")
+        .into());
+    }
+    let listener = listener(args.port)?;
+    let address = listener.local_addr()?;
+    super::say(&format!(
+        "The reports of `{}`: http://{address}/\nPress Ctrl-C to end.\n",
+        shown(&out)
+    ));
+    serve::serve(listener, Shelf { root, out })?;
+    Ok(Exit::Passed)
+}
+
+/// A port that only programs of this machine reach.
+fn listener(port: Option<u16>) -> anyhow::Result<TcpListener> {
+    let bind = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    match port {
+        Some(port) => bind(port).map_err(|error| {
+            Misuse::new(format!("port {port} cannot be used: {error}"))
+                .help("name another one, or leave `--port` out")
+                .into()
+        }),
+        None => bind(PORT)
+            .or_else(|_| bind(0))
+            .context("no port of this machine is free"),
+    }
+}
+
+fn shown(path: &Path) -> String {
+    crate::page::safe::line(&path.display().to_string())
+}

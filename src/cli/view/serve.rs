@@ -1,0 +1,140 @@
+//! The server of the page. Only programs of this machine reach it, it reads and changes nothing, and a page of
+//! another site cannot have it answer, by whatever name that site calls this machine.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+
+use super::shelf::Shelf;
+
+/// The page around the report.
+const SHELL: &str = include_str!("shell.html");
+const HTML: &str = "text/html; charset=utf-8";
+
+/// What is sent back.
+struct Answer {
+    status: StatusCode,
+    kind: &'static str,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn page(body: Vec<u8>) -> Self {
+        Self {
+            status: StatusCode::OK,
+            kind: HTML,
+            body,
+        }
+    }
+
+    fn refused(status: StatusCode, why: &str) -> Self {
+        Self {
+            status,
+            kind: "text/plain; charset=utf-8",
+            body: format!("{why}\n").into_bytes(),
+        }
+    }
+}
+
+/// Serves until the process is stopped.
+///
+/// # Errors
+///
+/// Where the system does not let it.
+pub(super) fn serve(listener: std::net::TcpListener, shelf: Shelf) -> io::Result<()> {
+    let address = listener.local_addr()?;
+    listener.set_nonblocking(true)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let shelf = Arc::new(shelf);
+    runtime.block_on(async {
+        let listener = TcpListener::from_std(listener)?;
+        loop {
+            let (stream, _) = listener.accept().await?;
+            let shelf = Arc::clone(&shelf);
+            tokio::spawn(async move {
+                let service = service_fn(|asked| {
+                    let answer = answer(&asked, address, &shelf);
+                    async move { Ok::<_, hyper::Error>(sent(answer)) }
+                });
+                // A browser that goes away in the middle is no failure.
+                let _ = http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), service)
+                    .await;
+            });
+        }
+    })
+}
+
+fn answer(asked: &Request<Incoming>, address: SocketAddr, shelf: &Shelf) -> Answer {
+    let host = asked
+        .headers()
+        .get(HOST)
+        .and_then(|host| host.to_str().ok());
+    let ours = [address.to_string(), format!("localhost:{}", address.port())];
+    if !host.is_some_and(|host| ours.iter().any(|ours| ours == host)) {
+        return Answer::refused(
+            StatusCode::MISDIRECTED_REQUEST,
+            &format!("this page is http://{address}/ and has no other name"),
+        );
+    }
+    if asked.method() != Method::GET && asked.method() != Method::HEAD {
+        return Answer::refused(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "there is nothing to change here",
+        );
+    }
+    match asked.uri().path() {
+        "/" => Answer::page(SHELL.as_bytes().to_vec()),
+        "/state" => match serde_json::to_vec(&shelf.state()) {
+            Ok(body) => Answer {
+                status: StatusCode::OK,
+                kind: "application/json",
+                body,
+            },
+            Err(error) => Answer::refused(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+        },
+        "/report" => shelf.report().map_or_else(
+            || {
+                Answer::refused(
+                    StatusCode::NOT_FOUND,
+                    "there is no report yet: run `kelvin check`",
+                )
+            },
+            Answer::page,
+        ),
+        path => match path.strip_prefix("/run/").map(|id| shelf.run(id)) {
+            Some(Ok(page)) => Answer::page(page),
+            Some(Err(error)) => Answer::refused(StatusCode::NOT_FOUND, &format!("{error:#}")),
+            None => Answer::refused(StatusCode::NOT_FOUND, "there is no such page"),
+        },
+    }
+}
+
+fn sent(answer: Answer) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(answer.body)));
+    *response.status_mut() = answer.status;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, answer.kind),
+        (CACHE_CONTROL, "no-store"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        // No other site may put it into a frame.
+        (CONTENT_SECURITY_POLICY, "frame-ancestors 'self'"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

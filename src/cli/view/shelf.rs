@@ -1,0 +1,95 @@
+//! What there is to be looked at: the report in the output folder, and the runs of the history.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::check;
+use crate::history::History;
+use crate::{report, run};
+
+/// The page of the last run.
+pub(super) const REPORT: &str = "report.html";
+/// The runs that the page offers.
+const RUNS: usize = 50;
+
+/// Where reports are.
+#[derive(Clone, Debug)]
+pub(super) struct Shelf {
+    /// The folder of the configuration.
+    pub(super) root: PathBuf,
+    /// The output folder.
+    pub(super) out: PathBuf,
+}
+
+/// What changes while somebody looks.
+#[derive(Debug, Serialize)]
+pub(super) struct State {
+    /// Another text where the report is another one; none where there is none.
+    report: Option<String>,
+    /// Whether a run is under way, or was stopped before its end: the report is gone or older than its answers.
+    is_under_way: bool,
+    /// How many answers it has so far; none where that is not noted down, as outside of a repository.
+    answers: Option<usize>,
+    /// Seconds since the last of them.
+    quiet_for: Option<u64>,
+    /// The runs of the history, the newest first.
+    runs: Vec<Run>,
+}
+
+/// A run of the history.
+#[derive(Debug, Serialize)]
+struct Run {
+    id: String,
+    name: String,
+}
+
+impl Shelf {
+    pub(super) fn state(&self) -> State {
+        let report = fs::metadata(self.out.join(REPORT)).ok();
+        let written = report.as_ref().and_then(|data| data.modified().ok());
+        let journal = run::so_far(&self.out);
+        let going = journal.filter(|(_, at)| written.is_none_or(|written| *at > written));
+        State {
+            is_under_way: going.is_some() || (report.is_none() && self.out.exists()),
+            report: report.map(|data| format!("{:?} {}", data.modified().ok(), data.len())),
+            answers: going.as_ref().map(|(answers, _)| *answers),
+            quiet_for: going.and_then(|(_, at)| Some(at.elapsed().ok()?.as_secs())),
+            runs: self.runs().unwrap_or_default(),
+        }
+    }
+
+    fn runs(&self) -> anyhow::Result<Vec<Run>> {
+        let Some(history) = History::open(&self.root)? else {
+            return Ok(Vec::new());
+        };
+        let runs = history.runs(RUNS)?.into_iter().rev();
+        let named = runs.map(|run| {
+            let commit = run
+                .commit
+                .as_deref()
+                .map_or("-", |commit| commit.get(..7).unwrap_or(commit));
+            let word = run.verdict.map_or(run.ending, |verdict| verdict.words);
+            let time = run.time.get(..16).unwrap_or(&run.time).replace('T', " ");
+            Run {
+                name: format!("{time}  {commit}  {}  {word}", run.configuration),
+                id: run.id,
+            }
+        });
+        Ok(named.collect())
+    }
+
+    /// The page of the last run; none where there is none.
+    pub(super) fn report(&self) -> Option<Vec<u8>> {
+        fs::read(self.out.join(REPORT)).ok()
+    }
+
+    /// The page of a run of the history. Its inputs are not kept, so nothing is shown side by side.
+    pub(super) fn run(&self, id: &str) -> anyhow::Result<Vec<u8>> {
+        let side = check::run(&self.root, id)?;
+        let mut page = Vec::new();
+        report::page::to_html(&mut page, &side.report, None, &|_, _| None)?;
+        Ok(page)
+    }
+}
