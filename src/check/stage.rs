@@ -8,7 +8,7 @@ use super::asked;
 use super::{Mode, Request, beside, changed};
 use crate::config::Config;
 use crate::digest::Digest;
-use crate::digest::pipeline::{self, Code, Watch};
+use crate::digest::pipeline::{self, Code, Made, Watch};
 use crate::notice::{Code as NoticeCode, Notice};
 use crate::probe::{self, Ending, Findings, Forecast, Planned, Probe, Sections, WantedRepeats};
 use crate::report::{Fingerprints, Report, Run, Session, Share};
@@ -56,7 +56,6 @@ pub(super) fn with<T>(
         None => config.root.join("kelvin"),
     };
     let beside = beside::not_pipeline(&config, &sides, &out);
-    let (code, watch) = pipeline::begin(&config.root, &config.fingerprint, &beside)?;
     let start = match request.mode {
         Mode::Resume => Start::Resume,
         Mode::Run | Mode::DryRun => Start::Fresh,
@@ -76,6 +75,11 @@ pub(super) fn with<T>(
         };
         outs.push(folders.into_iter().map(of_step).collect::<Vec<_>>());
     }
+    let made = match start {
+        Start::Resume => run::made(outs.iter().flatten()),
+        Start::Fresh => Made::default(),
+    };
+    let (code, watch) = pipeline::begin(&config.root, &config.fingerprint, &beside, made)?;
     let observer = sides.iter().find_map(|side| side.items.observer());
     let mut runners: Vec<Vec<Runner<'_>>> = Vec::new();
     for ((side, planned), outs) in sides.iter().zip(&planned).zip(&outs) {
@@ -142,8 +146,31 @@ impl Stage<'_> {
         }
         match is_rehearsal {
             true => Ok(()),
-            false => self.confirm(),
+            false => {
+                self.confirm()?;
+                self.tell_what_is_made();
+                Ok(())
+            }
         }
+    }
+
+    /// Says which files the pipeline leaves where its code is.
+    fn tell_what_is_made(&mut self) {
+        let made = self.watch.map(Watch::made).unwrap_or_default();
+        if made.is_empty() {
+            return;
+        }
+        let names: Vec<String> = made
+            .names()
+            .take(5)
+            .map(|name| format!("`{name}`"))
+            .collect();
+        let text = format!(
+            "the pipeline makes files in the repository that git does not ignore: {}. They were new after the first \
+             call, so this run does not take them for code; the next one does. Put them into `.gitignore`",
+            names.join(", ")
+        );
+        self.notices.push(Notice::new(NoticeCode::Cache, text));
     }
 
     /// Looks whether the code of the pipeline is what it was when the run began. Where it is not,

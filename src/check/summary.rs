@@ -7,7 +7,7 @@ use super::past::{self, Sources};
 use super::{Request, asked, beside, folder};
 use crate::baseline::Login;
 use crate::config::{Config, Overrides};
-use crate::digest::pipeline;
+use crate::digest::pipeline::{self, Made};
 use crate::exit::Misuse;
 use crate::probe;
 use crate::run::calendar;
@@ -172,7 +172,7 @@ fn today(config: &Config, overrides: &Overrides) -> anyhow::Result<MadeOf> {
     let sides = asked::read(&request, config)?;
     let out = config.root.join("kelvin");
     let beside = beside::not_pipeline(config, &sides, &out);
-    let (code, _) = pipeline::begin(&config.root, &config.fingerprint, &beside)?;
+    let (code, _) = pipeline::begin(&config.root, &config.fingerprint, &beside, Made::default())?;
     Ok(MadeOf::by_this(
         (config.measured(), config.seed, code.digest),
         sides

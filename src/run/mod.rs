@@ -21,7 +21,7 @@ mod tools;
 mod tree;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::digest::Digest;
+use crate::digest::pipeline::Made;
 use crate::target::{Reply, Streams};
 
 pub(crate) use crate::target::{Failure, FailureKind, Usage};
@@ -37,6 +38,14 @@ pub(crate) use observe::{Observing, OutputObserver};
 pub(crate) use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
 pub(crate) use so_far::so_far;
 pub(crate) use tree::folder_of;
+
+/// What the pipeline has made itself in the interrupted runs whose output folders these are.
+pub(crate) fn made<'a>(outs: impl Iterator<Item = &'a PathBuf>) -> Made {
+    outs.fold(Made::default(), |mut made, out| {
+        made.join(journal::made(&tree::journal_of(out)));
+        made
+    })
+}
 
 /// What a probe takes from the answers of the pipeline. A run keeps in memory, in the journal and,
 /// of a large output, in the cache only what the reader has taken.

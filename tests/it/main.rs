@@ -47,6 +47,7 @@ mod drift;
 mod forecast;
 
 /// Changes that edit what is measured.
+mod made;
 mod measured_as_base;
 
 /// Cases that a change edits, asked of the code of the base as well.

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{beside, calibrated};
 use crate::config::{Config, Overrides};
-use crate::digest::pipeline;
+use crate::digest::pipeline::{self, Made};
 use crate::exit::Misuse;
 use crate::file;
 use crate::judge::calibration::{self, Calibration};
@@ -84,7 +84,12 @@ pub(crate) fn calibrate(
     file::write(&out.join(".gitignore"), b"*\n")?;
     let mut not_code = beside::not_code(&config, &out);
     not_code.push(std::path::absolute(&request.answers)?);
-    let (code, watch) = pipeline::begin(&config.root, &config.fingerprint, &not_code)?;
+    let (code, watch) = pipeline::begin(
+        &config.root,
+        &config.fingerprint,
+        &not_code,
+        Made::default(),
+    )?;
     let calls = Calls {
         config: &config,
         out: &out,

@@ -3,6 +3,7 @@
 //! The same content gives the same fingerprint, whether it is committed, staged or neither.
 
 mod globs;
+mod made;
 mod repository;
 mod stamp;
 mod watch;
@@ -11,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::{Digest, Fields};
+pub(crate) use made::Made;
 pub(crate) use watch::{Seen, Watch, begin};
 
 /// What tells the code of a pipeline.
@@ -103,6 +105,8 @@ struct Listed {
     /// The folder that their names are relative to.
     top: PathBuf,
     files: Files,
+    /// Those that git does not track; none where globs name the files.
+    untracked: BTreeSet<Vec<u8>>,
 }
 
 /// Lists and digests them; no files where neither git nor globs tell which they are.
@@ -121,11 +125,19 @@ fn list(
     let listed = match globs {
         [] => seen.and_then(|seen| {
             let (top, files) = (seen.top, seen.files?);
-            Some(Listed { top, files })
+            Some(Listed {
+                top,
+                files,
+                untracked: seen.untracked,
+            })
         }),
         globs => {
             let files = globs::files(&root, globs, exclude)?;
-            Some(Listed { top: root, files })
+            Some(Listed {
+                top: root,
+                files,
+                untracked: BTreeSet::new(),
+            })
         }
     };
     code.digest = listed.as_ref().map(|listed| digest(&listed.files));

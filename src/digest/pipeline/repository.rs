@@ -1,5 +1,6 @@
 //! Lists a work tree as git sees it. Files that are as the index has them are not read.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -27,6 +28,8 @@ pub(super) struct Seen {
     pub(super) top: PathBuf,
     /// The files of the work tree; none where they cannot be listed.
     pub(super) files: Option<Files>,
+    /// Those of them that git does not track.
+    pub(super) untracked: BTreeSet<Vec<u8>>,
     /// The commit that is checked out; none before the first.
     pub(super) commit: Option<String>,
     /// Whether the work tree differs from it.
@@ -44,6 +47,7 @@ pub(super) fn look(root: &Path, exclude: &Excluded) -> Option<Seen> {
     let mut listing = Listing {
         exclude,
         files: Files::new(),
+        untracked: BTreeSet::new(),
         dirty: false,
     };
     let listed = listing.list(&repository, &workdir, b"");
@@ -55,6 +59,7 @@ pub(super) fn look(root: &Path, exclude: &Excluded) -> Option<Seen> {
     Some(Seen {
         top: workdir,
         files: listed.is_ok().then_some(listing.files),
+        untracked: listing.untracked,
         commit: head.map(|head| head.id().to_string()),
         dirty: staged || listing.dirty,
     })
@@ -114,6 +119,7 @@ fn discover(folder: &Path) -> Option<Repository> {
 struct Listing<'a> {
     exclude: &'a Excluded,
     files: Files,
+    untracked: BTreeSet<Vec<u8>>,
     dirty: bool,
 }
 
@@ -214,6 +220,9 @@ impl Listing<'_> {
                 // A repository that was cloned into the work tree and is no submodule.
                 self.nested(&path, folder);
                 continue;
+            }
+            if untracked {
+                self.untracked.insert(key.clone());
             }
             match entry(&path, file.mode()) {
                 Some(entry) => self.files.insert(key, entry),

@@ -9,10 +9,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::super::Fields;
 use super::stamp::{self, Stamp, Stamps};
-use super::{Code, Excluded, Files, Listed, list};
+use super::{Code, Entry, Excluded, Files, Listed, Made, digest, list};
 
 /// How often the files are looked at before a run begins, until nothing moves any more.
 const ROUNDS: usize = 5;
+/// So often a listing that has failed is tried again.
+const AGAIN: usize = 3;
 /// So many changes are named; the rest is counted.
 const NAMED: usize = 5;
 /// Looking may take this part of the time that the calls take.
@@ -46,6 +48,8 @@ pub(crate) struct Watch {
     state: Mutex<State>,
     /// Whether something has changed; read between two calls, and never waited for.
     broken: AtomicBool,
+    /// Whether a call is made alone, so that what is new after it was made by it.
+    learns: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -55,6 +59,8 @@ struct State {
     changes: Vec<String>,
     /// Files that were not there, and since when they are.
     new: BTreeMap<Vec<u8>, (Option<Stamp>, Instant)>,
+    /// What the pipeline makes itself.
+    made: Made,
     /// How long the longest call took so far.
     longest: Duration,
     /// How long the last look took, and when it ended.
@@ -63,7 +69,7 @@ struct State {
 }
 
 /// The code of a pipeline, and what notices that it changes; nothing does where nothing tells
-/// which files it is made of.
+/// which files it is made of. What an interrupted run has `made` is left out.
 ///
 /// The files are those under `root` that `globs` name or, without globs, all that git knows or would
 /// take in, without what lies under `exclude`.
@@ -76,16 +82,24 @@ pub(crate) fn begin(
     root: &Path,
     globs: &[String],
     exclude: &[PathBuf],
+    made: Made,
 ) -> anyhow::Result<(Code, Option<Watch>)> {
     let exclude = Excluded::new(exclude);
     let mut before: Option<Stamps> = None;
     let mut round = 1;
     loop {
         let now = SystemTime::now();
-        let (code, listed) = list(root, globs, &exclude)?;
-        let Some(Listed { top, files }) = listed else {
+        let (mut code, listed) = list(root, globs, &exclude)?;
+        let Some(Listed {
+            top,
+            mut files,
+            untracked,
+        }) = listed
+        else {
             return Ok((code, None));
         };
+        files.retain(|name, entry| !(untracked.contains(name) && made.has(name, entry)));
+        code.digest = Some(digest(&files));
         let stamps = Stamps::of(&top, &files);
         // What was written a moment ago may have been written to since it was read. Where two looks
         // in a row find the same, what was read in between is what is there.
@@ -95,6 +109,7 @@ pub(crate) fn begin(
                 stamps,
                 changes: Vec::new(),
                 new: BTreeMap::new(),
+                made,
                 longest: Duration::ZERO,
                 cost: Duration::ZERO,
                 ended: Instant::now(),
@@ -107,6 +122,7 @@ pub(crate) fn begin(
                 files,
                 state: Mutex::new(state),
                 broken: AtomicBool::new(false),
+                learns: AtomicBool::new(false),
             };
             return Ok((code, Some(watch)));
         }
@@ -143,12 +159,22 @@ impl Watch {
 
     /// The files as they were when the run began, by name, each with a short digest of its kind and content.
     pub(crate) fn listed(&self) -> BTreeMap<String, String> {
-        let entry = |(name, entry): (&Vec<u8>, &super::Entry)| {
+        let entry = |(name, entry): (&Vec<u8>, &Entry)| {
             let fields = Fields::of("kelvin/file/v1");
             let digest = fields.field(entry.kind, &entry.content).digest();
             (String::from_utf8_lossy(name).into_owned(), digest.short(16))
         };
         self.files.iter().map(entry).collect()
+    }
+
+    /// Says whether the call that is under way is made alone, and is the first. Whether the one before was.
+    pub(crate) fn learns(&self, is_alone: bool) -> bool {
+        self.learns.swap(is_alone, Ordering::Relaxed)
+    }
+
+    /// What the pipeline makes itself, as far as the first call has shown it.
+    pub(crate) fn made(&self) -> Made {
+        self.state().made.clone()
     }
 
     /// Whether a change was noticed; nothing is looked at.
@@ -206,8 +232,17 @@ impl Watch {
 
     /// Lists the files and compares them with those of the beginning.
     fn list_again(&self, state: &mut State, is_end: bool) {
-        let now = match list(&self.root, &self.globs, &self.exclude) {
-            Ok((_, Some(listed))) if listed.top == self.top => listed.files,
+        let mut listed = list(&self.root, &self.globs, &self.exclude);
+        for _ in 0..AGAIN {
+            // A file that a call takes away while it is listed is no reason to give up.
+            if matches!(listed, Ok((_, Some(_)))) {
+                break;
+            }
+            stamp::wait();
+            listed = list(&self.root, &self.globs, &self.exclude);
+        }
+        let now = match listed {
+            Ok((_, Some(listed))) if listed.top == self.top => listed,
             other => {
                 let why = other
                     .err()
@@ -219,7 +254,7 @@ impl Watch {
         };
         let shown = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         for (name, before) in &self.files {
-            let what = match now.get(name) {
+            let what = match now.files.get(name) {
                 Some(after) if after == before => continue,
                 Some(_) => "has another content",
                 None => "was removed",
@@ -228,7 +263,16 @@ impl Watch {
         }
         let stay = STAY.max(state.longest * CALLS);
         let mut new = BTreeMap::new();
-        for name in now.keys().filter(|name| !self.files.contains_key(*name)) {
+        let is_new = |(name, _): &(&Vec<u8>, &Entry)| !self.files.contains_key(*name);
+        for (name, entry) in now.files.iter().filter(is_new) {
+            if now.untracked.contains(name) {
+                if self.learns.load(Ordering::Relaxed) {
+                    state.made.learn(name, entry, &self.files);
+                }
+                if state.made.has(name, entry) {
+                    continue;
+                }
+            }
             let stamp = Stamp::at(&self.top, name);
             let known = state.new.get(name).filter(|(known, _)| *known == stamp);
             let since = known.map_or_else(Instant::now, |(_, since)| *since);
@@ -252,7 +296,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("code.py");
         fs::write(&file, "1\n").expect("written");
-        let (_, watch) = begin(folder.path(), &["*.py".to_owned()], &[]).expect("listed");
+        let (_, watch) =
+            begin(folder.path(), &["*.py".to_owned()], &[], Made::default()).expect("listed");
         (folder, file, watch.expect("globs name files"))
     }
 

@@ -35,6 +35,11 @@ impl Basis {
         }
     }
 
+    /// The names of the files.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(|name| name.trim_matches('`'))
+    }
+
     /// What differs now, in words.
     pub(super) fn changes(&self, now: &Self) -> String {
         let mut changes: Vec<String> = now

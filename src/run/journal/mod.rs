@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::{Failure, Outcome, Source, Task};
 use crate::digest::Digest;
+use crate::digest::pipeline::Made;
 use crate::exit::Misuse;
 use crate::target::{Streams, Usage};
 
@@ -46,6 +47,13 @@ pub(super) struct Header {
     /// A little of the digest of each variable that is not declared. It tells people what differs.
     #[serde(default)]
     pub(super) variables: BTreeMap<String, String>,
+}
+
+/// What the pipeline makes itself, once the first call has shown it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MadeLine {
+    made: Made,
 }
 
 /// A finished invocation.
@@ -215,6 +223,15 @@ impl Journal {
         })
     }
 
+    /// Notes down what the pipeline makes itself.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn note_made(&self, made: Made) -> anyhow::Result<()> {
+        self.append(&MadeLine { made })
+    }
+
     /// Forgets everything: a run that goes on from here finds nothing.
     ///
     /// # Errors
@@ -282,6 +299,20 @@ fn read(bytes: &[u8], header: &Header) -> Left {
     }
     left.limits_changed = limits != Some(header.limits);
     left
+}
+
+/// What a journal says the pipeline has made itself; nothing where it cannot be read, which later is an error.
+pub(super) fn made(path: &Path) -> Made {
+    let bytes = fs::read(path).unwrap_or_default();
+    let mut made = Made::default();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        if let Ok(header) = serde_json::from_slice::<Header>(line) {
+            header.basis.names().for_each(|name| made.was_there(name));
+        } else if let Ok(found) = serde_json::from_slice::<MadeLine>(line) {
+            made.join(found.made);
+        }
+    }
+    made
 }
 
 /// Whether a line of a journal is a finished call.

@@ -240,6 +240,22 @@ impl<'a> Memory<'a> {
         }
     }
 
+    /// Says whether the next call is the first and is made alone. After it, notes down what it has made.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn learns(&self, is_alone: bool) -> anyhow::Result<()> {
+        let Some(watch) = self.watch else {
+            return Ok(());
+        };
+        let has_learned = watch.learns(is_alone);
+        match (&self.journal, watch.made()) {
+            (Some(journal), made) if has_learned && !made.is_empty() => journal.note_made(made),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the code of the pipeline has changed.
     pub(super) fn is_broken(&self) -> bool {
         self.watch.is_some_and(Watch::is_broken)

@@ -85,7 +85,7 @@ impl<'a> Runner<'a> {
             max_output_bytes: rules.limits.max_output_bytes,
             interrupt: Arc::clone(&interrupt),
         });
-        let target = target.map_err(|misuse| in_file(rules, misuse))?;
+        let target = target.map_err(|misuse| rules.in_file(misuse))?;
         settings.keep_files_apart()?;
         let mut tree = Tree::lock(settings.out)?.with_input(rules.input_name);
         let mut memory = Memory::open(&settings, &mut tree)?;
@@ -120,11 +120,13 @@ impl<'a> Runner<'a> {
         }
         self.target
             .ready()
-            .map_err(|misuse| in_file(&self.settings.rules, misuse))?;
+            .map_err(|misuse| self.settings.rules.in_file(misuse))?;
         self.tell(&Event::Phase {
             name: phase,
             tasks: tasks.len(),
         });
+        let is_first = tasks.len() == 1 && self.cost() == Cost::default();
+        self.memory.learns(is_first)?;
         let outcomes = pool::run(tasks.len(), self.settings.rules.jobs, &|at| {
             let task = &tasks[at];
             let outcome = self.perform(task, input)?;
@@ -135,6 +137,7 @@ impl<'a> Runner<'a> {
             Ok(outcome)
         })?;
         self.memory.settle()?;
+        self.memory.learns(false)?;
         Ok(outcomes)
     }
 
@@ -375,14 +378,6 @@ impl<'a> Runner<'a> {
             failure,
         });
         Some(delay)
-    }
-}
-
-/// A misuse that shows in a target, with the file that declares it.
-fn in_file(rules: &Rules, misuse: Misuse) -> Misuse {
-    Misuse {
-        what: format!("{}: {}", rules.file.display(), misuse.what),
-        ..misuse
     }
 }
 

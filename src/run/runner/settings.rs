@@ -124,6 +124,14 @@ impl Rules {
             root,
         }
     }
+
+    /// A misuse that shows in a target, with the file that declares it.
+    pub(super) fn in_file(&self, misuse: Misuse) -> Misuse {
+        Misuse {
+            what: format!("{}: {}", self.file.display(), misuse.what),
+            ..misuse
+        }
+    }
 }
 
 /// What a runner needs beside the target.

@@ -191,3 +191,7 @@ fn folder(name: &str) -> Cow<'_, str> {
         Cow::Owned(file::slug(name))
     }
 }
+/// Where the journal of an output folder is.
+pub(super) fn journal_of(out: &Path) -> PathBuf {
+    out.join(lock::JOURNAL)
+}
