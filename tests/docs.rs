@@ -1,5 +1,6 @@
 //! What a document claims, a test reads.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -131,6 +132,67 @@ fn the_exit_codes_of_the_readme_are_those_of_the_program() {
     }
 }
 
+/// The names of the headings of a page, as GitHub makes links of them.
+fn headings(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().filter(|line| line.starts_with('#'));
+    let titles = lines.map(|line| line.trim_start_matches('#').trim().to_lowercase());
+    titles
+        .map(|title| {
+            let kept = title
+                .chars()
+                .filter(|sign| sign.is_alphanumeric() || " -_".contains(*sign));
+            kept.map(|sign| if sign == ' ' { '-' } else { sign })
+                .collect()
+        })
+        .collect()
+}
+
+/// A word that a page or a verdict shows and that nobody explains would be a riddle.
+#[test]
+fn the_glossary_is_sorted_and_has_every_word_of_a_verdict_and_of_a_run() {
+    let text = read("docs/glossary.md");
+    let rows = text.lines().filter(|line| line.starts_with("| ")).skip(1);
+    let words: Vec<&str> = rows
+        .filter_map(|row| row.split('|').nth(1))
+        .map(str::trim)
+        .collect();
+    assert!(words.len() > 50 && words.is_sorted(), "{words:?}");
+    let source = read("src/gate/verdict.rs");
+    let verdicts = source
+        .split("pub(crate) enum Word {")
+        .nth(1)
+        .expect("the words");
+    let verdicts = verdicts.split("\n}").next().expect("it ends").lines();
+    let verdicts: Vec<String> = verdicts
+        .filter_map(|line| line.trim().strip_suffix(','))
+        .map(|name| {
+            let spaced = name.chars().map(|sign| match sign.is_uppercase() {
+                true => format!(" {}", sign.to_lowercase()),
+                false => sign.to_string(),
+            });
+            spaced.collect::<String>().trim().to_owned()
+        })
+        .collect();
+    assert!(verdicts.len() >= 7, "{verdicts:?}");
+    let reports = read("docs/reports.md");
+    let runs = reports
+        .lines()
+        .filter_map(|line| line.strip_prefix("| **")?.split("**").next());
+    // Two of them say in a sentence that something cannot be told.
+    let runs = runs.filter(|word| !["not enough to tell", "unsteady"].contains(word));
+    let wanted: Vec<String> = verdicts
+        .into_iter()
+        .chain(runs.map(str::to_owned))
+        .collect();
+    assert!(wanted.len() >= 14, "{wanted:?}");
+    for word in wanted {
+        assert!(
+            words.contains(&word.as_str()),
+            "`{word}` is not in docs/glossary.md"
+        );
+    }
+}
+
 #[test]
 fn every_link_between_documents_leads_somewhere() {
     let mut broken = Vec::new();
@@ -142,7 +204,15 @@ fn every_link_between_documents_leads_somewhere() {
             if file.is_empty() || file.contains("://") || file.contains(['\n', ' ']) {
                 continue;
             }
-            if !path.parent().expect("it has a folder").join(file).exists() {
+            let there = path.parent().expect("it has a folder").join(file);
+            let heading = target.split_once('#').map(|(_, heading)| heading);
+            let is_there = match heading {
+                Some(heading) if file.ends_with(".md") => {
+                    fs::read_to_string(&there).is_ok_and(|text| headings(&text).contains(heading))
+                }
+                _ => there.exists(),
+            };
+            if !is_there {
                 broken.push(format!("{}: {target}", path.display()));
             }
         }

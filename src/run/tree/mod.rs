@@ -40,11 +40,6 @@ struct Old {
     repeats: Vec<PathBuf>,
 }
 
-/// Where the journal of an output folder is, where it has one.
-pub(super) fn journal_of(out: &Path) -> PathBuf {
-    out.join(lock::JOURNAL)
-}
-
 impl Tree {
     /// Makes the folder, or takes hold of one of ours, and leaves its content as it is.
     ///
