@@ -26,6 +26,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("dialoguer", &["cli"]),
     ("indicatif", &["cli"]),
     ("anstream", &["cli"]),
+    ("csv", &["cli"]),
     ("serde_yaml", &["config"]),
     ("pulldown_cmark", &["probe", "page"]),
     ("minijinja", &["page"]),

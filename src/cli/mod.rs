@@ -1,6 +1,7 @@
 //! The command line: arguments become a request, a result becomes text and an exit code.
 
 mod approve;
+mod ask;
 mod baseline;
 mod cache;
 mod calibrate;
@@ -12,9 +13,12 @@ mod digest;
 mod doctor;
 mod eval;
 mod export;
+mod field;
 mod forecast;
+
 mod gate;
 mod history;
+mod import;
 mod init;
 mod inputs;
 mod ledger;
@@ -58,6 +62,8 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Writes a `kelvin.yaml` for your pipeline.
     Init(init::InitArgs),
+    /// Makes cases of what you have.
+    Import(import::ImportArgs),
     /// Runs the pipeline on every case and its variants, and reports what moved its decision.
     Check(check::CheckArgs),
     /// Runs a check and says whether the change made anything worse than its baseline.
@@ -116,6 +122,7 @@ impl Command {
             | Self::Rejudge(_)
             | Self::Calibrate(_) => true,
             Self::Demo(_)
+            | Self::Import(_)
             | Self::Doctor(_)
             | Self::Schema
             | Self::Merge(_)
@@ -180,6 +187,7 @@ fn run(line: Vec<OsString>) -> Exit {
     let measures = args.command.measures();
     let ended = match args.command {
         Command::Init(args) => init::main(args),
+        Command::Import(args) => import::main(args),
         Command::Check(args) => check::main(&args),
         Command::Gate(args) => gate::main(&args),
         Command::Demo(args) => demo::main(&args),

@@ -3,10 +3,10 @@
 use anyhow::anyhow;
 use serde_json::{Map, Value};
 
-use super::ask;
 use super::fields::{self, Fields};
 use super::look;
 use super::steps::{Steps, brief, settings};
+use crate::cli::{ask, field};
 use crate::exit::Misuse;
 use crate::gate::reproduce::quoted;
 use crate::judge;
@@ -120,7 +120,7 @@ fn name(steps: &mut Steps<'_>, output: Option<&Map<String, Value>>) -> anyhow::R
             .try_with(|answers| answers.decision_field = Some(text.to_owned()))
             .map_err(|error| brief(&error))?;
         let Some(output) = output else { return Ok(()) };
-        let Some(value) = fields::at(output, text) else {
+        let Some(value) = field::at(output, text) else {
             return Err(format!(
                 "the output has no field `{text}`; `/a/b` names the field `b` inside `a`"
             ));
@@ -133,7 +133,7 @@ fn name(steps: &mut Steps<'_>, output: Option<&Map<String, Value>>) -> anyhow::R
     let said = steps.said.decision_field.clone();
     let default = said.as_deref().unwrap_or("decision");
     let default = Some(default).filter(|field| output.is_none() || check(field).is_ok());
-    let field = ask::text(ask, question, default, &check)?;
+    let named = ask::text(ask, question, default, &check)?;
     steps.asked = true;
-    Ok(field)
+    Ok(named)
 }

@@ -141,16 +141,3 @@ impl Field<'_> {
         }
     }
 }
-
-/// The value that a field of the configuration names in an output.
-pub(super) fn at<'a>(output: &'a Map<String, Value>, field: &str) -> Option<&'a Value> {
-    let Some(pointer) = field.strip_prefix('/') else {
-        return output.get(field);
-    };
-    let (first, rest) = match pointer.find('/') {
-        Some(end) => pointer.split_at(end),
-        None => (pointer, ""),
-    };
-    let first = first.replace("~1", "/").replace("~0", "~");
-    output.get(&first)?.pointer(rest)
-}

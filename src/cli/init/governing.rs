@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ask;
 use super::steps::{Corpus, Steps, counted, unit_type};
+use crate::cli::ask;
 use crate::exit::Misuse;
 use crate::gate::reproduce::quoted;
 use crate::page::safe;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use serde_json::{Map, Value};
 
-use super::ask::Stopped;
 use super::steps;
+use crate::cli::ask::Stopped;
 use crate::config::Config;
 use crate::judge;
 use crate::page::safe;

@@ -1,6 +1,5 @@
 //! `kelvin init`: a few questions, and a `kelvin.yaml` with which `kelvin check` works unchanged.
 
-mod ask;
 mod decision;
 mod fields;
 mod files;
@@ -18,9 +17,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::ask::{Ask, Stopped, Terminal};
 use crate::exit::Exit;
 use crate::signal;
-use ask::{Ask, Stopped, Terminal};
 use request::Request;
 
 /// The arguments of `kelvin init`.

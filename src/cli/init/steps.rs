@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::ask::{self, Ask, Stopped, Turn};
 use super::files::Target;
 use super::look::Look;
 use super::request::Request;
 use super::{Question, decision, governing, template, trial};
+use crate::cli::ask::{self, Ask, Back, Stopped};
+use crate::cli::import;
 use crate::config::Config;
 use crate::exit::Misuse;
 use crate::gate::reproduce::quoted;
@@ -61,6 +62,18 @@ pub(super) fn run(
     ended
 }
 
+/// The person wants to answer a question anew.
+#[derive(Debug)]
+pub(super) struct To(pub(super) Question);
+
+impl std::fmt::Display for To {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("another question was asked for")
+    }
+}
+
+impl std::error::Error for To {}
+
 /// What is known so far, and whom to ask.
 pub(super) struct Steps<'a> {
     /// What the command line says: it is not asked for.
@@ -91,17 +104,14 @@ impl Steps<'_> {
         while let Some(question) = Question::ALL.get(place) {
             self.asked = false;
             let ended = self.answer(*question);
-            let turn = match ended {
+            let to = match ended {
                 Ok(()) => {
                     answered.extend(self.asked.then_some(*question));
                     place += 1;
                     continue;
                 }
-                Err(error) => error.downcast::<Turn>()?,
-            };
-            let to = match turn {
-                Turn::Back => answered.last().copied(),
-                Turn::To(question) => Some(question),
+                Err(error) if error.is::<Back>() => answered.last().copied(),
+                Err(error) => Some(error.downcast::<To>()?.0),
             };
             let Some(to) = to else {
                 writeln!(self.out, "this is the first question")?;
@@ -247,14 +257,40 @@ impl Steps<'_> {
                     return Ok(());
                 }
                 Err(error) => {
-                    self.said.cases = before;
-                    if !self.asked {
-                        return Err(error);
-                    }
-                    writeln!(self.out, "{}", safe::lines(&format!("{error:#}")))?;
+                    let folder = std::mem::replace(&mut self.said.cases, before);
+                    self.cannot_read(error, &folder.unwrap_or_default())?;
                 }
             }
         }
+    }
+
+    /// Tells why there are no cases. Where a file beside the configuration may become some, it is offered.
+    fn cannot_read(&mut self, error: anyhow::Error, folder: &str) -> anyhow::Result<()> {
+        let into = self.target.root.join(folder);
+        let has_cases = std::fs::read_dir(&into).is_ok_and(|mut files| files.next().is_some());
+        let file =
+            import::candidate(&self.target.root).filter(|_| !has_cases && !folder.contains('*'));
+        let Some(ask) = self.ask.filter(|_| self.asked || file.is_some()) else {
+            return match file {
+                Some(file) => Err(Misuse::new(format!("{error:#}"))
+                    .help(import::command(&file, &into))
+                    .into()),
+                None => Err(error),
+            };
+        };
+        self.asked = true;
+        writeln!(self.out, "{}", safe::lines(&format!("{error:#}")))?;
+        let Some(file) = file else { return Ok(()) };
+        let name = safe::line(&self.target.shown(&file));
+        let question = format!("Make cases of the records in `{name}`?");
+        if ask::yes(ask, &question, true)? {
+            match import::offer(&file, &into, ask, self.out) {
+                Err(error) if error.is::<Stopped>() || error.is::<Back>() => return Err(error),
+                Err(error) => writeln!(self.out, "{}", safe::lines(&format!("{error:#}")))?,
+                Ok(()) => self.given.cases = Some(folder.to_owned()),
+            }
+        }
+        Ok(())
     }
 
     fn gitignore(&mut self) -> anyhow::Result<()> {

@@ -1,9 +1,9 @@
 //! The trial: runs the pipeline once on the first case, and shows what came back.
 
 use super::Question;
-use super::ask::{self, Turn};
 use super::look;
-use super::steps::Steps;
+use super::steps::{Steps, To};
+use crate::cli::ask;
 use crate::exit::Misuse;
 use crate::page::safe;
 
@@ -75,8 +75,8 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
         }
         match chosen {
             0 => {}
-            1 => return Err(Turn::To(Question::Command).into()),
-            2 => return Err(Turn::To(Question::Cases).into()),
+            1 => return Err(To(Question::Command).into()),
+            2 => return Err(To(Question::Cases).into()),
             _ => return Ok(()),
         }
     }

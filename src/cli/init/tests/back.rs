@@ -106,3 +106,43 @@ fn what_was_answered_before_a_stop_is_told_as_a_command_that_can_be_pasted() {
     let (_, said) = run(&request, Some(&Script::of(&[Stop])));
     assert!(!said.contains("next"), "{said}");
 }
+
+#[test]
+fn where_there_are_no_cases_a_file_of_records_is_offered() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let line = "{\"id\": \"a\", \"q\": \"Why?\", \"gate_rule\": \"If x.\", \"facts\": \"x\"}\n";
+    std::fs::write(folder.path().join("data.jsonl"), line).expect("written");
+    std::fs::write(folder.path().join("package.json"), "[{}]").expect("written");
+    let alone = super::Request {
+        yes: true,
+        run: Some(GOOD.to_owned()),
+        ..request(folder.path())
+    };
+    let error = run(&alone, None).0.expect_err("refused").to_string();
+    assert!(error.contains("`kelvin import cases "), "{error}");
+    assert!(error.contains("data.jsonl --into"), "{error}");
+
+    let script = Script::of(&[
+        Text(GOOD),
+        Default,
+        Yes(true),
+        // id, facts, gate_rule, q: the name, what stands first, the units.
+        Default,
+        Text("4"),
+        Default,
+        Yes(true),
+        Yes(false),
+        Default,
+        Default,
+        Yes(false),
+        Yes(false),
+    ]);
+    let (ended, said) = run(&request(folder.path()), Some(&script));
+    assert_eq!(ended.expect("written"), Exit::Passed);
+    assert!(said.contains("wrote 1 case into "), "{said}");
+    assert!(said.contains("1 case with 2 types of units"), "{said}");
+    let config = load(folder.path());
+    assert_eq!(config.governing_types, ["gate_rule"]);
+    let case = std::fs::read_to_string(folder.path().join("cases/a.md")).expect("read");
+    assert_eq!(case, "Why?\n\n## Facts\n\nx\n\n## Gate rule\n\nIf x.\n");
+}

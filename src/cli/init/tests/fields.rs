@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::init::fields::{Fields, at};
+use crate::cli::field::at;
+use crate::cli::init::fields::{Field, Fields};
 
 fn object(value: Value) -> Map<String, Value> {
     match value {
@@ -41,11 +42,7 @@ fn every_scalar_is_listed_and_its_name_leads_back_to_it() {
             "result.why.text       \"x\"",
         ]
     );
-    let written: Vec<String> = fields
-        .usable
-        .iter()
-        .map(super::super::fields::Field::written)
-        .collect();
+    let written: Vec<String> = fields.usable.iter().map(Field::written).collect();
     assert_eq!(
         written,
         [

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::Path;
 
-use super::ask::Check;
 use super::*;
+use crate::cli::ask::Check;
 use crate::probe::evidence::EvidenceSettings;
 use crate::probe::{DecisionField, configured_by};
 

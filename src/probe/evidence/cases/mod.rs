@@ -1,5 +1,6 @@
 //! Cases: Markdown files cut into a preamble and typed units, byte for byte.
 
+mod compose;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod folder;
@@ -24,6 +25,7 @@ use crate::digest::Digest;
 use crate::exit::Misuse;
 use crate::notice::{Code, Notice};
 use crate::threads;
+pub(crate) use compose::{NewUnit, compose};
 pub(crate) use markdown::{type_of, with_newline};
 
 /// All the cases of a run, sorted by name, with the unit types they hold.

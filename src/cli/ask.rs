@@ -7,8 +7,6 @@ use std::io::{ErrorKind, Write as _};
 use dialoguer::Input;
 use dialoguer::theme::Theme;
 
-use super::Question;
-
 /// Somebody who answers. Every answer may be a [`Stopped`] instead.
 pub(super) trait Ask {
     /// Shows lines on which the next question depends.
@@ -39,22 +37,17 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// The person wants another question than the next one.
+/// The person wants the question before this one.
 #[derive(Debug)]
-pub(super) enum Turn {
-    /// The question before this one.
-    Back,
-    /// A question that was answered already.
-    To(Question),
-}
+pub(super) struct Back;
 
-impl fmt::Display for Turn {
+impl fmt::Display for Back {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("another question was asked for")
+        f.write_str("the question before was asked for")
     }
 }
 
-impl std::error::Error for Turn {}
+impl std::error::Error for Back {}
 
 /// Asks for a text.
 pub(super) fn text(
@@ -69,7 +62,7 @@ pub(super) fn text(
     };
     let line = ask.line(question, default, &checked)?;
     match is_back(&line) {
-        true => Err(Turn::Back.into()),
+        true => Err(Back.into()),
         false => Ok(line),
     }
 }

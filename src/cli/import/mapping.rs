@@ -1,0 +1,230 @@
+//! From a record to a case: which field is the name, which the preamble, and which are units.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::records::Record;
+use crate::cli::field;
+use crate::exit::Misuse;
+use crate::file;
+use crate::page::safe;
+use crate::probe::{NewUnit, compose};
+
+/// What the fields are used for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mapping {
+    /// The name of the case; without it cases are numbered.
+    pub(super) id: Option<String>,
+    /// What stands before the units.
+    pub(super) preamble: Option<String>,
+    /// At least one.
+    pub(super) units: Vec<UnitField>,
+    /// In a list of objects, the key of what a unit says.
+    pub(super) text_key: Option<String>,
+    /// In a list of objects, the key of its heading.
+    pub(super) heading_key: Option<String>,
+}
+
+/// A field whose value is a unit, or whose items are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct UnitField {
+    pub(super) field: String,
+    /// The heading, where it is not made of the name of the field.
+    pub(super) heading: Option<String>,
+}
+
+impl UnitField {
+    /// As it is written on the command line: `FIELD` or `FIELD=HEADING`.
+    pub(super) fn parse(text: &str) -> Self {
+        match text.split_once('=') {
+            Some((field, heading)) => Self {
+                field: field.to_owned(),
+                heading: Some(heading.to_owned()),
+            },
+            None => Self {
+                field: text.to_owned(),
+                heading: None,
+            },
+        }
+    }
+
+    /// The heading of its units: the last part of its name, with spaces for `_`.
+    fn heading(&self) -> String {
+        self.heading.clone().unwrap_or_else(|| {
+            let name = self.field.rsplit('/').next().unwrap_or(&self.field);
+            let words = name.replace("~1", "/").replace("~0", "~").replace('_', " ");
+            let mut letters = words.chars();
+            let first = letters.next().map(|first| first.to_uppercase().to_string());
+            first.unwrap_or_default() + letters.as_str()
+        })
+    }
+}
+
+/// The cases that were made so far.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    /// In the order of the file.
+    pub(super) cases: Vec<MadeCase>,
+    /// How many units there are of each heading.
+    pub(super) headings: BTreeMap<String, usize>,
+    /// How many values were missing, null or empty where a unit was looked for.
+    pub(super) empty: usize,
+    /// The names in lower case, each with the place of its record.
+    names: BTreeMap<String, String>,
+}
+
+/// A case to be written.
+#[derive(Debug)]
+pub(super) struct MadeCase {
+    /// The name of the file, without `.md`.
+    pub(super) name: String,
+    pub(super) text: String,
+}
+
+impl Made {
+    /// Makes a case of a record.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] that names the record and the field.
+    pub(super) fn take(&mut self, record: &Record, mapping: &Mapping) -> Result<(), Misuse> {
+        let place = &record.place;
+        let name = self.name(record, mapping)?;
+        let preamble = match &mapping.preamble {
+            Some(name) => {
+                let value = field::at(&record.fields, name).ok_or_else(|| absent(record, name))?;
+                text(value).unwrap_or_default()
+            }
+            None => String::new(),
+        };
+        let mut units = Vec::new();
+        for wanted in &mapping.units {
+            let values: Vec<&Value> = match field::at(&record.fields, &wanted.field) {
+                Some(Value::Array(values)) => values.iter().collect(),
+                Some(value) => vec![value],
+                None => Vec::new(),
+            };
+            self.empty += usize::from(values.is_empty());
+            for value in values {
+                match unit(value, wanted, mapping, place)? {
+                    Some(unit) => units.push(unit),
+                    None => self.empty += 1,
+                }
+            }
+        }
+        if units.is_empty() {
+            let fields: Vec<String> = mapping
+                .units
+                .iter()
+                .map(|unit| unit.field.clone())
+                .collect();
+            return Err(Misuse::new(format!(
+                "{place}: nothing stands in the fields of the units: {}",
+                safe::line(&fields.join(", "))
+            ))
+            .help("name with `--units` a field that every record has"));
+        }
+        let text = compose(&preamble, &units).map_err(|why| {
+            Misuse::new(format!(
+                "{place}: no case can be made of it: {}",
+                safe::line(&why)
+            ))
+        })?;
+        for unit in units {
+            *self.headings.entry(unit.heading).or_default() += 1;
+        }
+        self.cases.push(MadeCase { name, text });
+        Ok(())
+    }
+
+    /// The name of the next case, which no other has.
+    fn name(&mut self, record: &Record, mapping: &Mapping) -> Result<String, Misuse> {
+        let Some(id) = &mapping.id else {
+            return Ok(format!("case-{:04}", self.cases.len() + 1));
+        };
+        let value = field::at(&record.fields, id).ok_or_else(|| absent(record, id))?;
+        let text = text(value).filter(|_| !value.is_object() && !value.is_array());
+        let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
+            return Err(Misuse::new(format!(
+                "{}: `{}` is no name for a case: {}",
+                record.place,
+                safe::line(id),
+                safe::cut(&value.to_string(), 60)
+            ))
+            .help("name with `--id` a field with a short text or a number in every record, or leave it out"));
+        };
+        let mut name = file::slug(text.trim());
+        // Such a name is kept for the report itself.
+        if name.to_lowercase().starts_with("report.") {
+            name = format!("case-{name}");
+        }
+        // Two files that differ in case only are one file on many machines.
+        match self.names.insert(name.to_lowercase(), record.place.clone()) {
+            None => Ok(name),
+            Some(first) => Err(Misuse::new(format!(
+                "{}: the id `{}` is that of {first} too, or differs in upper and lower case only",
+                record.place,
+                safe::cut(&text, 60)
+            ))
+            .help("give every record an id of its own, or leave `--id` out and the cases are numbered")),
+        }
+    }
+}
+
+/// A unit of a value; none where there is nothing in it.
+fn unit(
+    value: &Value,
+    wanted: &UnitField,
+    mapping: &Mapping,
+    place: &str,
+) -> Result<Option<NewUnit>, Misuse> {
+    let mut heading = wanted.heading();
+    let mut value = value;
+    if let (Value::Object(object), true) = (
+        value,
+        mapping.text_key.is_some() || mapping.heading_key.is_some(),
+    ) {
+        let key = |name: &str, flag: &str| {
+            object.get(name).ok_or_else(|| {
+                let keys: Vec<&str> = object.keys().map(String::as_str).collect();
+                Misuse::new(format!(
+                    "{place}: an item of `{}` has no key `{}`; it has {}",
+                    safe::line(&wanted.field),
+                    safe::line(name),
+                    safe::cut(&keys.join(", "), 120)
+                ))
+                .help(format!("`{flag}` names a key that every item has"))
+            })
+        };
+        if let Some(name) = &mapping.heading_key {
+            heading = text(key(name, "--heading-key")?).unwrap_or_default();
+        }
+        if let Some(name) = &mapping.text_key {
+            value = key(name, "--text-key")?;
+        }
+    }
+    let unit = text(value).map(|text| NewUnit { heading, text });
+    Ok(unit.filter(|unit| !unit.text.trim().is_empty()))
+}
+
+/// A value as text; what is no text is written as JSON. None for null.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Array(_) | Value::Object(_) => serde_json::to_string_pretty(value).ok(),
+        _ => Some(value.to_string()),
+    }
+}
+
+fn absent(record: &Record, field: &str) -> Misuse {
+    let keys: Vec<&str> = record.fields.keys().map(String::as_str).collect();
+    Misuse::new(format!(
+        "{}: it has no field `{}`; it has {}",
+        record.place,
+        safe::line(field),
+        safe::cut(&keys.join(", "), 120)
+    ))
+    .help("`/a/b` names the field `b` inside `a`")
+}
