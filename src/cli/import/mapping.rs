@@ -11,6 +11,9 @@ use crate::file;
 use crate::page::safe;
 use crate::probe::{NewUnit, compose};
 
+/// No pipeline takes more in one piece, and a quote that is not closed makes one record of a whole table.
+const LARGEST: usize = 32 << 20;
+
 /// What the fields are used for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mapping {

@@ -1,6 +1,7 @@
 //! The records of a file, one after the other: the objects of a JSON list, the lines of JSONL, the rows of CSV.
 //! No file is held in memory as a whole.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -132,9 +133,13 @@ impl<'a> Source<'a> {
     }
 
     fn rows(&self, file: &str, reader: impl Read, take: &mut Take<'_>) -> anyhow::Result<()> {
+        let is_open = Cell::new(false);
         let mut rows = csv::ReaderBuilder::new()
             .delimiter(self.delimiter)
-            .from_reader(reader);
+            .from_reader(Quotes {
+                reader,
+                is_open: &is_open,
+            });
         let header = rows.headers().map_err(|error| row_error(file, &error))?;
         let header = header.clone();
         if header.is_empty() {
@@ -153,9 +158,11 @@ impl<'a> Source<'a> {
                 .into());
             }
         }
+        let mut last = 1;
         for row in rows.records() {
             let row = row.map_err(|error| row_error(file, &error))?;
             let line = row.position().map_or(0, csv::Position::line);
+            last = line;
             let cells = header.iter().zip(&row);
             let fields = cells.map(|(name, cell)| (name.to_owned(), Value::from(cell)));
             let record = Record {
@@ -163,10 +170,35 @@ impl<'a> Source<'a> {
                 fields: fields.collect(),
             };
             if take(record)? == More::Enough {
-                break;
+                return Ok(());
             }
         }
+        if is_open.get() {
+            return Err(Misuse::new(format!(
+                "{file}:{last}: a quote that opens in this row or before it is never closed"
+            ))
+            .help("close it; a quote within a cell is written as two, and the cell stands between quotes")
+            .into());
+        }
         Ok(())
+    }
+}
+
+/// Watches the quotes of a table that is read: after an odd number of them one is open.
+struct Quotes<'a, R> {
+    reader: R,
+    is_open: &'a Cell<bool>,
+}
+
+impl<R: Read> Read for Quotes<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.reader.read(buffer)?;
+        let quotes = buffer[..length]
+            .iter()
+            .filter(|byte| **byte == b'"')
+            .count();
+        self.is_open.set(self.is_open.get() ^ (quotes % 2 == 1));
+        Ok(length)
     }
 }
 

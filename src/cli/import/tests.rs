@@ -211,6 +211,11 @@ fn what_cannot_be_read_is_told_with_its_place() {
             "column 2 has the name `a` of another",
         ),
         ("d.csv", b"", "the file is empty"),
+        (
+            "d.csv",
+            b"a,b\nx,y\nx,\"y\nz,z\n",
+            "d.csv:3: a quote that opens in this row or before",
+        ),
         ("d.csv", b"\xff\xfea\0", "UTF-16"),
         ("d.txt", b"a", "add `--from json`"),
     ] {
@@ -221,6 +226,13 @@ fn what_cannot_be_read_is_told_with_its_place() {
         });
         assert!(said.contains(found), "{found:?} in {said}");
     }
+    let long = "a".repeat((32 << 20) + 1);
+    let large = folder("d.csv", format!("a\n{long}\n").as_bytes());
+    let said = refused(CasesArgs {
+        units: fields(&["a"]),
+        ..args(large.path(), "d.csv")
+    });
+    assert!(said.contains("d.csv:2: this record has 32 MiB"), "{said}");
     let deep = "[".repeat(100_000);
     let folder = folder("d.json", format!("[{{\"a\": {deep}").as_bytes());
     let said = refused(CasesArgs {

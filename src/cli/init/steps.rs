@@ -222,10 +222,12 @@ impl Steps<'_> {
     }
 
     fn cases(&mut self) -> anyhow::Result<()> {
+        // Where cases were just made, for the next turn alone.
+        let mut made = None;
         loop {
             let before = self.said.cases.clone();
-            let asked = match (&self.given.cases, self.ask) {
-                (Some(cases), _) => cases.clone(),
+            let asked = match (made.take().or_else(|| self.given.cases.clone()), self.ask) {
+                (Some(cases), _) => cases,
                 (None, None) => "cases".to_owned(),
                 (None, Some(ask)) => {
                     self.asked = true;
@@ -258,14 +260,21 @@ impl Steps<'_> {
                 }
                 Err(error) => {
                     let folder = std::mem::replace(&mut self.said.cases, before);
-                    self.cannot_read(error, &folder.unwrap_or_default())?;
+                    made = self.cannot_read(error, &folder.unwrap_or_default())?;
+                    // What cannot be read is asked for, also where a flag has named it.
+                    self.given.cases = None;
                 }
             }
         }
     }
 
-    /// Tells why there are no cases. Where a file beside the configuration may become some, it is offered.
-    fn cannot_read(&mut self, error: anyhow::Error, folder: &str) -> anyhow::Result<()> {
+    /// Tells why there are no cases. Where a file beside the configuration may become some, it is offered; hands
+    /// back the folder where that was done.
+    fn cannot_read(
+        &mut self,
+        error: anyhow::Error,
+        folder: &str,
+    ) -> anyhow::Result<Option<String>> {
         let into = self.target.root.join(folder);
         let has_cases = std::fs::read_dir(&into).is_ok_and(|mut files| files.next().is_some());
         let file =
@@ -280,17 +289,17 @@ impl Steps<'_> {
         };
         self.asked = true;
         writeln!(self.out, "{}", safe::lines(&format!("{error:#}")))?;
-        let Some(file) = file else { return Ok(()) };
+        let Some(file) = file else { return Ok(None) };
         let name = safe::line(&self.target.shown(&file));
         let question = format!("Make cases of the records in `{name}`?");
         if ask::yes(ask, &question, true)? {
             match import::offer(&file, &into, ask, self.out) {
                 Err(error) if error.is::<Stopped>() || error.is::<Back>() => return Err(error),
                 Err(error) => writeln!(self.out, "{}", safe::lines(&format!("{error:#}")))?,
-                Ok(()) => self.given.cases = Some(folder.to_owned()),
+                Ok(()) => return Ok(Some(folder.to_owned())),
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     fn gitignore(&mut self) -> anyhow::Result<()> {
