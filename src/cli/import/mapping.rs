@@ -128,6 +128,14 @@ impl Made {
             ))
             .help("name with `--units` a field that every record has"));
         }
+        let size = units.iter().map(|unit| unit.text.len()).sum::<usize>() + preamble.len();
+        if size > LARGEST {
+            return Err(Misuse::new(format!(
+                "{place}: this record has over {} MiB of text, which is the most that a case has",
+                LARGEST >> 20
+            ))
+            .help("look for a quote that is not closed, or split the record"));
+        }
         let text = compose(&preamble, &units).map_err(|why| {
             Misuse::new(format!(
                 "{place}: no case can be made of it: {}",

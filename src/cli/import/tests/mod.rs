@@ -1,12 +1,12 @@
 //! Files of records, good and hostile, in a temporary folder.
 
-use std::cell::RefCell;
+mod asked;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::cli::ask::Check;
 use crate::probe::evidence::cases::Case;
 
 /// A folder with a file.
@@ -38,7 +38,8 @@ fn run(args: CasesArgs, ask: Option<&dyn Ask>) -> (anyhow::Result<()>, String) {
 /// Why it was refused; nothing was written.
 fn refused(args: CasesArgs) -> String {
     let into = args.into.clone();
-    let error = run(args, None).0.expect_err("it is refused");
+    let (ended, said) = run(args, None);
+    let error = ended.expect_err(&said);
     assert_eq!(Exit::of(&error), Exit::Misused, "{error:#}");
     assert!(!into.exists(), "nothing is written before all is read");
     format!("{error:#}")
@@ -232,7 +233,10 @@ fn what_cannot_be_read_is_told_with_its_place() {
         units: fields(&["a"]),
         ..args(large.path(), "d.csv")
     });
-    assert!(said.contains("d.csv:2: this record has 32 MiB"), "{said}");
+    assert!(
+        said.contains("d.csv:2: this record has over 32 MiB"),
+        "{said}"
+    );
     let deep = "[".repeat(100_000);
     let folder = folder("d.json", format!("[{{\"a\": {deep}").as_bytes());
     let said = refused(CasesArgs {
@@ -354,54 +358,4 @@ fn nothing_is_overwritten_without_force_and_a_dry_run_writes_nothing() {
     .0
     .expect("imported");
     assert_eq!(fs::read(&second).expect("read"), b"## A\n\ny\n");
-}
-
-/// A person who answers from a list.
-struct Script {
-    answers: RefCell<Vec<&'static str>>,
-    shown: RefCell<Vec<String>>,
-}
-
-impl Ask for Script {
-    fn show(&self, lines: &[String]) {
-        self.shown.borrow_mut().extend_from_slice(lines);
-    }
-
-    fn line(
-        &self,
-        question: &str,
-        default: Option<&str>,
-        check: &Check<'_>,
-    ) -> anyhow::Result<String> {
-        let answer = self.answers.borrow_mut().remove(0);
-        let answer = match (answer, default) {
-            ("", Some(default)) => default,
-            (answer, _) => answer,
-        };
-        check(answer).unwrap_or_else(|wrong| panic!("{question} {answer}: {wrong}"));
-        Ok(answer.to_owned())
-    }
-}
-
-#[test]
-fn a_person_chooses_the_fields_and_can_go_back() {
-    let text = r#"{"id": "a", "q": "Why?", "docs": [{"t": "x", "k": "Rule"}], "label": "yes"}"#;
-    let folder = folder("d.jsonl", text.as_bytes());
-    let script = Script {
-        // The fields are in the order of the alphabet: docs, id, label, q.
-        answers: RefCell::new(vec!["", "3", "<", "4", "1", "2", "1", "yes"]),
-        shown: RefCell::default(),
-    };
-    let (ended, said) = run(args(folder.path(), "d.jsonl"), Some(&script));
-    ended.expect("imported");
-    assert!(said.contains("a.md:\n\nWhy?\n\n## Rule\n\nx\n"), "{said}");
-    assert_eq!(
-        script.shown.borrow()[..2],
-        [
-            "  1. docs   a list of 1: [{\"k\":\"Rule\",\"t\":\"x\"}]",
-            "  2. id     \"a\""
-        ]
-    );
-    let read = read(folder.path());
-    assert_eq!(read["a"], ("Why?\n\n".to_owned(), vec![unit("rule", "x")]));
 }
