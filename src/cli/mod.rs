@@ -34,13 +34,16 @@ mod veritas;
 mod view;
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
+use anyhow::anyhow;
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
 use crate::publish::commands;
+use crate::publish::mask::Masker;
 use crate::target;
 
 /// Tells whether a change made an AI pipeline worse, and where.
@@ -212,6 +215,10 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Baseline(args) => baseline::main(&args),
         Command::Cache(args) => cache::main(args),
     };
+    let ended = ended.and_then(|exit| match UNSAID.get() {
+        Some(why) => Err(anyhow!("failed to print the answer: {why}")),
+        None => Ok(exit),
+    });
     ended.unwrap_or_else(|error| {
         complain(&error);
         match measures {
@@ -221,15 +228,25 @@ fn run(line: Vec<OsString>) -> Exit {
     })
 }
 
-/// Prints an answer. A reader that went away (`| head`) is no failure.
+/// Prints an answer. A reader that went away (`| head`) is no failure; a disk that is full is one, which the end of
+/// the command tells.
 fn say(text: &str) {
     const ESCAPE: char = '\u{1b}';
-    let _ = match text.contains(ESCAPE) {
+    let said = match text.contains(ESCAPE) {
         true => anstream::stdout().write_all(text.as_bytes()),
         // Nothing to take out where it is no terminal, and an answer may be megabytes long.
         false => std::io::stdout().write_all(text.as_bytes()),
     };
+    match said.and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            let _ = UNSAID.set(error.to_string());
+        }
+        _ => {}
+    }
 }
+
+/// Why an answer could not be printed.
+static UNSAID: OnceLock<String> = OnceLock::new();
 
 /// Prints what is said beside an answer. In a workflow the words of others in it are no command.
 fn tell(text: &str) {
@@ -248,7 +265,9 @@ fn schema() -> anyhow::Result<Exit> {
 /// Prints an error; the one place that does.
 fn complain(error: &anyhow::Error) {
     let style = anstyle::AnsiColor::Red.on_default().bold();
-    let text = crate::page::safe::lines(&format!("{error:#}"));
+    // An error may quote what a pipeline has said.
+    let masker = Masker::of_environment([]);
+    let text = crate::page::safe::lines(&masker.text(&format!("{error:#}")));
     write_error(&format!("{style}error{style:#}: {text}\n"));
     if let Some(cure) = crate::history::cure(error) {
         write_error(&format!("  help: {cure}\n"));

@@ -10,12 +10,15 @@ use serde_json::json;
 
 use super::check::LogFormat;
 use crate::page::safe;
+use crate::publish::mask::Masker;
 use crate::report::Report;
-use crate::run::{Event, Observer, Source};
+use crate::run::{Event, Observer, Source, Task};
 
 /// Tells what happens, in the form that was asked for.
 pub(super) struct Progress {
     form: Form,
+    /// Knows what must not be printed of what a pipeline has said.
+    masker: Masker,
 }
 
 enum Form {
@@ -46,7 +49,10 @@ impl Progress {
             }
             LogFormat::Text => Form::Lines(Mutex::default()),
         };
-        Self { form }
+        Self {
+            form,
+            masker: Masker::of_environment([]),
+        }
     }
 
     /// Takes the bar away while something else uses the terminal.
@@ -72,18 +78,31 @@ impl Progress {
 impl Observer for Progress {
     fn event(&self, event: &Event<'_>) {
         match &self.form {
-            Form::Bar(bar) => on_bar(bar, event),
+            Form::Bar(bar) => on_bar(bar, event, &self.masker),
             Form::Lines(lines) => {
                 if let Ok(mut lines) = lines.lock() {
-                    lines.event(event);
+                    lines.event(event, &self.masker);
                 }
             }
-            Form::Json => say_json(as_json(event)),
+            Form::Json => {
+                let mut value = as_json(event);
+                self.masker.json(&mut value);
+                say_json(value);
+            }
         }
     }
 }
 
-fn on_bar(bar: &ProgressBar, event: &Event<'_>) {
+/// Why a call is tried again, in words of the pipeline that may be printed.
+fn again(task: &Task, (attempt, delay): (usize, f64), why: &str, masker: &Masker) -> String {
+    format!(
+        "{}: attempt {attempt} in {delay:.1} s, because {}",
+        safe::line(&task.to_string()),
+        safe::line(&masker.text(why)),
+    )
+}
+
+fn on_bar(bar: &ProgressBar, event: &Event<'_>, masker: &Masker) {
     match event {
         Event::Phase { name, tasks } => {
             bar.reset();
@@ -102,16 +121,12 @@ fn on_bar(bar: &ProgressBar, event: &Event<'_>) {
             attempt,
             delay,
             failure,
-        } => bar.println(format!(
-            "{}: attempt {attempt} in {delay:.1} s, because {}",
-            safe::line(&task.to_string()),
-            safe::line(&failure.message),
-        )),
+        } => bar.println(again(task, (*attempt, *delay), &failure.message, masker)),
     }
 }
 
 impl Lines {
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &Event<'_>, masker: &Masker) {
         match event {
             Event::Phase { name, tasks } => {
                 *self = Self {
@@ -141,11 +156,7 @@ impl Lines {
                 attempt,
                 delay,
                 failure,
-            } => say(&format!(
-                "{}: attempt {attempt} in {delay:.1} s, because {}",
-                safe::line(&task.to_string()),
-                safe::line(&failure.message),
-            )),
+            } => say(&again(task, (*attempt, *delay), &failure.message, masker)),
         }
     }
 }

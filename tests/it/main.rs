@@ -1,6 +1,7 @@
 //! End to end: the real binary on real folders, with pipelines of a few lines of shell.
 
 /// A project in a temporary folder, and what the binary says about it.
+mod planted;
 mod project;
 
 /// Scores of pipelines whose behaviour is known.
@@ -126,6 +127,7 @@ mod command_line;
 mod promises;
 
 /// Live runs that are tried and not kept.
+mod unsaid;
 mod veritas;
 mod view;
 

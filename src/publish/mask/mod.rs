@@ -31,7 +31,7 @@ static NAMES: LazyLock<Regex> = LazyLock::new(|| {
 /// Keys that tell themselves by their form.
 static PATTERNS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?x)
+        r#"(?x)
         -----BEGIN\ [A-Z\ ]*PRIVATE\ KEY-----[\s\S]*?(?:-----END\ [A-Z\ ]*PRIVATE\ KEY-----|$)
         | (?-u:\b)gh[opsur]_[A-Za-z0-9]{20,}
         | (?-u:\b)github_pat_[A-Za-z0-9_]{20,}
@@ -42,8 +42,12 @@ static PATTERNS: LazyLock<Regex> = LazyLock::new(|| {
         | (?-u:\b)xox[abeoprs]-[A-Za-z0-9-]{10,}
         | (?-u:\b)hf_[A-Za-z0-9]{20,}
         | (?-u:\b)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}
+        | (?-u:\b)[rs]k_(?:live|test)_[A-Za-z0-9]{16,}
+        | (?-u:\b)npm_[A-Za-z0-9]{30,}
+        | (?-u:\b)[a-z][a-z0-9+.-]{1,20}://[^\s/:@"'<>\\]+:[^\s/@"'<>\\]+@
+        | (?i:(?-u:\b)authorization["']?\ *[:=]\ *["']?basic)\ +[A-Za-z0-9+/=]{8,}
         | (?i:(?-u:\b)bearer)\ +[A-Za-z0-9._~+/=-]{16,}
-        ",
+        "#,
     )
     .expect("the pattern is tested")
 });
@@ -140,7 +144,7 @@ impl Masker {
     /// Where the value cannot be written as JSON or read back.
     pub(crate) fn value<T: Serialize + DeserializeOwned>(&self, value: &T) -> anyhow::Result<T> {
         let mut json = serde_json::to_value(value)?;
-        self.walk(&mut json);
+        self.json(&mut json);
         Ok(serde_json::from_value(json)?)
     }
 
@@ -168,15 +172,16 @@ impl Masker {
         known || PATTERNS.is_match(&ESCAPES.replace_all(json, "  "))
     }
 
-    fn walk(&self, value: &mut Value) {
+    /// Takes the secrets out of every text of a value of JSON.
+    pub(crate) fn json(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
                 if let Cow::Owned(masked) = self.text(text) {
                     *text = masked;
                 }
             }
-            Value::Array(values) => values.iter_mut().for_each(|value| self.walk(value)),
-            Value::Object(fields) => fields.values_mut().for_each(|value| self.walk(value)),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.json(value)),
+            Value::Object(fields) => fields.values_mut().for_each(|value| self.json(value)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
@@ -262,13 +267,19 @@ mod tests {
             format!("xoxb-{}", "1-".repeat(9)),
             format!("eyJ{0}.{0}.{0}", "a1".repeat(9)),
             format!("Bearer {}", "a1".repeat(9)),
+            format!("sk_live_{}", "a1".repeat(9)),
+            format!("npm_{}", "a1".repeat(18)),
+            "postgres://user:hunter2@".to_owned(),
+            "mongodb+srv://user:p%40ss@".to_owned(),
+            "Authorization: Basic dXNlcjpwdw==".to_owned(),
             "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----".to_owned(),
         ];
         let masker = Masker::default();
         for key in keys {
             assert_eq!(masker.text(&format!("({key})")), "(***)", "{key}");
         }
-        let plain = "a sketchy task-list, bearer of news, AKIAM, ghp_short";
+        let plain = "a sketchy task-list, bearer of news, AKIAM, ghp_short, \
+                     https://example.org:8080/a@b, a basic internationalization, https://user@host/";
         assert_eq!(masker.text(plain), plain);
     }
 

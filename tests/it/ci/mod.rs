@@ -7,6 +7,7 @@ mod events;
 mod failed;
 mod forks;
 mod gateway;
+mod planted;
 mod refusals;
 
 use std::fs;
