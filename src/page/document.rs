@@ -2,6 +2,7 @@
 
 use super::{
     Block, Estimate, FailedInvocation, HeatGrid, ItemView, NoticeCount, Opening, Phrase, Plane,
+    Spread,
 };
 use super::{Statement, Table};
 use crate::notice::Notice;
@@ -79,6 +80,8 @@ pub(crate) struct Chapter<'a> {
     pub(crate) breakdowns: Vec<Breakdown<'a>>,
     /// Two signals at once, with the items as points.
     pub(crate) plane: Option<Plane>,
+    /// How the values of the items lie, where no signal stands at the top.
+    pub(crate) spread: Option<Spread>,
     /// What needs a look, in Markdown; the page in HTML has the items themselves.
     pub(crate) lists: Vec<Table>,
     /// Every invocation that failed.
@@ -112,6 +115,7 @@ impl Chapter<'_> {
             measures: None,
             breakdowns: Vec::new(),
             plane: None,
+            spread: None,
             lists: Vec::new(),
             failed: Vec::new(),
             tables: Vec::new(),

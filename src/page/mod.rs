@@ -12,6 +12,7 @@ pub(crate) mod markdown;
 mod notices;
 mod opening;
 pub(crate) mod safe;
+mod spread;
 pub(crate) mod terminal;
 mod trend;
 mod words;
@@ -31,6 +32,7 @@ pub(crate) use document::{
 pub(crate) use estimate::{BANDS, Estimate, band, brief, display};
 pub(crate) use notices::{FailedInvocation, NoticeCount, label};
 pub(crate) use opening::{FlippedAnswer, Opening};
+pub(crate) use spread::Spread;
 pub(crate) use trend::{Trend, TrendLine, TrendStep};
 pub(crate) use words::{
     Phrase, PhrasePart, Statement, Tone, counted, duration, listed, of_judges, used,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Metric;
-use crate::page::Estimate;
+use crate::page::{Estimate, Spread};
 
 /// A metric as people see it; none where the run has no such metric.
 pub(crate) fn estimate(metric: Option<&Metric>) -> Estimate<'_> {
@@ -16,6 +16,23 @@ pub(crate) fn estimate(metric: Option<&Metric>) -> Estimate<'_> {
         Some(interval) => estimate.between(interval.low, interval.high),
         None => estimate,
     }
+}
+
+/// How the values of the items of a metric lie; none where fewer than two have one, or the metric has no scale.
+pub(crate) fn spread(
+    name: &'static str,
+    items: &'static str,
+    metric: Option<&Metric>,
+) -> Option<Spread> {
+    let metric = metric?;
+    let values = metric.per_case.values().filter_map(|case| case.value);
+    let spread = Spread {
+        metric: name,
+        items,
+        ends: metric.ends()?,
+        values: values.collect(),
+    };
+    (spread.values.len() > 1).then_some(spread)
 }
 
 /// The metrics whose id is `prefix` and one further part, by that part.

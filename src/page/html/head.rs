@@ -8,6 +8,7 @@ use super::foreign::shortened;
 use super::opening::OpeningView;
 use super::plane::PlaneView;
 use super::script;
+use super::spread::SpreadView;
 use crate::page::{
     Chapter, Estimate, FigureTable, HeatGrid, Phrase, RunPage, Signal, Statement, Tone, safe,
 };
@@ -30,6 +31,7 @@ pub(super) struct Head {
     /// The first failure where nothing could be measured for it.
     failure: Option<FailureView>,
     planes: Vec<PlaneView>,
+    spreads: Vec<SpreadView>,
     cards: Vec<Card>,
     groups: Vec<GroupView>,
     tables: Vec<FigureTableView>,
@@ -146,6 +148,7 @@ impl Head {
         let measures = page.chapters.iter().filter_map(|one| one.measures.as_ref());
         let tables = measures.chain(page.tables()).map(FigureTableView::of);
         let planes = page.chapters.iter().filter_map(|one| one.plane.as_ref());
+        let spreads = page.chapters.iter().filter_map(|one| one.spread.as_ref());
         let heats = page.chapters.iter().filter_map(|one| one.heat.as_ref());
         Self {
             permission: script::permission(script::SCRIPT),
@@ -169,6 +172,7 @@ impl Head {
             statements: statements.collect(),
             failure: first_failure(page),
             planes: planes.map(PlaneView::of).collect(),
+            spreads: spreads.map(SpreadView::of).collect(),
             cards: cards.collect(),
             groups: groups.collect(),
             tables: tables.collect(),

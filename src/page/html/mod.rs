@@ -11,6 +11,7 @@ mod head;
 mod opening;
 mod plane;
 mod script;
+mod spread;
 mod trend;
 
 use std::io::{self, Write};

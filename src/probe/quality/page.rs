@@ -10,7 +10,7 @@ use crate::page::{
     Block, Chapter, Column, Estimate, FigureTable, Headword, Phrase, Statement, Table, TableRow,
     Tone, counted,
 };
-use crate::probe::{Metric, estimate, family};
+use crate::probe::{Metric, estimate, family, spread};
 
 /// How the figures are made.
 const NOTE: &str = "Means over the cases; the value of a case is the mean over the runs of its unperturbed \
@@ -41,6 +41,11 @@ pub(super) fn chapter<'a>(
     chapter.scope = vec![format!("{scored} looked at for quality")];
     chapter.statements = statements(section);
     let rows = rows(section, metrics);
+    chapter.spread = spread(
+        "quality_score",
+        "cases",
+        metrics.get("quality.quality_score"),
+    );
     chapter.measures = (!rows.is_empty()).then_some(FigureTable {
         title: "Quality",
         note: NOTE,

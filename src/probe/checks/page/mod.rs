@@ -12,7 +12,7 @@ use crate::page::{
     Block, Chapter, Column, FailedInvocation, FigureTable, Headword, Phrase, Statement, Table,
     TableRow, Tone, counted, listed,
 };
-use crate::probe::{Metric, estimate};
+use crate::probe::{Metric, estimate, spread};
 
 /// How the figures are made.
 const NOTE: &str = "Means over all runs of all scenarios; a run with a check that is an error is in \
@@ -41,6 +41,7 @@ pub(super) fn chapter<'a>(
     ];
     chapter.statements = statements(section);
     let rows = rows(section, metrics);
+    chapter.spread = spread("composite", "scenarios", metrics.get("checks.composite"));
     chapter.measures = (!rows.is_empty()).then_some(FigureTable {
         title: "Invariants",
         note: NOTE,
@@ -56,7 +57,7 @@ pub(super) fn chapter<'a>(
         .collect();
     chapter.method = vec![
         Block::Heading(Phrase::text("Invariants")),
-        Block::Text(vec![Phrase::text(method(section))]),
+        Block::Text(vec![Phrase::marked(&method(section))]),
     ];
     chapter
 }

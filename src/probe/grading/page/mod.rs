@@ -12,7 +12,7 @@ use crate::judge::{Grade, flip_rate};
 use crate::page::{
     Block, Chapter, FigureTable, Headword, Phrase, Statement, Tone, counted, display,
 };
-use crate::probe::{RunView, estimate};
+use crate::probe::{Metric, RunView, estimate, spread};
 use crate::stats;
 pub(super) use lists::answers;
 
@@ -44,6 +44,7 @@ pub(super) fn chapter<'a>(section: &'a GradingSection, run: RunView<'a>) -> Chap
         let name = id.strip_prefix("grading.").unwrap_or(id);
         Some((Phrase::text(name), figure))
     });
+    chapter.spread = spread("judge_score", "prompts", run.metrics.get(JUDGE_SCORE));
     chapter.measures = Some(FigureTable {
         title: "Grading",
         note: NOTE,
@@ -112,10 +113,38 @@ fn statements(section: &GradingSection, run: RunView<'_>) -> Vec<Statement> {
             text: Phrase::text(what),
         });
     }
+    statements.extend(beside(section, metric));
     statements.extend(order(section));
     statements
 }
 
+/// How many prompts are answered better, as well and worse than by the baseline, where the two were compared.
+fn beside(section: &GradingSection, metric: Option<&Metric>) -> Option<Statement> {
+    if !matches!(section.basis.scoring, Scoring::Choice | Scoring::Exchange) {
+        return None;
+    }
+    let ranked = ranked::of(section);
+    let scores: Vec<f64> = ranked.iter().filter_map(|one| one.score).collect();
+    let count = |is_so: fn(f64) -> bool| scores.iter().filter(|score| is_so(**score)).count();
+    let interval = metric.and_then(|metric| metric.interval);
+    let is_worse = interval.is_some_and(|interval| interval.high < EQUAL);
+    (!scores.is_empty()).then(|| Statement {
+        tone: if is_worse { Tone::Alarm } else { Tone::Calm },
+        text: Phrase::text(format!(
+            "of {} {} answered better than by the baseline, {} as well, {} worse",
+            counted(scores.len(), "prompt"),
+            match count(|score| score > EQUAL) {
+                1 => "1 is".to_owned(),
+                better => format!("{better} are"),
+            },
+            count(|score| score == EQUAL),
+            count(|score| score < EQUAL),
+        )),
+    })
+}
+
+/// The score of two answers that are equally good.
+const EQUAL: f64 = 0.5;
 /// A judge that turns its verdict more often than this with the order of the answers is told of, and one that
 /// gives an answer so much more for its place.
 const FLIPS: f64 = 0.2;
