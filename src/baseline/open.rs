@@ -6,6 +6,7 @@ use anyhow::{Context as _, anyhow, bail};
 use git2::Repository;
 
 use super::Unknown;
+use crate::digest::pipeline;
 
 /// Opens the repository around a folder.
 ///
@@ -23,27 +24,12 @@ pub(crate) fn open(root: &Path) -> anyhow::Result<Repository> {
         Err(error) if error.code() == git2::ErrorCode::NotFound => {
             bail!("there is no git repository here")
         }
-        Err(error) => Err(Unknown::Unreachable.mark(unreadable(&error))),
+        // It may have a baseline, so this is never taken for a project without one.
+        Err(error) => Err(Unknown::Unreachable.mark(match pipeline::unread(root) {
+            Some(why) => anyhow!(why),
+            None => anyhow!(error),
+        })),
     }
-}
-
-/// A repository that is there and that libgit2 cannot read. It may have a baseline, so this is never
-/// taken for a project without one.
-fn unreadable(error: &git2::Error) -> anyhow::Error {
-    let why = error.message();
-    if why.contains("refstorage") {
-        return anyhow!(
-            "the git repository here keeps its references in a form that cannot be read yet (reftable); \
-             `git refs migrate --ref-format=files` gives them the form that can"
-        );
-    }
-    if why.contains("object format") || why.contains("objectformat") {
-        return anyhow!(
-            "the git repository here names its objects by SHA-256, which cannot be read yet; a clone \
-             whose objects have SHA-1 names can"
-        );
-    }
-    anyhow!("the git repository here cannot be opened: {why}")
 }
 
 /// A repository of another user, where it is in the workspace that GitHub gave the job. A container

@@ -285,3 +285,32 @@ fn what_kelvin_prints_into_a_file_of_the_repository_is_no_code() {
         true
     );
 }
+
+#[test]
+fn a_repository_that_cannot_be_read_is_never_called_none() {
+    let project = Project::new("printf '{\"decision\": \"go\"}' > \"$2\"");
+    project.write(".gitignore", "/kelvin/\n/.kelvin*\n");
+    project.config("cache: true\n");
+    git(
+        project.root(),
+        &["init", "--quiet", "--object-format=sha256"],
+    );
+    commit(&project, "base");
+    for (arguments, told) in [
+        (&["check"][..], "the cache was not used"),
+        (&["check", "--resume"], "nothing was resumed"),
+    ] {
+        project.kelvin(arguments).expect(0);
+        let notices = project.json("kelvin/report.json")["notices"].to_string();
+        assert!(notices.contains(told), "{notices}");
+        assert!(
+            notices.contains("names its objects by SHA-256"),
+            "{notices}"
+        );
+        assert!(!notices.contains("in no git repository"), "{notices}");
+    }
+    // With `fingerprint` both work there.
+    project.config("cache: true\nfingerprint: [pipeline.sh]\n");
+    check(&project);
+    assert!(check(&project).0 > 40);
+}

@@ -116,6 +116,26 @@ fn discover(folder: &Path) -> Option<Repository> {
     }
 }
 
+/// Why the repository that is there cannot be read; none where there is none, or it can.
+pub(crate) fn unread(root: &Path) -> Option<String> {
+    let error = Repository::discover(root).err()?;
+    if matches!(error.code(), ErrorCode::NotFound | ErrorCode::Owner) {
+        return None;
+    }
+    let why = error.message();
+    Some(if why.contains("refstorage") {
+        "the git repository here keeps its references in a form that cannot be read yet (reftable); \
+         `git refs migrate --ref-format=files` gives them the form that can"
+            .to_owned()
+    } else if why.contains("object format") || why.contains("objectformat") {
+        "the git repository here names its objects by SHA-256, which cannot be read yet; a clone \
+         whose objects have SHA-1 names can"
+            .to_owned()
+    } else {
+        format!("the git repository here cannot be opened: {why}")
+    })
+}
+
 struct Listing<'a> {
     exclude: &'a Excluded,
     files: Files,

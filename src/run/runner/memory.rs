@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::{RunnerSettings, Start};
-use crate::digest::pipeline::{Seen, Watch};
+use crate::digest::pipeline::{self, Seen, Watch};
 use crate::digest::{Digest, Fields};
 use crate::notice::{Code, Notice};
 use crate::run::cache::{self, Cache, Hit};
@@ -93,8 +93,11 @@ impl<'a> Memory<'a> {
     }
 
     fn tell_what_is_off(&mut self, settings: &RunnerSettings<'_>) {
-        let why = "nothing tells whether the code of the pipeline has changed: it is in no git \
-                   repository, and `fingerprint` names no files";
+        let unread = pipeline::unread(&settings.rules.root);
+        let why = unread.unwrap_or_else(|| "it is in no git repository".to_owned());
+        let why = format!(
+            "nothing tells whether the code of the pipeline has changed: {why}, and `fingerprint` names no files"
+        );
         if settings.rules.cache.is_some() {
             self.notices.push(Notice::new(
                 Code::Cache,
