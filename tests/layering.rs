@@ -26,6 +26,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("dialoguer", &["cli"]),
     ("indicatif", &["cli"]),
     ("anstream", &["cli"]),
+    ("clap_complete", &["cli"]),
+    ("clap_mangen", &["cli"]),
     ("csv", &["cli"]),
     ("serde_yaml", &["config"]),
     ("pulldown_cmark", &["probe", "page"]),

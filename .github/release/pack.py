@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Packs a binary for those who have no Rust: `pack.py BINARY TARGET FOLDER` writes an archive and a Python wheel.
-FOLDER has the notices that `inventory.py` has written.
+"""Packs a binary for those who have no Rust: `pack.py BINARY TARGET FOLDER [MANUAL]` writes an archive and a Python
+wheel. FOLDER has the notices that `inventory.py` has written. MANUAL has the man pages and completions that `manual` has
+written; what is in it goes into the archive.
 
 The same binary gives the same bytes: names are sorted, owners are nobody, and every time is SOURCE_DATE_EPOCH. Only
 Python's standard library is needed. The binary is looked at first, since the name of a wheel is a promise: what says
@@ -129,8 +130,8 @@ def wheel(package, binary, licenses, platforms, epoch):
 
 
 def main():
-    if len(sys.argv) != 4:
-        refuse("give the binary, the target and the folder to write to")
+    if len(sys.argv) not in (4, 5):
+        refuse("give the binary, the target, the folder to write to, and the folder of the manual if there is one")
     binary, target, folder = Path(sys.argv[1]).read_bytes(), sys.argv[2], Path(sys.argv[3])
     if "SOURCE_DATE_EPOCH" not in os.environ:
         refuse("set SOURCE_DATE_EPOCH, e.g. to the time of the commit: `git log -1 --format=%ct`")
@@ -150,6 +151,11 @@ def main():
     licenses = {name: (ROOT / name).read_bytes() for name in LICENSES}
     licenses[NOTICES] = (folder / NOTICES).read_bytes()
     files = {"kelvin": (binary, 0o755), **{name: (text, 0o644) for name, text in licenses.items()}}
+    for manual in map(Path, sys.argv[4:]):
+        pages = {str(path.relative_to(manual)): path for path in manual.rglob("*") if path.is_file()}
+        if not pages:
+            refuse(f"{manual} is empty: run `manual BINARY {manual}` first")
+        files |= {name: (path.read_bytes(), 0o644) for name, path in pages.items()}
     (folder / f"kelvin-{target}.tar.gz").write_bytes(archive(files, epoch))
     name, data = wheel(package, binary, licenses, platforms, epoch)
     (folder / name).write_bytes(data)

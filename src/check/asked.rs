@@ -46,7 +46,7 @@ pub(super) fn read<'c>(request: &Request, config: &'c Config) -> anyhow::Result<
 }
 
 /// The kinds of the probes that are run.
-fn kinds(config: &Config, request: &Request) -> Result<Vec<&'static dyn Kind>, Misuse> {
+pub(super) fn kinds(config: &Config, request: &Request) -> Result<Vec<&'static dyn Kind>, Misuse> {
     let asked = request.probe;
     let mut kinds = registry::kinds();
     kinds.retain(|kind| asked.is_none_or(|asked| asked == kind.name()));
@@ -76,7 +76,7 @@ fn kinds(config: &Config, request: &Request) -> Result<Vec<&'static dyn Kind>, M
 }
 
 /// Refuses items whose folder would be that of another probe.
-fn keep_folders_apart(sides: &[Side<'_>]) -> Result<(), Misuse> {
+pub(super) fn keep_folders_apart(sides: &[Side<'_>]) -> Result<(), Misuse> {
     let folders = sides.iter().filter_map(|side| side.kind.folder());
     for folder in folders {
         let at_the_top = sides.iter().filter(|side| side.kind.folder().is_none());

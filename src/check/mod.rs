@@ -23,6 +23,7 @@ mod gate;
 mod head;
 mod head_items;
 pub(crate) mod ledger;
+pub(crate) mod lint;
 mod list;
 mod looking;
 mod measure;

@@ -15,13 +15,14 @@ mod eval;
 mod export;
 mod field;
 mod forecast;
-
 mod gate;
 mod history;
 mod import;
 mod init;
 mod inputs;
 mod ledger;
+mod lint;
+mod manual;
 mod merge;
 mod post;
 mod progress;
@@ -39,7 +40,7 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use anyhow::anyhow;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::exit::Exit;
 use crate::publish::commands;
@@ -67,12 +68,18 @@ enum Command {
     Init(init::InitArgs),
     /// Makes cases of what you have.
     Import(import::ImportArgs),
+    /// Checks a configuration and its cases without running anything, fast enough for every commit.
+    Lint(lint::LintArgs),
     /// Runs the pipeline on every case and its variants, and reports what moved its decision.
     Check(check::CheckArgs),
     /// Runs a check and says whether the change made anything worse than its baseline.
     Gate(gate::GateArgs),
     /// Prints the JSON schema of `kelvin.yaml`, with which an editor completes and checks it.
     Schema,
+    /// Prints what a shell needs to complete the command line.
+    Completions(manual::CompletionsArgs),
+    /// Writes a man page for every command into a folder.
+    Man(manual::ManArgs),
     /// Says what a run would lack, before anything is spent on one.
     Doctor(doctor::DoctorArgs),
     /// Joins the reports of the shards of one run.
@@ -126,6 +133,9 @@ impl Command {
             | Self::Calibrate(_) => true,
             Self::Demo(_)
             | Self::Import(_)
+            | Self::Lint(_)
+            | Self::Completions(_)
+            | Self::Man(_)
             | Self::Doctor(_)
             | Self::Schema
             | Self::Merge(_)
@@ -196,6 +206,9 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Demo(args) => demo::main(&args),
         Command::Doctor(args) => doctor::main(args),
         Command::Schema => schema(),
+        Command::Lint(args) => Ok(lint::main(&args)),
+        Command::Completions(args) => manual::completions(&args, &mut Args::command()),
+        Command::Man(args) => manual::man(&args, &Args::command()),
         Command::Merge(args) => merge::main(args),
         Command::Ci(args) => ci::main(args),
         Command::Post(args) => post::main(args),
@@ -290,8 +303,6 @@ fn on_github() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]

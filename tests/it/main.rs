@@ -80,6 +80,7 @@ mod repeats;
 
 /// What hides a drop: edited cases, lost inputs, withdrawn types.
 mod loss;
+mod manual;
 
 /// The command that a verdict shows to run the gate again.
 mod reproduce;

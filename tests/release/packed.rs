@@ -120,6 +120,54 @@ fn an_archive_says_nothing_of_the_machine_that_packed_it() {
 }
 
 #[test]
+fn an_archive_has_the_man_pages_and_completions_that_the_program_writes() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (manual, dist) = (folder.path().join("manual"), folder.path().join("dist"));
+    let written = Command::new(root().join(".github/release/manual"))
+        .arg(env!("CARGO_BIN_EXE_kelvin"))
+        .arg(&manual)
+        .output()
+        .expect("bash starts");
+    assert!(written.status.success(), "{written:?}");
+    let binary = folder.path().join("kelvin");
+    fs::write(&binary, header(TARGETS[0])).expect("written");
+    fs::create_dir_all(&dist).expect("made");
+    fs::write(dist.join(NOTICES), "Thanks to all of them.\n").expect("written");
+    let pack = |manual: &Path| {
+        Command::new("python3")
+            .arg(root().join(".github/release/pack.py"))
+            .arg(&binary)
+            .arg(TARGETS[0])
+            .args([&*dist, manual])
+            .env("SOURCE_DATE_EPOCH", "1700000000")
+            .output()
+            .expect("python3 starts")
+    };
+    let packed = pack(&manual);
+    assert!(packed.status.success(), "{packed:?}");
+    let listed = Command::new("tar")
+        .arg("-tzf")
+        .arg(dist.join(format!("kelvin-{}.tar.gz", TARGETS[0])))
+        .output()
+        .expect("tar starts");
+    let listed = String::from_utf8(listed.stdout).expect("text");
+    let names: Vec<&str> = listed.lines().collect();
+    for name in [
+        "completions/_kelvin",
+        "completions/kelvin.bash",
+        "completions/kelvin.fish",
+        "man/man1/kelvin.1",
+        "man/man1/kelvin-check.1",
+        "kelvin",
+    ] {
+        assert!(names.contains(&name), "{name} in {names:?}");
+    }
+    // A manual that was forgotten is no archive without one.
+    let forgotten = pack(&folder.path().join("nowhere"));
+    assert!(!forgotten.status.success());
+}
+
+#[test]
 fn the_wheel_installs_without_rust_and_brings_the_program() {
     let target = here();
     let Some(program) = program(&target) else {
