@@ -9,6 +9,7 @@ use crate::baseline::Login;
 use crate::check::doctor::{self, Diagnosis, DoctorRequest, Status, Surroundings};
 use crate::config::Overrides;
 use crate::exit::Exit;
+use crate::gate::reproduce::quoted;
 use crate::github::{Access, Client};
 use crate::page::safe;
 
@@ -50,6 +51,13 @@ pub(super) fn main(args: DoctorArgs) -> anyhow::Result<Exit> {
         format,
     } = args;
     let client = client();
+    let again = match config.to_str() {
+        Some("kelvin.yaml") => String::new(),
+        _ => format!(
+            " {}",
+            safe::lines(&quoted(&format!("--config={}", config.display())))
+        ),
+    };
     let diagnosis = doctor::doctor(&DoctorRequest {
         overrides: Overrides {
             file: Some(config),
@@ -63,7 +71,7 @@ pub(super) fn main(args: DoctorArgs) -> anyhow::Result<Exit> {
     });
     super::say(&match format {
         Format::Json => serde_json::to_string_pretty(&diagnosis)? + "\n",
-        Format::Text => text(&diagnosis),
+        Format::Text => text(&diagnosis, &again),
     });
     Ok(diagnosis.exit())
 }
@@ -119,8 +127,8 @@ pub(super) fn login() -> Option<Login> {
     )
 }
 
-/// A line for each finding, with what to add below it.
-fn text(diagnosis: &Diagnosis) -> String {
+/// A line for each finding, with what to add below it, and what to do next; `again` names the configuration.
+fn text(diagnosis: &Diagnosis, again: &str) -> String {
     let mut page = String::new();
     for finding in &diagnosis.findings {
         let word = match finding.status {
@@ -148,9 +156,15 @@ fn text(diagnosis: &Diagnosis) -> String {
         .filter(|finding| finding.status == Status::Missing)
         .count();
     let _ = match missing {
-        0 => writeln!(page, "\nNothing is missing."),
-        1 => writeln!(page, "\n1 thing is missing."),
-        more => writeln!(page, "\n{more} things are missing."),
+        0 => writeln!(page, "\nNothing is missing.\nnext: kelvin check{again}"),
+        1 => writeln!(
+            page,
+            "\n1 thing is missing.\nnext, when that is mended: kelvin doctor{again}"
+        ),
+        more => writeln!(
+            page,
+            "\n{more} things are missing.\nnext, when that is mended: kelvin doctor{again}"
+        ),
     };
     page
 }

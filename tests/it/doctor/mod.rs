@@ -71,7 +71,8 @@ fn where_nothing_is_missing_every_line_says_so_and_nothing_is_run() {
         assert!(page.contains(&format!("| `{subject}` |")), "{subject}");
     }
     assert!(
-        said.stdout.ends_with("Nothing is missing.\n"),
+        said.stdout
+            .ends_with("Nothing is missing.\nnext: kelvin check\n"),
         "{}",
         said.stdout
     );
@@ -97,7 +98,8 @@ fn a_misspelt_key_is_shown_with_every_other_problem_and_the_repository_is_looked
     expect(&finding(&said, "base"), "ok", &[]);
     let said = project.kelvin(&["doctor"]).expect(1);
     assert!(
-        said.stdout.contains("1 thing is missing."),
+        said.stdout
+            .contains("1 thing is missing.\nnext, when that is mended: kelvin doctor\n"),
         "{}",
         said.stdout
     );
