@@ -2,8 +2,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Takes the bytes of an input.
+type Target = fn(&[u8]);
+
 /// Every target with its function: the names of the folders and programs below `fuzz/`.
-const TARGETS: [(&str, fn(&[u8])); 5] = [
+const TARGETS: [(&str, Target); 5] = [
     ("archive", super::archive),
     ("case", super::case),
     ("configuration", super::configuration),
