@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use super::{forecast, progress};
+use super::{after, forecast, progress};
 use crate::check::{self, Checked, Mode, Request};
 use crate::config::{Overrides, Shard};
 use crate::exit::{Exit, Misuse};
@@ -273,7 +273,11 @@ pub(super) fn print(
     if args.format == Format::Text && args.log_format == LogFormat::Json {
         return Ok(());
     }
-    show(args.format, checked, judgement)
+    show(args.format, checked, judgement)?;
+    if args.format == Format::Text {
+        super::say(&after::after(&args.config, checked, judgement.is_some()));
+    }
+    Ok(())
 }
 
 /// Prints a report in a format, or the verdict on it.

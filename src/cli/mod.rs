@@ -1,5 +1,6 @@
 //! The command line: arguments become a request, a result becomes text and an exit code.
 
+mod after;
 mod approve;
 mod ask;
 mod baseline;

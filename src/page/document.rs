@@ -42,7 +42,7 @@ impl<'a> RunPage<'a> {
     }
 
     /// The invocations that failed, of all chapters.
-    pub(super) fn failed(&self) -> Vec<&FailedInvocation<'a>> {
+    pub(crate) fn failed(&self) -> Vec<&FailedInvocation<'a>> {
         let chapters = self.chapters.iter();
         chapters.flat_map(|chapter| &chapter.failed).collect()
     }

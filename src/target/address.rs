@@ -47,6 +47,11 @@ impl Address {
         }
     }
 
+    /// The command line; none where it is the address of another kind of target.
+    pub(crate) fn command_line(&self) -> Option<&str> {
+        self.0.as_str()
+    }
+
     /// Whether nothing is written there.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.as_str().is_some_and(str::is_empty)

@@ -136,6 +136,7 @@ mod view;
 mod act;
 
 /// Code of a change that wants the token, or wants to outlive its run.
+mod after;
 mod apart;
 
 /// The image of the container action.

@@ -1,0 +1,172 @@
+//! What a terminal says after a check: the first failure whole, how to make that call by hand, and what to do next.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::check::Checked;
+use crate::config::Overrides;
+use crate::gate::reproduce::quoted;
+use crate::page::{FailedInvocation, safe};
+use crate::probe::{self, Ending};
+use crate::publish::mask::Masker;
+use crate::report::{self, Report};
+use crate::run;
+use crate::target::Address;
+
+/// So many lines of what a failed call printed are shown; the page has all that is kept of it.
+const LINES: usize = 20;
+/// The place of the call on an unperturbed input, as pages name it.
+const BASELINE: &str = "baseline";
+
+/// What follows the page of a check with this configuration. `is_judged`: whether a verdict follows, which says
+/// itself what to do next.
+pub(super) fn after(config: &Path, checked: &Checked, is_judged: bool) -> String {
+    let page = report::page::of(&checked.report);
+    let mut text = String::new();
+    if let Some(first) = page.failed().first() {
+        text.push_str(&failure(first));
+        if let Some(command) = by_hand(config, &checked.out, first) {
+            let _ = writeln!(text, "by hand: {command}");
+        }
+    }
+    if !is_judged && let Some(next) = next(&checked.report) {
+        let file = config.to_string_lossy();
+        let again = match &*file {
+            "kelvin.yaml" => String::new(),
+            file => format!(" {}", quoted(&format!("--config={file}"))),
+        };
+        let _ = writeln!(text, "next: {}{}", next, safe::lines(&again));
+    }
+    // The command is that of the configuration, which may hold what must not be shown.
+    Masker::of_environment([]).text(&text).into_owned()
+}
+
+/// A failure, with the end of what the call has printed.
+fn failure(first: &FailedInvocation<'_>) -> String {
+    let mut text = format!(
+        "\nThe first failure, {}, {}: {}\n",
+        safe::cut(first.item, 80),
+        safe::cut(first.place, 80),
+        safe::line(&first.failure.message)
+    );
+    let lines: Vec<&str> = first.failure.stderr.lines().collect();
+    if lines.len() > LINES {
+        let _ = writeln!(
+            text,
+            "  … {} lines before these are in the report",
+            lines.len() - LINES
+        );
+    }
+    for line in &lines[lines.len().saturating_sub(LINES)..] {
+        let _ = writeln!(text, "  {}", safe::line(line));
+    }
+    text
+}
+
+/// The command that makes a call once more, to be pasted into a shell: none where the pipeline is no command, or the
+/// call was made in a workspace that is gone.
+fn by_hand(config: &Path, out: &Path, first: &FailedInvocation<'_>) -> Option<String> {
+    let variant = Some(first.place).filter(|place| *place != BASELINE);
+    let folder = run::folder_of(out, first.item, variant, 1);
+    let mut inputs = std::fs::read_dir(&folder)
+        .ok()?
+        .flatten()
+        .map(|entry| entry.path());
+    let input = inputs.find(|path| path.file_stem().is_some_and(|stem| stem == "input"))?;
+    let configured = probe::configured(&Overrides {
+        file: Some(config.to_path_buf()),
+        ..Overrides::default()
+    });
+    let configured = configured.ok()?;
+    let command = configured
+        .targets()
+        .next()
+        .and_then(Address::command_line)?
+        .to_owned();
+    let output = std::env::temp_dir().join("kelvin-by-hand.json");
+    let command = filled(&command, &configured.root, &input, &output)?;
+    let is_here = std::env::current_dir().is_ok_and(|here| here == configured.root);
+    Some(match is_here {
+        true => safe::lines(&command),
+        false => {
+            let root = quoted(&configured.root.to_string_lossy());
+            safe::lines(&format!("cd {root} && {command}"))
+        }
+    })
+}
+
+/// The command with its paths in place of the placeholders. A path that a shell would take apart can only stand where
+/// the command quotes nothing itself.
+fn filled(command: &str, root: &Path, input: &Path, output: &Path) -> Option<String> {
+    let quotes = command.contains(['\'', '"', '`', '\\']);
+    let below = |path: &Path| -> PathBuf { path.strip_prefix(root).unwrap_or(path).to_path_buf() };
+    let mut filled = command.to_owned();
+    for (name, path) in [
+        ("{input}", below(input)),
+        ("{output}", output.to_path_buf()),
+        ("{root}", root.to_path_buf()),
+    ] {
+        if !filled.contains(name) {
+            continue;
+        }
+        let path = path.to_str()?;
+        let word = quoted(path);
+        if quotes && word != path {
+            return None;
+        }
+        filled = filled.replace(name, &word);
+    }
+    Some(filled)
+}
+
+/// The one command that fits how a run ended.
+fn next(report: &Report) -> Option<&'static str> {
+    let session = &report.run.session;
+    Some(match report.run.ending {
+        Ending::Interrupted => "kelvin check --resume",
+        Ending::DryRun | Ending::Changed => "kelvin check",
+        Ending::Failed => "kelvin doctor",
+        // Its sisters are elsewhere.
+        Ending::Complete if report.run.shard.is_some() => return None,
+        Ending::Complete
+            if session.commit.is_some() && !session.dirty && report.run.only.is_empty() =>
+        {
+            "kelvin baseline save"
+        }
+        Ending::Complete => "kelvin view",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_a_shell_would_take_apart_is_quoted_or_not_put_in() {
+        let fill = |command: &str, root: &str| {
+            let root = Path::new(root);
+            filled(
+                command,
+                root,
+                &root.join("kelvin/a/input.md"),
+                Path::new("/tmp/o"),
+            )
+        };
+        assert_eq!(
+            fill("python3 {root}/x.py {input} {output}", "/p").as_deref(),
+            Some("python3 /p/x.py kelvin/a/input.md /tmp/o")
+        );
+        assert_eq!(
+            fill("cat {input} | x > {output}", "/my project").as_deref(),
+            Some("cat kelvin/a/input.md | x > /tmp/o")
+        );
+        assert_eq!(
+            fill("x {root}/y {input} {output}", "/my project").as_deref(),
+            Some("x '/my project'/y kelvin/a/input.md /tmp/o")
+        );
+        assert_eq!(
+            fill("sh -c \"x {root}/y\" {input} {output}", "/my project"),
+            None
+        );
+    }
+}
