@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::check::Checked;
+use crate::baseline;
+use crate::check::{self, Checked};
 use crate::config::Overrides;
 use crate::gate::reproduce::quoted;
 use crate::page::{FailedInvocation, safe};
@@ -29,16 +30,19 @@ pub(super) fn after(config: &Path, checked: &Checked, is_judged: bool) -> String
             let _ = writeln!(text, "by hand: {command}");
         }
     }
-    if !is_judged && let Some(next) = next(&checked.report) {
-        let file = config.to_string_lossy();
-        let again = match &*file {
-            "kelvin.yaml" => String::new(),
-            file => format!(" {}", quoted(&format!("--config={file}"))),
-        };
-        let _ = writeln!(text, "next: {}{}", next, safe::lines(&again));
+    if !is_judged && let Some(next) = next(config, &checked.report) {
+        let _ = writeln!(text, "next: {}{}", next, configuration(config));
     }
     // The command is that of the configuration, which may hold what must not be shown.
     Masker::of_environment([]).text(&text).into_owned()
+}
+
+/// The flag that names the configuration, as a shell reads it; nothing for the one that is read without it.
+pub(super) fn configuration(config: &Path) -> String {
+    match &*config.to_string_lossy() {
+        "kelvin.yaml" => String::new(),
+        file => safe::lines(&format!(" {}", quoted(&format!("--config={file}")))),
+    }
 }
 
 /// A failure, with the end of what the call has printed.
@@ -120,7 +124,7 @@ fn filled(command: &str, root: &Path, input: &Path, output: &Path) -> Option<Str
 }
 
 /// The one command that fits how a run ended.
-fn next(report: &Report) -> Option<&'static str> {
+fn next(config: &Path, report: &Report) -> Option<&'static str> {
     let session = &report.run.session;
     Some(match report.run.ending {
         Ending::Interrupted => "kelvin check --resume",
@@ -131,7 +135,14 @@ fn next(report: &Report) -> Option<&'static str> {
         Ending::Complete
             if session.commit.is_some() && !session.dirty && report.run.only.is_empty() =>
         {
-            "kelvin baseline save"
+            // Without a remote there is nowhere else to keep it.
+            match check::folder(config)
+                .ok()
+                .and_then(|root| baseline::address(&root))
+            {
+                Some(_) => "kelvin baseline save",
+                None => "kelvin baseline save --local",
+            }
         }
         Ending::Complete => "kelvin view",
     })

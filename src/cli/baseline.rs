@@ -67,5 +67,12 @@ fn save(args: &SaveArgs) -> anyhow::Result<Exit> {
         writer: check::writer(&variable),
         say: &super::say,
     })?;
+    // Another name is that of the gate's configuration too, and no flag of the gate.
+    if args.name.is_none() {
+        let again = super::after::configuration(&args.config);
+        super::say(&format!(
+            "next, on a branch with a change: kelvin gate{again}\n"
+        ));
+    }
     Ok(Exit::Passed)
 }

@@ -330,7 +330,7 @@ fn style() -> Style {
 }
 
 /// A path as a person would type it: relative where it lies below the working directory.
-fn shown(path: &std::path::Path) -> String {
+pub(super) fn shown(path: &std::path::Path) -> String {
     std::env::current_dir()
         .ok()
         .and_then(|here| path.strip_prefix(here).ok())

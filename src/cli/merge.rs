@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::check::{Format, show};
+use super::check::{Format, show, shown};
 use crate::check::{self, MergeRequest};
 use crate::exit::Exit;
+use crate::gate::reproduce::quoted;
+use crate::page::safe;
 
 /// The arguments of `kelvin merge`.
 #[derive(Debug, Args)]
@@ -34,5 +36,10 @@ pub(super) fn main(args: MergeArgs) -> anyhow::Result<Exit> {
         out: Some(out),
     })?;
     show(format, &merged, None)?;
+    if format == Format::Text {
+        let report = merged.out.join("report.json");
+        let report = quoted(&format!("--report={}", shown(&report)));
+        super::say(&format!("next: kelvin gate {}\n", safe::lines(&report)));
+    }
     Ok(merged.exit())
 }

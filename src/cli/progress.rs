@@ -12,7 +12,7 @@ use super::check::LogFormat;
 use crate::page::safe;
 use crate::publish::mask::Masker;
 use crate::report::Report;
-use crate::run::{Event, Observer, Source, Task};
+use crate::run::{Event, Observer, Outcome, Source, Task};
 
 /// Tells what happens, in the form that was asked for.
 pub(super) struct Progress {
@@ -22,7 +22,7 @@ pub(super) struct Progress {
 }
 
 enum Form {
-    Bar(ProgressBar),
+    Bar(ProgressBar, Mutex<Spent>),
     Lines(Mutex<Lines>),
     Json,
 }
@@ -35,6 +35,29 @@ struct Lines {
     failed: usize,
     /// Quarters of the phase that were told of.
     told: usize,
+    spent: Spent,
+}
+
+/// What the calls of the run have cost so far, where their prices are known. Answers of the cache cost nothing now.
+#[derive(Clone, Copy, Default)]
+struct Spent {
+    usd: Option<f64>,
+}
+
+impl Spent {
+    fn add(&mut self, outcome: &Outcome) {
+        if outcome.source == Source::Called
+            && let Some(usd) = outcome.usage.as_ref().and_then(|usage| usage.usd)
+        {
+            self.usd = Some(self.usd.unwrap_or(0.0) + usd);
+        }
+    }
+
+    /// Begins with a comma; nothing where no price is known.
+    fn told(self) -> String {
+        self.usd
+            .map_or_else(String::new, |usd| format!(", ${usd:.2} so far"))
+    }
 }
 
 impl Progress {
@@ -45,7 +68,7 @@ impl Progress {
             LogFormat::Text if std::io::stderr().is_terminal() => {
                 let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
                 bar.enable_steady_tick(Duration::from_millis(250));
-                Form::Bar(bar)
+                Form::Bar(bar, Mutex::default())
             }
             LogFormat::Text => Form::Lines(Mutex::default()),
         };
@@ -58,7 +81,7 @@ impl Progress {
     /// Takes the bar away while something else uses the terminal.
     pub(super) fn pause<T>(&self, during: impl FnOnce() -> T) -> T {
         match &self.form {
-            Form::Bar(bar) => bar.suspend(during),
+            Form::Bar(bar, _) => bar.suspend(during),
             _ => during(),
         }
     }
@@ -66,7 +89,7 @@ impl Progress {
     /// Says the last word.
     pub(super) fn finish(&self, report: Option<&Report>) {
         match (&self.form, report) {
-            (Form::Bar(bar), _) => bar.finish_and_clear(),
+            (Form::Bar(bar, _), _) => bar.finish_and_clear(),
             (Form::Json, Some(report)) => {
                 say_json(finished(report));
             }
@@ -78,7 +101,11 @@ impl Progress {
 impl Observer for Progress {
     fn event(&self, event: &Event<'_>) {
         match &self.form {
-            Form::Bar(bar) => on_bar(bar, event, &self.masker),
+            Form::Bar(bar, spent) => {
+                if let Ok(mut spent) = spent.lock() {
+                    on_bar(bar, event, &mut spent, &self.masker);
+                }
+            }
             Form::Lines(lines) => {
                 if let Ok(mut lines) = lines.lock() {
                     lines.event(event, &self.masker);
@@ -102,20 +129,24 @@ fn again(task: &Task, (attempt, delay): (usize, f64), why: &str, masker: &Masker
     )
 }
 
-fn on_bar(bar: &ProgressBar, event: &Event<'_>, masker: &Masker) {
+fn on_bar(bar: &ProgressBar, event: &Event<'_>, spent: &mut Spent, masker: &Masker) {
     match event {
         Event::Phase { name, tasks } => {
             bar.reset();
             bar.set_length(*tasks as u64);
-            bar.set_message(*name);
+            bar.set_prefix(*name);
             // The template is a constant: it either always parses or never.
-            if let Ok(style) =
-                ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len}  {elapsed}, {eta} left")
-            {
+            if let Ok(style) = ProgressStyle::with_template(
+                "{prefix} [{bar:30}] {pos}/{len}  {per_sec}, {elapsed}, {eta} left{msg}",
+            ) {
                 bar.set_style(style.progress_chars("##-"));
             }
         }
-        Event::Finished { .. } => bar.inc(1),
+        Event::Finished { outcome, .. } => {
+            spent.add(outcome);
+            bar.set_message(spent.told());
+            bar.inc(1);
+        }
         Event::Retrying {
             task,
             attempt,
@@ -132,11 +163,13 @@ impl Lines {
                 *self = Self {
                     name,
                     tasks: *tasks,
+                    spent: self.spent,
                     ..Self::default()
                 };
             }
             Event::Finished { outcome, .. } => {
                 self.done += 1;
+                self.spent.add(outcome);
                 self.failed += usize::from(outcome.result.is_err());
                 let quarters = 4 * self.done / self.tasks.max(1);
                 if quarters > self.told && self.tasks > 1 {
@@ -146,8 +179,11 @@ impl Lines {
                         failed => format!(", {failed} failed"),
                     };
                     say(&format!(
-                        "{}: {}/{}{failed}",
-                        self.name, self.done, self.tasks
+                        "{}: {}/{}{failed}{}",
+                        self.name,
+                        self.done,
+                        self.tasks,
+                        self.spent.told()
                     ));
                 }
             }
@@ -242,6 +278,7 @@ pub(super) fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Usage;
 
     #[test]
     fn durations_are_told_in_a_unit_that_fits() {
@@ -249,5 +286,29 @@ mod tests {
         assert_eq!(duration(90.0), "90 s");
         assert_eq!(duration(200.0), "4 min");
         assert_eq!(duration(9000.0), "2.5 h");
+    }
+
+    #[test]
+    fn what_calls_have_cost_is_added_up_and_an_answer_of_the_cache_costs_nothing() {
+        let outcome = |source, usd| Outcome {
+            result: Ok(serde_json::Value::Null),
+            exit: Some(0),
+            streams: None,
+            source,
+            attempts: 1,
+            seconds: 0.0,
+            usage: Some(Box::new(Usage {
+                usd,
+                ..Usage::default()
+            })),
+            observed: None,
+        };
+        let mut spent = Spent::default();
+        spent.add(&outcome(Source::Called, None));
+        assert_eq!(spent.told(), "", "an unknown price is no price of nothing");
+        spent.add(&outcome(Source::Called, Some(0.25)));
+        spent.add(&outcome(Source::Cached, Some(8.0)));
+        spent.add(&outcome(Source::Called, Some(0.5)));
+        assert_eq!(spent.told(), ", $0.75 so far");
     }
 }

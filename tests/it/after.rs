@@ -1,7 +1,7 @@
 use std::process::Command;
 
 use crate::project::{CONSTANT, GROUNDED, Project, Said};
-use crate::repository::{bare, pushed};
+use crate::repository::{bare, commit, git, pushed};
 
 /// What follows a mark on a line of its own.
 fn line<'a>(said: &'a Said, mark: &str) -> &'a str {
@@ -63,6 +63,24 @@ fn a_check_ends_with_a_command_that_fits_and_can_be_pasted() {
     let project = pushed(&url, GROUNDED);
     let said = project.check();
     assert_eq!(line(&said, "next: "), "kelvin baseline save");
+    let said = paste(&project, &said).expect(0);
+    assert_eq!(
+        line(&said, "next, on a branch with a change: "),
+        "kelvin gate"
+    );
+    git(project.root(), &["checkout", "--quiet", "-b", "change"]);
+    project.kelvin(&["gate"]).expect(0);
+
+    // Without a remote there is nowhere else to keep it.
+    let project = Project::new(GROUNDED);
+    project.write(".gitignore", "/kelvin/\n");
+    git(
+        project.root(),
+        &["init", "--quiet", "--initial-branch=main"],
+    );
+    commit(&project, "base");
+    let said = project.check();
+    assert_eq!(line(&said, "next: "), "kelvin baseline save --local");
     paste(&project, &said).expect(0);
 
     let project = Project::new(GROUNDED);
