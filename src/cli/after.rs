@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::again;
 use crate::baseline;
 use crate::check::{self, Checked};
 use crate::config::Overrides;
@@ -31,18 +32,10 @@ pub(super) fn after(config: &Path, checked: &Checked, is_judged: bool) -> String
         }
     }
     if !is_judged && let Some(next) = next(config, &checked.report) {
-        let _ = writeln!(text, "next: {}{}", next, configuration(config));
+        let _ = writeln!(text, "next: {}{}", next, again::config(config));
     }
     // The command is that of the configuration, which may hold what must not be shown.
     Masker::of_environment([]).text(&text).into_owned()
-}
-
-/// The flag that names the configuration, as a shell reads it; nothing for the one that is read without it.
-pub(super) fn configuration(config: &Path) -> String {
-    match &*config.to_string_lossy() {
-        "kelvin.yaml" => String::new(),
-        file => safe::lines(&format!(" {}", quoted(&format!("--config={file}")))),
-    }
 }
 
 /// A failure, with the end of what the call has printed.

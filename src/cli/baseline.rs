@@ -69,7 +69,7 @@ fn save(args: &SaveArgs) -> anyhow::Result<Exit> {
     })?;
     // Another name is that of the gate's configuration too, and no flag of the gate.
     if args.name.is_none() {
-        let again = super::after::configuration(&args.config);
+        let again = super::again::config(&args.config);
         super::say(&format!(
             "next, on a branch with a change: kelvin gate{again}\n"
         ));

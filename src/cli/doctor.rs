@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::again;
 use crate::baseline::Login;
 use crate::check::doctor::{self, Diagnosis, DoctorRequest, Status, Surroundings};
 use crate::config::Overrides;
 use crate::exit::Exit;
-use crate::gate::reproduce::quoted;
 use crate::github::{Access, Client};
 use crate::page::safe;
 
@@ -51,13 +51,7 @@ pub(super) fn main(args: DoctorArgs) -> anyhow::Result<Exit> {
         format,
     } = args;
     let client = client();
-    let again = match config.to_str() {
-        Some("kelvin.yaml") => String::new(),
-        _ => format!(
-            " {}",
-            safe::lines(&quoted(&format!("--config={}", config.display())))
-        ),
-    };
+    let again = again::config(&config);
     let diagnosis = doctor::doctor(&DoctorRequest {
         overrides: Overrides {
             file: Some(config),

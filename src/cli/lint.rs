@@ -1,10 +1,11 @@
 //! `kelvin lint`.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::again;
 use crate::check::lint::{self, Linted};
 use crate::exit::Exit;
 use crate::gate::reproduce::quoted;
@@ -41,10 +42,7 @@ fn text(file: &str, linted: &Linted) -> String {
         let _ = writeln!(page, "note: {}", safe::line(&notice.text));
     }
     let shown = safe::line(file);
-    let again = match file {
-        "kelvin.yaml" => String::new(),
-        file => format!(" {}", safe::lines(&quoted(&format!("--config={file}")))),
-    };
+    let again = again::config(Path::new(file));
     let _ = match linted.problems.is_empty() {
         true => writeln!(
             page,

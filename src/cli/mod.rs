@@ -1,6 +1,7 @@
 //! The command line: arguments become a request, a result becomes text and an exit code.
 
 mod after;
+mod again;
 mod approve;
 mod ask;
 mod baseline;

@@ -1,17 +1,17 @@
 //! The way through the questions, forwards and back, and the files at its end.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::files::Target;
 use super::look::Look;
 use super::request::Request;
 use super::{Question, decision, governing, template, trial};
+use crate::cli::again;
 use crate::cli::ask::{self, Ask, Back, Stopped};
 use crate::cli::import;
 use crate::config::Config;
 use crate::exit::Misuse;
-use crate::gate::reproduce::quoted;
 use crate::notice::Notice;
 use crate::page::safe;
 use crate::probe;
@@ -349,10 +349,7 @@ impl Steps<'_> {
             writeln!(self.out, "wrote {}", safe::line(&self.target.shown(path)))?;
         }
         let file = self.target.shown(&self.target.config);
-        let config = match &*file {
-            "kelvin.yaml" => String::new(),
-            file => safe::lines(&format!(" {}", quoted(&format!("--config={file}")))),
-        };
+        let config = again::config(Path::new(&file));
         writeln!(self.out, "next: kelvin check{config}")?;
         Ok(())
     }
