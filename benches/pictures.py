@@ -49,6 +49,7 @@ def inline(text):
             done.append(f"<code>{html.escape(parts[at + 2].strip())}</code>")
     # A bold passage may have code in it.
     text = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", "".join(done))
+    text = re.sub(r"(?<![\w*])\*([^*]+)\*(?![\w*])", r"<i>\1</i>", text)
     return re.sub(r"(?<![\w*])_([^_]+)_(?!\w)", r"<i>\1</i>", text)
 
 
