@@ -57,7 +57,7 @@ pub(crate) struct Call {
 ///
 /// # Errors
 ///
-/// As [`list`]; and where the history cannot be read.
+/// As [`list()`]; and where the history cannot be read.
 pub(crate) fn bill(request: &Request, usd: Option<f64>) -> anyhow::Result<Bill> {
     let config = probe::configured(&request.overrides)?;
     let calls_by = list(request, false)?.invocations;
