@@ -27,6 +27,8 @@ pub(super) struct TrendView {
     /// The steps that have room for their names.
     steps: Vec<(f64, String)>,
     lines: Vec<LineView>,
+    /// Whether the values lead to rows of a table: then the drawing is no mere picture.
+    has_links: bool,
     /// Whether any of the steps was bad news.
     has_bad: bool,
     /// What happened at some of the steps, from the left.
@@ -80,6 +82,7 @@ impl TrendView {
                 .map(|(at, step)| (across(at, count), safe::cut(&step.name, 12)))
                 .collect(),
             marks: marks(trend),
+            has_links: trend.steps.iter().any(|step| step.anchor.is_some()),
             has_bad: trend.steps.iter().any(TrendStep::is_bad),
             lines: trend
                 .lines
