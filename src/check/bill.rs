@@ -53,7 +53,7 @@ pub(crate) struct Call {
     pub(crate) usd: Option<f64>,
 }
 
-/// Makes the bill. `usd` is the price of a call where the recorded runs do not know it.
+/// Makes the bill. `usd` is the price of a call; without it that of the recorded runs counts, where they know it.
 ///
 /// # Errors
 ///

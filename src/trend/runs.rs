@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::fall::{LEAST, Scale};
+use super::fall::{Scale, is_fall};
 use super::past::PastRun;
 use super::{change, mean};
 
@@ -71,7 +71,7 @@ pub(super) fn turn<'a>(
                 continue;
             };
             let worse_by = scale.worse_by(old, new).unwrap_or(0.0);
-            if worse_by.abs() > LEAST {
+            if is_fall(worse_by) || is_fall(-worse_by) {
                 moved.push(Moved {
                     case,
                     metric,

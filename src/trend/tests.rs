@@ -337,3 +337,14 @@ fn pages(text: &str) -> (String, String) {
     let html = String::from_utf8(to).expect("text");
     (markdown::render_article(&article(&summary)), html)
 }
+
+#[test]
+fn a_case_that_moved_by_exactly_the_limit_did_not_move_on_the_page_of_all_runs() {
+    let cases = |a: f64, b: f64| -> PastRun { run(1, 1, &[("a", &[a]), ("b", &[b])]) };
+    let metrics = BTreeMap::from([(METRIC, SHARE)]);
+    // In binary .80 - .75 is a little more than .05.
+    let (before, now) = (cases(0.80, 0.80), cases(0.75, 0.74));
+    let turn = super::runs::turn(&before, &now, &metrics);
+    let moved: Vec<&str> = turn.moved.iter().map(|moved| moved.case).collect();
+    assert_eq!(moved, ["b"]);
+}
