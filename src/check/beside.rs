@@ -14,7 +14,7 @@ pub(super) fn not_pipeline(config: &Config, sides: &[Side<'_>], out: &Path) -> V
 }
 
 /// The same without the items of probes.
-pub(super) fn not_code(config: &Config, out: &Path) -> Vec<PathBuf> {
+pub(crate) fn not_code(config: &Config, out: &Path) -> Vec<PathBuf> {
     let mut paths = vec![out.to_path_buf()];
     paths.push(config.root.join(&config.gate.calibration));
     paths.extend(config.file.file_name().map(|name| config.root.join(name)));

@@ -55,7 +55,7 @@ pub(super) fn gate(
     report.run.session.decision = judgement.decision();
     let judgement = request.check.masked(judgement)?;
     write::judged_page(&report, &out, &judgement)?;
-    written(Checked { report, out }, judgement)
+    written(Checked::of(report, out), judgement)
 }
 
 /// A report that nothing can be added to.

@@ -34,6 +34,7 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
         let checked = Checked {
             report: request.check.masked(report)?,
             out: stage.out.to_path_buf(),
+            ignorable: stage.ignorable(),
         };
         let judgement = request.check.masked(judgement)?;
         let (report, out) = (&checked.report, &checked.out);

@@ -53,6 +53,7 @@ mod summary;
 mod why;
 mod write;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -68,6 +69,7 @@ use crate::probe::{Ending, Forecast};
 use crate::publish::mask::Masker;
 use crate::report::Report;
 use crate::run::Observer;
+pub(crate) use beside::not_code;
 pub(crate) use bill::{Bill, Spent, bill};
 pub(crate) use calibrate::{CalibrateRequest, Calibrated, calibrate};
 pub(crate) use eval::eval;
@@ -136,9 +138,20 @@ pub(crate) struct Checked {
     pub(crate) report: Report,
     /// The output folder.
     pub(crate) out: PathBuf,
+    /// The lines for a `.gitignore` at the top of the repository that name what the pipeline leaves there itself.
+    pub(crate) ignorable: BTreeSet<String>,
 }
 
 impl Checked {
+    /// A report for which nothing was run.
+    pub(crate) const fn of(report: Report, out: PathBuf) -> Self {
+        Self {
+            report,
+            out,
+            ignorable: BTreeSet::new(),
+        }
+    }
+
     /// How the process ends, where no gate was asked for.
     pub(crate) fn exit(&self) -> Exit {
         let notices = &self.report.notices;
@@ -217,6 +230,7 @@ pub(crate) fn check(
         Ok(Checked {
             report,
             out: stage.out.to_path_buf(),
+            ignorable: stage.ignorable(),
         })
     })
 }

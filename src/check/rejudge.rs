@@ -98,5 +98,5 @@ pub(crate) fn rejudge(
         runner.conclude()?;
     }
     write::files(&report, &out, &|_, _| None, None)?;
-    Ok(Checked { report, out })
+    Ok(Checked::of(report, out))
 }

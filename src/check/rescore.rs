@@ -184,7 +184,7 @@ fn report(
     let _claim = run::claim(&out)?;
     let report = recompute(&request.report, report).report;
     write::files(&report, &out, &|_, _| None, None)?;
-    Ok(Checked { report, out })
+    Ok(Checked::of(report, out))
 }
 
 fn of_traces(found: &Traces, rules: &Rescoring<'_>) -> anyhow::Result<RescoredTraces> {

@@ -1,7 +1,7 @@
 //! What a check works with: the probes with their items and runners, all in place.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::asked;
@@ -186,6 +186,11 @@ impl Stage<'_> {
     fn changes(&self) -> Option<String> {
         let watch = self.watch.filter(|watch| watch.is_broken())?;
         Some(watch.changes())
+    }
+
+    /// What the pipeline leaves in the repository itself, as lines for `.gitignore`.
+    pub(super) fn ignorable(&self) -> BTreeSet<String> {
+        self.watch.map(Watch::ignorable).unwrap_or_default()
     }
 
     /// How many calls of the pipeline were made so far.

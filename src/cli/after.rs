@@ -1,5 +1,6 @@
 //! What a terminal says after a check: the first failure whole, how to make that call by hand, and what to do next.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -31,8 +32,18 @@ pub(super) fn after(config: &Path, checked: &Checked, is_judged: bool) -> String
             let _ = writeln!(text, "by hand: {command}");
         }
     }
-    if !is_judged && let Some(next) = next(config, &checked.report) {
-        let _ = writeln!(text, "next: {}{}", next, again::config(config));
+    if !is_judged {
+        let flag = again::config(config);
+        let step = next(config, &checked.report).map(|next| format!("{next}{flag}"));
+        let step = match ignoring(config, &checked.ignorable) {
+            // What was void stays void as long as git does not know of these files.
+            Some(line) if checked.report.run.ending == Ending::Changed => {
+                Some(format!("{line} && kelvin check{flag}"))
+            }
+            Some(line) if checked.report.run.ending == Ending::Complete => Some(line),
+            _ => step,
+        };
+        let _ = step.map(|step| writeln!(text, "next: {step}"));
     }
     // The command is that of the configuration, which may hold what must not be shown.
     Masker::of_environment([]).text(&text).into_owned()
@@ -114,6 +125,23 @@ fn filled(command: &str, root: &Path, input: &Path, output: &Path) -> Option<Str
         filled = filled.replace(name, &word);
     }
     Some(filled)
+}
+
+/// The command that has git ignore what the pipeline leaves in the repository itself; none where it leaves nothing.
+fn ignoring(config: &Path, lines: &BTreeSet<String>) -> Option<String> {
+    let root = check::folder(config).ok().filter(|_| !lines.is_empty())?;
+    let top = root
+        .ancestors()
+        .find(|folder| folder.join(".git").exists())?;
+    let is_here = std::env::current_dir().is_ok_and(|here| here == top);
+    let file = match is_here {
+        true => ".gitignore".to_owned(),
+        false => quoted(&top.join(".gitignore").to_string_lossy()),
+    };
+    let lines: Vec<String> = lines.iter().map(|line| quoted(line)).collect();
+    // A file that does not end its last line gets no line that is glued to it.
+    let line = format!(r"printf '\n%s\n' {} >> {file}", lines.join(" "));
+    Some(safe::lines(&line))
 }
 
 /// The one command that fits how a run ended.

@@ -56,10 +56,7 @@ pub(super) fn main(args: &EvalArgs) -> anyhow::Result<Exit> {
         cut_off: args.cut_off.get(),
         relevance_level: args.relevance_level,
     })?;
-    let checked = Checked {
-        report,
-        out: std::path::absolute(&args.out)?,
-    };
+    let checked = Checked::of(report, std::path::absolute(&args.out)?);
     check::write_report(&checked.report, &checked.out)?;
     super::history::record_eval(&checked.report, args.no_history);
     show(args.format, &checked, None)?;

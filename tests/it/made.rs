@@ -127,3 +127,142 @@ fn data_that_is_new_later_than_the_first_call_is_no_file_of_the_pipeline() {
     let notices = project.json("kelvin/report.json")["notices"].to_string();
     assert!(notices.contains("`late.json` is new"), "{notices}");
 }
+
+/// Runs the command after `next: ` in a shell that finds the binary, as a person would paste it.
+fn paste(project: &Project, said: &Said) -> std::process::Output {
+    let next = said
+        .stdout
+        .lines()
+        .find_map(|line| line.strip_prefix("next: "))
+        .unwrap_or_else(|| panic!("no next step in {}", said.stdout));
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_kelvin"));
+    let folder = binary.parent().expect("it has a folder");
+    let path = format!("{}:{}", folder.display(), env!("PATH"));
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", next]).current_dir(project.root());
+    shell.env("PATH", path).env("HOME", project.root());
+    shell.output().expect("a shell")
+}
+
+#[test]
+fn a_line_to_paste_has_git_ignore_what_the_pipeline_leaves_and_every_later_check_has_figures() {
+    const LEAVES: &str = "sleep 0.05\ndate +%N > 'state of it.json'\nmkdir -p out\ndate > out/$$.csv\n\
+                          printf '{\"decision\": \"go\"}' > \"$2\"\n";
+    // Whether the file of the state was there before anybody measured, and what `.gitignore` ends with.
+    for (was_there, ignored) in [(false, "/kelvin/\n"), (true, "/kelvin/")] {
+        let project = Project::in_folder("my project's folder", LEAVES);
+        project.write(".gitignore", ignored);
+        git(
+            project.root(),
+            &["init", "--quiet", "--initial-branch=main"],
+        );
+        commit(&project, "base");
+        if was_there {
+            project.write("state of it.json", "1\n");
+        }
+        let mut said = project
+            .kelvin(&["check"])
+            .expect(if was_there { 2 } else { 0 });
+        // Where the first line is about the one file, a second one is about the other.
+        for _ in 0..2 {
+            if !said.stdout.contains("next: printf") {
+                break;
+            }
+            let pasted = paste(&project, &said);
+            assert!(pasted.status.code().is_some(), "{pasted:?}");
+            said = project.kelvin(&["check"]);
+        }
+        let rules = project.read(".gitignore");
+        for rule in ["/kelvin/", r"/state\ of\ it.json", "/out/*.csv"] {
+            assert!(rules.lines().any(|line| line == rule), "{rule}: {rules}");
+        }
+        for _ in 0..2 {
+            let said = project.kelvin(&["check"]).expect(0);
+            assert!(!said.stdout.contains("printf"), "{}", said.stdout);
+            let report = project.json("kelvin/report.json");
+            assert_eq!(report["run"]["ending"], "complete");
+        }
+    }
+}
+
+#[test]
+fn an_edit_of_code_is_never_proposed_for_gitignore() {
+    let script = "[ -e ../edited ] || { touch ../edited; echo 2 > helper.py; echo 2 > tracked.json; }\n\
+                  printf '{\"decision\": \"go\"}' > \"$2\"\n";
+    let project = Project::new(script);
+    project.write(".gitignore", "/kelvin/\n");
+    project.write("tracked.json", "1\n");
+    git(
+        project.root(),
+        &["init", "--quiet", "--initial-branch=main"],
+    );
+    commit(&project, "base");
+    project.write("helper.py", "1\n");
+    let said = project.kelvin(&["check"]).expect(2);
+    assert!(
+        said.stdout.contains("next: kelvin check\n"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn init_proposes_the_lines_that_the_pipeline_needs() {
+    let script = "date > trace.md\nmkdir -p data __pycache__\ndate > data/state.json\ndate >> run.log\n\
+                  date > __pycache__/x.pyc\n\
+                  printf '{\"decision\": \"go\"}' > \"$2\"\n";
+    for (flags, are_written) in [(vec![], true), (vec!["--no-gitignore"], false)] {
+        let project = Project::in_folder("my project's folder", script);
+        git(
+            project.root(),
+            &["init", "--quiet", "--initial-branch=main"],
+        );
+        fs::remove_file(project.path("kelvin.yaml")).expect("removed");
+        let run = "--run=sh pipeline.sh {input} {output}";
+        let mut arguments = vec!["init", "--yes", run, "--governing-type=rule"];
+        arguments.extend(flags);
+        let said = project.kelvin(&arguments).expect(0);
+        for name in ["/trace.md", "/data/*.json", "/run.log", "__pycache__/"] {
+            assert!(said.stdout.contains(name), "{name}: {}", said.stdout);
+        }
+        let rules = fs::read_to_string(project.path(".gitignore")).unwrap_or_default();
+        let has = |rule: &str| rules.lines().any(|line| line == rule);
+        assert_eq!(
+            has("/trace.md") && has("/data/*.json") && has("/run.log") && has("__pycache__/"),
+            are_written,
+            "{rules}"
+        );
+        if are_written {
+            commit(&project, "all");
+            let report = || project.json("kelvin/report.json");
+            for _ in 0..2 {
+                project.kelvin(&["check"]).expect(0);
+                assert_eq!(report()["run"]["ending"], "complete");
+            }
+        }
+    }
+}
+
+#[test]
+fn init_says_where_a_run_changes_what_git_tracks() {
+    let script = "date +%N > index.json\nprintf '{\"decision\": \"go\"}' > \"$2\"\n";
+    let project = Project::new(script);
+    project.write("index.json", "1\n");
+    git(
+        project.root(),
+        &["init", "--quiet", "--initial-branch=main"],
+    );
+    commit(&project, "all");
+    fs::remove_file(project.path("kelvin.yaml")).expect("removed");
+    let run = "--run=sh pipeline.sh {input} {output}";
+    let said = project
+        .kelvin(&["init", "--yes", run, "--governing-type=rule"])
+        .expect(0);
+    assert!(
+        said.stdout.contains("`index.json` was written to")
+            && said.stdout.contains("`fingerprint`"),
+        "{}",
+        said.stdout
+    );
+    assert!(!project.read(".gitignore").contains("index.json"));
+}

@@ -13,7 +13,7 @@ use crate::report::page;
 pub(super) fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt> {
     const CASES: usize = 5;
     const VARIANTS: usize = 20;
-    let Checked { report, out } = checked;
+    let Checked { report, out, .. } = checked;
     let read = |path: PathBuf| std::fs::read_to_string(path).ok();
     judgement
         .cases

@@ -300,7 +300,7 @@ fn publish(
     (checked, judgement): (&Checked, Option<&Judgement>),
     surfaces: Surfaces<'_>,
 ) -> anyhow::Result<Option<String>> {
-    let Checked { report, out } = checked;
+    let Checked { report, out, .. } = checked;
     let excerpts: Vec<Excerpt> = judgement
         .map(|judgement| excerpts(checked, judgement))
         .unwrap_or_default()

@@ -52,5 +52,5 @@ pub(crate) fn merge(request: &MergeRequest) -> anyhow::Result<Checked> {
     files::copy(&found, &out)?;
     let texts = |item: &str, part: Option<&str>| write::text(&report, &out, item, part);
     write::files(&report, &out, &texts, None)?;
-    Ok(Checked { report, out })
+    Ok(Checked::of(report, out))
 }

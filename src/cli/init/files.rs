@@ -9,9 +9,6 @@ use super::template;
 use crate::exit::Misuse;
 use crate::file;
 
-/// The lines that keep git from the output folder and the cache.
-const IGNORED: &[&str] = &["/kelvin/", "/.kelvin-cache/", "/.kelvin/history.db*"];
-
 /// The place of everything that may be written.
 #[derive(Debug)]
 pub(super) struct Target {
@@ -20,7 +17,7 @@ pub(super) struct Target {
     /// Its folder.
     pub(super) root: PathBuf,
     /// The top of the git repository around it, if there is one.
-    repository: Option<PathBuf>,
+    pub(super) repository: Option<PathBuf>,
 }
 
 impl Target {
@@ -69,35 +66,6 @@ impl Target {
         ]
     }
 
-    /// The text that `.gitignore` gets: what is there, and what is missing; none if nothing is.
-    pub(super) fn gitignore(&self) -> anyhow::Result<Option<(PathBuf, Vec<u8>)>> {
-        let path = self.root.join(".gitignore");
-        let mut text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => {
-                return Err(error).with_context(|| format!("failed to read `{}`", path.display()));
-            }
-        };
-        let missing = missing(&String::from_utf8_lossy(&text));
-        if missing.is_empty() {
-            return Ok(None);
-        }
-        let newline: &[u8] = if text.windows(2).any(|two| two == b"\r\n") {
-            b"\r\n"
-        } else {
-            b"\n"
-        };
-        if !text.is_empty() && !text.ends_with(b"\n") {
-            text.extend(newline);
-        }
-        for line in missing {
-            text.extend(line.as_bytes());
-            text.extend(newline);
-        }
-        Ok(Some((path, text)))
-    }
-
     /// Refuses to overwrite.
     pub(super) fn refuse(&self, path: &Path, force: bool) -> Result<(), Misuse> {
         if force || fs::symlink_metadata(path).is_err() {
@@ -120,14 +88,4 @@ impl Target {
     pub(super) fn write(&self, path: &Path, text: &[u8]) -> anyhow::Result<()> {
         file::write(path, text)
     }
-}
-
-/// The lines that a `.gitignore` does not have in any of their spellings.
-fn missing(text: &str) -> Vec<&'static str> {
-    let bare = |line: &str| line.trim().trim_matches('/').to_owned();
-    IGNORED
-        .iter()
-        .copied()
-        .filter(|wanted| !text.lines().any(|line| bare(line) == bare(wanted)))
-        .collect()
 }

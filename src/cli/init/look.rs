@@ -1,6 +1,7 @@
 //! A look at an output: runs the pipeline once, on the first case.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,8 +10,10 @@ use anyhow::Context as _;
 use serde_json::{Map, Value};
 
 use super::steps;
+use crate::check;
 use crate::cli::ask::Stopped;
 use crate::config::Config;
+use crate::digest::pipeline::{self, Made, Watch};
 use crate::judge;
 use crate::page::safe;
 use crate::probe::evidence::DecisionReader;
@@ -33,6 +36,10 @@ pub(super) struct Look {
     pub(super) outcome: Outcome,
     /// The object it wrote, if it wrote one.
     pub(super) output: Option<Map<String, Value>>,
+    /// What it left in the repository, as lines for the `.gitignore` at its top.
+    pub(super) left: BTreeSet<String>,
+    /// What it did to files that git tracks.
+    pub(super) changed: Option<String>,
 }
 
 /// Runs the pipeline once, in a temporary output folder.
@@ -57,6 +64,11 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
         observer: &Silent,
         observing: None,
     };
+    let beside = check::not_code(config, &config.root.join("kelvin"));
+    let (_, watch) = pipeline::begin(&config.root, &[], &beside, Made::default())?;
+    if let Some(watch) = &watch {
+        watch.learns(true);
+    }
     let runner = Runner::open(|site| program.target.open(site), settings)?;
     let task = Task {
         case: Arc::clone(&case.name),
@@ -70,6 +82,7 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
     let Some(Some(outcome)) = outcome else {
         return Err(Stopped.into());
     };
+    let left = watch.as_ref().map(Watch::left).unwrap_or_default();
     // What a call has written that then failed is no answer.
     let ended_well = outcome.result.as_ref().err().is_none_or(|failure| {
         matches!(
@@ -84,6 +97,8 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
         case: task.case,
         outcome,
         output,
+        left,
+        changed: watch.as_ref().and_then(Watch::damaged),
     })
 }
 

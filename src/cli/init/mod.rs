@@ -4,6 +4,7 @@ mod decision;
 mod fields;
 mod files;
 mod governing;
+mod ignored;
 mod look;
 mod request;
 mod steps;
@@ -46,7 +47,7 @@ pub(super) struct InitArgs {
     /// Does not run the pipeline.
     #[arg(long)]
     no_probe: bool,
-    /// Keeps the output folder and the cache out of git.
+    /// Keeps the output folder, the cache and what a trial has left out of git.
     #[arg(long, overrides_with = "no_gitignore")]
     gitignore: bool,
     /// Leaves `.gitignore` alone.

@@ -1,12 +1,13 @@
 //! The way through the questions, forwards and back, and the files at its end.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::files::Target;
 use super::look::Look;
 use super::request::Request;
-use super::{Question, decision, governing, template, trial};
+use super::{Question, decision, governing, ignored, template, trial};
 use crate::cli::again;
 use crate::cli::ask::{self, Ask, Back, Stopped};
 use crate::cli::import;
@@ -44,6 +45,7 @@ pub(super) fn run(
         target,
         corpus: None,
         look: None,
+        left: BTreeSet::new(),
         asked: false,
     };
     let mut answered = Vec::new();
@@ -86,8 +88,10 @@ pub(super) struct Steps<'a> {
     pub(super) look: Option<Look>,
     /// Whether the question at hand was put to the person.
     pub(super) asked: bool,
+    /// What the runs so far have left in the repository, as lines for `.gitignore`.
+    pub(super) left: BTreeSet<String>,
+    pub(super) target: Target,
     out: &'a mut dyn Write,
-    target: Target,
     corpus: Option<Corpus>,
 }
 
@@ -131,7 +135,7 @@ impl Steps<'_> {
             Question::Trial => trial::settle(self),
             Question::Decision => decision::settle(self),
             Question::GoverningTypes => governing::settle(self),
-            Question::Gitignore => self.gitignore(),
+            Question::Gitignore => ignored::settle(self),
             Question::Workflow => self.workflow(),
         }
     }
@@ -302,20 +306,6 @@ impl Steps<'_> {
         Ok(None)
     }
 
-    fn gitignore(&mut self) -> anyhow::Result<()> {
-        let wanted = match (self.given.gitignore, self.ask) {
-            (Some(said), _) => said,
-            (None, Some(ask)) => {
-                self.asked = true;
-                let question = "Keep the output folder out of git, in `.gitignore`?";
-                ask::yes(ask, question, self.said.gitignore.unwrap_or(true))?
-            }
-            (None, None) => self.target.is_in_git(),
-        };
-        self.said.gitignore = Some(wanted);
-        Ok(())
-    }
-
     fn workflow(&mut self) -> anyhow::Result<()> {
         let workflows = self.target.workflows();
         let offered = self.given.force || !workflows.iter().any(|(path, _)| path.exists());
@@ -335,7 +325,7 @@ impl Steps<'_> {
     fn write(&mut self) -> anyhow::Result<()> {
         let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
         if self.said.gitignore == Some(true) {
-            files.extend(self.target.gitignore()?);
+            files.extend(ignored::files(&self.target, &self.left)?);
         }
         if self.said.workflow == Some(true) {
             let workflows = self.target.workflows();

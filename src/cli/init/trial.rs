@@ -48,6 +48,14 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
         for line in look.shown() {
             steps.tell(&line)?;
         }
+        steps.left.extend(look.left.iter().cloned());
+        if let Some(changed) = &look.changed {
+            steps.tell(&format!(
+                "Git tracks what the run has changed: {}. A check during which the code changes has no figures; let the \
+                 pipeline write elsewhere, or name the files of its code under `fingerprint`.",
+                safe::line(changed)
+            ))?;
+        }
         let Some(ask) = steps.ask.filter(|_| look.output.is_none()) else {
             steps.look = Some(look);
             return Ok(());

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::repository::escaped;
 use super::{Entry, Files};
 
 /// Endings of data that programs write and that nobody writes by hand while a run goes on.
@@ -18,6 +19,9 @@ const DATA: [&str; 29] = [
     "pkl", "pt", "state", "store", "tsv", "wal",
 ];
 
+/// A folder and an ending.
+pub(super) type Kind = (String, String);
+
 /// What was learned of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,7 +29,7 @@ pub(crate) struct Made {
     /// Their names.
     files: BTreeSet<String>,
     /// A folder and an ending that only they have there: the next call may make one with another name.
-    kinds: BTreeSet<(String, String)>,
+    kinds: BTreeSet<Kind>,
     /// What was there before, as far as that is known; none of it was made by the pipeline.
     #[serde(skip)]
     before: BTreeSet<String>,
@@ -79,13 +83,36 @@ impl Made {
 
 /// The name of a file that is data by its ending, and neither hidden nor a program.
 fn data<'a>(name: &'a [u8], entry: &Entry) -> Option<&'a str> {
+    named_as_data(name).filter(|_| entry.kind == "file")
+}
+
+/// The line for a `.gitignore` at the top of the repository that names a file; none where no line can. `is_whole` says
+/// whether all files of a folder with an ending are meant, since the next call may make one with another name.
+pub(super) fn line(name: &[u8], is_whole: impl Fn(&Kind) -> bool) -> Option<String> {
+    let name = std::str::from_utf8(name).ok()?;
+    if name.contains(['\n', '\r']) {
+        return None;
+    }
+    // At the top a line for all of them would be about more than the pipeline.
+    Some(match kind(name) {
+        Some((folder, ending))
+            if !folder.is_empty() && is_whole(&(folder.clone(), ending.clone())) =>
+        {
+            format!("/{}/*.{}", escaped(&folder), escaped(&ending))
+        }
+        _ => format!("/{}", escaped(name)),
+    })
+}
+
+/// A name that is data by its ending.
+pub(super) fn named_as_data(name: &[u8]) -> Option<&str> {
     let name = std::str::from_utf8(name).ok()?;
     let ending = Path::new(name).extension()?.to_str()?;
     let is_hidden = Path::new(name).file_name()?.to_str()?.starts_with('.');
-    (entry.kind == "file" && !is_hidden && DATA.contains(&ending)).then_some(name)
+    (!is_hidden && DATA.contains(&ending)).then_some(name)
 }
 
-fn kind(name: &str) -> Option<(String, String)> {
+pub(super) fn kind(name: &str) -> Option<Kind> {
     let path = Path::new(name);
     let folder = path.parent()?.to_str()?;
     Some((folder.to_owned(), path.extension()?.to_str()?.to_owned()))

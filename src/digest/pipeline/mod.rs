@@ -2,6 +2,7 @@
 //!
 //! The same content gives the same fingerprint, whether it is committed, staged or neither.
 
+mod change;
 mod globs;
 mod made;
 mod repository;
@@ -52,6 +53,19 @@ fn is_made_by_runs(path: &Path) -> bool {
     let in_folder = folders.any(|name| MADE_FOLDERS.iter().any(|made| name == *made));
     let ending = path.extension();
     in_folder || ending.is_some_and(|ending| MADE_ENDINGS.iter().any(|made| ending == *made))
+}
+
+/// The line for a `.gitignore` that names such a file.
+fn ignoring_what_runs_leave(name: &[u8]) -> Option<String> {
+    let folders = Path::new(std::str::from_utf8(name).ok()?)
+        .ancestors()
+        .skip(1);
+    let mut folders = folders.filter_map(Path::file_name);
+    let folder = folders.find_map(|name| MADE_FOLDERS.iter().find(|made| name == **made));
+    match folder {
+        Some(folder) => Some(format!("{folder}/")),
+        None => made::line(name, |_| true),
+    }
 }
 
 /// Files by their name, each with what tells its kind and content.
@@ -108,6 +122,8 @@ struct Listed {
     files: Files,
     /// Those that git does not track; none where globs name the files.
     untracked: BTreeSet<Vec<u8>>,
+    /// What runs leave behind, by its place or name; none of the files.
+    left: BTreeSet<Vec<u8>>,
 }
 
 /// Lists and digests them; no files where neither git nor globs tell which they are.
@@ -130,6 +146,7 @@ fn list(
                 top,
                 files,
                 untracked: seen.untracked,
+                left: seen.left,
             })
         }),
         globs => {
@@ -138,6 +155,7 @@ fn list(
                 top: root,
                 files,
                 untracked: BTreeSet::new(),
+                left: BTreeSet::new(),
             })
         }
     };

@@ -30,6 +30,8 @@ pub(super) struct Seen {
     pub(super) files: Option<Files>,
     /// Those of them that git does not track.
     pub(super) untracked: BTreeSet<Vec<u8>>,
+    /// What runs leave behind, by its place or name; none of the files.
+    pub(super) left: BTreeSet<Vec<u8>>,
     /// The commit that is checked out; none before the first.
     pub(super) commit: Option<String>,
     /// Whether the work tree differs from it.
@@ -48,6 +50,7 @@ pub(super) fn look(root: &Path, exclude: &Excluded) -> Option<Seen> {
         exclude,
         files: Files::new(),
         untracked: BTreeSet::new(),
+        left: BTreeSet::new(),
         dirty: false,
     };
     let listed = listing.list(&repository, &workdir, b"");
@@ -60,6 +63,7 @@ pub(super) fn look(root: &Path, exclude: &Excluded) -> Option<Seen> {
         top: workdir,
         files: listed.is_ok().then_some(listing.files),
         untracked: listing.untracked,
+        left: listing.left,
         commit: head.map(|head| head.id().to_string()),
         dirty: staged || listing.dirty,
     })
@@ -140,6 +144,7 @@ struct Listing<'a> {
     exclude: &'a Excluded,
     files: Files,
     untracked: BTreeSet<Vec<u8>>,
+    left: BTreeSet<Vec<u8>>,
     dirty: bool,
 }
 
@@ -226,10 +231,12 @@ impl Listing<'_> {
             }
             let path = workdir.join(OsStr::from_bytes(name));
             let untracked = delta.status() == Delta::Untracked;
-            let is_made = untracked
-                && (outputs.has(&path)
-                    || super::is_made_by_runs(&path)
-                    || file::is_printed_to(&path));
+            let is_own = untracked && (outputs.has(&path) || file::is_printed_to(&path));
+            let is_left = untracked && !is_own && super::is_made_by_runs(&path);
+            if is_left && !self.exclude.has(&path) {
+                self.left.insert([prefix, name].concat());
+            }
+            let is_made = is_own || is_left;
             let is_excluded = self.exclude.has(&path) || is_made;
             self.dirty |= !(is_excluded && untracked);
             if is_excluded || file.mode() == FileMode::Commit {
@@ -296,7 +303,7 @@ fn outputs(diff: &Diff<'_>, workdir: &Path) -> Excluded {
 }
 
 /// A path as a pattern that matches nothing else.
-fn escaped(path: &str) -> String {
+pub(super) fn escaped(path: &str) -> String {
     path.chars()
         .flat_map(|c| {
             let special = matches!(c, '*' | '?' | '[' | ']' | '\\' | '!' | '#' | ' ');

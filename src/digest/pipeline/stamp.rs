@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::Files;
+use super::change::Change;
 
 /// Two changes within this time may bear the same time: kernels count in steps of up to 10 ms.
 const STEP: Duration = Duration::from_millis(20);
@@ -61,8 +62,8 @@ pub(super) struct Stamps {
 /// What differs between two states.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Moved {
-    /// What was done to which path, in words.
-    pub(super) told: Vec<String>,
+    /// What was done to which path.
+    pub(super) changes: Vec<Change>,
     /// Whether a folder has got or lost entries: the files have to be listed again to know whether
     /// these are code.
     pub(super) entries: bool,
@@ -104,10 +105,10 @@ impl Stamps {
                 ((Some(one), _), (Some(other), _)) if one.inode != other.inode => "was replaced",
                 _ => "was written to",
             };
-            moved.told.push(format!("`{}` {what}", shown(path)));
+            moved.changes.push(Change::File(path.clone(), what));
         }
         for ((path, before), after) in self.folders.iter().zip(later.folders.values()) {
-            let told = match (before, after) {
+            let what = match (before, after) {
                 _ if before == after => continue,
                 ((None, _), _) | (_, (None, _)) => "was removed or is new",
                 // The link itself.
@@ -123,9 +124,7 @@ impl Stamps {
                 }
                 _ => "was replaced",
             };
-            moved
-                .told
-                .push(format!("the folder `{}` {told}", shown(path)));
+            moved.changes.push(Change::Folder(path.clone(), what));
         }
         moved
     }
@@ -160,12 +159,4 @@ fn place(path: &Path) -> Place {
         false => None,
     };
     (Some(Stamp::of(&data)), target.as_ref().map(Stamp::of))
-}
-
-/// A path for people; the folder that all paths are relative to has none.
-fn shown(path: &Path) -> String {
-    match path.as_os_str().is_empty() {
-        true => ".".to_owned(),
-        false => path.display().to_string(),
-    }
 }

@@ -1,15 +1,18 @@
 //! Notices that the code of the pipeline changes while it runs: an answer counts only for the code
 //! that gave it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::super::Fields;
+use super::change::Change;
 use super::stamp::{self, Stamp, Stamps};
-use super::{Code, Entry, Excluded, Files, Listed, Made, digest, list};
+use super::{Code, Entry, Excluded, Files, Listed, Made, digest, list, made};
 
 /// How often the files are looked at before a run begins, until nothing moves any more.
 const ROUNDS: usize = 5;
@@ -45,6 +48,10 @@ pub(crate) struct Watch {
     exclude: Excluded,
     top: PathBuf,
     files: Files,
+    /// Those that git does not track.
+    untracked: BTreeSet<Vec<u8>>,
+    /// What earlier runs have left behind, by its place or name; none of the files.
+    left: BTreeSet<Vec<u8>>,
     state: Mutex<State>,
     /// Whether something has changed; read between two calls, and never waited for.
     broken: AtomicBool,
@@ -55,12 +62,13 @@ pub(crate) struct Watch {
 #[derive(Debug)]
 struct State {
     stamps: Stamps,
-    /// What has changed, in words.
-    changes: Vec<String>,
+    changes: Vec<Change>,
     /// Files that were not there, and since when they are.
     new: BTreeMap<Vec<u8>, (Option<Stamp>, Instant)>,
     /// What the pipeline makes itself.
     made: Made,
+    /// What there is by now of what runs leave behind.
+    left: BTreeSet<Vec<u8>>,
     /// How long the longest call took so far.
     longest: Duration,
     /// How long the last look took, and when it ended.
@@ -94,6 +102,7 @@ pub(crate) fn begin(
             top,
             mut files,
             untracked,
+            left,
         }) = listed
         else {
             return Ok((code, None));
@@ -110,6 +119,7 @@ pub(crate) fn begin(
                 changes: Vec::new(),
                 new: BTreeMap::new(),
                 made,
+                left: BTreeSet::new(),
                 longest: Duration::ZERO,
                 cost: Duration::ZERO,
                 ended: Instant::now(),
@@ -120,6 +130,8 @@ pub(crate) fn begin(
                 exclude,
                 top,
                 files,
+                untracked,
+                left,
                 state: Mutex::new(state),
                 broken: AtomicBool::new(false),
                 learns: AtomicBool::new(false),
@@ -185,17 +197,61 @@ impl Watch {
     /// What has changed, in words; empty where nothing has.
     pub(crate) fn changes(&self) -> String {
         let state = self.state();
-        let named: Vec<&str> = state
-            .changes
-            .iter()
-            .take(NAMED)
-            .map(String::as_str)
-            .collect();
+        let named = state.changes.iter().take(NAMED);
+        let named: Vec<String> = named.map(Change::to_string).collect();
         let more = match state.changes.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(", and {more} more"),
         };
         format!("{}{more}", named.join(", "))
+    }
+
+    /// The lines for a `.gitignore` at the top of the repository that keep what the pipeline makes itself from being
+    /// taken for code. After a change, these are also those of data that git does not track and that was changed.
+    pub(crate) fn ignorable(&self) -> BTreeSet<String> {
+        self.lines(|name| made::named_as_data(name).is_some())
+    }
+
+    /// The same at the end of a call that was made alone, of all that is new, whatever it is.
+    pub(crate) fn left(&self) -> BTreeSet<String> {
+        self.look_at_the_end();
+        let mut lines = self
+            .lines(|name| made::named_as_data(name).is_some() || !self.files.contains_key(name));
+        // What is no code by its name is one all the same as soon as somebody commits it.
+        let state = self.state();
+        let names = state.left.iter().filter(|name| !self.left.contains(*name));
+        lines.extend(names.filter_map(|name| super::ignoring_what_runs_leave(name)));
+        lines
+    }
+
+    /// What was done to files that git tracks, in words; none where nothing was.
+    pub(crate) fn damaged(&self) -> Option<String> {
+        let state = self.state();
+        let is_tracked =
+            |name: &[u8]| self.files.contains_key(name) && !self.untracked.contains(name);
+        let changes = state.changes.iter();
+        let tracked =
+            changes.filter(|change| change.file().is_some_and(|file| is_tracked(bytes(file))));
+        let told: Vec<String> = tracked.take(NAMED).map(Change::to_string).collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+
+    /// The lines of what was learned, and of changed files that git does not track and that are `meant`.
+    fn lines(&self, meant: impl Fn(&[u8]) -> bool) -> BTreeSet<String> {
+        let state = self.state();
+        let is_tracked =
+            |name: &[u8]| self.files.contains_key(name) && !self.untracked.contains(name);
+        let tracked = self.files.keys().filter(|name| is_tracked(name));
+        // Beside a file of the code no line is about all files of a kind.
+        let code: BTreeSet<_> = tracked
+            .filter_map(|name| made::kind(std::str::from_utf8(name).ok()?))
+            .collect();
+        let changed = state.changes.iter().filter_map(Change::file).map(bytes);
+        let changed = changed.filter(|name| !is_tracked(name) && meant(name));
+        let names = state.made.names().map(str::as_bytes).chain(changed);
+        names
+            .filter_map(|name| made::line(name, |kind| !code.contains(kind)))
+            .collect()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -212,7 +268,7 @@ impl Watch {
         // Before the listing: what moves during it is found by the next look.
         let stamps = state.stamps.again(&self.top);
         let moved = state.stamps.moved(&stamps);
-        state.changes = moved.told;
+        state.changes = moved.changes;
         state.stamps = stamps;
         let is_open = moved.entries || !state.new.is_empty();
         if state.changes.is_empty() && (is_end || is_open) {
@@ -247,19 +303,18 @@ impl Watch {
                 let why = other
                     .err()
                     .map_or_else(String::new, |error| format!(": {error:#}"));
-                let told = format!("the files cannot be listed any more{why}");
-                state.changes.push(told);
+                state.changes.push(Change::Unlisted(why));
                 return;
             }
         };
-        let shown = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let file = |name: &[u8], what| Change::File(OsStr::from_bytes(name).into(), what);
         for (name, before) in &self.files {
             let what = match now.files.get(name) {
                 Some(after) if after == before => continue,
                 Some(_) => "has another content",
                 None => "was removed",
             };
-            state.changes.push(format!("`{}` {what}", shown(name)));
+            state.changes.push(file(name, what));
         }
         let stay = STAY.max(state.longest * CALLS);
         let mut new = BTreeMap::new();
@@ -277,91 +332,18 @@ impl Watch {
             let known = state.new.get(name).filter(|(known, _)| *known == stamp);
             let since = known.map_or_else(Instant::now, |(_, since)| *since);
             if is_end || since.elapsed() > stay {
-                state.changes.push(format!("`{}` is new", shown(name)));
+                state.changes.push(file(name, "is new"));
             }
             new.insert(name.clone(), (stamp, since));
         }
         state.new = new;
+        state.left = now.left;
     }
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    /// A folder with one file, and a watch over it.
-    fn watched() -> (tempfile::TempDir, PathBuf, Watch) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("code.py");
-        fs::write(&file, "1\n").expect("written");
-        let (_, watch) =
-            begin(folder.path(), &["*.py".to_owned()], &[], Made::default()).expect("listed");
-        (folder, file, watch.expect("globs name files"))
-    }
-
-    #[test]
-    fn a_file_that_is_edited_before_the_first_call_is_found_out() {
-        let (_folder, file, watch) = watched();
-        assert_eq!(watch.look(), Seen::Same);
-        fs::write(&file, "2\n").expect("written");
-        assert_eq!(watch.look(), Seen::Changed);
-        assert_eq!(watch.changes(), "`code.py` was written to");
-        fs::write(&file, "1\n").expect("written");
-        assert_eq!(watch.look_at_the_end(), Seen::Changed);
-    }
-
-    #[test]
-    fn an_edit_right_after_the_code_was_written_is_told_from_it() {
-        for round in 0..20 {
-            let (_folder, file, watch) = watched();
-            // The same size, within the step of the clock of many file systems.
-            fs::write(&file, "2\n").expect("written");
-            assert_eq!(watch.look(), Seen::Changed, "round {round}");
-        }
-    }
-
-    #[test]
-    fn a_new_file_is_a_change_at_the_end_and_until_then_may_be_taken_away() {
-        let (folder, _, watch) = watched();
-        let new = folder.path().join("new.py");
-        fs::write(&new, "").expect("written");
-        assert_eq!(watch.look(), Seen::Unsure);
-        fs::remove_file(&new).expect("removed");
-        assert_eq!(watch.look(), Seen::Same);
-        assert_eq!(watch.look_at_the_end(), Seen::Same);
-        fs::write(&new, "").expect("written");
-        assert_eq!(watch.look(), Seen::Unsure);
-        assert_eq!(watch.look_at_the_end(), Seen::Changed);
-        assert_eq!(watch.changes(), "`new.py` is new");
-    }
-
-    #[test]
-    fn a_new_file_that_stays_longer_than_any_call_is_a_change() {
-        let (folder, _, watch) = watched();
-        fs::write(folder.path().join("new.py"), "").expect("written");
-        assert_eq!(watch.look(), Seen::Unsure);
-        std::thread::sleep(STAY + Duration::from_millis(50));
-        assert_eq!(watch.look(), Seen::Changed);
-    }
-
-    #[test]
-    fn a_look_that_is_dear_waits_for_a_call_that_is_dearer() {
-        let (_folder, _, watch) = watched();
-        {
-            let mut state = watch.state();
-            state.cost = Duration::from_secs(1);
-            state.ended = Instant::now();
-        }
-        assert!(!watch.is_due(Duration::from_secs(2)));
-        assert!(watch.is_due(Duration::from_secs(30)));
-    }
-
-    #[test]
-    fn many_changes_are_counted() {
-        let (_folder, _, watch) = watched();
-        watch.state().changes = (0..8).map(|number| number.to_string()).collect();
-        assert_eq!(watch.changes(), "0, 1, 2, 3, 4, and 3 more");
-    }
-}
+mod tests;

@@ -1,0 +1,96 @@
+//! What git is told to ignore: what Kelvin writes, and what the pipeline leaves behind.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::files::Target;
+use super::steps::Steps;
+use crate::cli::ask;
+use crate::page::safe;
+
+/// The lines that keep git from the output folder, the cache and the history.
+const OWN: &[&str] = &["/kelvin/", "/.kelvin-cache/", "/.kelvin/history.db*"];
+
+/// Asks whether `.gitignore` is written.
+pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
+    if !steps.left.is_empty() {
+        let lines: Vec<&str> = steps.left.iter().map(String::as_str).collect();
+        steps.tell(&format!(
+            "The run left something in the repository: {}. As long as git does not ignore it, no check can tell it \
+             from an edit of the code.",
+            safe::line(&lines.join(", "))
+        ))?;
+    }
+    let wanted = match (steps.given.gitignore, steps.ask) {
+        (Some(said), _) => said,
+        (None, Some(ask)) => {
+            steps.asked = true;
+            let question = match steps.left.is_empty() {
+                true => "Keep the output folder out of git, in `.gitignore`?",
+                false => "Keep the output folder and this out of git, in `.gitignore`?",
+            };
+            ask::yes(ask, question, steps.said.gitignore.unwrap_or(true))?
+        }
+        (None, None) => steps.target.is_in_git(),
+    };
+    steps.said.gitignore = Some(wanted);
+    Ok(())
+}
+
+/// Each `.gitignore` that lacks lines, with its text: what is there, and what is missing. `left` are lines for the
+/// one at the top of the repository.
+pub(super) fn files(
+    target: &Target,
+    left: &BTreeSet<String>,
+) -> anyhow::Result<Vec<(PathBuf, Vec<u8>)>> {
+    let top = target.repository.as_ref().unwrap_or(&target.root);
+    let mut wanted: BTreeMap<&Path, Vec<&str>> = BTreeMap::new();
+    wanted.entry(&target.root).or_default().extend(OWN);
+    let left = left.iter().map(String::as_str);
+    wanted.entry(top).or_default().extend(left);
+    let mut files = Vec::new();
+    for (folder, lines) in wanted {
+        files.extend(file(&folder.join(".gitignore"), &lines)?);
+    }
+    Ok(files)
+}
+
+/// One of them; none where nothing is missing.
+fn file(path: &Path, wanted: &[&str]) -> anyhow::Result<Option<(PathBuf, Vec<u8>)>> {
+    let mut text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        Err(error) => {
+            return Err(error).with_context(|| format!("failed to read `{}`", path.display()));
+        }
+    };
+    let missing = missing(&String::from_utf8_lossy(&text), wanted);
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let newline: &[u8] = if text.windows(2).any(|two| two == b"\r\n") {
+        b"\r\n"
+    } else {
+        b"\n"
+    };
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        text.extend(newline);
+    }
+    for line in missing {
+        text.extend(line.as_bytes());
+        text.extend(newline);
+    }
+    Ok(Some((path.to_path_buf(), text)))
+}
+
+/// The lines that a `.gitignore` does not have in any of their spellings.
+fn missing(text: &str, wanted: &[&str]) -> Vec<String> {
+    let bare = |line: &str| line.trim().trim_matches('/').to_owned();
+    let is_there = |wanted: &str| text.lines().any(|line| bare(line) == bare(wanted));
+    let missing = wanted.iter().filter(|wanted| !is_there(wanted));
+    missing.map(|line| (*line).to_owned()).collect()
+}
