@@ -199,7 +199,8 @@ impl Judgement {
         }
     }
 
-    /// Where the baseline is from, in one line, with every source that did not serve.
+    /// Where the baseline is from, in one line, with the sources before it that could not be asked or read; without one,
+    /// every source and why it did not serve.
     pub(crate) fn provenance(&self) -> String {
         let tried = |tried: &[Tried]| -> Vec<String> {
             tried
@@ -208,8 +209,15 @@ impl Judgement {
                 .collect()
         };
         match &self.base {
-            Some(base) if base.tried.is_empty() => base.to_string(),
-            Some(base) => format!("{base}; {}", tried(&base.tried).join("; ")),
+            Some(base) => {
+                // That a source has none is no news where another one has.
+                let before = base.tried.iter().filter(|tried| tried.unknown.is_some());
+                let before: Vec<Tried> = before.cloned().collect();
+                match before.is_empty() {
+                    true => base.to_string(),
+                    false => format!("{base}; {}", tried(&before).join("; ")),
+                }
+            }
             None if self.tried.is_empty() => "no baseline".to_owned(),
             None if self.verdict.verdict == Word::BaselineUnreachable => {
                 format!("no baseline was reached; {}", tried(&self.tried).join("; "))

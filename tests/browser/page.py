@@ -245,6 +245,16 @@ def inaccessible(browser, page, axe):
     return found
 
 
+def on_paper(browser, page):
+    """What a fold of the verdict hides on paper, where nobody can open it."""
+    browser.show(page)
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    hidden = browser.run("[...document.querySelectorAll('.opening details')]"
+                         ".filter(e => e.offsetHeight < 1.5 * e.querySelector('summary').offsetHeight).length")
+    browser.ask("Emulation.setEmulatedMedia", media="")
+    return [f"{hidden} folds of the verdict are closed on paper"] if hidden else []
+
+
 def main():
     program, folder, *rest = sys.argv[1:]
     pages = sorted(pathlib.Path(folder).glob("*.html"))
@@ -255,7 +265,7 @@ def main():
         try:
             if rest and rest[0] == "axe":
                 axe = pathlib.Path(rest[1]).read_text(encoding="utf-8") + "; undefined"
-                found = [f"{page.name}: {words}" for page in pages for words in inaccessible(browser, page, axe)]
+                found = [f"{page.name}: {words}" for page in pages for words in inaccessible(browser, page, axe) + on_paper(browser, page)]
                 print("\n".join(found + [f"{len(pages)} pages, {len(found)} problems"]))
                 return 1 if found else 0
             if rest:

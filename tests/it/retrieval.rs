@@ -30,6 +30,10 @@ fn the_example_finds_what_it_should_and_a_worse_variant_is_flagged_by_the_gate()
     let project = example();
     let said = project.kelvin(&["check"]).expect(0);
     assert!(said.stdout.contains("26 queries"), "{}", said.stdout);
+    let fine = "= all 26 queries did as they should";
+    assert!(said.stdout.contains(fine), "{}", said.stdout);
+    let page = project.read("kelvin/report.html");
+    assert!(page.contains("How many of the 23 queries"), "no plot");
     let report = project.report();
     assert_eq!(metric(&report, "success@1"), json!(1.0));
     assert_eq!(metric(&report, "refusal_correctness"), json!(1.0));
@@ -61,6 +65,16 @@ fn the_example_finds_what_it_should_and_a_worse_variant_is_flagged_by_the_gate()
         )
         .replace("REFUSE_BELOW = 2.5", "REFUSE_BELOW = -1");
     project.write("ask.py", &worse);
+    let said = project.kelvin(&["check"]).expect(0);
+    let told = said
+        .stdout
+        .lines()
+        .find(|line| line.contains("did not do as they should"));
+    let told = told.unwrap_or_else(|| panic!("nothing is told: {}", said.stdout));
+    assert!(
+        told.starts_with("~ ") && told.contains(" of 26 queries"),
+        "{told}"
+    );
     let said = project
         .kelvin(&["gate", "--baseline", "base.json"])
         .expect(3);

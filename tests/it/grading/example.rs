@@ -40,3 +40,66 @@ fn the_example_tells_the_reworded_answers_from_the_worse_ones_without_a_network(
         assert!(page.contains(part), "{part}: {page}");
     }
 }
+
+#[test]
+fn the_page_begins_with_how_many_prompts_are_better_as_well_and_worse_and_calls_no_loss_fine() {
+    let project = Project::new("exit 9\n");
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/grading");
+    for name in [
+        "before.jsonl",
+        "worse.jsonl",
+        "facts.json",
+        "judge.py",
+        "prompts.jsonl",
+    ] {
+        let text = fs::read_to_string(from.join(name)).expect("it is text");
+        project.write(name, &text);
+    }
+    let config = fs::read_to_string(from.join("kelvin.yaml")).expect("it is text");
+    project.write(
+        "kelvin.yaml",
+        &config.replace("reworded.jsonl", "now.jsonl"),
+    );
+    let good = project.read("before.jsonl");
+    let good: Vec<&str> = good.lines().collect();
+    let worse = project.read("worse.jsonl");
+    let worse: Vec<&str> = worse.lines().collect();
+    // Which prompts the recording of before and that of now answer as `worse` does, and what is said of them.
+    for (before, now, told) in [
+        (
+            vec![],
+            vec![],
+            "= of 14 prompts 0 are answered better than by the baseline, 14 as well, 0 worse",
+        ),
+        (
+            vec![0, 1, 2],
+            vec![3],
+            "= of 14 prompts 3 are answered better than by the baseline, 10 as well, 1 worse",
+        ),
+        (
+            vec![3],
+            vec![0, 1, 2],
+            "~ of 14 prompts 1 is answered better than by the baseline, 10 as well, 3 worse",
+        ),
+        (
+            vec![],
+            (0..14).collect(),
+            "! of 14 prompts 0 are answered better than by the baseline, 6 as well, 8 worse",
+        ),
+    ] {
+        for (name, lost) in [("before.jsonl", before), ("now.jsonl", now)] {
+            let line = |at: usize| {
+                if lost.contains(&at) {
+                    worse[at]
+                } else {
+                    good[at]
+                }
+            };
+            let lines: Vec<&str> = (0..good.len()).map(line).collect();
+            project.write(name, &(lines.join("\n") + "\n"));
+        }
+        let said = project.check();
+        let seen = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(seen.contains(told), "{told}: {}", said.stdout);
+    }
+}

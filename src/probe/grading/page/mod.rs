@@ -126,19 +126,33 @@ fn beside(section: &GradingSection, metric: Option<&Metric>) -> Option<Statement
     let ranked = ranked::of(section);
     let scores: Vec<f64> = ranked.iter().filter_map(|one| one.score).collect();
     let count = |is_so: fn(f64) -> bool| scores.iter().filter(|score| is_so(**score)).count();
+    let (better, alike, worse) = (
+        count(|score| score > EQUAL),
+        count(|score| score == EQUAL),
+        count(|score| score < EQUAL),
+    );
     let interval = metric.and_then(|metric| metric.interval);
-    let is_worse = interval.is_some_and(|interval| interval.high < EQUAL);
+    // Prompts that are answered as well say nothing of which side is better.
+    let decided = [vec![(1.0, 1); better], vec![(0.0, 1); worse]].concat();
+    let share = stats::clustered_interval(&decided);
+    let is_worse = interval.is_some_and(|interval| interval.high < EQUAL)
+        || share.is_some_and(|(_, high)| high < EQUAL);
     (!scores.is_empty()).then(|| Statement {
-        tone: if is_worse { Tone::Alarm } else { Tone::Calm },
+        tone: match worse > better {
+            _ if is_worse => Tone::Alarm,
+            // It may be chance, and is nothing to call fine.
+            true => Tone::Caution,
+            false => Tone::Calm,
+        },
         text: Phrase::text(format!(
             "of {} {} answered better than by the baseline, {} as well, {} worse",
             counted(scores.len(), "prompt"),
-            match count(|score| score > EQUAL) {
+            match better {
                 1 => "1 is".to_owned(),
                 better => format!("{better} are"),
             },
-            count(|score| score == EQUAL),
-            count(|score| score < EQUAL),
+            alike,
+            worse,
         )),
     })
 }

@@ -1,6 +1,7 @@
 //! What a page says of a run of the retrieval probe.
 
 mod queries;
+mod statements;
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use super::{Labels, QueryRecord, Retrieved};
 use crate::page::{
     Block, Chapter, Column, Estimate, FigureTable, Headword, Phrase, Table, TableRow,
 };
-use crate::probe::{Metric, estimate, family};
+use crate::probe::{Metric, estimate, family, spread};
 
 /// The order of the measures, without their `@k`.
 const ORDER: [&str; 13] = [
@@ -52,10 +53,9 @@ pub(crate) fn chapter<'a>(run: RetrievalRun<'a>) -> Chapter<'a> {
         meaning: "how much is found of what there is to find",
         is_judgement: false,
     });
-    chapter.scope = vec![match run.queries.len() {
-        1 => "1 query".to_owned(),
-        more => format!("{more} queries"),
-    }];
+    chapter.scope = vec![counted(run.queries.len())];
+    chapter.statements = statements::of(run.queries, run.depth);
+    chapter.spread = spread("mrr", "queries", run.metrics.get("retrieval.mrr"));
     let rows = rows(run.metrics);
     chapter.measures = (!rows.is_empty()).then_some(FigureTable {
         title: "Retrieval",
@@ -70,6 +70,14 @@ pub(crate) fn chapter<'a>(run: RetrievalRun<'a>) -> Chapter<'a> {
         Block::Text(vec![Phrase::text(NOTE)]),
     ];
     chapter
+}
+
+/// So many queries, in words.
+fn counted(queries: usize) -> String {
+    match queries {
+        1 => "1 query".to_owned(),
+        more => format!("{more} queries"),
+    }
 }
 
 /// The figures with their names; `success@k` is also known as `hit@k`.
