@@ -9,6 +9,7 @@ use super::approval::Approval;
 use super::changes::CaseChange;
 use super::drift::Drift;
 use super::flips;
+use super::policy::Attention;
 use super::policy::Effect;
 use super::reproduce::Reproduction;
 use super::verdict::{MetricVerdict, ReasonCode, Verdict, Word};
@@ -153,7 +154,7 @@ impl Judgement {
                 value(metric.base),
                 value(metric.head),
                 change(metric),
-                metric.verdict.as_str().replace('_', " ")
+                said(metric)
             );
         }
         for compared in self.comparisons.each().filter_map(ItemComparison::page) {
@@ -246,6 +247,14 @@ fn mark(effect: Option<Effect>) -> &'static str {
 /// A value with four decimals.
 pub(crate) fn value(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
+}
+
+/// The verdict on a metric in a word or two, for people: one that cannot fail the gate is only shown.
+pub(crate) fn said(metric: &MetricVerdict) -> String {
+    match metric.policy {
+        Attention::Gate => metric.verdict.as_str().replace('_', " "),
+        _ => "shown only".to_owned(),
+    }
 }
 
 /// How far the head is from the base, with its sign.

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::project::Project;
+use crate::repository::{commit, git};
 
 /// Variables with what they hold. The shapes are those of the services; the values are made up.
 pub(crate) fn secrets() -> Vec<(&'static str, String)> {
@@ -303,4 +304,123 @@ fn a_check_writes_secrets_where_the_table_says_and_nowhere_else() {
     assert!(report.contains("***"), "something was masked");
     places.extend(files(&project));
     agree(&places);
+}
+
+#[test]
+fn what_reads_a_run_afterwards_prints_and_exports_nothing_of_them() {
+    let project = Project::new(GIVES_AWAY);
+    plant(&project);
+    git(
+        project.root(),
+        &["init", "--quiet", "--initial-branch=main"],
+    );
+    project.write(".gitignore", "/kelvin/\n/.kelvin/\n/export-*/\n");
+    commit(&project, "base");
+    let run = |arguments: &[&str]| -> Vec<u8> {
+        let mut command = project.command(arguments);
+        let output = knowing(&mut command).output().expect("it starts");
+        let all = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&all).into_owned();
+        assert!(
+            matches!(output.status.code(), Some(0 | 3)),
+            "{arguments:?}: {said}"
+        );
+        all
+    };
+    run(&["check"]);
+    project.write("../base.json", &project.read("kelvin/report.json"));
+    project.write("README.md", "Another version.\n");
+    commit(&project, "another version");
+    run(&["check"]);
+    for arguments in [
+        &["gate", "--baseline", "../base.json"][..],
+        &[
+            "gate",
+            "--baseline",
+            "../base.json",
+            "--report",
+            "kelvin/report.json",
+            "--format",
+            "json",
+        ],
+        &["compare", "../base.json", "kelvin/report.json"],
+        &["compare", "previous", "latest", "--format", "json"],
+        &["history"],
+        &["history", "--format", "json"],
+        &[
+            "history",
+            "--format",
+            "html",
+            "--out",
+            "export-pages/history.html",
+        ],
+        &["digest"],
+        &["regression"],
+        &["recompute", "latest"],
+        &["ledger"],
+        &["doctor"],
+        &["lint"],
+        &["check", "--list"],
+        &["check", "--forecast"],
+        &["baseline", "save", "--local"],
+        &[
+            "export",
+            "--metric",
+            "evidence.invariance",
+            "--min-score",
+            "0",
+            "--variants",
+            "--out",
+            "export-jsonl",
+        ],
+        &[
+            "export",
+            "--metric",
+            "evidence.invariance",
+            "--min-score",
+            "0",
+            "--format",
+            "dspy",
+            "--out",
+            "export-dspy",
+        ],
+        &[
+            "export",
+            "--metric",
+            "evidence.invariance",
+            "--min-score",
+            "0",
+            "--format",
+            "csv",
+            "--out",
+            "export-csv",
+        ],
+    ] {
+        let found = found(&run(arguments));
+        assert!(found.is_empty(), "{arguments:?} prints {found:?}");
+    }
+    let mut exported = 0;
+    for folder in ["export-pages", "export-jsonl", "export-dspy", "export-csv"] {
+        for (name, bytes) in project.files(folder) {
+            let found = found(&bytes);
+            assert!(found.is_empty(), "{folder}/{name} has {found:?}");
+            exported += bytes.windows(3).filter(|three| three == b"***").count();
+        }
+    }
+    assert!(
+        exported > 30,
+        "only {exported} places were masked: the export has no answers"
+    );
+    // What the branch of reports keeps.
+    let kept = std::process::Command::new("git")
+        .args(["log", "--patch", "--all"])
+        .current_dir(project.root())
+        .output()
+        .expect("git starts");
+    assert!(
+        String::from_utf8_lossy(&kept.stdout).contains("***"),
+        "no report was kept"
+    );
+    let found = found(&kept.stdout);
+    assert!(found.is_empty(), "the branches have {found:?}");
 }

@@ -1,7 +1,7 @@
 //! The same as a page opens with it, with the answers that went wrong and the figures of both sides.
 
 use super::{calm, gist, next, word};
-use crate::gate::judgement::{change, value};
+use crate::gate::judgement::{change, said, value};
 use crate::gate::policy::Attention;
 use crate::gate::verdict::{MetricVerdict, Word};
 use crate::gate::{Judgement, flips};
@@ -97,10 +97,10 @@ fn metrics(judgement: &Judgement) -> Option<Table> {
 }
 
 fn row(id: &str, metric: &MetricVerdict) -> TableRow {
-    let (status, said) = match (metric.policy, metric.verdict) {
-        (Attention::Gate, Word::Pass) => (Some(Status::Expected), "pass".to_owned()),
-        (Attention::Gate, word) => (Some(Status::Against), word.as_str().replace('_', " ")),
-        _ => (None, "shown only".to_owned()),
+    let status = match (metric.policy, metric.verdict) {
+        (Attention::Gate, Word::Pass) => Some(Status::Expected),
+        (Attention::Gate, _) => Some(Status::Against),
+        _ => None,
     };
     let text = |text: String| TableCell::from(Phrase::text(text));
     TableRow {
@@ -109,7 +109,7 @@ fn row(id: &str, metric: &MetricVerdict) -> TableRow {
             text(value(metric.base)),
             text(value(metric.head)),
             text(change(metric)),
-            text(said),
+            text(said(metric)),
         ],
         status,
         detail: None,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::more;
-use crate::gate::judgement::{change, value};
+use crate::gate::judgement::{change, said, value};
 use crate::gate::policy::Attention;
 use crate::gate::verdict::Word;
 use crate::gate::{Judgement, flips};
@@ -54,11 +54,12 @@ pub(super) fn metrics(publication: &Publication<'_>, judgement: &Judgement, most
             0 => n.to_string(),
             failed => format!("{n}, {failed} failed"),
         };
-        let verdict = match (metric.verdict, metric.policy) {
-            (Word::Pass, Attention::Gate) => "✅ pass".to_owned(),
-            (word, Attention::Gate) => format!("❌ {}", word.as_str().replace('_', " ")),
-            (_, _) => "shown only".to_owned(),
+        let mark = match (metric.verdict, metric.policy) {
+            (Word::Pass, Attention::Gate) => "✅ ",
+            (_, Attention::Gate) => "❌ ",
+            (_, _) => "",
         };
+        let verdict = format!("{mark}{}", said(metric));
         let _ = writeln!(
             page,
             "| {} | {} | {} | {} | {n} | {verdict} |",
