@@ -4,7 +4,7 @@
 //! Values flow to the right; imports point to the left:
 //!
 //! ```text
-//! confine exit digest draw file notice proxy signal stats threads │ target → config → judge → run → trace → page → probe → report → github → baseline → gate → history → trend → publish │ check │ cli │ fuzz
+//! confine exit digest draw file git notice proxy signal stats threads │ target → config → judge → run → trace → page → probe → report → github → baseline → gate → history → trend → publish │ check │ cli │ fuzz
 //! ```
 //!
 //! A module may import the leaves and any stage to its left, never one to its right. Pure stages
@@ -16,6 +16,7 @@ mod digest;
 mod draw;
 mod exit;
 mod file;
+mod git;
 mod notice;
 mod proxy;
 mod signal;

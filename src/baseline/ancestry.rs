@@ -1,7 +1,8 @@
 //! Where a repository stands: its HEAD, and the parents of a commit.
 
+use crate::git::{self, Repository};
 use anyhow::Context as _;
-use git2::{Oid, Repository};
+use git2::Oid;
 
 /// The parents as the commit object itself names them. In a shallow clone libgit2 hides the parents
 /// of a boundary commit; the object does not.
@@ -14,7 +15,7 @@ pub(super) fn parents(repo: &Repository, commit: Oid) -> anyhow::Result<Vec<Oid>
     Ok(text
         .lines()
         .take_while(|line| !line.is_empty())
-        .filter_map(|line| Oid::from_str(line.strip_prefix("parent ")?).ok())
+        .filter_map(|line| git::id(line.strip_prefix("parent ")?).ok())
         .collect())
 }
 

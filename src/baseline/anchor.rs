@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::git::Repository;
 use anyhow::{Context as _, bail};
-use git2::{Oid, Repository};
+use git2::Oid;
 
 use super::ancestry::{parents, short};
 use super::claims::Claims;

@@ -5,8 +5,9 @@
 
 use std::fmt;
 
+use crate::git::{self, Repository};
 use anyhow::Context as _;
-use git2::{ErrorCode, FileMode, ObjectType, Oid, Repository, Signature, Tree};
+use git2::{ErrorCode, FileMode, ObjectType, Oid, Signature, Tree};
 
 use super::remote::{Moved, Remote};
 use super::tree;
@@ -132,7 +133,7 @@ impl<'a> Branch<'a> {
                     .name()
                     .ok()
                     .and_then(|name| name.strip_suffix(".json"))
-                    .and_then(|name| Oid::from_str(name).ok());
+                    .and_then(|name| git::id(name).ok());
                 if let Some(commit) = commit {
                     kept.push(Kept {
                         configuration: configuration.to_owned(),
@@ -204,23 +205,12 @@ impl<'a> Branch<'a> {
         let reference = self.reference();
         if !self.local {
             self.remote.push(tip, self.name, seen)?;
-            let updated = self.repo.reference(&reference, tip, true, WHY);
-            return updated
-                .map(|_| ())
-                .with_context(|| format!("failed to update `{reference}`"));
         }
-        let seen = seen.unwrap_or(Oid::ZERO_SHA1);
-        let updated = self
-            .repo
-            .reference_matching(&reference, tip, true, seen, WHY);
-        updated.map(|_| ()).map_err(|error| {
-            let moved = matches!(error.code(), ErrorCode::Modified | ErrorCode::Locked);
-            let error = anyhow::Error::from(error);
-            match moved {
-                true => error.context(Moved),
-                false => error.context(format!("failed to update `{reference}`")),
-            }
-        })
+        let from = self.local.then_some(seen);
+        match self.repo.point(&reference, tip, from, WHY)? {
+            true => Ok(()),
+            false => Err(anyhow::Error::msg(Moved)),
+        }
     }
 
     /// One commit without parents that holds what the branch holds, and this report.
@@ -300,7 +290,7 @@ impl<'a> Branch<'a> {
             .flat_map(|tree| tree.iter())
             .filter_map(|entry| {
                 let name = entry.name().ok()?.to_owned();
-                let commit = Oid::from_str(name.strip_suffix(".json")?).ok()?;
+                let commit = git::id(name.strip_suffix(".json")?).ok()?;
                 let found = self.repo.find_commit(commit);
                 let time = found.map_or(i64::MIN, |commit| commit.time().seconds());
                 (commit != saved).then_some((time, name))

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::git::Repository;
 use anyhow::Context as _;
 use git2::build::CheckoutBuilder;
-use git2::{Oid, Repository, Tree};
+use git2::{Oid, Tree};
 
 use super::{Hint, Login, Remote, tree};
 
@@ -62,14 +63,14 @@ pub(crate) fn checkout(
 
 /// Makes a repository of the files, with the commit checked out and the objects of another one.
 fn link(repo: &Repository, tree: &Tree<'_>, commit: Oid, files: &Path) -> anyhow::Result<()> {
-    let own = Repository::init(files)?;
+    let own = Repository::init(files, repo.object_format())?;
     let objects = repo.commondir().join("objects").canonicalize()?;
     let alternates = own.path().join("objects/info/alternates");
     let mut line = objects.into_os_string().into_encoded_bytes();
     line.push(b'\n');
     std::fs::write(alternates, line)?;
     // Opened anew, so that it looks for the objects where they are.
-    let own = Repository::open(files)?;
+    let own = git2::Repository::open(files)?;
     own.set_head_detached(commit)?;
     let mut index = own.index()?;
     index.read_tree(&own.find_tree(tree.id())?)?;

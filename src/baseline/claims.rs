@@ -1,6 +1,7 @@
 //! Whether a stored report is that of the commit that it is kept for.
 
-use git2::{Oid, Repository};
+use crate::git::Repository;
+use git2::Oid;
 
 use crate::report::Report;
 

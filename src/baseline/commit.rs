@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use crate::git::{self, Repository};
 use anyhow::{Context as _, ensure};
-use git2::{Oid, Repository};
+use git2::Oid;
 
 use super::ancestry::{head, parents, short};
 use super::hint::Hint;
@@ -43,7 +44,7 @@ fn before_push(repo: &Repository, remote: &Remote<'_>, before: &str) -> anyhow::
         Ok(commit) => return Ok(vec![of(commit, "the tip before the push".to_owned())]),
         Err(error) => error,
     };
-    let Ok(gone) = Oid::from_str(before) else {
+    let Ok(gone) = git::id(before) else {
         return Err(error);
     };
     let why = "the tip before the push, which could not be fetched".to_owned();
@@ -209,7 +210,7 @@ fn default_branch(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow
 }
 
 /// The tip of a branch: what the remote had, else the local one.
-fn tip(repo: &Repository, remote: &Remote<'_>, branch: &str) -> Option<Oid> {
+fn tip(repo: &git2::Repository, remote: &Remote<'_>, branch: &str) -> Option<Oid> {
     [
         format!("refs/remotes/{}/{branch}", remote.name()),
         format!("refs/heads/{branch}"),
@@ -228,7 +229,7 @@ fn merge_base(
 ) -> anyhow::Result<Oid> {
     let known = || {
         // An open repository goes on to see the shallow boundary that a fetch has moved.
-        let repo = Repository::open_bare(repo.path()).ok()?;
+        let repo = git2::Repository::open_bare(repo.path()).ok()?;
         let tip = tip(&repo, remote, branch)?;
         repo.merge_base(head, tip).ok()
     };

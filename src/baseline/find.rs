@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::git::Repository;
 use anyhow::{Context as _, bail};
-use git2::{Oid, Repository};
+use git2::Oid;
 
 use super::ancestry::short;
 use super::branch::Kept;

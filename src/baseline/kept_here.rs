@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::git::Repository;
 use anyhow::Context as _;
-use git2::{ObjectType, Oid, Repository};
+use git2::{ObjectType, Oid};
 
 /// The first of some files that git does not keep, or not as it is in the work tree: it is outside of the
 /// repository, ignored or new, or was changed.
@@ -24,7 +25,7 @@ pub(crate) fn first_not_kept<'f>(
             .as_deref()
             .and_then(|real| real.strip_prefix(&top).ok());
         let stored = path.and_then(|path| Some(index.get_path(path, 0)?.id));
-        let here = Oid::hash_file(ObjectType::Blob, file).ok();
+        let here = Oid::hash_file_ext(ObjectType::Blob, file, repo.object_format()).ok();
         stored.is_some() && stored == here
     };
     let mut files = files.iter().map(PathBuf::as_path);

@@ -31,7 +31,6 @@ mod remote;
 mod rename;
 mod revision;
 mod search;
-mod started;
 mod tip;
 mod tree;
 mod unknown;
@@ -48,7 +47,7 @@ pub(crate) use checkout::{Form, checkout};
 pub(crate) use claims::Claims;
 pub(crate) use commit::base;
 pub(crate) use find::find;
-pub(crate) use git2::{Oid, Repository};
+pub(crate) use git2::Oid;
 pub(crate) use hint::{Hint, PullRequest};
 pub(crate) use kept_here::first_not_kept;
 pub(crate) use login::Login;
@@ -69,6 +68,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use crate::git::Repository;
 use crate::report::Report;
 
 /// What there is to compare with.

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow, bail};
-use git2::Repository;
+use anyhow::{anyhow, bail};
 
 use super::Unknown;
-use crate::digest::pipeline;
+use crate::git::{Closed, Owner, Repository};
 
 /// Opens the repository around a folder.
 ///
@@ -14,47 +13,25 @@ use crate::digest::pipeline;
 ///
 /// What to do, where there is none or it belongs to another user.
 pub(crate) fn open(root: &Path) -> anyhow::Result<Repository> {
-    match Repository::discover(root) {
+    let mut opened = Repository::around(root, Owner::Checked);
+    if let Err(Closed::Foreign(top)) = &opened
+        && is_given(top)
+    {
+        opened = Repository::around(root, Owner::Anybody);
+    }
+    match opened {
         Ok(repo) => Ok(repo),
-        Err(error) if error.code() == git2::ErrorCode::Owner => {
-            let workspace = std::env::var_os("GITHUB_WORKSPACE").map(PathBuf::from);
-            owned_by_another(root, workspace.as_deref())
-                .map_err(|error| Unknown::Unreachable.mark(error))
-        }
-        Err(error) if error.code() == git2::ErrorCode::NotFound => {
-            bail!("there is no git repository here")
-        }
+        Err(Closed::Absent) => bail!(Closed::Absent),
         // It may have a baseline, so this is never taken for a project without one.
-        Err(error) => Err(Unknown::Unreachable.mark(match pipeline::unread(root) {
-            Some(why) => anyhow!(why),
-            None => anyhow!(error),
-        })),
+        Err(closed) => Err(Unknown::Unreachable.mark(anyhow!(closed))),
     }
 }
 
-/// A repository of another user, where it is in the workspace that GitHub gave the job. A container
-/// finds its checkout like that, and the pipeline in it, which the job runs anyway, could do all that
-/// the check of the owner keeps a foreign repository from doing.
-fn owned_by_another(root: &Path, workspace: Option<&Path>) -> anyhow::Result<Repository> {
-    let top = root
-        .canonicalize()
-        .ok()
-        .and_then(|root| {
-            let top = root.ancestors().find(|top| top.join(".git").exists());
-            top.map(Path::to_path_buf)
-        })
-        .unwrap_or_else(|| root.to_path_buf());
+/// Whether a repository is in the workspace that GitHub gave the job. A container finds its checkout owned by another
+/// user, and the pipeline in it, which the job runs anyway, could do all that the check of the owner keeps a foreign
+/// repository from doing.
+fn is_given(top: &Path) -> bool {
+    let workspace = std::env::var_os("GITHUB_WORKSPACE").map(PathBuf::from);
     let given = workspace.and_then(|workspace| workspace.canonicalize().ok());
-    if !given.is_some_and(|workspace| top.starts_with(workspace)) {
-        bail!(
-            "the repository belongs to another user; if you trust it, run `git config --global \
-             --add safe.directory '{}'`",
-            top.display()
-        );
-    }
-    // What libgit2 opens as bare, it opens whoever owns it.
-    Repository::discover_path(&top, &[] as &[&std::ffi::OsStr])
-        .and_then(Repository::open_bare)
-        .and_then(|repo| repo.set_workdir(&top, false).map(|()| repo))
-        .with_context(|| format!("failed to open the repository `{}`", top.display()))
+    given.is_some_and(|workspace| top.starts_with(workspace))
 }

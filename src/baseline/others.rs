@@ -1,8 +1,6 @@
 //! Other reports of the base's code that the branch of reports keeps. Where nothing changed between them and
 //! the base, their answers are repeats of the base that cost nothing.
 
-use git2::Oid;
-
 use super::ancestry::short;
 use super::claims::Claims;
 use super::differences::Difference;
@@ -10,6 +8,7 @@ use super::fingerprints::differences;
 use super::remote::Remote;
 use super::search::{Place, Search};
 use super::{Branch, Provenance, Source, commit, rename, tree};
+use crate::git;
 use crate::report::{self, Report};
 
 /// How many reports serve at most, that of the base counted in.
@@ -54,11 +53,7 @@ pub(crate) fn others(
 ) -> anyhow::Result<Others> {
     let repo = super::open(search.root)?;
     let remote = Remote::of(&repo).with(search.login, search.hint);
-    let own = provenance
-        .commit
-        .as_deref()
-        .map(Oid::from_str)
-        .transpose()?;
+    let own = provenance.commit.as_deref().map(git::id).transpose()?;
     let start = commit::base(&repo, &remote, search.hint)?;
     let place = Place {
         search,

@@ -13,11 +13,13 @@ use git2::Oid;
 
 use super::failed::Failed;
 use super::unknown::Unknown;
-use super::{Hint, Login, started};
-use crate::confine;
+use super::{Hint, Login};
+use crate::git::Repository;
+use crate::{confine, git};
 
 /// A remote of a repository.
 pub(crate) struct Remote<'a> {
+    repo: &'a Repository,
     folder: &'a Path,
     name: String,
     url: Option<String>,
@@ -33,7 +35,7 @@ pub(crate) struct Remote<'a> {
 impl<'a> Remote<'a> {
     /// The remote called `origin`, or the only one there is unless its name would be an option, or `origin` all
     /// the same: using it then says that it is missing.
-    pub(crate) fn of(repo: &'a git2::Repository) -> Self {
+    pub(crate) fn of(repo: &'a Repository) -> Self {
         let names: Vec<String> = repo
             .remotes()
             .map(|names| {
@@ -50,6 +52,7 @@ impl<'a> Remote<'a> {
         let found = repo.find_remote(&name).ok();
         let url = found.map(|remote| remote.url().unwrap_or_default().to_owned());
         Self {
+            repo,
             folder: repo.workdir().unwrap_or_else(|| repo.path()),
             url,
             name,
@@ -95,12 +98,14 @@ impl<'a> Remote<'a> {
         self.demand()?;
         let mut arguments = vec!["fetch".to_owned(), "--no-tags".into(), "--quiet".into()];
         // A whole clone stays whole.
-        if self.is_shallow() {
+        if self.repo.is_shallow() {
             arguments.push(depth.map_or("--unshallow".into(), |depth| format!("--depth={depth}")));
         }
         arguments.extend(["--end-of-options".to_owned(), self.name.clone()]);
         arguments.extend(what.iter().map(|what| (*what).to_owned()));
-        self.git(&arguments).map(|_| ())
+        self.git(&arguments)?;
+        let renewed = self.repo.renew();
+        renewed.map_err(|error| Unknown::Unreachable.mark(error))
     }
 
     /// Pushes a commit to a branch that still is where we saw it (none: that does not exist yet).
@@ -175,8 +180,9 @@ impl<'a> Remote<'a> {
     }
 
     fn left_out(&self, asked: anyhow::Result<Vec<u8>>) -> anyhow::Result<()> {
-        let partial = git2::Repository::open(self.folder)
-            .and_then(|repo| repo.config())
+        let partial = self
+            .repo
+            .config()
             .and_then(|config| config.get_bool(&format!("remote.{}.promisor", self.name)))
             .unwrap_or(false);
         asked.map(|_| ()).map_err(|error| match partial {
@@ -218,7 +224,7 @@ impl<'a> Remote<'a> {
             let name = name.strip_prefix("refs/tags/")?;
             // The second line of a tag that is an object of its own names its commit.
             let name = name.strip_suffix("^{}").unwrap_or(name);
-            Some((Oid::from_str(id).ok()?, name.to_owned()))
+            Some((git::id(id).ok()?, name.to_owned()))
         });
         Ok(tags.collect())
     }
@@ -246,18 +252,6 @@ impl<'a> Remote<'a> {
             true => Unknown::Unreachable.mark(missing),
             false => missing,
         })
-    }
-
-    fn is_shallow(&self) -> bool {
-        git2::Repository::open(self.folder).is_ok_and(|repo| repo.is_shallow())
-    }
-
-    /// The setting by which git, too, takes a repository of another user that was opened on purpose.
-    fn trust(&self) -> Option<String> {
-        let error = git2::Repository::open(self.folder).err()?;
-        let folder = self.folder.canonicalize().ok()?;
-        (error.code() == git2::ErrorCode::Owner)
-            .then(|| format!("safe.directory={}", folder.display()))
     }
 
     fn git(&self, arguments: &[String]) -> anyhow::Result<Vec<u8>> {
@@ -353,7 +347,12 @@ impl<'a> Remote<'a> {
             .arg("-C")
             .arg(self.folder)
             .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
-            .args(self.trust().iter().flat_map(|trust| ["-c", trust.as_str()]))
+            .args(
+                self.repo
+                    .trust()
+                    .iter()
+                    .flat_map(|trust| ["-c", trust.as_str()]),
+            )
             .args(arguments)
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("LC_ALL", "C")
@@ -363,7 +362,7 @@ impl<'a> Remote<'a> {
         if let Some((login, url)) = login {
             login.lend(&mut command, url);
         }
-        let mut child = started::start(command, login.is_some())
+        let mut child = git::start(command, self.folder, login.is_some())
             .context("failed to start `git`, which fetches and pushes; install it")
             .map_err(|error| Unknown::Unreachable.mark(error))?;
         if let Some(mut pipe) = child.stdin.take() {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use git2::{Oid, Repository};
+use crate::git::Repository;
+use git2::Oid;
 
 use super::claims::Hold;
 use super::commit::Base;

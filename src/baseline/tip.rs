@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use git2::{Oid, Repository};
+use crate::git::{self, Repository};
+use git2::Oid;
 
 use super::ancestry::{head, parents};
 use super::{open, short};
@@ -96,7 +97,7 @@ impl Tip {
         if commit == tip || commit == head {
             return Ok(());
         }
-        let found = Oid::from_str(commit).ok().and_then(|commit| {
+        let found = git::id(commit).ok().and_then(|commit| {
             let repo = open(root).ok()?;
             CheckedOut::read(&repo, commit).ok()
         });

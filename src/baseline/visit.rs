@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
+use crate::git::{self, Repository};
 use anyhow::{Context as _, ensure};
+use git2::Oid;
 use git2::build::CheckoutBuilder;
-use git2::{Oid, Repository};
 
 use super::{Hint, Login, Remote, tree};
 
@@ -32,7 +33,8 @@ pub(crate) fn visit(
     visited: Visited<'_>,
     (login, hint): (Option<&Login>, &Hint),
 ) -> anyhow::Result<()> {
-    let repo = Repository::init(folder).context("failed to make a repository")?;
+    let repo = Repository::init(folder, git::format_of(visited.head))
+        .context("failed to make a repository")?;
     repo.remote("origin", url)?;
     // What no stage looks at stays on the server.
     let mut settings = repo.config()?;
@@ -83,10 +85,10 @@ pub(crate) fn is_base(folder: &Path, visited: Visited<'_>, commit: &str) -> anyh
     let repo = super::open(folder)?;
     let branch = format!("refs/remotes/origin/{}", visited.base_ref);
     let tip = repo.find_reference(&branch)?.peel_to_commit()?.id();
-    let Ok(commit) = Oid::from_str(commit) else {
+    let Ok(commit) = git::id(commit) else {
         return Ok(false);
     };
-    let head = Oid::from_str(visited.head)?;
+    let head = git::id(visited.head)?;
     let begin = repo
         .merge_base(head, tip)
         .context("the pull request has no commit of its base branch")?;

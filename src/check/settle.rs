@@ -19,6 +19,7 @@ use crate::file;
 use crate::gate::policy::Policy;
 use crate::gate::verdict::{Reason, ReasonCode};
 use crate::gate::{Gate, Judgement, changes, flips};
+use crate::git;
 use crate::probe::ComparedSide;
 use crate::publish::comment;
 use crate::report::Report;
@@ -245,7 +246,7 @@ fn weigh(
     let is_of_now = provenance.source == Source::Compute && base.run.session.cost.cache_hits == 0;
     let base_at = provenance.commit.as_deref();
     let base_at = base_at.filter(|_| can_be_run && config.baseline.compute);
-    let base_at = base_at.map(Oid::from_str).transpose()?;
+    let base_at = base_at.map(git::id).transpose()?;
     let mut allowance = Allowance::of(
         config,
         &head,

@@ -12,6 +12,7 @@ mod elsewhere;
 mod linux;
 #[cfg(target_os = "linux")]
 mod others;
+mod private;
 
 use std::ffi::{OsStr, OsString};
 use std::sync::OnceLock;
@@ -20,6 +21,7 @@ use std::sync::OnceLock;
 use elsewhere as system;
 #[cfg(target_os = "linux")]
 use linux as system;
+pub(crate) use private::withhold;
 pub(crate) use system::{alone, as_root, become_apart, begin, end_all, held, hide};
 
 /// Where programs are looked for that run beside the token. Only root can write there.

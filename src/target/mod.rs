@@ -10,7 +10,6 @@ mod failure;
 mod limits;
 mod meter;
 mod model;
-mod private;
 mod registry;
 mod usage;
 
@@ -32,7 +31,6 @@ pub(crate) use failure::{Failure, FailureKind};
 pub(crate) use limits::CallLimits;
 pub(crate) use meter::{Entry, Meter, Pass};
 pub(crate) use model::{Asking, Endpoint, ModelName, ModelSettings, base_url};
-pub(crate) use private::withhold;
 #[cfg(test)]
 pub(crate) use registry::tests_only;
 pub(crate) use usage::Usage;

@@ -60,6 +60,11 @@ mod rules;
 /// The gate on real repositories.
 mod following;
 mod forged;
+
+/// Repositories in every form that git makes.
+mod forms;
+
+/// The gate, with a base from each source.
 mod gate;
 
 /// One probe of several, on both sides.

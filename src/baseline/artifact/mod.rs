@@ -15,6 +15,7 @@ use super::ancestry::short;
 use super::commit::Distances;
 use super::tree::MAX_BYTES;
 use super::unknown::{Unknown, beside};
+use crate::git;
 use crate::github::{self, Archive, Artifact, Client, REPORT_FILE};
 use crate::probe::Ending;
 use crate::report::{self, Report};
@@ -151,10 +152,7 @@ fn check(
     if usize::try_from(artifact.size_in_bytes).map_or(true, |size| size > github::MOST_BYTES) {
         return Err(format!("it is larger than {} bytes", github::MOST_BYTES));
     }
-    let commit = origin
-        .head_sha
-        .as_deref()
-        .and_then(|sha| Oid::from_str(sha).ok());
+    let commit = origin.head_sha.as_deref().and_then(|sha| git::id(sha).ok());
     let commit = commit.ok_or("it does not say which commit it is of")?;
     let behind = distances.get(&commit);
     let behind =

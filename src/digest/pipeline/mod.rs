@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 
 use super::{Digest, Fields};
 pub(crate) use made::Made;
-pub(crate) use repository::unread;
 pub(crate) use watch::{Seen, Watch, begin};
 
 /// What tells the code of a pipeline.

@@ -7,13 +7,11 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use git2::{
-    Delta, Diff, DiffOptions, ErrorCode, FileMode, IndexEntry, ObjectType, Oid, Repository,
-    RepositoryOpenFlags,
-};
+use git2::{Delta, Diff, DiffOptions, FileMode, IndexEntry, ObjectFormat, ObjectType, Oid};
 
 use super::{Entry, Excluded, Files};
 use crate::file::{self, OUTPUT_MARK};
+use crate::git::{Owner, Repository};
 
 /// What the index calls a repository within the repository.
 const SUBMODULE: &str = "submodule";
@@ -99,45 +97,11 @@ const fn kind(mode: u32) -> &'static str {
     }
 }
 
-/// Opens the repository of a folder, whoever owns it.
+/// Opens the repository of a folder, whoever owns it: the check of the owner keeps git from running what the
+/// configuration of somebody else names. Nothing is run here, and a job in a container often finds its checkout owned
+/// by another user.
 fn discover(folder: &Path) -> Option<Repository> {
-    let flags = RepositoryOpenFlags::empty();
-    match Repository::open_ext(folder, flags, &[] as &[&OsStr]) {
-        Ok(repository) => Some(repository),
-        Err(error) if error.code() == ErrorCode::Owner => {
-            // The check of the owner keeps git from running what the configuration of somebody
-            // else names. Nothing is run here, and a job in a container often finds its checkout
-            // owned by another user.
-            let workdir = folder
-                .ancestors()
-                .find(|folder| folder.join(".git").exists())?;
-            let git = Repository::discover_path(folder, &[] as &[&OsStr]).ok()?;
-            let repository = Repository::open_bare(git).ok()?;
-            repository.set_workdir(workdir, false).ok()?;
-            Some(repository)
-        }
-        Err(_) => None,
-    }
-}
-
-/// Why the repository that is there cannot be read; none where there is none, or it can.
-pub(crate) fn unread(root: &Path) -> Option<String> {
-    let error = Repository::discover(root).err()?;
-    if matches!(error.code(), ErrorCode::NotFound | ErrorCode::Owner) {
-        return None;
-    }
-    let why = error.message();
-    Some(if why.contains("refstorage") {
-        "the git repository here keeps its references in a form that cannot be read yet (reftable); \
-         `git refs migrate --ref-format=files` gives them the form that can"
-            .to_owned()
-    } else if why.contains("object format") || why.contains("objectformat") {
-        "the git repository here names its objects by SHA-256, which cannot be read yet; a clone \
-         whose objects have SHA-1 names can"
-            .to_owned()
-    } else {
-        format!("the git repository here cannot be opened: {why}")
-    })
+    Repository::around(folder, Owner::Anybody).ok()
 }
 
 struct Listing<'a> {
@@ -157,6 +121,7 @@ impl Listing<'_> {
         prefix: &[u8],
     ) -> Result<(), git2::Error> {
         self.ignore_excluded(repository, workdir)?;
+        let format = repository.object_format();
         for entry in repository.index()?.iter() {
             // The stage of a merge that has conflicts: the work tree has the truth.
             if entry.flags >> 12 & 0b11 != 0 {
@@ -173,7 +138,7 @@ impl Listing<'_> {
             let content = entry.id.as_bytes().to_vec();
             let known = Entry { kind, content };
             let name = [prefix, &entry.path].concat();
-            match self.unlooked(&entry, &path, known) {
+            match self.unlooked(&entry, (&path, format), known) {
                 Some(entry) => self.files.insert(name, entry),
                 None => self.files.remove(&name),
             };
@@ -183,7 +148,12 @@ impl Listing<'_> {
 
     /// What stands for a file of the index before the work tree is asked. Git does not look at a file that somebody
     /// has told it to leave alone, so it is read here. One that a sparse checkout leaves out is as the index has it.
-    fn unlooked(&mut self, entry: &IndexEntry, path: &Path, known: Entry) -> Option<Entry> {
+    fn unlooked(
+        &mut self,
+        entry: &IndexEntry,
+        (path, format): (&Path, ObjectFormat),
+        known: Entry,
+    ) -> Option<Entry> {
         let is_sparse = entry.flags_extended & SKIP_WORKTREE != 0;
         if entry.flags & ASSUME_UNCHANGED == 0 && !is_sparse {
             return Some(known);
@@ -192,7 +162,7 @@ impl Listing<'_> {
             "program" => FileMode::BlobExecutable,
             _ => FileMode::Blob,
         };
-        let found = match self::entry(path, mode) {
+        let found = match self::entry(path, mode, format) {
             None if is_sparse => Some(known.clone()),
             found => found,
         };
@@ -251,7 +221,7 @@ impl Listing<'_> {
             if untracked {
                 self.untracked.insert(key.clone());
             }
-            match entry(&path, file.mode()) {
+            match entry(&path, file.mode(), repository.object_format()) {
                 Some(entry) => self.files.insert(key, entry),
                 None => self.files.remove(&key),
             };
@@ -261,7 +231,7 @@ impl Listing<'_> {
 
     /// Lists a repository within the work tree. Whether it could.
     fn nested(&mut self, folder: &Path, name: &[u8]) -> bool {
-        let Ok(repository) = Repository::open(folder) else {
+        let Ok(repository) = Repository::at(folder, Owner::Checked) else {
             return false;
         };
         let prefix = [name, b"/"].concat();
@@ -312,8 +282,8 @@ pub(super) fn escaped(path: &str) -> String {
         .collect()
 }
 
-/// What the work tree has at a path; none where nothing is there.
-fn entry(path: &Path, mode: FileMode) -> Option<Entry> {
+/// What the work tree has at a path, named as the objects of its repository are; none where nothing is there.
+fn entry(path: &Path, mode: FileMode, format: ObjectFormat) -> Option<Entry> {
     let unreadable = Entry {
         kind: "unreadable",
         content: Vec::new(),
@@ -328,7 +298,8 @@ fn entry(path: &Path, mode: FileMode) -> Option<Entry> {
     }
     let (kind, content) = if data.is_symlink() {
         let hash = fs::read_link(path).map_err(drop).and_then(|target| {
-            Oid::hash_object(ObjectType::Blob, target.as_os_str().as_bytes()).map_err(drop)
+            Oid::hash_object_ext(ObjectType::Blob, target.as_os_str().as_bytes(), format)
+                .map_err(drop)
         });
         ("link", hash)
     } else {
@@ -336,7 +307,10 @@ fn entry(path: &Path, mode: FileMode) -> Option<Entry> {
             FileMode::BlobExecutable => "program",
             _ => "file",
         };
-        (kind, Oid::hash_file(ObjectType::Blob, path).map_err(drop))
+        (
+            kind,
+            Oid::hash_file_ext(ObjectType::Blob, path, format).map_err(drop),
+        )
     };
     let entry = content.map(|content| Entry {
         kind,

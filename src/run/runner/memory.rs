@@ -9,8 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::{RunnerSettings, Start};
-use crate::digest::pipeline::{self, Seen, Watch};
+use crate::digest::pipeline::{Seen, Watch};
 use crate::digest::{Digest, Fields};
+use crate::git;
 use crate::notice::{Code, Notice};
 use crate::run::cache::{self, Cache, Hit};
 use crate::run::journal::{self, Basis, Header, Journal, Left};
@@ -93,7 +94,7 @@ impl<'a> Memory<'a> {
     }
 
     fn tell_what_is_off(&mut self, settings: &RunnerSettings<'_>) {
-        let unread = pipeline::unread(&settings.rules.root);
+        let unread = git::unread(&settings.rules.root);
         let why = unread.unwrap_or_else(|| "it is in no git repository".to_owned());
         let why = format!(
             "nothing tells whether the code of the pipeline has changed: {why}, and `fingerprint` names no files"

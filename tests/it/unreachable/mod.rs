@@ -2,7 +2,7 @@
 //! are gone, that refuse, that answer nonsense, and that want the token.
 
 mod attacks;
-mod forms;
+mod damaged;
 mod private;
 
 use std::fs;

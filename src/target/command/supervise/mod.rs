@@ -116,7 +116,7 @@ impl Supervisor {
         let (socket, theirs) = UnixStream::pair()?;
         let mut command = command()?;
         // What it is not given, nobody can read in its environment.
-        crate::target::withhold(&mut command);
+        crate::confine::withhold(&mut command);
         command
             .args(confine::user().iter().flat_map(|user| user.words()))
             .stdin(OwnedFd::from(theirs))
