@@ -27,8 +27,64 @@ pub(super) struct ManArgs {
 pub(super) fn completions(args: &CompletionsArgs, command: &mut Command) -> anyhow::Result<Exit> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, command, "kelvin", &mut text);
-    super::say(&String::from_utf8(text).context("the completions are no text")?);
+    let text = String::from_utf8(text).context("the completions are no text")?;
+    super::say(&match args.shell {
+        Shell::Elvish => after_arguments(&text)?,
+        Shell::Zsh => with_flags_after_files(&text),
+        Shell::Fish => text + &values(command),
+        _ => text,
+    });
     Ok(Exit::Passed)
+}
+
+/// For zsh, which with two colons offers no flag any more after the first of several files.
+fn with_flags_after_files(text: &str) -> String {
+    let mut lines = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        match line.strip_prefix("'*::") {
+            // With three colons it is the way to the command below.
+            Some(rest) if !rest.starts_with(':') => lines.extend(["'*:", rest]),
+            _ => lines.push_str(line),
+        }
+    }
+    lines
+}
+
+/// For elvish, whose completions take every word for a command and fail at the first that is none, such as the file in
+/// `kelvin lint FILE`: only a word that makes a longer command counts as one.
+fn after_arguments(text: &str) -> anyhow::Result<String> {
+    const APPEND: &str = "        set command = $command';'$word\n";
+    const GUARDED: &str = "        if (has-key $completions $command';'$word) {\n            \
+                           set command = $command';'$word\n        }\n";
+    const LAST: &str = "    $completions[$command]\n";
+    let begin = text.find("    for word $words").unwrap_or(text.len());
+    let (before, rest) = text.split_at(begin);
+    let (walk, rest) = rest
+        .split_once("    var completions")
+        .filter(|(walk, rest)| walk.contains(APPEND) && rest.contains(LAST))
+        .context("the completions for elvish have another form than this version knows")?;
+    let walk = walk.replace(APPEND, GUARDED) + LAST;
+    Ok(format!(
+        "{before}    var completions{}",
+        rest.replace(LAST, &walk)
+    ))
+}
+
+/// For fish, whose completions leave out the words that an argument without a flag may be.
+fn values(command: &Command) -> String {
+    let mut lines = String::new();
+    for below in command.get_subcommands() {
+        let name = below.get_name();
+        for argument in below.get_positionals() {
+            for value in argument.get_possible_values() {
+                lines.push_str(&format!(
+                    "complete -c kelvin -n \"__fish_kelvin_using_subcommand {name}\" -f -a \"{}\"\n",
+                    value.get_name()
+                ));
+            }
+        }
+    }
+    lines
 }
 
 /// Runs `kelvin man`.
