@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use serde::Serialize;
+
 /// How the process ends. No crash can produce [`Exit::GateFailed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -69,6 +71,23 @@ pub(crate) struct Misuse {
     pub(crate) help: Option<String>,
     /// The file and the line, where it is about one.
     pub(crate) at: Option<(PathBuf, usize)>,
+    /// The same in parts, where the text has several findings in it or knows more of one.
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// One thing that is wrong, for a program: an editor or a review.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Finding {
+    /// The file that has to be mended; none where it is about no file, or about one that is missing.
+    pub(crate) file: Option<PathBuf>,
+    /// The line, from 1; none where it is about the file as a whole.
+    pub(crate) line: Option<usize>,
+    /// The key of the configuration, as `gate.min_pairs` or `prompts[2].id`.
+    pub(crate) key: Option<String>,
+    /// What is wrong.
+    pub(crate) what: String,
+    /// What to do.
+    pub(crate) help: Option<String>,
 }
 
 impl Misuse {
@@ -78,6 +97,7 @@ impl Misuse {
             what: what.into(),
             help: None,
             at: None,
+            findings: Vec::new(),
         }
     }
 
@@ -93,6 +113,27 @@ impl Misuse {
     pub(crate) fn at(mut self, file: &Path, line: usize) -> Self {
         self.at = Some((file.to_path_buf(), line));
         self
+    }
+
+    /// Adds a part of what it is about.
+    #[must_use]
+    pub(crate) fn finding(mut self, finding: Finding) -> Self {
+        self.findings.push(finding);
+        self
+    }
+
+    /// What it is about, in parts; at least one.
+    pub(crate) fn findings(&self) -> Vec<Finding> {
+        if !self.findings.is_empty() {
+            return self.findings.clone();
+        }
+        vec![Finding {
+            file: self.at.as_ref().map(|(file, _)| file.clone()),
+            line: self.at.as_ref().map(|(_, line)| *line),
+            key: None,
+            what: self.what.clone(),
+            help: self.help.clone(),
+        }]
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::asked::{self, Side};
 use super::{Mode, Request};
 use crate::config::Overrides;
+use crate::exit::{Finding, Misuse};
 use crate::notice::Notice;
 use crate::probe;
 
@@ -29,6 +30,45 @@ pub(crate) fn lint(file: &Path) -> Linted {
 }
 
 impl Linted {
+    /// Whether it can be run.
+    pub(crate) fn is_fine(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// Everything that stops a run, in parts.
+    pub(crate) fn errors(&self) -> Vec<Finding> {
+        let each = self.problems.iter().flat_map(|error| {
+            let misuse = error
+                .chain()
+                .find_map(|cause| cause.downcast_ref::<Misuse>());
+            match misuse {
+                Some(misuse) => misuse.findings(),
+                None => vec![Finding {
+                    what: format!("{error:#}"),
+                    ..Finding::default()
+                }],
+            }
+        });
+        let here = std::env::current_dir().unwrap_or_default();
+        each.map(|mut finding| {
+            // As a person would name it, and as an editor that was started here finds it.
+            let below = finding.file.as_deref();
+            let below = below.and_then(|file| file.strip_prefix(&here).ok());
+            finding.file = below.map(Path::to_path_buf).or(finding.file);
+            finding
+        })
+        .collect()
+    }
+
+    /// What a run would tell of.
+    pub(crate) fn notes(&self) -> Vec<Finding> {
+        let notes = self.notices.iter().map(|notice| Finding {
+            what: notice.text.clone(),
+            ..Finding::default()
+        });
+        notes.collect()
+    }
+
     fn take(&mut self, file: &Path) -> anyhow::Result<()> {
         let request = Request {
             overrides: Overrides {

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use serde::Serialize;
 
-use super::again;
+use super::again::{Again, MENDED};
 use crate::check::lint::{self, Linted};
-use crate::exit::Exit;
-use crate::gate::reproduce::quoted;
+use crate::exit::{Exit, Finding};
 use crate::page::safe;
 
 /// The arguments of `kelvin lint`.
@@ -17,20 +17,65 @@ pub(super) struct LintArgs {
     /// The configurations; each is checked with the cases and other items that it names.
     #[arg(value_name = "FILE", default_value = "kelvin.yaml")]
     files: Vec<PathBuf>,
+    /// What is printed on standard output.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For a terminal.
+    Text,
+    /// A list of what was found as JSON, and nothing else.
+    Json,
+}
+
+/// A finding as a program reads it.
+#[derive(Debug, Serialize)]
+struct Told<'a> {
+    /// `error` stops a run, `note` does not.
+    level: &'static str,
+    /// The configuration that was checked.
+    configuration: String,
+    #[serde(flatten)]
+    finding: &'a Finding,
 }
 
 /// Runs `kelvin lint`: all that is wrong goes to standard output, one file after the other.
-pub(super) fn main(args: &LintArgs) -> Exit {
-    let mut exit = Exit::Passed;
-    for file in &args.files {
-        let name = file.display().to_string();
-        let linted = lint::lint(file);
-        super::tell(&text(&name, &linted));
-        if !linted.problems.is_empty() {
-            exit = Exit::Misused;
-        }
+pub(super) fn main(args: &LintArgs) -> anyhow::Result<Exit> {
+    let linted: Vec<(&Path, Linted)> = args
+        .files
+        .iter()
+        .map(|file| (file.as_path(), lint::lint(file)))
+        .collect();
+    match args.format {
+        Format::Text => super::tell(&page(&linted)),
+        Format::Json => super::say(&json(&linted)?),
     }
-    exit
+    Ok(match linted.iter().any(|(_, linted)| !linted.is_fine()) {
+        true => Exit::Misused,
+        false => Exit::Passed,
+    })
+}
+
+fn page(linted: &[(&Path, Linted)]) -> String {
+    let mut page = String::new();
+    for (file, linted) in linted {
+        page.push_str(&text(&file.display().to_string(), linted));
+    }
+    let wrong: Vec<&Path> = linted
+        .iter()
+        .filter(|(_, linted)| !linted.is_fine())
+        .map(|(file, _)| *file)
+        .collect();
+    page + &match (&*wrong, linted) {
+        ([], [(file, _), ..]) => Again::kelvin("check").config(file).next(),
+        ([only], _) if *only == Path::new("kelvin.yaml") => Again::kelvin("lint").next_when(MENDED),
+        (wrong, _) => wrong
+            .iter()
+            .fold(Again::kelvin("lint"), |again, file| again.word(file))
+            .next_when(MENDED),
+    }
 }
 
 fn text(file: &str, linted: &Linted) -> String {
@@ -42,21 +87,35 @@ fn text(file: &str, linted: &Linted) -> String {
         let _ = writeln!(page, "note: {}", safe::line(&notice.text));
     }
     let shown = safe::line(file);
-    let again = again::config(Path::new(file));
-    let _ = match linted.problems.is_empty() {
+    let _ = match linted.is_fine() {
         true => writeln!(
             page,
-            "{shown}: nothing is wrong with it and {}\nnext: kelvin check{again}",
+            "{shown}: nothing is wrong with it and {}",
             linted.read.join(", ")
         ),
-        false => writeln!(
-            page,
-            "{shown}: cannot be run\nnext, when that is mended: kelvin lint{}",
-            match file {
-                "kelvin.yaml" => String::new(),
-                file => format!(" {}", safe::lines(&quoted(file))),
-            }
-        ),
+        false => writeln!(page, "{shown}: cannot be run"),
     };
     page
+}
+
+/// Every finding of every file, in the order in which they were read.
+fn json(linted: &[(&Path, Linted)]) -> anyhow::Result<String> {
+    let mut all = Vec::new();
+    let found: Vec<(&Path, &'static str, Vec<Finding>)> = linted
+        .iter()
+        .flat_map(|(file, linted)| {
+            [
+                (*file, "error", linted.errors()),
+                (*file, "note", linted.notes()),
+            ]
+        })
+        .collect();
+    for (file, level, findings) in &found {
+        all.extend(findings.iter().map(|finding| Told {
+            level,
+            configuration: file.display().to_string(),
+            finding,
+        }));
+    }
+    Ok(serde_json::to_string_pretty(&all)? + "\n")
 }

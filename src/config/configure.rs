@@ -126,7 +126,8 @@ impl Part<'_> {
     }
 
     /// A problem that shows only when the settings are made, as an error.
-    pub(crate) fn misuse(&self, problem: Problem) -> Misuse {
+    pub(crate) fn misuse(&self, mut problem: Problem) -> Misuse {
+        problem.key = problem.key.or_else(|| self.node.key_at(&problem.at));
         diagnostic::misuse(self.file, self.source, vec![problem])
     }
 }

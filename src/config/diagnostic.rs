@@ -6,7 +6,7 @@ use std::path::Path;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use crate::exit::Misuse;
+use crate::exit::{Finding, Misuse};
 
 /// More than these are counted, not shown.
 const MOST_SHOWN: usize = 40;
@@ -20,6 +20,8 @@ pub(crate) struct Problem {
     pub(crate) message: String,
     /// What to do.
     pub(crate) help: Option<String>,
+    /// The key it is about, as a path through the file.
+    pub(crate) key: Option<String>,
 }
 
 impl Problem {
@@ -29,6 +31,7 @@ impl Problem {
             at,
             message: message.into(),
             help: None,
+            key: None,
         }
     }
 
@@ -55,10 +58,24 @@ pub(crate) fn misuse(file: &Path, source: &str, mut problems: Vec<Problem>) -> M
     }
     let text = shown.join("\n\n");
     let first = problems.first().map_or(0, |problem| problem.at.start);
-    let before = source.bytes().take(first);
-    let line = 1 + before.filter(|byte| *byte == b'\n').count();
+    let line = |at: usize| {
+        1 + source
+            .bytes()
+            .take(at)
+            .filter(|byte| *byte == b'\n')
+            .count()
+    };
     // The command line says "error:" before every error.
-    Misuse::new(text.strip_prefix("error: ").unwrap_or(&text)).at(file, line)
+    let misuse = Misuse::new(text.strip_prefix("error: ").unwrap_or(&text)).at(file, line(first));
+    problems.into_iter().fold(misuse, |misuse, problem| {
+        misuse.finding(Finding {
+            file: Some(file.to_path_buf()),
+            line: (problem.at != (0..0)).then(|| line(problem.at.start)),
+            key: problem.key,
+            what: problem.message,
+            help: problem.help,
+        })
+    })
 }
 
 fn render(name: &str, source: &str, problem: &Problem) -> String {

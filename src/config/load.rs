@@ -96,6 +96,9 @@ fn problems(tree: &Node, source: &str, parts: &[(Owner, Part<'_>)]) -> Vec<Probl
     found.extend(check::problems(tree));
     let of_kinds = parts.iter();
     found.extend(of_kinds.flat_map(|(owner, part)| owner.kind.problems(part)));
+    for problem in &mut found {
+        problem.key = problem.key.take().or_else(|| tree.key_at(&problem.at));
+    }
     found
 }
 
@@ -117,7 +120,10 @@ fn missing(tree: &Node, parts: &[(Owner, Part<'_>)], hint: &shape::Hint<'_>) -> 
     let absent = keys.filter(|key| !has(key) && told.insert(**key));
     absent
         .map(|key| {
-            let problem = Problem::new(0..0, format!("the key `{key}` is missing"));
+            let problem = Problem {
+                key: Some((*key).to_owned()),
+                ..Problem::new(0..0, format!("the key `{key}` is missing"))
+            };
             match hint(&Slip::MissingKey(key)) {
                 Some(help) => problem.help(help),
                 None => problem,

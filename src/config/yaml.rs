@@ -63,6 +63,32 @@ impl Node {
         node.get(rest)
     }
 
+    /// The path of the innermost key that has a place of the source in it, e.g. `prompts[2].id`.
+    pub(crate) fn key_at(&self, place: &Range<usize>) -> Option<String> {
+        // What is about the file as a whole is about no key of it.
+        let is_in = |at: &Range<usize>| *place != (0..0) && at.contains(&place.start);
+        let below = |name: String, node: &Self| match node.key_at(place) {
+            Some(rest) if rest.starts_with('[') => Some(name + &rest),
+            Some(rest) => Some(format!("{name}.{rest}")),
+            None => is_in(&node.at).then_some(name),
+        };
+        match &self.content {
+            Content::Map(entries) => entries.iter().find_map(|(key, node)| {
+                let is_key = is_in(&key.at).then(|| key.text.clone());
+                is_key.or_else(|| below(key.text.clone(), node))
+            }),
+            Content::List(items) => {
+                let mut items = items.iter().enumerate();
+                items.find_map(|(at, node)| below(format!("[{at}]"), node))
+            }
+            Content::Null
+            | Content::Bool(_)
+            | Content::Integer(_)
+            | Content::Float(_)
+            | Content::Text(_) => None,
+        }
+    }
+
     /// The string under a path of keys, with its place.
     pub(crate) fn text(&self, path: &[&str]) -> Option<(&str, &Range<usize>)> {
         let node = self.get(path)?;

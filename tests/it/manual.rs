@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+
+use serde_json::{Value, json};
 
 use crate::project::{CONSTANT, Project};
 
@@ -49,12 +50,96 @@ fn lint_tells_everything_that_is_wrong_with_its_place() {
         "sede",
         "other.yaml:",
         "kelvin.yaml: cannot be run",
-        "next, when that is mended: kelvin lint other.yaml",
+        "next, when that is mended: kelvin lint kelvin.yaml other.yaml",
     ] {
         assert!(said.stdout.contains(part), "{part} in {}", said.stdout);
     }
     let said = project.kelvin(&["lint", "nowhere.yaml"]).expect(1);
     assert!(said.stdout.contains("nowhere.yaml"), "{}", said.stdout);
+}
+
+/// What a program is told: the place of everything, and what to do.
+#[test]
+fn lint_tells_a_program_file_line_key_and_cure() {
+    let project = Project::in_folder("it's my project", CONSTANT);
+    let lint = |arguments: &[&str], code: i32| -> Vec<Value> {
+        let line = [&["lint", "--format", "json"], arguments].concat();
+        let said = project.kelvin(&line).expect(code);
+        serde_json::from_str(&said.stdout).expect("a list")
+    };
+    assert_eq!(lint(&[], 0), Vec::<Value>::new());
+    // A finding that stops nothing.
+    project.write("cases/empty.md", "# E\n\nNo unit.\n");
+    let found = lint(&[], 0);
+    assert_eq!((found.len(), &found[0]["level"]), (1, &json!("note")));
+    let what = found[0]["what"].as_str().expect("text");
+    assert!(what.contains("cases/empty.md"), "{what}");
+    project.write(
+        "cases/open.md",
+        "# A\n\n## Rule\n\nx\n\n```\nnever closed\n",
+    );
+    project.write("cases/named.md", "# B\n\n##\n\nx\n");
+    fs::write(project.path("cases/bytes.md"), b"# C\n\xff\n").expect("written");
+    let found = lint(&[], 1);
+    let places: Vec<(&str, u64)> = found
+        .iter()
+        .map(|one| {
+            let line = one["line"].as_u64().expect("a line");
+            (one["file"].as_str().expect("a file"), line)
+        })
+        .collect();
+    assert_eq!(
+        places,
+        [
+            ("cases/bytes.md", 2),
+            ("cases/named.md", 3),
+            ("cases/open.md", 7)
+        ]
+    );
+    for one in &found {
+        let what = one["what"].as_str().expect("text");
+        assert!(!what.contains(".md"), "the place has fields: {one}");
+        let help = one["help"].as_str().expect("a cure");
+        assert!(!help.is_empty(), "{one}");
+        assert_eq!(one["configuration"], "kelvin.yaml");
+    }
+    project.write(
+        "my own.yaml",
+        "run: sh pipeline.sh {input} {output}\ncases: cases\nsede: 1\nvariants:\n  reorder: 1\n  swap: many\n\
+         governing_types: [rule, 7]\ngate:\n  mode: fast\n",
+    );
+    let found = lint(&["my own.yaml", "nowhere.yaml"], 1);
+    let keys: Vec<(&Value, &Value)> = found
+        .iter()
+        .map(|one| (&one["key"], &one["line"]))
+        .collect();
+    assert_eq!(
+        keys,
+        [
+            (&json!("decision_field"), &Value::Null),
+            (&json!("sede"), &json!(3)),
+            (&json!("variants.swap"), &json!(6)),
+            (&json!("governing_types[1]"), &json!(7)),
+            (&json!("gate.mode"), &json!(9)),
+            (&Value::Null, &Value::Null),
+        ],
+        "{found:#?}"
+    );
+    let what = found[5]["what"].as_str().expect("text");
+    assert!(what.contains("nowhere.yaml"), "{what}");
+    // The example of the page.
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/install.md");
+    let page = fs::read_to_string(page).expect("it is there");
+    let block = page.split("```json\n").nth(1).expect("an example");
+    let block = block.split("```").next().expect("it ends");
+    let shown: Value = serde_json::from_str(block).expect("JSON");
+    let config = project.read("kelvin.yaml");
+    let lines: Vec<&str> = config.lines().take(4).collect();
+    project.write("kelvin.yaml", &format!("{}\nsede: 1\n", lines.join("\n")));
+    for case in ["empty", "open", "named", "bytes"] {
+        fs::remove_file(project.path(&format!("cases/{case}.md"))).expect("removed");
+    }
+    assert_eq!(Value::from(lint(&[], 1)), shown);
 }
 
 /// The hook runs what it says it runs, and asks for the files whose change it wants to see.
@@ -72,42 +157,6 @@ fn the_hook_for_pre_commit_is_a_command_that_works() {
         hooks.contains("language: system") && hooks.contains("pass_filenames: false"),
         "{hooks}"
     );
-}
-
-#[test]
-fn a_real_bash_completes_commands_flags_and_values() {
-    let project = Project::new(CONSTANT);
-    let script = project.kelvin(&["completions", "bash"]).expect(0).stdout;
-    project.write("completions.bash", &script);
-    let complete = |line: &str| {
-        let words: Vec<String> = line.split(' ').map(|word| format!("'{word}'")).collect();
-        let bash = format!(
-            "source ./completions.bash; COMP_WORDS=({}); COMP_CWORD={}; \
-             complete -p kelvin >&2 || exit 9; \
-             _kelvin kelvin \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; \
-             printf '%s\\n' \"${{COMPREPLY[@]}}\"",
-            words.join(" "),
-            words.len() - 1
-        );
-        let output = Command::new("bash")
-            .args(["--norc", "-c", &bash])
-            .current_dir(project.path("."))
-            .output()
-            .expect("bash starts");
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
-    assert_eq!(complete("kelvin li"), "lint\n");
-    let flags = complete("kelvin check --re");
-    assert!(
-        flags.contains("--repeats") && flags.contains("--resume"),
-        "{flags}"
-    );
-    assert_eq!(complete("kelvin check --format m"), "markdown\n");
 }
 
 #[test]

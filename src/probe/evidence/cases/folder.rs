@@ -12,7 +12,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::names::{Extension, Ignored, stem, tell, wrong_with};
 use super::shown;
-use crate::exit::Misuse;
+use crate::exit::{Finding, Misuse};
 use crate::file::OUTPUT_MARK;
 use crate::notice::{Code, Notice};
 
@@ -102,7 +102,12 @@ pub(super) fn read(entry: &Entry, bytes: &mut Vec<u8>) -> Result<String, Misuse>
         .and_then(|file| file.take(u64::MAX).read_to_end(bytes))
         .map_err(|error| {
             let shown = shown(&entry.shown);
-            Misuse::new(format!("{shown}: cannot be read: {error}"))
+            let what = format!("cannot be read: {error}");
+            Misuse::new(format!("{shown}: {what}")).finding(Finding {
+                file: Some(entry.path.clone()),
+                what,
+                ..Finding::default()
+            })
         })?;
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let shown = shown(&entry.shown);
@@ -113,10 +118,16 @@ pub(super) fn read(entry: &Entry, bytes: &mut Vec<u8>) -> Result<String, Misuse>
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it looks like UTF-16: save it as UTF-8",
             _ => "save it as UTF-8",
         };
-        Misuse::new(format!(
-            "{shown}:{line}: not UTF-8: byte 0x{found:02x} at offset {at}"
-        ))
-        .help(help)
+        let what = format!("not UTF-8: byte 0x{found:02x} at offset {at}");
+        Misuse::new(format!("{shown}:{line}: {what}"))
+            .help(help)
+            .finding(Finding {
+                file: Some(entry.path.clone()),
+                line: Some(line),
+                what,
+                help: Some(help.to_owned()),
+                ..Finding::default()
+            })
     })?;
     Ok(text.to_owned())
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use super::EvidenceSettings;
 use crate::digest::Digest;
-use crate::exit::Misuse;
+use crate::exit::{Finding, Misuse};
 use crate::notice::{Code, Notice};
 use crate::threads;
 pub(crate) use compose::{NewUnit, compose};
@@ -104,6 +104,12 @@ impl Case {
                     problem.what
                 ))
                 .help(problem.help)
+                .finding(Finding {
+                    line: Some(problem.line),
+                    what: problem.what,
+                    help: Some(problem.help.into()),
+                    ..Finding::default()
+                })
             };
             return Err(cuts.problems.into_iter().map(misuse).collect());
         }
@@ -279,7 +285,12 @@ fn parse(entries: &[folder::Entry]) -> Parsed {
                 parsed.types.take(parsed.cases.len(), &mut case);
                 parsed.cases.push(case);
             }
-            Err(problems) => parsed.problems.extend(problems),
+            Err(mut problems) => {
+                for finding in problems.iter_mut().flat_map(|one| &mut one.findings) {
+                    finding.file = Some(entry.path.clone());
+                }
+                parsed.problems.extend(problems);
+            }
         }
     }
     parsed
@@ -305,6 +316,7 @@ fn one(mut problems: Vec<Misuse>) -> Misuse {
     if problems.len() == 1 {
         return problems.remove(0);
     }
+    let findings = problems.iter().flat_map(Misuse::findings).collect();
     let mut what = format!("{} problems in the cases", problems.len());
     for problem in problems {
         what.push_str(&format!("\n- {}", problem.what));
@@ -312,5 +324,8 @@ fn one(mut problems: Vec<Misuse>) -> Misuse {
             what.push_str(&format!("\n  help: {help}"));
         }
     }
-    Misuse::new(what)
+    Misuse {
+        findings,
+        ..Misuse::new(what)
+    }
 }
