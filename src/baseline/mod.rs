@@ -54,7 +54,7 @@ pub(crate) use login::Login;
 pub(crate) use older::completed;
 pub(crate) use open::open;
 pub(crate) use others::{Others, others};
-pub(crate) use releases::releases;
+pub(crate) use releases::{Releases, releases};
 pub(crate) use remote::Remote;
 pub(crate) use revision::{address, base_files, branch, of_commit, resolve};
 pub(crate) use search::Search;

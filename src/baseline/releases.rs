@@ -3,16 +3,44 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The names of the tags of each commit, as they sort; none where there is no repository that can be read. A plot
-/// without marks is as true as one with them.
-pub(crate) fn releases(root: &Path) -> BTreeMap<String, Vec<String>> {
+use anyhow::Context as _;
+
+use super::Unknown;
+
+/// The tags of a repository.
+#[derive(Debug, Default)]
+pub(crate) struct Releases {
+    /// The names of the tags of each commit, as they sort.
+    pub(crate) by_commit: BTreeMap<String, Vec<String>>,
+    /// Why there are none, where there is a repository and it cannot be read: a plot without marks would look like
+    /// one of a time without releases.
+    pub(crate) unread: Option<String>,
+}
+
+/// The tags of the repository of a folder; none where there is no repository.
+pub(crate) fn releases(root: &Path) -> Releases {
+    match of(root) {
+        Ok(by_commit) => Releases {
+            by_commit,
+            unread: None,
+        },
+        Err(error) => Releases {
+            by_commit: BTreeMap::new(),
+            unread: Some(format!("no release is marked: {error:#}")),
+        },
+    }
+}
+
+fn of(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
     let mut releases: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let Ok(repo) = super::open(root) else {
-        return releases;
+    let repo = match super::open(root) {
+        Ok(repo) => repo,
+        Err(error) if !Unknown::is_in(&error) => return Ok(releases),
+        Err(error) => return Err(error),
     };
-    let Ok(references) = repo.references_glob("refs/tags/*") else {
-        return releases;
-    };
+    let references = repo
+        .references_glob("refs/tags/*")
+        .context("the tags cannot be read")?;
     for reference in references.flatten() {
         let name = reference.shorthand().map(str::to_owned);
         let commit = reference.peel_to_commit();
@@ -26,5 +54,5 @@ pub(crate) fn releases(root: &Path) -> BTreeMap<String, Vec<String>> {
     for names in releases.values_mut() {
         names.sort();
     }
-    releases
+    Ok(releases)
 }

@@ -34,7 +34,7 @@ pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
         file: Some(request.config.clone()),
         ..Overrides::default()
     });
-    let (runs, read) = past::read(&Sources {
+    let (runs, mut read) = past::read(&Sources {
         root: &root,
         config: config.as_ref().ok(),
         name: request.name.as_deref(),
@@ -42,5 +42,11 @@ pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
     });
     summary::demand_metrics(&runs, &request.metrics)?;
     let releases = baseline::releases(&root);
-    Ok(trend::history(&runs, &read, &releases, &request.metrics))
+    read.notices.extend(releases.unread);
+    Ok(trend::history(
+        &runs,
+        &read,
+        &releases.by_commit,
+        &request.metrics,
+    ))
 }

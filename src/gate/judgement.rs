@@ -170,8 +170,7 @@ impl Judgement {
         for ignored in self.approval.iter().flat_map(|approval| &approval.ignored) {
             indented(&mut page, "-", ignored);
         }
-        let passes = self.verdict.passed && self.verdict.verdict == Word::Pass;
-        if let Some(again) = self.reproduce.as_ref().filter(|_| !passes) {
+        if let Some(again) = self.reproduce.as_ref().filter(|_| !self.asks_nothing()) {
             indented(
                 &mut page,
                 " ",
@@ -181,6 +180,11 @@ impl Judgement {
             let _ = writeln!(page, "    {}", safe::line(&again.command(self)));
         }
         page
+    }
+
+    /// Whether nobody has anything to do about it.
+    pub(crate) fn asks_nothing(&self) -> bool {
+        self.verdict.passed && self.verdict.verdict == Word::Pass
     }
 
     fn headline(&self) -> String {

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use crate::check::Checked;
-use crate::gate::Judgement;
-use crate::gate::changes::VariantChange;
+use crate::gate::{Judgement, opening};
 use crate::publish::{Excerpt, comment};
 use crate::report::page;
 
-/// The texts of the worst cases' variants: of those that got worse the one that is closest to its
-/// case, since there is least to read.
+/// The texts of the worst cases' variants: of each case the one that is named beside the verdict. Where that one
+/// cannot be read, of those that got worse the one that is closest to its case, since there is least to read.
 pub(super) fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt> {
     const CASES: usize = 5;
     const VARIANTS: usize = 20;
@@ -21,18 +20,18 @@ pub(super) fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt>
         .filter(|case| case.is_worse())
         .take(CASES)
         .filter_map(|change| {
-            let of = |flipped: &VariantChange| {
-                let variant = flipped.variant.as_ref()?;
+            let of = |variant: &str| {
                 let part = page::part(report, &change.case, variant)?;
                 let (before, after) = (read(out.join(part.before))?, read(out.join(part.after))?);
-                Some((variant.clone(), before, after))
+                Some((variant.to_owned(), before, after))
             };
-            let (variant, before, after) = change
-                .variants
-                .iter()
-                .take(VARIANTS)
-                .filter_map(of)
-                .min_by_key(|(_, before, after)| comment::changed_lines(before, after))?;
+            let closest = || {
+                let changed = change.variants.iter().take(VARIANTS);
+                let changed = changed.filter_map(|changed| of(changed.variant.as_deref()?));
+                changed.min_by_key(|(_, before, after)| comment::changed_lines(before, after))
+            };
+            let named = opening::part(judgement, change).and_then(of);
+            let (variant, before, after) = named.or_else(closest)?;
             Some(Excerpt {
                 case: change.case.clone(),
                 variant,

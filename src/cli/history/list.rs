@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::path::Path;
 
+use crate::baseline::Releases;
+use crate::cli::again::Again;
 use crate::history::{Figure, Listed, sparkline};
 use crate::page::{counted, duration, safe, used};
 use crate::probe::{Direction, probe_of};
@@ -13,9 +16,10 @@ const COLUMNS: usize = 3;
 
 /// The runs of each configuration, a line each, and then a line for each metric with its course over them. An axis
 /// is the scale of its metric, so that a small change looks small.
-pub(super) fn page(runs: &[Listed], releases: &BTreeMap<String, Vec<String>>, all: bool) -> String {
+pub(super) fn page(runs: &[Listed], releases: &Releases, all: bool, config: &Path) -> String {
+    let again = |command| Again::kelvin(command).config(config);
     if runs.is_empty() {
-        return "no run was recorded yet; `kelvin check` records one\n".to_owned();
+        return format!("no run was recorded yet\n{}", again("check").next());
     }
     let configurations: BTreeSet<&str> = runs.iter().map(|run| &*run.configuration).collect();
     let mut pages = Vec::new();
@@ -24,16 +28,19 @@ pub(super) fn page(runs: &[Listed], releases: &BTreeMap<String, Vec<String>>, al
         pages.push(of_configuration(
             configuration,
             &own.collect::<Vec<_>>(),
-            releases,
+            &releases.by_commit,
             all,
         ));
     }
     let mut page = pages.join("\n");
+    if let Some(why) = &releases.unread {
+        let _ = writeln!(page, "\nnotice: {}", safe::line(why));
+    }
     let next = match runs.len() {
-        1 => "kelvin history --format html --out history.html",
-        _ => "kelvin compare previous latest",
+        1 => again("history --format=html --out=history.html"),
+        _ => again("compare previous latest"),
     };
-    let _ = writeln!(page, "\nnext: {next}");
+    let _ = write!(page, "\n{}", next.next());
     page
 }
 

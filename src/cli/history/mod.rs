@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::again::Again;
 use crate::baseline;
 use crate::check::{self, Recomputed, RunsRequest};
 use crate::exit::{Exit, Misuse};
@@ -111,6 +112,7 @@ pub(super) fn warn(recorded: anyhow::Result<()>) {
 /// Runs `kelvin history`.
 pub(super) fn list(args: HistoryArgs) -> anyhow::Result<Exit> {
     let out = args.out.clone();
+    let view = Again::kelvin("view").config(&args.config);
     let text = match args.format {
         ListFormat::Html | ListFormat::Markdown => page(args)?,
         ListFormat::Text | ListFormat::Json => listed(&args)?,
@@ -123,7 +125,7 @@ pub(super) fn list(args: HistoryArgs) -> anyhow::Result<Exit> {
         std::fs::create_dir_all(folder)?;
     }
     crate::file::write(&out, text.as_bytes())?;
-    super::say(&format!("wrote {}\n", out.display()));
+    super::say(&format!("wrote {}\n{}", out.display(), view.next()));
     Ok(Exit::Passed)
 }
 
@@ -144,7 +146,7 @@ fn listed(args: &HistoryArgs) -> anyhow::Result<String> {
     };
     Ok(match args.format {
         ListFormat::Json => serde_json::to_string_pretty(&runs)? + "\n",
-        _ => list::page(&runs, &baseline::releases(&root), args.all),
+        _ => list::page(&runs, &baseline::releases(&root), args.all, &args.config),
     })
 }
 
@@ -181,10 +183,24 @@ pub(super) fn recompute(args: &RecomputeArgs) -> anyhow::Result<Exit> {
     }
     let text = match args.format {
         Format::Json => serde_json::to_string_pretty(&again)? + "\n",
-        Format::Text => told(&again),
+        Format::Text => told(&again) + &next(args, &again),
     };
     super::say(&text);
     Ok(Exit::Passed)
+}
+
+/// What changed can be compared with what was recorded, once it is in a file.
+fn next(args: &RecomputeArgs, found: &Recomputed) -> String {
+    let again = |command| Again::kelvin(command).config(&args.config);
+    let run = format!("run:{}", found.run);
+    match &args.write {
+        _ if found.changed.is_empty() => again("history").next(),
+        Some(file) => again("compare").word(run).word(file).next(),
+        None => again("recompute")
+            .word(run)
+            .word("--write=report.json")
+            .next(),
+    }
 }
 
 fn told(again: &Recomputed) -> String {

@@ -9,11 +9,12 @@ use std::collections::BTreeSet;
 use super::Judgement;
 use super::look::GUARD;
 use super::policy::Attention;
+use super::reason::Reason;
 use super::verdict::{Cause, ReasonCode, Verdict, Word};
 use crate::page::{Phrase, Tone};
 use crate::report::StoredVerdict;
 
-pub(crate) use next::next;
+pub(crate) use next::{next, part};
 pub(crate) use page::opening;
 
 /// The verdict in a few words, with a mark and how it is meant.
@@ -121,6 +122,12 @@ fn broken(verdict: &Verdict, id: &str) -> Phrase {
         0 => first.and(" broke"),
         more => first.and(format!(" and {more} more broke")),
     }
+}
+
+/// The reason that people are told first; none where nothing of it counts against the change, and [`calm`] is said.
+pub(crate) fn reason(judgement: &Judgement) -> Option<&Reason> {
+    let first = judgement.verdict.reasons.first();
+    first.filter(|reason| reason.effect.is_some())
 }
 
 /// What is said where there is no reason to say anything.

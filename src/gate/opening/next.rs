@@ -7,12 +7,9 @@ use crate::gate::policy::Attention;
 use crate::gate::verdict::{ReasonCode, Word};
 use crate::page::Phrase;
 
-/// Which part of an item a page shows beside the verdict; none where it shows none.
-pub(super) type Shown<'a> = dyn Fn(&str) -> Option<&'a str> + 'a;
-
 /// What a reader does next, in sentences. About an approval it is one without its full stop, since a page may
 /// add where it was asked.
-pub(crate) fn next(judgement: &Judgement, shown: &Shown<'_>) -> Phrase {
+pub(crate) fn next(judgement: &Judgement) -> Phrase {
     if let Some(approval) = &judgement.approval {
         return Phrase::text(decision(approval));
     }
@@ -52,29 +49,37 @@ pub(crate) fn next(judgement: &Judgement, shown: &Shown<'_>) -> Phrase {
             let has_dropped = dropped.any(|metric| metric.beyond().is_some());
             let first = worst.filter(|_| has_dropped);
             first
-                .map_or_else(Phrase::default, |case| look(case, shown).and(" "))
+                .map_or_else(Phrase::default, |case| look(judgement, case).and(" "))
                 .and(
                     "See below what failed; the log of the run has the last lines that the pipeline printed.",
                 )
         }
         (Word::Inconclusive, Some(case)) => {
-            let begun = Phrase::text("It may be noise. ").then(look(case, shown));
+            let begun = Phrase::text("It may be noise. ").then(look(judgement, case));
             more_would_tell(begun.and(" "))
         }
         (Word::Inconclusive, None) => more_would_tell(Phrase::default()),
-        (_, Some(case)) => look(case, shown),
+        (_, Some(case)) => look(judgement, case),
         (_, None) => Phrase::text("The table shows which metric it is."),
     }
 }
 
-/// The case to look at first, with the part of it that is shown, else with the first that changed.
-fn look(case: &CaseChange, shown: &Shown<'_>) -> Phrase {
-    let first = || case.variants.first()?.variant.as_deref();
+/// The case to look at first.
+fn look(judgement: &Judgement, case: &CaseChange) -> Phrase {
     let look = Phrase::text("Look first at case ").name(&case.case);
-    match shown(&case.case).or_else(first) {
+    match part(judgement, case) {
         Some(part) => look.and(", variant ").name(part).and("."),
         None => look.and("."),
     }
+}
+
+/// The part of a case that every page names and shows: that whose answers stand side by side, else the first that
+/// changed.
+pub(crate) fn part<'a>(judgement: &'a Judgement, case: &'a CaseChange) -> Option<&'a str> {
+    let mut flips = judgement.flips.iter();
+    let flip = flips.find(|flip| flip.item == case.case);
+    flip.map(|flip| flip.part.as_str())
+        .or_else(|| case.variants.first()?.variant.as_deref())
 }
 
 const fn decision(approval: &Approval) -> &'static str {

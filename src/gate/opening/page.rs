@@ -1,6 +1,6 @@
 //! The same as a page opens with it, with the answers that went wrong and the figures of both sides.
 
-use super::{calm, gist, next, word};
+use super::{calm, gist, next, reason, word};
 use crate::gate::judgement::{change, said, value};
 use crate::gate::policy::Attention;
 use crate::gate::verdict::{MetricVerdict, Word};
@@ -20,20 +20,11 @@ pub(crate) fn opening(judgement: &Judgement) -> Opening {
     let told = verdict.reasons.iter().take(REASONS);
     let mut reasons: Vec<Phrase> = told.map(|reason| Phrase::marked(&reason.text)).collect();
     // As on other pages: what only informs does not stand where people look for the reason.
-    let is_told = verdict
-        .reasons
-        .first()
-        .is_some_and(|reason| reason.effect.is_some());
-    if !is_told {
+    if reason(judgement).is_none() {
         reasons.insert(0, Phrase::text(calm(judgement)));
     }
-    let shown = |item: &str| {
-        let mut flips = judgement.flips.iter();
-        let flip = flips.find(|flip| flip.item == item)?;
-        Some(flip.part.as_str())
-    };
-    let passes = verdict.passed && verdict.verdict == Word::Pass;
-    let again = judgement.reproduce.as_ref().filter(|_| !passes);
+    let again = judgement.reproduce.as_ref();
+    let again = again.filter(|_| !judgement.asks_nothing());
     let before = verdict.metrics.iter();
     Opening {
         tone,
@@ -42,8 +33,8 @@ pub(crate) fn opening(judgement: &Judgement) -> Opening {
         lead: flips::lead(&judgement.flips),
         reasons,
         next: match &judgement.approval {
-            Some(_) => next(judgement, &shown).and("."),
-            None => next(judgement, &shown),
+            Some(_) => next(judgement).and("."),
+            None => next(judgement),
         },
         base: Phrase::marked(&match judgement.base {
             Some(_) => format!("Compared with {}", judgement.provenance()),

@@ -31,9 +31,9 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
         gist if gist.is_empty() => String::new(),
         gist => format!(", {}", shown(&gist, columns)),
     };
-    let reason = match verdict.reasons.first() {
-        Some(reason) if reason.effect.is_some() => prose(&safe::cut(&reason.text, columns)),
-        _ => opening::calm(judgement),
+    let reason = match opening::reason(judgement) {
+        Some(reason) => prose(&safe::cut(&reason.text, columns)),
+        None => opening::calm(judgement),
     };
     let reason = match flips::lead(&judgement.flips) {
         Some(lead) => format!("**{}**\n\n{reason}", shown(&lead, columns)),
@@ -44,7 +44,7 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
         verdict
             .edits()
             .map_or_else(String::new, |edits| format!(", {edits}")),
-        advice(publication, judgement, columns)
+        advice(judgement, columns)
     )
 }
 
@@ -58,13 +58,8 @@ fn shown(phrase: &Phrase, columns: usize) -> String {
 }
 
 /// What a reader does next.
-fn advice(publication: &Publication<'_>, judgement: &Judgement, columns: usize) -> String {
-    let excerpt = |item: &str| {
-        let mut shown = publication.excerpts.iter();
-        let excerpt = shown.find(|shown| shown.case == item)?;
-        Some(excerpt.variant.as_str())
-    };
-    let next = shown(&opening::next(judgement, &excerpt), columns);
+fn advice(judgement: &Judgement, columns: usize) -> String {
+    let next = shown(&opening::next(judgement), columns);
     match &judgement.approval {
         Some(approval) => decision(&next, approval),
         None => next,

@@ -1,0 +1,49 @@
+//! A column of names in a table, as wide as the longest: a name that is cut cannot be looked up or copied.
+
+use crate::page::safe;
+
+/// No name is longer on a terminal: what others have written must not fill it.
+const MOST: usize = 160;
+
+/// How wide a column of names is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Names(usize);
+
+impl Names {
+    /// A column for a title and these names.
+    pub(super) fn of<'a>(title: &str, names: impl Iterator<Item = &'a str>) -> Self {
+        let columns = names.map(|name| safe::columns(&safe::cut(name, MOST)));
+        Self(columns.max().unwrap_or_default().max(title.len()))
+    }
+
+    /// A name with the spaces behind it.
+    pub(super) fn pad(self, name: &str) -> String {
+        let name = safe::cut(name, MOST);
+        let gap = self.0.saturating_sub(safe::columns(&name));
+        name + &" ".repeat(gap)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_as_wide_as_its_longest_name_and_no_wider_than_a_screen() {
+        let names = [
+            "short",
+            "stratt://chains/an/intake/with/a/long/name",
+            "字幕",
+        ];
+        let column = Names::of("chain", names.into_iter());
+        for name in names {
+            let padded = column.pad(name);
+            assert!(padded.starts_with(name), "{padded}");
+            assert_eq!(safe::columns(&padded), names[1].len());
+        }
+        assert_eq!(Names::of("chain", [].into_iter()).pad("a"), "a    ");
+        let endless = "x".repeat(10_000);
+        let column = Names::of("chain", [endless.as_str()].into_iter());
+        assert_eq!(safe::columns(&column.pad(&endless)), MOST);
+    }
+}
