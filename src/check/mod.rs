@@ -73,7 +73,7 @@ pub(crate) use beside::not_code;
 pub(crate) use bill::{Bill, Spent, bill};
 pub(crate) use calibrate::{CalibrateRequest, Calibrated, calibrate};
 pub(crate) use eval::eval;
-pub(crate) use export::{ExportRequest, Form, Manifest, export};
+pub(crate) use export::{ExportRequest, Form, LeftOut, Manifest, export};
 pub(crate) use gate::gate;
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::again;
+use super::again::{Again, MENDED};
+use super::check::CheckArgs;
 use crate::baseline;
 use crate::check::{self, Checked};
 use crate::config::Overrides;
+use crate::gate::Judgement;
 use crate::gate::reproduce::quoted;
 use crate::page::{FailedInvocation, safe};
 use crate::probe::{self, Ending};
@@ -21,10 +23,10 @@ const LINES: usize = 20;
 /// The place of the call on an unperturbed input, as pages name it.
 const BASELINE: &str = "baseline";
 
-/// What follows the page of a check with this configuration. `is_judged`: whether a verdict follows, which says
-/// itself what to do next.
-pub(super) fn after(config: &Path, checked: &Checked, is_judged: bool) -> String {
+/// What follows the page of a check. A verdict that does not pass says itself what to do next.
+pub(super) fn after(args: &CheckArgs, checked: &Checked, judgement: Option<&Judgement>) -> String {
     let page = report::page::of(&checked.report);
+    let config = args.config();
     let mut text = String::new();
     if let Some(first) = page.failed().first() {
         text.push_str(&failure(first));
@@ -32,18 +34,10 @@ pub(super) fn after(config: &Path, checked: &Checked, is_judged: bool) -> String
             let _ = writeln!(text, "by hand: {command}");
         }
     }
-    if !is_judged {
-        let flag = again::config(config);
-        let step = next(config, &checked.report).map(|next| format!("{next}{flag}"));
-        let step = match ignoring(config, &checked.ignorable) {
-            // What was void stays void as long as git does not know of these files.
-            Some(line) if checked.report.run.ending == Ending::Changed => {
-                Some(format!("{line} && kelvin check{flag}"))
-            }
-            Some(line) if checked.report.run.ending == Ending::Complete => Some(line),
-            _ => step,
-        };
-        let _ = step.map(|step| writeln!(text, "next: {step}"));
+    match judgement {
+        None => text.push_str(&step(args, checked, !page.failed().is_empty())),
+        Some(judgement) if judgement.asks_nothing() => text.push_str(&view(args).next()),
+        Some(_) => {}
     }
     // The command is that of the configuration, which may hold what must not be shown.
     Masker::of_environment([]).text(&text).into_owned()
@@ -127,6 +121,20 @@ fn filled(command: &str, root: &Path, input: &Path, output: &Path) -> Option<Str
     Some(filled)
 }
 
+/// What to do next. What git does not know of keeps answers from being used again, so that is mended first.
+fn step(args: &CheckArgs, checked: &Checked, some_failed: bool) -> String {
+    let report = &checked.report;
+    let again = args.again().command();
+    match (ignoring(args.config(), &checked.ignorable), again) {
+        // What was void stays void as long as git does not know of these files.
+        (Some(line), Some(again)) if report.run.ending == Ending::Changed => {
+            format!("next: {line} && {again}\n")
+        }
+        (Some(line), _) if report.run.ending == Ending::Complete => format!("next: {line}\n"),
+        _ => next(args, report, some_failed),
+    }
+}
+
 /// The command that has git ignore what the pipeline leaves in the repository itself; none where it leaves nothing.
 fn ignoring(config: &Path, lines: &BTreeSet<String>) -> Option<String> {
     let root = check::folder(config).ok().filter(|_| !lines.is_empty())?;
@@ -144,29 +152,42 @@ fn ignoring(config: &Path, lines: &BTreeSet<String>) -> Option<String> {
     Some(safe::lines(&line))
 }
 
-/// The one command that fits how a run ended.
-fn next(config: &Path, report: &Report) -> Option<&'static str> {
+/// The one command that fits how a run ended, as the last line.
+fn next(args: &CheckArgs, report: &Report, some_failed: bool) -> String {
     let session = &report.run.session;
-    Some(match report.run.ending {
-        Ending::Interrupted => "kelvin check --resume",
-        Ending::DryRun | Ending::Changed => "kelvin check",
-        Ending::Failed => "kelvin doctor",
+    // A part of the cases, or one probe of several, is nothing to compare with later.
+    let is_whole = report.run.only.is_empty() && !args.is_restricted();
+    match report.run.ending {
+        Ending::Interrupted => args.again().word("--resume").next(),
+        Ending::DryRun | Ending::Changed => args.again().next(),
+        Ending::Failed => Again::kelvin("doctor")
+            .config(args.config())
+            .given("--out", args.out())
+            .next(),
         // Its sisters are elsewhere.
-        Ending::Complete if report.run.shard.is_some() => return None,
-        Ending::Complete
-            if session.commit.is_some() && !session.dirty && report.run.only.is_empty() =>
-        {
-            // Without a remote there is nowhere else to keep it.
-            match check::folder(config)
-                .ok()
-                .and_then(|root| baseline::address(&root))
-            {
-                Some(_) => "kelvin baseline save",
-                None => "kelvin baseline save --local",
-            }
+        Ending::Complete if report.run.shard.is_some() => String::new(),
+        Ending::Complete if some_failed => args.again().next_when(MENDED),
+        Ending::Complete if session.commit.is_some() && !session.dirty && is_whole => {
+            save(args).next()
         }
-        Ending::Complete => "kelvin view",
-    })
+        Ending::Complete => view(args).next(),
+    }
+}
+
+/// Keeps the report as one to compare with: without a remote there is nowhere else than this clone.
+fn save(args: &CheckArgs) -> Again {
+    let root = check::folder(args.config()).ok();
+    let is_remote = root.and_then(|root| baseline::address(&root)).is_some();
+    Again::kelvin("baseline save")
+        .switch("--local", !is_remote)
+        .config(args.config())
+        .given("--report", args.out().map(|out| out.join("report.json")))
+}
+
+fn view(args: &CheckArgs) -> Again {
+    Again::kelvin("view")
+        .config(args.config())
+        .given("--out", args.out())
 }
 
 #[cfg(test)]

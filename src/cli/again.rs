@@ -1,14 +1,130 @@
-//! What a command that is to be pasted has to name again.
+//! A command that a person may paste: what a terminal names as the next step.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::gate::reproduce::quoted;
 use crate::page::safe;
 
-/// The flag that names a configuration, as a shell reads it; nothing for the one that is read without it.
-pub(super) fn config(file: &Path) -> String {
-    match &*file.to_string_lossy() {
-        "kelvin.yaml" => String::new(),
-        file => safe::lines(&format!(" {}", quoted(&format!("--config={file}")))),
+/// When a command is of use that looks at what was wrong.
+pub(super) const MENDED: &str = "when that is mended";
+
+/// A command, word by word as a shell reads it. A word that a line cannot show as it is would make another command
+/// of it, so then nothing is offered.
+#[derive(Clone, Debug)]
+pub(super) struct Again {
+    words: Option<Vec<String>>,
+}
+
+impl Again {
+    /// `kelvin` with a command and flags that need no quotes.
+    pub(super) fn kelvin(command: &str) -> Self {
+        Self::program("kelvin").words(command)
+    }
+
+    /// Another program, for a step that `kelvin` has no command for.
+    pub(super) fn program(name: &str) -> Self {
+        Self {
+            words: Some(vec![name.to_owned()]),
+        }
+    }
+
+    /// Further words that need no quotes, with a space between.
+    pub(super) fn words(self, plain: &str) -> Self {
+        plain
+            .split_whitespace()
+            .fold(self, |again, word| again.word(word))
+    }
+
+    /// One word, whatever is in it.
+    pub(super) fn word(mut self, word: impl AsRef<OsStr>) -> Self {
+        let shown = word.as_ref().to_str().filter(|word| {
+            // Neither runs of spaces nor signs without a width survive in a line of a terminal.
+            word.chars()
+                .all(|sign| sign == ' ' || !sign.is_whitespace())
+                && safe::lines(word) == **word
+        });
+        self.words = self.words.zip(shown).map(|(mut words, word)| {
+            words.push(quoted(word));
+            words
+        });
+        self
+    }
+
+    /// A flag with its value, in one word: a value may begin with a dash.
+    pub(super) fn flag(self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        let mut word = OsStr::new(name).to_owned();
+        word.push("=");
+        word.push(value);
+        self.word(word)
+    }
+
+    /// A flag where it was given.
+    pub(super) fn given(self, name: &str, value: Option<impl AsRef<OsStr>>) -> Self {
+        match value {
+            Some(value) => self.flag(name, value),
+            None => self,
+        }
+    }
+
+    /// A flag without a value, where it was given.
+    pub(super) fn switch(self, name: &str, given: bool) -> Self {
+        match given {
+            true => self.word(name),
+            false => self,
+        }
+    }
+
+    /// The flag that names a configuration; nothing for the one that is read without it.
+    pub(super) fn config(self, file: &Path) -> Self {
+        match file == Path::new("kelvin.yaml") {
+            true => self,
+            false => self.flag("--config", file),
+        }
+    }
+
+    /// The command in one line.
+    pub(super) fn command(&self) -> Option<String> {
+        self.words.as_ref().map(|words| words.join(" "))
+    }
+
+    /// The last line of an output: what to do next.
+    pub(super) fn next(&self) -> String {
+        self.line("next")
+    }
+
+    /// The same, where something has to be done by hand before.
+    pub(super) fn next_when(&self, when: &str) -> String {
+        self.line(&format!("next, {when}"))
+    }
+
+    fn line(&self, mark: &str) -> String {
+        let command = self.command();
+        command.map_or_else(String::new, |command| format!("{mark}: {command}\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_a_line_cannot_show_as_it_is_offers_nothing() {
+        let again = || Again::kelvin("check");
+        assert_eq!(
+            again().config(Path::new("kelvin.yaml")).next(),
+            "next: kelvin check\n"
+        );
+        assert_eq!(
+            again().config(Path::new("it's a.yaml")).next(),
+            "next: kelvin check '--config=it'\\''s a.yaml'\n"
+        );
+        assert_eq!(
+            again().flag("--only", "two  spaces").next_when("later"),
+            "next, later: kelvin check '--only=two  spaces'\n"
+        );
+        for hidden in ["a\nb", "a\tb", "a\u{202e}b", "a\u{1b}[1mb", "a\u{a0}b"] {
+            assert_eq!(again().flag("--only", hidden).next(), "", "{hidden:?}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
+use super::again::Again;
 use super::inputs::variable;
 use crate::check::{self, SaveRequest};
 use crate::config::Overrides;
@@ -69,10 +70,8 @@ fn save(args: &SaveArgs) -> anyhow::Result<Exit> {
     })?;
     // Another name is that of the gate's configuration too, and no flag of the gate.
     if args.name.is_none() {
-        let again = super::again::config(&args.config);
-        super::say(&format!(
-            "next, on a branch with a change: kelvin gate{again}\n"
-        ));
+        let gate = Again::kelvin("gate").config(&args.config);
+        super::say(&gate.next_when("on a branch with a change"));
     }
     Ok(Exit::Passed)
 }

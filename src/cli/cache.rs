@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand};
 
+use super::again::Again;
 use crate::config::Overrides;
 use crate::exit::Exit;
 use crate::page::{counted, safe};
@@ -13,6 +14,8 @@ use crate::run::stored::{LARGEST, LONGEST, Removed, Stored};
 
 const DAY: u64 = 24 * 3600;
 const MEGABYTE: u64 = 1024 * 1024;
+/// When answers are kept at all.
+const CACHED: &str = "with a section `cache` in the configuration";
 
 /// The arguments of `kelvin cache`.
 #[derive(Debug, Args)]
@@ -50,17 +53,24 @@ enum CacheCommand {
 /// Runs `kelvin cache`.
 pub(super) fn main(args: CacheArgs) -> anyhow::Result<Exit> {
     let config = probe::configured(&Overrides {
-        file: Some(args.config),
-        cache: true,
+        file: Some(args.config.clone()),
         ..Overrides::default()
     })?;
+    let is_kept = config.cache.is_some();
+    let again = |command| Again::kelvin(command).config(&args.config);
     let folder = match config.cache {
         Some(cache) => cache.dir,
         None => config.root.join(".kelvin-cache"),
     };
     let shown = safe::line(&folder.display().to_string());
     let Some(stored) = Stored::list(&folder)? else {
-        super::say(&format!("there is no cache at {shown}\n"));
+        super::say(&format!(
+            "there is no cache at {shown}\n{}",
+            match is_kept {
+                true => again("check").next(),
+                false => again("check").next_when(CACHED),
+            }
+        ));
         return Ok(Exit::Passed);
     };
     let now = SystemTime::now();
@@ -73,7 +83,15 @@ pub(super) fn main(args: CacheArgs) -> anyhow::Result<Exit> {
         }
         CacheCommand::Clear => told(&stored, stored.clear()?),
     };
-    super::say(&format!("{shown}: {text}\n"));
+    let next = match args.command {
+        // What a run would remove by itself, one day at the latest.
+        CacheCommand::Info if stored.is_large(now) => again("cache prune").next(),
+        _ if !is_kept => again("check").next_when(CACHED),
+        CacheCommand::Info | CacheCommand::Prune { .. } | CacheCommand::Clear => {
+            again("check").next()
+        }
+    };
+    super::say(&format!("{shown}: {text}\n{next}"));
     Ok(Exit::Passed)
 }
 

@@ -2,12 +2,13 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
+use super::again::Again;
 use super::{after, forecast, progress};
 use crate::check::{self, Checked, Mode, Request};
 use crate::config::{Overrides, Shard};
@@ -64,7 +65,8 @@ pub(super) struct CheckArgs {
     /// writes nothing and runs nothing.
     #[arg(long, conflicts_with_all = ["dry_run", "resume", "list", "confirm"])]
     forecast: bool,
-    /// With `--forecast`: what a call costs in US dollars, where kelvin does not know the price.
+    /// With `--forecast`: what a call costs in US dollars. It counts instead of the price of the recorded runs,
+    /// where they have one.
     #[arg(long, value_name = "USD", requires = "forecast")]
     usd_per_call: Option<f64>,
     /// After the baselines, shows what the rest will cost and asks.
@@ -183,15 +185,22 @@ pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
     Ok(checked.exit())
 }
 
-/// Prints what would be run.
+/// Prints what would be run. The lines are read by programs too, so what is said beside them begins with a `#`.
 fn list(args: &CheckArgs) -> anyhow::Result<Exit> {
     let is_json = args.format == Format::Json;
     let listing = check::list(&args.into(), is_json)?;
     super::say(&match is_json {
         true => serde_json::to_string_pretty(&listing)? + "\n",
-        false => page(&listing),
+        false => page(&listing) + &commented(&args.again().next()),
     });
     Ok(Exit::Passed)
+}
+
+fn commented(line: &str) -> String {
+    match line {
+        "" => String::new(),
+        line => format!("# {line}"),
+    }
 }
 
 /// Says what it would cost.
@@ -207,7 +216,12 @@ fn forecast(args: &CheckArgs) -> anyhow::Result<Exit> {
     let bill = check::bill(&args.into(), args.usd_per_call)?;
     super::say(&match args.format {
         Format::Json => serde_json::to_string_pretty(&bill)? + "\n",
-        Format::Text | Format::Markdown => forecast::page(&bill),
+        Format::Markdown => forecast::page(&bill),
+        Format::Text => {
+            // Where the time of a call is not known, the first calls tell it before the rest is made.
+            let next = args.again().switch("--confirm", bill.call.is_none());
+            format!("{}\n{}", forecast::page(&bill), next.next())
+        }
     });
     Ok(Exit::Passed)
 }
@@ -248,6 +262,41 @@ fn confirmed(forecast: Forecast) -> bool {
 }
 
 impl CheckArgs {
+    /// The check again, with what chooses its cases and its folder.
+    pub(super) fn again(&self) -> Again {
+        let number = |number: Option<NonZeroUsize>| number.map(|number| number.to_string());
+        let again = Again::kelvin("check")
+            .config(&self.config)
+            .given("--probe", self.probe);
+        let again = self
+            .only
+            .iter()
+            .fold(again, |again, case| again.flag("--only", case));
+        again
+            .given("--shard", self.shard.map(|shard| shard.to_string()))
+            .given("--seed", self.seed.map(|seed| seed.to_string()))
+            .given("--repeats", number(self.repeats))
+            .given("--jobs", number(self.jobs))
+            .given("--out", self.out.as_ref())
+            .switch("--no-cache", self.no_cache)
+            .switch("--no-history", self.no_history)
+    }
+
+    /// The configuration that was named.
+    pub(super) fn config(&self) -> &Path {
+        &self.config
+    }
+
+    /// The folder that was asked for, where one was.
+    pub(super) fn out(&self) -> Option<&Path> {
+        self.out.as_deref()
+    }
+
+    /// Whether some cases or probes were left out on purpose.
+    pub(super) fn is_restricted(&self) -> bool {
+        self.probe.is_some() || !self.only.is_empty() || self.shard.is_some()
+    }
+
     /// How progress is told.
     pub(super) const fn log_format(&self) -> LogFormat {
         self.log_format
@@ -275,7 +324,7 @@ pub(super) fn print(
     }
     show(args.format, checked, judgement)?;
     if args.format == Format::Text {
-        super::say(&after::after(&args.config, checked, judgement.is_some()));
+        super::say(&after::after(args, checked, judgement));
     }
     Ok(())
 }

@@ -6,13 +6,15 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
+use super::again::Again;
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::differences::Difference;
 use crate::baseline::fingerprints::{Differences, differences};
-use crate::baseline::{align, completed};
+use crate::baseline::{Source, align, completed};
 use crate::check;
 use crate::exit::{Exit, Misuse};
 use crate::gate::policy::Policy;
+use crate::gate::verdict::Word;
 use crate::gate::{Gate, Judgement, Next, changes, flips};
 use crate::probe::ItemComparison;
 use crate::publish::comment;
@@ -92,12 +94,36 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
     }
     .differing(notices.chain(told.told).collect());
     let text = match args.format {
-        Format::Text => judgement.terminal(),
+        Format::Text => judgement.terminal() + &next(args, &judgement),
         Format::Markdown => comment::alone(&head, &judgement, Path::new("kelvin")),
         Format::Json => serde_json::to_string_pretty(&judgement)? + "\n",
     };
     super::say(&text);
     Ok(Exit::Passed)
+}
+
+/// What to do about what was found.
+fn next(args: &CompareArgs, judgement: &Judgement) -> String {
+    let again = |command| Again::kelvin(command).config(&args.config);
+    let source = judgement.base.as_ref().map(|base| base.source);
+    match judgement.verdict.verdict {
+        Word::Pass => again("history").next(),
+        // As Markdown it names every case with both answers.
+        Word::Regression | Word::PendingApproval => again("compare")
+            .word("--format=markdown")
+            .switch("--strict", args.strict)
+            .switch("--strict-chunker-version", args.strict_chunker_version)
+            .word(&args.base)
+            .word(&args.head)
+            .next(),
+        // The gate runs again what may be noise; it takes a file as its base, and no run of the history.
+        Word::Inconclusive if source == Some(Source::File) => {
+            let file = args.base.strip_prefix("file:").unwrap_or(&args.base);
+            again("gate").flag("--baseline", file).next()
+        }
+        Word::Inconclusive => again("check").word("--repeats=5").next(),
+        Word::Unmeasured | Word::NoBaseline | Word::BaselineUnreachable => again("check").next(),
+    }
 }
 
 /// Refuses runs that differ in anything but the code of the pipeline.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::again::Again;
 use crate::check::{self, SummaryRequest};
 use crate::exit::Exit;
 use crate::page::{html, markdown};
@@ -11,7 +12,7 @@ use crate::run::calendar;
 use crate::trend::{Summary, article};
 
 /// The arguments of `kelvin digest`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct DigestArgs {
     /// When the period begins: a span before its end, such as `7d`, `2w` or `36h`, a date, an ISO week such
     /// as `2026-W47`, or a time; all in UTC.
@@ -63,6 +64,7 @@ impl Format {
 
 /// Runs `kelvin digest`; what it finds never makes it fail.
 pub(super) fn main(args: DigestArgs) -> anyhow::Result<Exit> {
+    let again = args.clone();
     let DigestArgs {
         since,
         until,
@@ -97,8 +99,28 @@ pub(super) fn main(args: DigestArgs) -> anyhow::Result<Exit> {
         std::fs::create_dir_all(folder)?;
     }
     crate::file::write(&file, text.as_bytes())?;
-    super::say(&format!("wrote {}\n", file.display()));
+    super::say(&format!(
+        "wrote {}\n{}",
+        file.display(),
+        next(&again, &summary).next()
+    ));
     Ok(Exit::Passed)
+}
+
+/// Where something fell, one version beside the one before it tells when; else the course of each metric is shown.
+fn next(args: &DigestArgs, summary: &Summary) -> Again {
+    if let Some(traces) = &args.traces {
+        return Again::kelvin("rescore").word(traces);
+    }
+    let again = |command| Again::kelvin(command).config(&args.config);
+    let is_empty = summary.configurations.iter().all(|one| one.runs == 0);
+    match (is_empty, summary.candidates.is_empty()) {
+        (true, _) => again("check"),
+        (false, false) => again("regression").given("--name", args.name.as_ref()),
+        (false, true) => {
+            again("history --format=html --out=history.html").given("--name", args.name.as_ref())
+        }
+    }
 }
 
 /// Whether a path means a folder: it is one, or ends as one.

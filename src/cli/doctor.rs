@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::again;
+use super::again::{Again, MENDED};
 use crate::baseline::Login;
 use crate::check::doctor::{self, Diagnosis, DoctorRequest, Status, Surroundings};
 use crate::config::Overrides;
@@ -51,13 +51,18 @@ pub(super) fn main(args: DoctorArgs) -> anyhow::Result<Exit> {
         format,
     } = args;
     let client = client();
-    let again = again::config(&config);
+    let again = |command| {
+        Again::kelvin(command)
+            .config(&config)
+            .given("--out", out.as_ref())
+    };
+    let (check, doctor) = (again("check"), again("doctor"));
     let diagnosis = doctor::doctor(&DoctorRequest {
         overrides: Overrides {
-            file: Some(config),
+            file: Some(config.clone()),
             ..Overrides::default()
         },
-        out,
+        out: out.clone(),
         surroundings: surroundings(event, event_name),
         variables: &variable,
         client: client.as_ref(),
@@ -65,7 +70,7 @@ pub(super) fn main(args: DoctorArgs) -> anyhow::Result<Exit> {
     });
     super::say(&match format {
         Format::Json => serde_json::to_string_pretty(&diagnosis)? + "\n",
-        Format::Text => text(&diagnosis, &again),
+        Format::Text => text(&diagnosis, &check, &doctor),
     });
     Ok(diagnosis.exit())
 }
@@ -121,8 +126,8 @@ pub(super) fn login() -> Option<Login> {
     )
 }
 
-/// A line for each finding, with what to add below it, and what to do next; `again` names the configuration.
-fn text(diagnosis: &Diagnosis, again: &str) -> String {
+/// A line for each finding, with what to add below it, and what to do next.
+fn text(diagnosis: &Diagnosis, check: &Again, doctor: &Again) -> String {
     let mut page = String::new();
     for finding in &diagnosis.findings {
         let word = match finding.status {
@@ -149,16 +154,14 @@ fn text(diagnosis: &Diagnosis, again: &str) -> String {
         .iter()
         .filter(|finding| finding.status == Status::Missing)
         .count();
-    let _ = match missing {
-        0 => writeln!(page, "\nNothing is missing.\nnext: kelvin check{again}"),
-        1 => writeln!(
-            page,
-            "\n1 thing is missing.\nnext, when that is mended: kelvin doctor{again}"
-        ),
-        more => writeln!(
-            page,
-            "\n{more} things are missing.\nnext, when that is mended: kelvin doctor{again}"
+    let (told, next) = match missing {
+        0 => ("Nothing is missing.".to_owned(), check.next()),
+        1 => ("1 thing is missing.".to_owned(), doctor.next_when(MENDED)),
+        more => (
+            format!("{more} things are missing."),
+            doctor.next_when(MENDED),
         ),
     };
+    let _ = write!(page, "\n{told}\n{next}");
     page
 }

@@ -1,13 +1,15 @@
 //! `kelvin eval`.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::again::Again;
 use super::check::{Format, show};
 use crate::check::{self, Checked};
 use crate::exit::Exit;
+use crate::history::History;
 use crate::probe::EvalRequest;
 
 /// The arguments of `kelvin eval`.
@@ -60,5 +62,23 @@ pub(super) fn main(args: &EvalArgs) -> anyhow::Result<Exit> {
     check::write_report(&checked.report, &checked.out)?;
     super::history::record_eval(&checked.report, args.no_history);
     show(args.format, &checked, None)?;
+    if args.format == Format::Text {
+        super::say(&next(args)?.next());
+    }
     Ok(Exit::Passed)
+}
+
+/// A second measurement can be compared with the one before it; the first can be looked at.
+fn next(args: &EvalArgs) -> anyhow::Result<Again> {
+    let runs = match History::open(Path::new("."))? {
+        Some(history) if !args.no_history => history.runs(2)?.len(),
+        _ => 0,
+    };
+    Ok(match runs {
+        2 => Again::kelvin("compare previous latest"),
+        _ => Again::kelvin("view").given(
+            "--out",
+            Some(&args.out).filter(|out| *out != Path::new("kelvin")),
+        ),
+    })
 }

@@ -1,17 +1,21 @@
 //! `kelvin export`.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::check::{self, ExportRequest, Form, Manifest};
+use super::again::Again;
+use crate::check::{self, ExportRequest, Form, LeftOut, Manifest};
 use crate::exit::Exit;
 use crate::page::counted;
 use crate::publish::mask::Masker;
 
+/// The folder of a data set unless another one is named.
+const FOLDER: &str = "kelvin-export";
+
 /// The arguments of `kelvin export`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct ExportArgs {
     /// The report, with the inputs and outputs of its run beside it [default: `kelvin/report.json` beside the
     /// configuration].
@@ -38,7 +42,7 @@ pub(super) struct ExportArgs {
     #[arg(long)]
     variants: bool,
     /// The folder for the examples and for `manifest.json`, which says what they are.
-    #[arg(long, value_name = "DIR", default_value = "kelvin-export")]
+    #[arg(long, value_name = "DIR", default_value = FOLDER)]
     out: PathBuf,
 }
 
@@ -54,6 +58,7 @@ enum ExportFormat {
 
 /// Runs `kelvin export`.
 pub(super) fn main(args: ExportArgs) -> anyhow::Result<Exit> {
+    let again = args.clone();
     let ExportArgs {
         report,
         config,
@@ -81,7 +86,7 @@ pub(super) fn main(args: ExportArgs) -> anyhow::Result<Exit> {
         masker: Masker::of_environment([]),
     };
     let manifest = check::export(&request)?;
-    super::say(&told(&request, &manifest));
+    super::say(&(told(&request, &manifest) + &next(&again, &request, &manifest)));
     Ok(Exit::Passed)
 }
 
@@ -107,4 +112,48 @@ fn told(request: &ExportRequest, manifest: &Manifest) -> String {
         );
     }
     page
+}
+
+/// What to do with the examples, or to get some.
+fn next(args: &ExportArgs, request: &ExportRequest, manifest: &Manifest) -> String {
+    if manifest.examples > 0 {
+        // The first line of a table is its header.
+        let lines = if request.form == Form::Csv { "2" } else { "1" };
+        return Again::program("head")
+            .words("-n")
+            .word(lines)
+            .word(request.out.join(manifest.file))
+            .next();
+    }
+    let again = || {
+        Again::kelvin("export")
+            .config(&args.config)
+            .given("--report", args.report.as_ref())
+            .given("--metric", args.metric.as_ref())
+            .given(
+                "--format",
+                args.format
+                    .to_possible_value()
+                    .map(|value| value.get_name().to_owned()),
+            )
+            .given(
+                "--out",
+                Some(&args.out).filter(|out| *out != Path::new(FOLDER)),
+            )
+    };
+    let is_left = |why| manifest.left_out.contains_key(&why);
+    if is_left(LeftOut::BelowMinScore) && args.min_score > 0.0 {
+        return again()
+            .switch("--variants", args.variants)
+            .word("--min-score=0")
+            .next();
+    }
+    if is_left(LeftOut::Variant) && manifest.left_out.len() == 1 {
+        return again()
+            .word("--variants")
+            .flag("--min-score", args.min_score.to_string())
+            .next();
+    }
+    // A new run has inputs, outputs and scores that fit each other.
+    Again::kelvin("check").config(&args.config).next()
 }

@@ -53,9 +53,6 @@ pub(super) fn page(bill: &Bill) -> String {
         "Answers from the cache cost nothing, calls of judges come on top. A gate runs again only what it cannot \
          tell from noise, and `gate.budget` limits it.\n",
     );
-    if bill.call.is_none() {
-        page.push_str("\nnext: kelvin check --confirm\n");
-    }
     page
 }
 

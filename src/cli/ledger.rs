@@ -1,10 +1,11 @@
 //! `kelvin ledger`.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::again::Again;
 use crate::check::ledger as book;
 use crate::exit::{Exit, Misuse};
 use crate::history::{LedgerEntry, LedgerFilter, LedgerSummary, summaries};
@@ -103,7 +104,10 @@ pub(super) fn main(args: LedgerArgs) -> anyhow::Result<Exit> {
         last,
     };
     let text = match command {
-        None => list(&book::read(&config, &filter(last.or(Some(LISTED))))?),
+        None => {
+            let entries = book::read(&config, &filter(last.or(Some(LISTED))))?;
+            list(&entries) + &next(&config, "ledger summary", entries.is_empty())
+        }
         Some(LedgerCommand::Export { format }) => {
             let entries = book::read(&config, &filter(last))?;
             match format {
@@ -115,7 +119,9 @@ pub(super) fn main(args: LedgerArgs) -> anyhow::Result<Exit> {
             let summaries = summaries(&book::read(&config, &filter(last))?);
             match format {
                 SummaryFormat::Json => serde_json::to_string_pretty(&summaries)? + "\n",
-                SummaryFormat::Text => table(&summaries),
+                SummaryFormat::Text => {
+                    table(&summaries) + &next(&config, "ledger", summaries.is_empty())
+                }
             }
         }
         Some(LedgerCommand::Prune { before }) => {
@@ -124,7 +130,8 @@ pub(super) fn main(args: LedgerArgs) -> anyhow::Result<Exit> {
                     .help("write a day, 2026-11-22, or a time, 2026-11-22T06:00:00Z")
             })?;
             let removed = book::prune(&config, &time)?;
-            format!("{} from before {time} removed\n", counted_entries(removed))
+            let told = format!("{} from before {time} removed\n", counted_entries(removed));
+            told + &next(&config, "ledger summary", false)
         }
         Some(LedgerCommand::Import { file }) => {
             let imported = book::import(&config, &file)?;
@@ -139,11 +146,17 @@ pub(super) fn main(args: LedgerArgs) -> anyhow::Result<Exit> {
             if let Some(more) = imported.skipped.len().checked_sub(SKIPPED + 1) {
                 let _ = writeln!(text, "  and {} more", more + 1);
             }
-            text
+            text + &next(&config, "ledger summary", false)
         }
     };
     super::say(&text);
     Ok(Exit::Passed)
+}
+
+/// A ledger without entries gets its first ones from a check.
+fn next(config: &Path, command: &str, is_empty: bool) -> String {
+    let command = if is_empty { "check" } else { command };
+    Again::kelvin(command).config(config).next()
 }
 
 fn counted_entries(count: usize) -> String {

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::again::Again;
 use super::check::{Format, show, shown};
 use crate::check::{self, MergeRequest};
 use crate::exit::Exit;
-use crate::gate::reproduce::quoted;
-use crate::page::safe;
 
 /// The arguments of `kelvin merge`.
 #[derive(Debug, Args)]
@@ -38,8 +37,11 @@ pub(super) fn main(args: MergeArgs) -> anyhow::Result<Exit> {
     show(format, &merged, None)?;
     if format == Format::Text {
         let report = merged.out.join("report.json");
-        let report = quoted(&format!("--report={}", shown(&report)));
-        super::say(&format!("next: kelvin gate {}\n", safe::lines(&report)));
+        super::say(
+            &Again::kelvin("gate")
+                .flag("--report", shown(&report))
+                .next(),
+        );
     }
     Ok(merged.exit())
 }

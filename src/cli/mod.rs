@@ -26,6 +26,7 @@ mod ledger;
 mod lint;
 mod manual;
 mod merge;
+mod names;
 mod post;
 mod progress;
 mod regression;
@@ -208,7 +209,7 @@ fn run(line: Vec<OsString>) -> Exit {
         Command::Demo(args) => demo::main(&args),
         Command::Doctor(args) => doctor::main(args),
         Command::Schema => schema(),
-        Command::Lint(args) => Ok(lint::main(&args)),
+        Command::Lint(args) => lint::main(&args),
         Command::Completions(args) => manual::completions(&args, &mut Args::command()),
         Command::Man(args) => manual::man(&args, &Args::command()),
         Command::Merge(args) => merge::main(args),

@@ -6,13 +6,15 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::again::Again;
+use super::names::Names;
 use crate::check::{self, RegressionRequest};
 use crate::exit::Exit;
 use crate::page::{counted, safe};
 use crate::trend::{Compared, RegressionRow, Standing};
 
 /// The arguments of `kelvin regression`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct RegressionArgs {
     /// The version to compare with: a tag, a commit or another revision [default: the version before].
     #[arg(long, value_name = "REV")]
@@ -51,6 +53,7 @@ enum Format {
 
 /// Runs `kelvin regression`.
 pub(super) fn main(args: RegressionArgs) -> anyhow::Result<Exit> {
+    let again = args.clone();
     let RegressionArgs {
         against,
         config,
@@ -72,7 +75,7 @@ pub(super) fn main(args: RegressionArgs) -> anyhow::Result<Exit> {
     })?;
     super::say(&match format {
         Format::Json => serde_json::to_string_pretty(&compared)? + "\n",
-        Format::Text => page(&compared),
+        Format::Text => page(&compared) + &next(&again, &compared),
     });
     // A version of which nothing was measured has shown nothing.
     let passes = !compared.rows.is_empty() && compared.rows.iter().all(|row| row.standing.passes());
@@ -80,6 +83,36 @@ pub(super) fn main(args: RegressionArgs) -> anyhow::Result<Exit> {
         true => Exit::GateFailed,
         false => Exit::Passed,
     })
+}
+
+/// What to do about what was found.
+fn next(args: &RegressionArgs, compared: &Compared) -> String {
+    if let Some(traces) = &args.traces {
+        // The scores of every version, and of its failed traces.
+        return Again::kelvin("rescore").word(traces).next();
+    }
+    let again = |command| Again::kelvin(command).config(&args.config);
+    let course = || {
+        let course = again("history --format=html --out=history.html");
+        course.given("--name", args.name.as_ref())
+    };
+    let rows = || compared.rows.iter();
+    let dropped = rows().find(|row| row.standing == Standing::Dropped);
+    if let Some(row) = dropped {
+        return course().flag("--metric", &row.metric).next();
+    }
+    let is_thin = |row: &&RegressionRow| row.standing == Standing::Insufficient;
+    let runs = compared.live_runs;
+    let live = || again("check --no-cache").flag("--repeats", runs.to_string());
+    let is_commit = compared.prior.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_commit && rows().filter(is_thin).any(|row| row.n_prior < runs) {
+        let commit = compared.prior.get(..12).unwrap_or(&compared.prior);
+        return live().next_when(&format!("with commit {commit} checked out"));
+    }
+    match rows().any(|row| !row.standing.passes()) || compared.rows.is_empty() {
+        true => live().next(),
+        false => course().next(),
+    }
 }
 
 fn page(compared: &Compared) -> String {
@@ -92,8 +125,17 @@ fn page(compared: &Compared) -> String {
         let rows = compared.rows.iter();
         rows.filter(|row| row.standing == standing).count()
     };
+    let rows = || compared.rows.iter();
+    let chains = Names::of("", rows().map(|row| &*row.chain));
+    let units = Names::of("", rows().map(unit));
+    let metrics = Names::of("", rows().map(|row| &*row.metric));
     for row in &compared.rows {
-        line(&mut page, row);
+        let names = [
+            chains.pad(&row.chain),
+            units.pad(unit(row)),
+            metrics.pad(&row.metric),
+        ];
+        line(&mut page, row, &names.join(" "));
     }
     for notice in &compared.notices {
         let _ = writeln!(page, "notice: {}", safe::line(notice));
@@ -109,8 +151,12 @@ fn page(compared: &Compared) -> String {
     page
 }
 
-fn line(page: &mut String, row: &RegressionRow) {
-    let unit = row.unit.as_deref().unwrap_or("(the whole run)");
+/// What a row is of.
+fn unit(row: &RegressionRow) -> &str {
+    row.unit.as_deref().unwrap_or("(the whole run)")
+}
+
+fn line(page: &mut String, row: &RegressionRow, names: &str) {
     let mean = |value: Option<f64>, n: usize| match value {
         Some(value) => format!("{value:.4} (n {n})"),
         None => "null (n 0)".to_owned(),
@@ -122,11 +168,8 @@ fn line(page: &mut String, row: &RegressionRow) {
     };
     let _ = writeln!(
         page,
-        "{:<13} {:<16} {:<28} {:<28} {:>16} -> {:>16}  {drop}",
+        "{:<13} {names} {:>16} -> {:>16}  {drop}",
         row.standing.shown(),
-        safe::cut(&row.chain, 16),
-        safe::cut(unit, 28),
-        safe::cut(&row.metric, 28),
         mean(row.prior, row.n_prior),
         mean(row.current, row.n_current),
     );

@@ -1,14 +1,16 @@
 //! `kelvin rejudge`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::check::{Format, show};
+use super::again::Again;
+use super::check::{Format, LogFormat, show, shown};
 use super::progress::Progress;
-use crate::check::{self, RejudgeRequest};
+use crate::check::{self, Checked, RejudgeRequest};
 use crate::config::Overrides;
 use crate::exit::Exit;
+use crate::probe::Ending;
 
 /// The arguments of `kelvin rejudge`.
 #[derive(Debug, Args)]
@@ -29,8 +31,8 @@ pub(super) struct RejudgeArgs {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// How progress is told on standard error.
-    #[arg(long, value_enum, default_value_t = super::check::LogFormat::Text)]
-    log_format: super::check::LogFormat,
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
 }
 
 /// Runs `kelvin rejudge`.
@@ -46,7 +48,7 @@ pub(super) fn main(args: RejudgeArgs) -> anyhow::Result<Exit> {
     let progress = Progress::new(log_format);
     let checked = check::rejudge(
         &RejudgeRequest {
-            report,
+            report: report.clone(),
             out,
             overrides: Overrides {
                 file: Some(config.clone()),
@@ -61,5 +63,21 @@ pub(super) fn main(args: RejudgeArgs) -> anyhow::Result<Exit> {
         super::history::warn(check::ledger::record(&config, &checked.report));
     }
     show(format, &checked, None)?;
+    if format == Format::Text && log_format == LogFormat::Text {
+        super::say(&next(&report, &config, &checked, !no_history));
+    }
     Ok(checked.exit())
+}
+
+/// The ledger has what this judge gave and what the judge before it gave, side by side.
+fn next(report: &str, config: &Path, checked: &Checked, is_in_ledger: bool) -> String {
+    let again = |command| Again::kelvin(command).config(config);
+    match checked.report.run.ending {
+        Ending::Complete if is_in_ledger => again("ledger summary").next(),
+        Ending::Complete => again("view").flag("--out", shown(&checked.out)).next(),
+        Ending::Failed => again("doctor").next(),
+        Ending::Interrupted | Ending::DryRun | Ending::Changed => {
+            again("rejudge").word(report).next()
+        }
+    }
 }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::check::{Format, show};
+use super::again::Again;
+use super::check::{Format, show, shown};
+use super::names::Names;
 use crate::check::{self, RescoreRequest, Rescored, RescoredTraces};
 use crate::exit::Exit;
 use crate::page::safe;
@@ -48,7 +50,7 @@ pub(super) fn main(args: RescoreArgs) -> anyhow::Result<Exit> {
         format,
     } = args;
     let rescored = check::rescore(&RescoreRequest {
-        report,
+        report: report.clone(),
         config,
         weights,
         scorer,
@@ -57,25 +59,41 @@ pub(super) fn main(args: RescoreArgs) -> anyhow::Result<Exit> {
     match rescored {
         Rescored::Report(checked) => {
             show(format, &checked, None)?;
+            if format == Format::Text {
+                let view = Again::kelvin("view").flag("--out", shown(&checked.out));
+                super::say(&view.next());
+            }
             Ok(checked.exit())
         }
         Rescored::Traces(traces) => {
             super::say(&match format {
                 Format::Json => serde_json::to_string_pretty(&traces)? + "\n",
-                Format::Text | Format::Markdown => told(&traces),
+                Format::Markdown => told(&traces),
+                Format::Text => told(&traces) + &next(&report, &traces),
             });
             Ok(Exit::Passed)
         }
     }
 }
 
+/// Two versions of a chain can be laid beside each other; one alone has its course.
+fn next(traces: &str, found: &RescoredTraces) -> String {
+    let mut chains = found.chains.windows(2);
+    match chains.any(|two| two[0].chain == two[1].chain) {
+        true => Again::kelvin("regression").flag("--traces", traces).next(),
+        false => Again::kelvin("rescore --format=json").word(traces).next(),
+    }
+}
+
 fn told(found: &RescoredTraces) -> String {
+    let chains = Names::of("chain", found.chains.iter().map(|one| &*one.chain));
+    let versions = Names::of("version", found.chains.iter().map(|one| &*one.version));
     let mut page = format!(
-        "{} traces of {} files\n\n{:<40} {:<12} {:>4} {:>7} {:<7} {:>7} {:>6} {:>5} {:>8} {:>7}\n",
+        "{} traces of {} files\n\n{} {} {:>4} {:>7} {:<7} {:>7} {:>6} {:>5} {:>8} {:>7}\n",
         found.traces.len(),
         found.files,
-        "chain",
-        "version",
+        chains.pad("chain"),
+        versions.pad("version"),
         "n",
         "mean",
         "band",
@@ -92,9 +110,9 @@ fn told(found: &RescoredTraces) -> String {
         let (mean, drop) = (shown(chain.mean), shown(chain.drop));
         let _ = writeln!(
             page,
-            "{:<40} {:<12} {:>4} {mean:>7} {:<7} {drop:>7} {:>6} {:>5} {:>8} {:>7}",
-            safe::cut(&chain.chain, 40),
-            safe::cut(&chain.version, 12),
+            "{} {} {:>4} {mean:>7} {:<7} {drop:>7} {:>6} {:>5} {:>8} {:>7}",
+            chains.pad(&chain.chain),
+            versions.pad(&chain.version),
             chain.n,
             chain.band.unwrap_or("-"),
             chain.failed,

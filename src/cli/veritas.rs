@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::Args;
 
+use super::again::Again;
 use super::check::{Format, LogFormat, show};
 use super::progress::Progress;
 use crate::check::{self, GateRequest, Request};
@@ -71,9 +72,17 @@ pub(super) fn main(args: &VeritasArgs) -> anyhow::Result<Exit> {
         // The files that the whole page names are gone with the folder.
         super::say(&judged.judgement.terminal());
         super::say("A dry run: nothing of it was kept, and nobody was asked to decide.\n");
+        let again = Again::kelvin("gate veritas")
+            .config(&args.config)
+            .given("--base", args.base.as_ref())
+            .given("--live-runs", args.live_runs.map(|runs| runs.to_string()));
+        super::say(&again.next());
     } else {
         super::history::record(&args.config, &judged.checked.report, false);
         show(Format::Text, &judged.checked, Some(&judged.judgement))?;
+        if judged.judgement.asks_nothing() {
+            super::say(&Again::kelvin("view").config(&args.config).next());
+        }
     }
     Ok(judged.exit())
 }

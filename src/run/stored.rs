@@ -109,6 +109,11 @@ impl Stored {
         Some((age(self.answers.first()?), age(self.answers.last()?)))
     }
 
+    /// Whether a run would remove some of them.
+    pub(crate) fn is_large(&self, now: SystemTime) -> bool {
+        self.bytes() > LARGEST || self.ages(now).is_some_and(|(oldest, _)| oldest > LONGEST)
+    }
+
     /// Removes the answers that were not used for longer than this, and of the others those that were not used
     /// for the longest time, until so many bytes are left.
     ///

@@ -86,6 +86,7 @@ mod repeats;
 /// What hides a drop: edited cases, lost inputs, withdrawn types.
 mod loss;
 mod manual;
+mod shells;
 
 /// The command that a verdict shows to run the gate again.
 mod reproduce;
@@ -143,6 +144,7 @@ mod act;
 /// Code of a change that wants the token, or wants to outlive its run.
 mod after;
 mod apart;
+mod next;
 
 /// The image of the container action.
 mod container;

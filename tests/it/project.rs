@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -100,7 +101,26 @@ impl Project {
 
     /// The binary with an environment that tells it nothing.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kelvin"));
+        self.program(env!("CARGO_BIN_EXE_kelvin"), arguments)
+    }
+
+    /// A line of a shell that finds the binary as `kelvin`, as a person pastes it.
+    pub(crate) fn pasted(&self, line: &str) -> Command {
+        let folder = Path::new(env!("CARGO_BIN_EXE_kelvin")).parent();
+        let folder = folder.expect("it lies in a folder").as_os_str().to_owned();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut command = self.program("sh", &["-c", line]);
+        command.env("PATH", [folder, path].join(OsStr::new(":")));
+        command
+    }
+
+    /// Runs such a line.
+    pub(crate) fn paste(&self, line: &str) -> Said {
+        Said::of(&mut self.pasted(line))
+    }
+
+    fn program(&self, name: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(name);
         command
             .args(arguments)
             .current_dir(&self.root)
@@ -119,12 +139,7 @@ impl Project {
     }
 
     pub(crate) fn kelvin(&self, arguments: &[&str]) -> Said {
-        let output = self.command(arguments).output().expect("the binary starts");
-        Said {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).expect("stdout is text"),
-            stderr: String::from_utf8(output.stderr).expect("stderr is text"),
-        }
+        Said::of(&mut self.command(arguments))
     }
 
     /// Starts the binary and leaves it running.
@@ -171,6 +186,26 @@ impl Project {
 }
 
 impl Said {
+    /// Runs a program to its end.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let output = command.output().expect("the program starts");
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("stdout is text"),
+            stderr: String::from_utf8(output.stderr).expect("stderr is text"),
+        }
+    }
+
+    /// The command of the last line, behind `next: ` or a condition, and the only one there is.
+    #[track_caller]
+    pub(crate) fn next(&self) -> &str {
+        let is_next = |line: &&str| line.trim_start_matches("# ").starts_with("next");
+        let lines: Vec<&str> = self.stdout.lines().filter(is_next).collect();
+        let last = self.stdout.lines().last().unwrap_or_default();
+        assert_eq!(lines, [last], "one step, and at the end: {}", self.stdout);
+        last.split_once(": ").expect("a command").1
+    }
+
     /// Demands an exit code, and shows everything where it is another.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Self {

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
+use super::again::Again;
 use super::check::LogFormat;
 use super::progress::Progress;
 use crate::check::{self, CalibrateRequest, Calibrated};
@@ -96,6 +97,9 @@ pub(super) fn main(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     progress.finish(None);
     let calibrated = calibrated?;
     super::say(&shown(args.format, &calibrated)?);
+    if args.format == Format::Text && args.log_format == LogFormat::Text {
+        super::say(&next(args, &calibrated));
+    }
     Ok(exit(&calibrated, args.strict))
 }
 
@@ -135,6 +139,34 @@ fn shown(format: Format, calibrated: &Calibrated) -> anyhow::Result<String> {
             serde_json::to_string_pretty(&page)? + "\n"
         }
     })
+}
+
+/// What to do with a judge that was tried.
+fn next(args: &CalibrateArgs, calibrated: &Calibrated) -> String {
+    let again = || {
+        let again = Again::kelvin("calibrate")
+            .config(&args.config)
+            .flag("--answers", &args.answers)
+            .given("--judge", args.judge.as_ref())
+            .given("--embeddings", args.embeddings.as_ref())
+            .given("--family", args.family.as_ref())
+            .flag("--pass", args.pass.to_string())
+            .flag("--repeats", args.repeats.to_string());
+        again
+            .given("--out", args.out.as_ref())
+            .switch("--strict", args.strict)
+    };
+    match calibrated.record.as_ref().map(|record| record.fitness) {
+        None => again()
+            .switch("--no-save", args.no_save)
+            .word("--resume")
+            .next(),
+        // Nothing was kept for the gate: the calls that were made answer again, where there is a cache.
+        Some(Fitness::Fit) if calibrated.file.is_none() => again().next(),
+        Some(Fitness::Fit) => Again::kelvin("check").config(&args.config).next(),
+        Some(Fitness::Undecided) => again().next_when("with more answers in that file"),
+        Some(Fitness::Unfit) => again().next_when("with another model or another prompt as judge"),
+    }
 }
 
 /// A trial that was made did its job, whatever it found; `strict` makes a gate of it.

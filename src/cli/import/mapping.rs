@@ -52,6 +52,16 @@ impl UnitField {
         }
     }
 
+    /// The same, the other way round.
+    pub(super) fn written(&self) -> String {
+        match &self.heading {
+            Some(heading) => format!("{}={heading}", self.field),
+            // A sign that would begin a heading is a part of the name here.
+            None if self.field.contains('=') => format!("{}={}", self.field, self.heading()),
+            None => self.field.clone(),
+        }
+    }
+
     /// The heading of its units: the last part of its name, with spaces for `_`.
     fn heading(&self) -> String {
         self.heading.clone().unwrap_or_else(|| {

@@ -10,8 +10,9 @@ use std::io::{IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum as _};
 
+use super::again::Again;
 use super::ask::{self, Ask, Back, Stopped, Terminal};
 use crate::exit::{Exit, Misuse};
 use crate::file;
@@ -75,6 +76,23 @@ struct CasesArgs {
     force: bool,
 }
 
+impl Mapping {
+    /// What the flags say.
+    fn given(args: &CasesArgs) -> Self {
+        Self {
+            id: args.id.clone(),
+            preamble: args.preamble.clone(),
+            units: args
+                .units
+                .iter()
+                .map(|text| UnitField::parse(text))
+                .collect(),
+            text_key: args.text_key.clone(),
+            heading_key: args.heading_key.clone(),
+        }
+    }
+}
+
 /// One sign of ASCII, or `tab`.
 fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
@@ -96,9 +114,10 @@ pub(super) fn main(args: ImportArgs) -> anyhow::Result<Exit> {
         true => String::new(),
         false => next(&args.into),
     };
+    let stopped = again(&args, &Mapping::given(&args));
     match import(args, ask, &mut anstream::stdout()) {
         Err(error) if error.is::<Stopped>() || error.is::<Back>() => {
-            super::say("stopped; nothing was written\n");
+            super::say(&format!("stopped; nothing was written\n{}", stopped.next()));
             Ok(Exit::Interrupted)
         }
         Err(error) => Err(error),
@@ -167,17 +186,7 @@ pub(super) fn offer(
 /// Makes the cases: all of them are made before the first is written.
 fn import(args: CasesArgs, ask: Option<&dyn Ask>, out: &mut dyn Write) -> anyhow::Result<()> {
     let source = Source::of(&args.file, args.from, args.delimiter)?;
-    let given = Mapping {
-        id: args.id,
-        preamble: args.preamble,
-        units: args
-            .units
-            .iter()
-            .map(|text| UnitField::parse(text))
-            .collect(),
-        text_key: args.text_key,
-        heading_key: args.heading_key,
-    };
+    let given = Mapping::given(&args);
     let first = first(&source)?;
     let asks = ask.filter(|_| given.units.is_empty());
     let mapping = match asks {
@@ -185,6 +194,7 @@ fn import(args: CasesArgs, ask: Option<&dyn Ask>, out: &mut dyn Write) -> anyhow
         None if given.units.is_empty() => return Err(choose::missing(&first.fields).into()),
         None => given,
     };
+    let again = again(&args, &mapping);
     let mut made = Made::default();
     source.each(&mut |record| {
         made.take(&record, &mapping)?;
@@ -211,6 +221,7 @@ fn import(args: CasesArgs, ask: Option<&dyn Ask>, out: &mut dyn Write) -> anyhow
             out,
             "{total} would be written; without `--dry-run` they are"
         )?;
+        write!(out, "{}", again.next())?;
         return Ok(());
     }
     if let Some(ask) = asks
@@ -229,13 +240,41 @@ fn import(args: CasesArgs, ask: Option<&dyn Ask>, out: &mut dyn Write) -> anyhow
     Ok(())
 }
 
-/// What to do with cases.
+/// What to do with cases. A configuration that is there may name another folder, which `lint` shows.
 fn next(into: &Path) -> String {
-    if Path::new("kelvin.yaml").exists() {
-        return "next: kelvin check\n".to_owned();
+    match Path::new("kelvin.yaml").exists() {
+        true => Again::kelvin("lint").next(),
+        false => Again::kelvin("init").flag("--cases", into).next(),
     }
-    let cases = quoted(&format!("--cases={}", into.display()));
-    format!("next: kelvin init {}\n", safe::lines(&cases))
+}
+
+/// The import without `--dry-run`, and without questions: the fields are those that were chosen.
+fn again(args: &CasesArgs, mapping: &Mapping) -> Again {
+    let mut again = Again::kelvin("import cases").word(&args.file);
+    if args.into != Path::new("cases") {
+        again = again.flag("--into", &args.into);
+    }
+    again = again
+        .given("--id", mapping.id.as_ref())
+        .given("--preamble", mapping.preamble.as_ref());
+    for unit in &mapping.units {
+        again = again.flag("--units", unit.written());
+    }
+    let form = args.from.and_then(|form| form.to_possible_value());
+    again
+        .given("--text-key", mapping.text_key.as_ref())
+        .given("--heading-key", mapping.heading_key.as_ref())
+        .given("--from", form.map(|form| form.get_name().to_owned()))
+        .given("--delimiter", args.delimiter.map(written))
+        .switch("--force", args.force)
+}
+
+/// A sign between cells, as the command line has it.
+fn written(delimiter: u8) -> String {
+    match delimiter {
+        b'\t' => "tab".to_owned(),
+        sign => char::from(sign).to_string(),
+    }
 }
 
 /// The first record, by which the fields are chosen.

@@ -8,7 +8,7 @@ use super::files::Target;
 use super::look::Look;
 use super::request::Request;
 use super::{Question, decision, governing, ignored, template, trial};
-use crate::cli::again;
+use crate::cli::again::Again;
 use crate::cli::ask::{self, Ask, Back, Stopped};
 use crate::cli::import;
 use crate::config::Config;
@@ -339,8 +339,8 @@ impl Steps<'_> {
             writeln!(self.out, "wrote {}", safe::line(&self.target.shown(path)))?;
         }
         let file = self.target.shown(&self.target.config);
-        let config = again::config(Path::new(&file));
-        writeln!(self.out, "next: kelvin check{config}")?;
+        let check = Again::kelvin("check").config(Path::new(&file));
+        write!(self.out, "{}", check.next())?;
         Ok(())
     }
 }

@@ -291,7 +291,10 @@ fn the_digest_is_written_where_it_is_asked_for_and_ends_with_the_configuration_o
             .expect(0)
             .stdout
     };
-    assert_eq!(write(&["--out", "memory/"]), "wrote memory/2026-11-01.md\n");
+    assert_eq!(
+        write(&["--out", "memory/"]),
+        "wrote memory/2026-11-01.md\nnext: kelvin regression\n"
+    );
     let page = project.read("memory/2026-11-01.md");
     assert!(
         page.starts_with("# Kelvin digest of 2026-W41 to 2026-W44\n"),

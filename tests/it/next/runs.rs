@@ -1,0 +1,275 @@
+use std::process::{Command, Stdio};
+
+use super::{committed, follow, project, views, worse};
+use crate::project::{CONSTANT, FIRST_UNIT, GROUNDED, Said, counting};
+
+#[test]
+fn a_check_of_some_cases_into_a_folder_goes_on_with_these_and_there() {
+    let project = project(GROUNDED);
+    let chosen = ["check", "--out=the report", "--only=cedar", "--seed=4"];
+    let said = project.kelvin(&[&chosen[..], &["--list"]].concat());
+    assert!(said.expect(0).stdout.starts_with("cedar\t"));
+    for more in ["--dry-run", "--list", "--forecast"] {
+        let said = project.kelvin(&[&chosen[..], &[more]].concat()).expect(0);
+        let wanted = "kelvin check --only=cedar --seed=4 '--out=the report'";
+        // Before the first run nobody knows how long a call takes, and the question of `--confirm` tells it.
+        let wanted = match more {
+            "--forecast" => format!("{wanted} --confirm"),
+            _ => wanted.to_owned(),
+        };
+        assert_eq!(said.next(), wanted, "{more}");
+    }
+    let said = project.kelvin(&[&chosen[..], &["--dry-run"]].concat());
+    let said = follow(&project, &said);
+    let report = project.json("the report/report.json");
+    assert_eq!(report["run"]["only"], serde_json::json!(["cedar"]));
+    assert_eq!(report["run"]["seed"], serde_json::json!(4));
+    assert_eq!(report["run"]["ending"], serde_json::json!("complete"));
+    assert!(!project.path("kelvin").exists());
+    // A part of the cases is no base, so it is looked at.
+    views(&project, &said, "the report");
+    // Now a run is recorded, and nothing has to be asked.
+    let said = project.kelvin(&["check", "--forecast"]).expect(0);
+    assert_eq!(said.next(), "kelvin check");
+    follow(&project, &said);
+    for format in ["json", "markdown"] {
+        let said = project.kelvin(&["check", "--forecast", "--format", format]);
+        assert!(!said.expect(0).stdout.contains("next"), "{format}");
+    }
+}
+
+#[test]
+fn a_run_that_was_stopped_goes_on_where_it_was() {
+    let slow = counting(&format!("sleep 0.05\n{GROUNDED}"));
+    let project = committed(&slow);
+    let mut child = project
+        .command(&["check", "--out=the report", "--jobs=1", "--no-history"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    while project.calls() < 8 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let stop = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(stop.expect("kill starts").success());
+    let mut said = String::new();
+    let out = child.stdout.as_mut().expect("it is piped");
+    std::io::Read::read_to_string(out, &mut said).expect("read");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let said = Said {
+        code: Some(130),
+        stdout: said,
+        stderr: String::new(),
+    };
+    let before = project.calls();
+    follow(&project, &said);
+    let report = project.json("the report/report.json");
+    assert_eq!(report["run"]["ending"], serde_json::json!("complete"));
+    // Four cases and 48 variants: of all calls only the one that was cut off was made twice.
+    assert!(before >= 8 && project.calls() <= 53, "{before}");
+    assert!(!project.path(".kelvin").exists(), "`--no-history` is kept");
+}
+
+#[test]
+fn a_whole_check_is_saved_from_the_folder_where_it_is_and_failures_are_mended_first() {
+    let project = committed(GROUNDED);
+    let said = project.kelvin(&["check", "--out=the report"]).expect(0);
+    let said = follow(&project, &said);
+    assert!(
+        said.stdout.contains("in this clone alone"),
+        "{}",
+        said.stdout
+    );
+    assert_eq!(said.next(), "kelvin gate");
+    let said = follow(&project, &said);
+    // A gate that passes leaves nothing to do but to look.
+    views(&project, &said, "kelvin");
+
+    let project = committed(&format!("case $1 in *cedar*) exit 7;; esac\n{GROUNDED}"));
+    let said = project.kelvin(&["check"]).expect(0);
+    assert!(
+        said.stdout.contains("\nnext, when that is mended: "),
+        "{}",
+        said.stdout
+    );
+    project.write("pipeline.sh", GROUNDED);
+    let said = follow(&project, &said);
+    assert!(
+        !said.stdout.contains("when that is mended"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn veritas_measures_what_its_dry_run_said() {
+    let project = committed(GROUNDED);
+    project.kelvin(&["check"]).expect(0);
+    project.kelvin(&["baseline", "save", "--local"]).expect(0);
+    let said = project
+        .kelvin(&["gate", "veritas", "--dry-run", "--live-runs=2"])
+        .expect(0);
+    assert_eq!(said.next(), "kelvin gate veritas --live-runs=2");
+    let said = follow(&project, &said);
+    let report = project.json("kelvin/report.json");
+    assert_eq!(report["run"]["repeats"], serde_json::json!(2));
+    views(&project, &said, "kelvin");
+}
+
+#[test]
+fn the_cache_says_how_it_gets_answers_and_what_would_go() {
+    let project = project(CONSTANT);
+    let said = project.kelvin(&["cache", "info"]).expect(0);
+    assert!(
+        said.stdout
+            .contains("next, with a section `cache` in the configuration: kelvin check"),
+        "{}",
+        said.stdout
+    );
+    project.config("cache: true\nfingerprint: [pipeline.sh]\n");
+    let said = project.kelvin(&["cache", "info"]).expect(0);
+    follow(&project, &said);
+    // What is in it answers the next run.
+    let said = project.kelvin(&["cache", "info"]).expect(0);
+    follow(&project, &said);
+    let cost = &project.json("kelvin/report.json")["run"]["session"]["cost"];
+    assert_eq!(cost["invocations"], serde_json::json!(0), "{cost}");
+    // What nobody has used for half a year is removed by the step.
+    let answers = project.files(".kelvin-cache");
+    for path in answers.keys() {
+        let path = project.path(".kelvin-cache").join(path);
+        let old = Command::new("touch")
+            .args(["-d", "200 days ago"])
+            .arg(path)
+            .status();
+        assert!(old.expect("touch starts").success());
+    }
+    let said = project.kelvin(&["cache", "info"]).expect(0);
+    assert_eq!(said.next(), "kelvin cache prune");
+    let said = follow(&project, &said);
+    assert!(said.stdout.contains(" 0 stay"), "{}", said.stdout);
+    for command in [["cache", "clear"], ["cache", "prune"]] {
+        let said = project.kelvin(&command).expect(0);
+        assert_eq!(said.next(), "kelvin check");
+    }
+}
+
+#[test]
+fn lint_names_every_file_that_is_to_be_mended_and_no_other() {
+    let project = project(CONSTANT);
+    project.write("fine one.yaml", &project.read("kelvin.yaml"));
+    for name in ["bad one.yaml", "bad'two.yaml"] {
+        project.write(name, &format!("{}sede: 1\n", project.read("kelvin.yaml")));
+    }
+    let said = project
+        .kelvin(&["lint", "fine one.yaml", "bad one.yaml", "bad'two.yaml"])
+        .expect(1);
+    assert_eq!(said.next(), r"kelvin lint 'bad one.yaml' 'bad'\''two.yaml'");
+    project.paste(said.next()).expect(1);
+    for name in ["bad one.yaml", "bad'two.yaml"] {
+        project.write(name, &project.read("kelvin.yaml"));
+    }
+    let said = follow(&project, &said);
+    assert_eq!(said.next(), "kelvin check '--config=bad one.yaml'");
+    follow(&project, &said);
+}
+
+#[test]
+fn an_import_that_was_tried_is_made_as_it_was_shown() {
+    let project = project(CONSTANT);
+    project.write(
+        "my records.csv",
+        "name;the rule;a=b\none;Nobody smokes.;Facts.\n",
+    );
+    let said = project
+        .kelvin(&[
+            "import",
+            "cases",
+            "my records.csv",
+            "--into=new cases",
+            "--id=name",
+            "--units=the rule=Gate Rule",
+            "--delimiter=;",
+            "--dry-run",
+        ])
+        .expect(0);
+    assert!(!project.path("new cases").exists());
+    let said = follow(&project, &said);
+    assert_eq!(
+        project.read("new cases/one.md"),
+        "## Gate Rule\n\nNobody smokes.\n"
+    );
+    // A configuration is there, which says itself which folder it reads.
+    assert_eq!(said.next(), "kelvin lint");
+    follow(&project, &said);
+    std::fs::remove_file(project.path("kelvin.yaml")).expect("removed");
+    let said = project
+        .kelvin(&[
+            "import",
+            "cases",
+            "my records.csv",
+            "--into=new cases",
+            "--units=name",
+            "--delimiter=;",
+            "--force",
+        ])
+        .expect(0);
+    assert_eq!(said.next(), "kelvin init '--cases=new cases'");
+    let rest = "--yes --run 'sh pipeline.sh {input} {output}' --decision-field decision";
+    project.paste(&format!("{} {rest}", said.next())).expect(0);
+    assert!(project.read("kelvin.yaml").contains("new cases"));
+}
+
+#[test]
+fn a_comparison_names_its_step_by_what_it_found() {
+    let project = worse(FIRST_UNIT, 3);
+    let base = "the base/report.json";
+    let said = project
+        .kelvin(&["compare", base, "kelvin/report.json"])
+        .expect(0);
+    let told = follow(&project, &said).stdout;
+    // What a terminal has no room for: the cases, with both answers.
+    assert!(
+        told.contains("| case | for example in | answer on the base | answer now |")
+            || told.contains("variants that changed"),
+        "{told}"
+    );
+    let said = project.kelvin(&["compare", base, base]).expect(0);
+    assert_eq!(said.next(), "kelvin history");
+    let said = follow(&project, &said);
+    assert_eq!(said.next(), "kelvin compare previous latest");
+    let said = follow(&project, &said);
+    assert!(
+        said.stdout.contains("Gate         regression"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn what_may_be_noise_is_run_again() {
+    let project = worse(CONSTANT, 1);
+    let said = project
+        .kelvin(&["compare", "the base/report.json", "kelvin/report.json"])
+        .expect(0);
+    assert_eq!(said.next(), "kelvin gate '--baseline=the base/report.json'");
+    // It is worse, and after further runs that is known.
+    let gate = project.paste(said.next()).expect(3);
+    assert!(
+        gate.stdout.contains("Gate         regression"),
+        "{}",
+        gate.stdout
+    );
+}
+
+#[test]
+fn runs_of_the_history_that_may_differ_by_noise_ask_for_more_repeats() {
+    let project = worse(CONSTANT, 1);
+    let said = project
+        .kelvin(&["compare", "run:previous", "run:latest"])
+        .expect(0);
+    follow(&project, &said);
+    assert_eq!(project.report()["run"]["repeats"], serde_json::json!(5));
+}
