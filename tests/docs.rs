@@ -1,5 +1,8 @@
 //! What a document claims, a test reads.
 
+#[path = "docs/blocks.rs"]
+mod blocks;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

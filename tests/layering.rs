@@ -123,6 +123,16 @@ const IMPURE: &[&str] = &[
     "File::",
 ];
 
+/// The line of the page for those who change the code.
+#[test]
+fn the_flow_of_architecture_md_is_the_one_that_imports_are_held_against() {
+    let page = fs::read_to_string(root().join("docs/architecture.md")).expect("the page");
+    let line = page.lines().find(|line| line.contains(" → "));
+    let words = line.expect("a line with arrows").split([' ', '│', '→']);
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    assert_eq!(words, [LEAVES, FLOW].concat());
+}
+
 #[test]
 fn every_import_points_to_the_left() {
     let mut wrong = Vec::new();
