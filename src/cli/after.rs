@@ -37,6 +37,11 @@ pub(super) fn after(args: &CheckArgs, checked: &Checked, judgement: Option<&Judg
     match judgement {
         None => text.push_str(&step(args, checked, !page.failed().is_empty())),
         Some(judgement) if judgement.asks_nothing() => text.push_str(&view(args).next()),
+        // Run again, it would be as void.
+        Some(_) if checked.report.run.ending == Ending::Changed => {
+            let line = ignoring(config, &checked.ignorable);
+            let _ = line.map(|line| writeln!(text, "next: {line}"));
+        }
         Some(_) => {}
     }
     // The command is that of the configuration, which may hold what must not be shown.
@@ -149,7 +154,8 @@ fn ignoring(config: &Path, lines: &BTreeSet<String>) -> Option<String> {
     let lines: Vec<String> = lines.iter().map(|line| quoted(line)).collect();
     // A file that does not end its last line gets no line that is glued to it.
     let line = format!(r"printf '\n%s\n' {} >> {file}", lines.join(" "));
-    Some(safe::lines(&line))
+    // A sign that a line cannot show would make another rule of it.
+    (safe::lines(&line) == line).then_some(line)
 }
 
 /// The one command that fits how a run ended, as the last line.
