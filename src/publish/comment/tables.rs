@@ -7,7 +7,7 @@ use crate::gate::judgement::{change, said, value};
 use crate::gate::policy::Attention;
 use crate::gate::verdict::Word;
 use crate::gate::{Judgement, flips};
-use crate::page::safe;
+use crate::page::{counted, safe};
 use crate::publish::Publication;
 
 /// So many answers that went wrong stand above the metrics.
@@ -113,8 +113,8 @@ pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
         ""
     };
     let mut page = format!(
-        "<details{open}><summary>{worse} got worse, {} changed in all (worst first)</summary>\n\n",
-        judgement.cases.len()
+        "<details{open}><summary>Case by case: {} changed, {worse} got worse (worst first)</summary>\n\n",
+        counted(judgement.cases.len(), "value")
     );
     page.push_str("| case | metric | what | base | head | variants that changed (1.00 is as it should be) |\n| --- | --- | --- | ---: | ---: | --- |\n");
     for case in judgement.cases.iter().take(most) {
