@@ -1,7 +1,8 @@
 //! Where a repository stands: its HEAD, and the parents of a commit.
 
+use super::Unknown;
 use crate::git::{self, Repository};
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use git2::Oid;
 
 /// The parents as the commit object itself names them. In a shallow clone libgit2 hides the parents
@@ -26,9 +27,23 @@ pub(crate) fn short(commit: Oid) -> String {
     text
 }
 
+/// The commit that is checked out; none before the first.
+///
+/// # Errors
+///
+/// Where it is there and cannot be read.
+pub(crate) fn checked_out(repo: &Repository) -> anyhow::Result<Option<Oid>> {
+    match repo.head().and_then(|head| head.peel_to_commit()) {
+        Ok(commit) => Ok(Some(commit.id())),
+        Err(error) if error.code() == git2::ErrorCode::UnbornBranch => Ok(None),
+        Err(error) => {
+            let why = error.message();
+            let what = anyhow!("the commit that is checked out cannot be read: {why}");
+            Err(Unknown::Unreachable.mark(what))
+        }
+    }
+}
+
 pub(super) fn head(repo: &Repository) -> anyhow::Result<Oid> {
-    repo.head()
-        .and_then(|head| head.peel(git2::ObjectType::Commit))
-        .map(|commit| commit.id())
-        .context("failed to read HEAD: the repository has no commit yet")
+    checked_out(repo)?.context("failed to read HEAD: the repository has no commit yet")
 }

@@ -81,7 +81,17 @@ impl Repository {
         let (opened, view, trusted) =
             match git2::Repository::open_ext(folder, flags, &[] as &[&OsStr]) {
                 Ok(opened) => (opened, None, None),
-                Err(error) if error.code() == ErrorCode::NotFound => return Err(Closed::Absent),
+                Err(error) if error.code() == ErrorCode::NotFound => {
+                    let own = top(folder).join(".git");
+                    return Err(match own.symlink_metadata() {
+                        // For example a linked work tree whose repository was moved.
+                        Ok(_) => Closed::Unread(format!(
+                            "`{}` is there and leads to no git repository that can be opened",
+                            own.display()
+                        )),
+                        Err(_) => Closed::Absent,
+                    });
+                }
                 Err(error) if error.code() == ErrorCode::Owner => {
                     let top = top(folder);
                     if owner == Owner::Checked {

@@ -7,8 +7,10 @@ use crate::baseline::{self, Baseline, Hint, Login, Remote, Repository, Search, T
 use crate::check::{claims, configuration};
 use crate::config::{BaselineSource, Config, FailOrWarn};
 
-/// Makes a repository with a commit, or a commit in one.
+/// Makes a repository with a commit.
 const BEGIN: &str = "git init && git add --all && git commit --message \"Begin\"";
+/// Makes the first commit of a repository.
+const COMMIT: &str = "git add --all && git commit --message \"Begin\"";
 const DEEP: &str = "- uses: actions/checkout@v5\n  with: { fetch-depth: 0 }";
 
 /// Looks at all three; without a configuration at the first two.
@@ -70,13 +72,13 @@ pub(super) fn look(
 }
 
 fn checkout(repo: &Repository) -> Finding {
-    let commit = repo
-        .head()
-        .and_then(|head| head.peel_to_commit())
-        .map(|commit| baseline::short(commit.id()));
-    let Ok(commit) = commit else {
-        return Finding::missing("checkout", "the repository has no commit yet")
-            .add("the shell", BEGIN);
+    let commit = match baseline::checked_out(repo) {
+        Ok(Some(commit)) => baseline::short(commit),
+        Ok(None) => {
+            return Finding::missing("checkout", "the repository has no commit yet")
+                .add("the shell", COMMIT);
+        }
+        Err(error) => return Finding::missing("checkout", error.root_cause().to_string()),
     };
     match repo.is_shallow() {
         true => Finding::ok(

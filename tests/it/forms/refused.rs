@@ -210,38 +210,61 @@ fn a_pipeline_that_moves_references_while_it_runs_gets_the_verdict_that_it_gets_
         "git update-ref refs/remotes/origin/main HEAD",
         "git update-ref -d refs/remotes/origin/kelvin-reports",
         "git update-ref -d refs/remotes/origin/main; git update-ref refs/heads/main HEAD",
-        "for f in \"$TMPDIR\"/kelvin-*/packed-refs; do [ -e \"$f\" ] && : > \"$f\"; done",
-        "rm -rf \"$TMPDIR\"/kelvin-*/refs \"$TMPDIR\"/kelvin-*/HEAD",
-        "for f in \"$TMPDIR\"/kelvin-*/config; do [ -e \"$f\" ] && echo '[core' > \"$f\"; done",
     ];
-    // The last three are about what this program makes of a reftable.
-    for (form, moves) in [(&[][..], &moves[..3]), (&[REFTABLE], &moves)] {
+    for form in [&[][..], &[REFTABLE]] {
         for moved in moves {
             let Some(project) = worse(form) else {
                 continue;
             };
-            let temporary = project.path("../temporary");
-            fs::create_dir_all(&temporary).expect("made");
             project.write(
                 "pipeline.sh",
                 &format!("({moved}) 2> /dev/null\n{CONSTANT}"),
             );
             commit(&project, "moves");
-            let mut command = project.command(&["gate", "--rerun"]);
-            let output = command
-                .env("TMPDIR", &temporary)
-                .output()
-                .expect("it starts");
+            project.kelvin(&["gate", "--rerun"]).expect(3);
             let found = judgement(project.root());
-            assert_eq!(output.status.code(), Some(3), "{form:?} {moved}: {found}");
             assert_eq!(
                 found["verdict"],
                 json!("regression"),
                 "{form:?} {moved}: {found}"
             );
-            // Nothing is left behind.
-            let left = fs::read_dir(&temporary).expect("listed").count();
-            assert_eq!(left, 0, "{form:?} {moved}");
         }
+    }
+}
+
+#[test]
+fn a_view_that_is_spoilt_while_it_is_used_makes_no_change_pass_and_leaves_nothing_behind() {
+    let spoils = [
+        "for f in \"$TMPDIR\"/kelvin-*/packed-refs; do [ -e \"$f\" ] && : > \"$f\"; done",
+        "rm -rf \"$TMPDIR\"/kelvin-*/refs \"$TMPDIR\"/kelvin-*/HEAD",
+        "for f in \"$TMPDIR\"/kelvin-*/config; do [ -e \"$f\" ] && echo '[core' > \"$f\"; done",
+    ];
+    for spoil in spoils {
+        let spoils = format!(
+            "for f in \"$TMPDIR\"/kelvin-*; do [ -d \"$f\" ] && : > \"$TMPDIR/../seen\"; done\n\
+             ({spoil}) 2> /dev/null\n"
+        );
+        let Some(project) = project(&[REFTABLE], &format!("{spoils}{GROUNDED}")) else {
+            return;
+        };
+        project.config("baseline: {from: compute, compute: true}\n");
+        commit(&project, "measured now");
+        branch(&project, "worse", &format!("{spoils}{CONSTANT}"));
+        let temporary = project.path("../temporary");
+        fs::create_dir_all(&temporary).expect("made");
+        let mut command = project.command(&["gate", "--rerun", "--base", "main"]);
+        let output = command
+            .env("TMPDIR", &temporary)
+            .output()
+            .expect("it starts");
+        let found = judgement(project.root());
+        assert_eq!(output.status.code(), Some(3), "{spoil}: {found}");
+        assert!(project.path("../seen").exists(), "the view was not there");
+        let left: Vec<PathBuf> = fs::read_dir(&temporary)
+            .expect("listed")
+            .flatten()
+            .map(|entry| entry.path())
+            .collect();
+        assert!(left.is_empty(), "{spoil}: {left:?}");
     }
 }
