@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 use std::thread::sleep;
@@ -203,6 +204,59 @@ fn p6_a_killed_run_is_resumed_without_repeating_a_finished_invocation() {
         let after = project.report();
         project.check();
         assert_eq!(after, project.report(), "{name}");
+    }
+}
+
+#[test]
+fn an_input_that_a_run_was_killed_in_the_middle_of_is_not_there() {
+    let project = Project::new(GROUNDED);
+    for case in ["birch", "cedar", "dogwood"] {
+        fs::remove_file(project.path(&format!("cases/{case}.md"))).expect("removed");
+    }
+    let alder = project.read("cases/alder.md");
+    let large = format!(
+        "{alder}\n## Record\n\n{}",
+        "A line of the record.\n".repeat(20_000)
+    );
+    project.write("cases/alder.md", &large);
+    let inputs = || -> BTreeMap<String, Vec<u8>> {
+        let files = project.files("kelvin").into_iter();
+        files
+            .filter(|(name, _)| name.ends_with("input.md"))
+            .collect()
+    };
+    for command in [&["check", "--dry-run"][..], &["check"]] {
+        let _ = fs::remove_dir_all(project.path("kelvin"));
+        // The system kills a process that writes more into a file than it may, in the middle of it.
+        let kelvin = project.command(command);
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "ulimit -f 100; exec \"$@\"", "sh"]);
+        limited.arg(kelvin.get_program()).args(kelvin.get_args());
+        for (name, value) in kelvin.get_envs() {
+            match value {
+                Some(value) => limited.env(name, value),
+                None => limited.env_remove(name),
+            };
+        }
+        let ended = limited
+            .current_dir(project.root())
+            .output()
+            .expect("it starts");
+        let killed = std::os::unix::process::ExitStatusExt::signal(&ended.status);
+        assert!(killed.is_some(), "{command:?}: {ended:?}");
+        let halves = project.files("kelvin");
+        let halves = halves
+            .values()
+            .filter(|bytes| bytes.starts_with(b"# Request"));
+        assert!(halves.count() > 0, "{command:?}: nothing was begun");
+        assert!(inputs().is_empty(), "{command:?}: {:?}", inputs().keys());
+        // What was begun is in nobody's way.
+        project.kelvin(command).expect(0);
+        let whole = inputs();
+        assert!(whole.values().all(|bytes| bytes.len() > 400_000));
+        fs::remove_dir_all(project.path("kelvin")).expect("removed");
+        project.kelvin(command).expect(0);
+        assert_eq!(whole, inputs(), "{command:?}");
     }
 }
 

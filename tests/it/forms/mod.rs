@@ -108,8 +108,9 @@ fn told(form: &[&str]) -> Option<Vec<String>> {
     arguments.extend(form.contains(&REFTABLE).then_some(REFTABLE));
     arguments.extend([&*url, &*place]);
     git(root, &arguments);
+    let said = steps.run(&shallow, &["doctor"], 0);
+    assert!(said.stdout.contains("shallow; what"), "{}", said.stdout);
     steps.gate(&shallow, &[], "regression", "branch");
-    steps.run(&shallow, &["doctor"], 0);
 
     // A second work tree, beside which the first stands elsewhere.
     git(root, &["checkout", "--quiet", "main"]);
