@@ -115,6 +115,11 @@ pub(crate) fn heed() -> anyhow::Result<()> {
     Interrupt::of_process().map(|_| ())
 }
 
+/// Whether a signal has asked to stop, since somebody began to heed them.
+pub(crate) fn was_asked_to_stop() -> bool {
+    Interrupt::of_process().is_ok_and(|interrupt| interrupt.tripped())
+}
+
 /// Sleeps until the time is over or a signal asks to stop. Returns whether it slept to the end.
 pub(crate) fn rest(time: Duration) -> bool {
     match Interrupt::of_process() {

@@ -2,6 +2,8 @@
 
 #[path = "docs/blocks.rs"]
 mod blocks;
+#[path = "docs/figures.rs"]
+mod figures;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{documents, read, root};
 
 /// The page with the list.
-const LIST: &str = "docs/claims.md";
+pub(super) const LIST: &str = "docs/claims.md";
 
 /// A fenced block.
 struct Block {
@@ -40,15 +40,22 @@ impl Block {
     }
 }
 
+/// All pages, but the one that is the help of the program.
+pub(super) fn pages() -> Vec<String> {
+    let paths = documents();
+    let pages = paths.iter().map(|path| {
+        let page = path.strip_prefix(root()).expect("below");
+        page.display().to_string()
+    });
+    pages
+        .filter(|page| !["docs/command-line.md", "CHANGELOG.md"].contains(&page.as_str()))
+        .collect()
+}
+
 /// All blocks, but those of the page that is the help of the program.
 fn all() -> Vec<Block> {
     let mut blocks = Vec::new();
-    for path in documents() {
-        let page = path.strip_prefix(root()).expect("below");
-        let page = page.display().to_string();
-        if page == "docs/command-line.md" {
-            continue;
-        }
+    for page in pages() {
         let mut open: Option<Block> = None;
         for (at, line) in read(&page).lines().enumerate() {
             let fence = line.trim_start().strip_prefix("```");
@@ -212,7 +219,7 @@ struct Row {
 }
 
 /// The rows of the table below a heading of the list.
-fn rows(heading: &str) -> Vec<[String; 3]> {
+pub(super) fn rows(heading: &str) -> Vec<[String; 3]> {
     let page = read(LIST);
     let section = page
         .split("\n## ")
@@ -232,7 +239,7 @@ fn rows(heading: &str) -> Vec<[String; 3]> {
         .collect()
 }
 
-fn unquoted(cell: &str) -> String {
+pub(super) fn unquoted(cell: &str) -> String {
     cell.trim_matches('`').trim().to_owned()
 }
 

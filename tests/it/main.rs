@@ -137,6 +137,7 @@ mod promises;
 mod unsaid;
 mod veritas;
 mod view;
+mod wizard;
 
 /// The sample workflow under `act`.
 mod act;

@@ -5,6 +5,7 @@ mod fields;
 mod files;
 mod governing;
 mod ignored;
+mod kept;
 mod look;
 mod request;
 mod steps;

@@ -101,6 +101,15 @@ impl Request {
         }
     }
 
+    /// Whether nothing is said of the pipeline yet.
+    pub(super) fn is_silent(&self) -> bool {
+        let texts = [&self.run, &self.cases, &self.decision_field];
+        let switches = [self.probe, self.gitignore, self.workflow];
+        texts.iter().all(|text| text.is_none())
+            && switches.iter().all(Option::is_none)
+            && self.governing_types.is_empty()
+    }
+
     /// The command line that says the same, for a shell.
     pub(super) fn command_line(&self) -> String {
         let mut words = vec!["kelvin".to_owned(), "init".to_owned()];

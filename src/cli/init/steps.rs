@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::files::Target;
 use super::look::Look;
 use super::request::Request;
-use super::{Question, decision, governing, ignored, template, trial};
+use super::{Question, decision, governing, ignored, kept, template, trial};
 use crate::cli::again::Again;
 use crate::cli::ask::{self, Ask, Back, Stopped};
 use crate::cli::import;
@@ -37,6 +37,10 @@ pub(super) fn run(
     if ask.is_none() {
         request.complete()?;
     }
+    let mut request = request.clone();
+    if let Some(ask) = ask {
+        kept::offer(&target.root, &mut request, ask, out)?;
+    }
     let mut steps = Steps {
         given: request.clone(),
         said: request.clone(),
@@ -50,18 +54,36 @@ pub(super) fn run(
     };
     let mut answered = Vec::new();
     let ended = steps.walk(&mut answered).and_then(|()| steps.write());
-    if let Err(error) = &ended {
-        let is_stop = error.is::<Stopped>();
-        if is_stop {
-            writeln!(steps.out, "stopped; nothing was written")?;
-        }
-        // No answer is lost: typed again, it would be another one.
-        if !answered.is_empty() {
-            let line = safe::lines(&steps.said.command_line());
-            writeln!(steps.out, "next, with the answers so far: {line}")?;
+    match &ended {
+        Ok(()) => kept::forget(&steps.target.root),
+        Err(error) => {
+            let told = broken_off(&steps, error.is::<Stopped>(), &request);
+            // A terminal that went away shows nothing of it, and is no further error.
+            let _ = steps.out.write_all(told.as_bytes());
         }
     }
     ended
+}
+
+/// Keeps the answers, and says how to go on. No answer is lost: typed again, it would be another one.
+fn broken_off(steps: &Steps<'_>, is_stop: bool, request: &Request) -> String {
+    let stopped = |told: &str| match is_stop {
+        true => format!("stopped; {told}\n"),
+        false => String::new(),
+    };
+    let line = steps.said.command_line();
+    if steps.ask.is_none() || line == request.command_line() && request.is_silent() {
+        return stopped("nothing was written");
+    }
+    let told = match kept::keep(&steps.target.root, &steps.said) {
+        Ok(()) => stopped("nothing was written but the answers, for the next `kelvin init`"),
+        Err(error) => {
+            let why = safe::lines(&format!("{error:#}"));
+            format!("{}{why}\n", stopped("nothing was written"))
+        }
+    };
+    let line = safe::lines(&line);
+    format!("{told}next, with the answers so far: {line}\n")
 }
 
 /// The person wants to answer a question anew.

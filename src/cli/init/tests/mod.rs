@@ -6,90 +6,15 @@ mod files;
 mod probe;
 mod template;
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::cli::ask::Check;
+use crate::cli::ask::Answer::{self, Several, Stop, Text, Yes};
+use crate::cli::ask::Script;
 use crate::probe::evidence::EvidenceSettings;
 use crate::probe::{DecisionField, configured_by};
-
-/// One answer of a person.
-#[derive(Clone, Debug)]
-enum Answer {
-    Text(&'static str),
-    One(usize),
-    Several(&'static [usize]),
-    Yes(bool),
-    /// What an empty line means.
-    Default,
-    Stop,
-}
-
-use Answer::{Default, One, Several, Stop, Text, Yes};
-
-/// A person who answers from a list, and notes what was shown, offered, and said against an answer.
-struct Script {
-    answers: RefCell<VecDeque<Answer>>,
-    shown: RefCell<Vec<String>>,
-    defaults: RefCell<Vec<String>>,
-    complaints: RefCell<Vec<String>>,
-}
-
-impl Script {
-    fn of(answers: &[Answer]) -> Self {
-        Self {
-            answers: RefCell::new(answers.iter().cloned().collect()),
-            shown: RefCell::default(),
-            defaults: RefCell::default(),
-            complaints: RefCell::default(),
-        }
-    }
-
-    fn next(&self, question: &str) -> anyhow::Result<Answer> {
-        match self.answers.borrow_mut().pop_front() {
-            Some(answer) => Ok(answer),
-            None => panic!("nobody expected the question {question:?}"),
-        }
-    }
-}
-
-impl Ask for Script {
-    fn show(&self, lines: &[String]) {
-        self.shown.borrow_mut().extend_from_slice(lines);
-    }
-
-    fn line(
-        &self,
-        question: &str,
-        default: Option<&str>,
-        check: &Check<'_>,
-    ) -> anyhow::Result<String> {
-        self.defaults
-            .borrow_mut()
-            .push(default.unwrap_or_default().to_owned());
-        loop {
-            let line = match self.next(question)? {
-                Text(text) => text.to_owned(),
-                One(place) => (place + 1).to_string(),
-                Several(places) => {
-                    let numbers: Vec<String> =
-                        places.iter().map(|place| (place + 1).to_string()).collect();
-                    numbers.join(", ")
-                }
-                Yes(answer) => if answer { "y" } else { "No" }.to_owned(),
-                Default => default.expect("there is a default").to_owned(),
-                Stop => return Err(Stopped.into()),
-            };
-            match check(&line) {
-                Ok(()) => return Ok(line),
-                Err(complaint) => self.complaints.borrow_mut().push(complaint),
-            }
-        }
-    }
-}
 
 /// A folder with two cases of three types.
 fn project() -> tempfile::TempDir {
@@ -262,7 +187,17 @@ fn stopping_at_any_question_leaves_everything_as_it_was() {
         stopped.push(Stop);
         let (ended, said) = run(&request(folder.path()), Some(&Script::of(&stopped)));
         assert_eq!(ended.expect("it is no error"), Exit::Interrupted);
-        assert!(said.contains("stopped; nothing was written\n"), "{said}");
+        let told = match place {
+            0 => "stopped; nothing was written\n",
+            _ => "stopped; nothing was written but the answers, for the next `kelvin init`\n",
+        };
+        assert!(said.contains(told), "{said}");
+        // The answers are kept, and nothing else is there that was not before.
+        let kept = folder.path().join(".kelvin/init.json");
+        assert_eq!(kept.exists(), place > 0, "stopped at question {place}");
+        if place > 0 {
+            fs::remove_dir_all(folder.path().join(".kelvin")).expect("removed");
+        }
         assert_eq!(files(folder.path()), before, "stopped at question {place}");
     }
 }

@@ -1,11 +1,15 @@
 //! Questions to a person. Each is a line that is typed, so that a screen reader, a slow connection and a
 //! script can answer it; the trait lets tests do so.
 
-use std::fmt;
-use std::io::{ErrorKind, Write as _};
+#[cfg(test)]
+mod script;
+mod terminal;
 
-use dialoguer::Input;
-use dialoguer::theme::Theme;
+use std::fmt;
+
+#[cfg(test)]
+pub(super) use script::{Answer, Script};
+pub(super) use terminal::Terminal;
 
 /// Somebody who answers. Every answer may be a [`Stopped`] instead.
 pub(super) trait Ask {
@@ -154,75 +158,5 @@ fn said(line: &str) -> Result<bool, String> {
         "y" | "yes" => Ok(true),
         "n" | "no" => Ok(false),
         _ => Err("type yes or no, or < to go back".to_owned()),
-    }
-}
-
-/// The person at the terminal.
-pub(super) struct Terminal;
-
-/// A question that ends with its own question mark.
-struct Plain;
-
-impl Theme for Plain {
-    fn format_input_prompt(
-        &self,
-        f: &mut dyn fmt::Write,
-        prompt: &str,
-        default: Option<&str>,
-    ) -> fmt::Result {
-        match default {
-            Some(default) => write!(f, "{prompt} [{default}] "),
-            None => write!(f, "{prompt} "),
-        }
-    }
-
-    fn format_input_prompt_selection(
-        &self,
-        f: &mut dyn fmt::Write,
-        prompt: &str,
-        answer: &str,
-    ) -> fmt::Result {
-        write!(f, "{prompt} {answer}")
-    }
-}
-
-impl Ask for Terminal {
-    fn show(&self, lines: &[String]) {
-        let mut stderr = anstream::stderr();
-        for line in lines {
-            // A terminal that went away ends the next question.
-            let _ = writeln!(stderr, "{line}");
-        }
-    }
-
-    fn line(
-        &self,
-        question: &str,
-        default: Option<&str>,
-        check: &Check<'_>,
-    ) -> anyhow::Result<String> {
-        let mut input = Input::<String>::with_theme(&Plain)
-            .with_prompt(question)
-            .validate_with(|text: &String| check(text));
-        if let Some(default) = default {
-            input = input.default(default.to_owned());
-        } else {
-            // The check says what an empty line lacks.
-            input = input.allow_empty(true);
-        }
-        input.interact_text().map_err(explain)
-    }
-}
-
-/// Ctrl-C while a handler for it is installed, and a terminal that went away, end the questions.
-fn explain(error: dialoguer::Error) -> anyhow::Error {
-    let dialoguer::Error::IO(error) = error;
-    // No question ends its line when it is cut off.
-    let _ = dialoguer::console::Term::stderr().write_line("");
-    match error.kind() {
-        ErrorKind::Interrupted | ErrorKind::UnexpectedEof | ErrorKind::NotConnected => {
-            Stopped.into()
-        }
-        _ => anyhow::Error::new(error).context("failed to ask on the terminal"),
     }
 }
