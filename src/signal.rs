@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// Whether somebody has asked to stop. Once it is tripped it stays so.
@@ -115,9 +116,30 @@ pub(crate) fn heed() -> anyhow::Result<()> {
     Interrupt::of_process().map(|_| ())
 }
 
-/// Whether a signal has asked to stop, since somebody began to heed them.
-pub(crate) fn was_asked_to_stop() -> bool {
-    Interrupt::of_process().is_ok_and(|interrupt| interrupt.tripped())
+/// Waits until something can be read from a terminal. Returns whether there is something: a signal asked to stop, or the
+/// terminal is gone, where there is nothing. A signal that comes while nobody waits is not missed.
+pub(crate) fn can_read(file: BorrowedFd<'_>) -> bool {
+    let Ok(interrupt) = Interrupt::of_process() else {
+        return true;
+    };
+    loop {
+        if interrupt.tripped() {
+            return false;
+        }
+        let mut fds = [
+            PollFd::from_borrowed_fd(interrupt.fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(file, PollFlags::IN),
+        ];
+        match poll(&mut fds, None) {
+            Ok(_) if fds[0].revents().is_empty() => {
+                return !fds[1].revents().intersects(PollFlags::HUP | PollFlags::ERR);
+            }
+            // The flag is set before the descriptor can be read, and the next round sees it.
+            Ok(_) | Err(Errno::INTR) => {}
+            // Whoever reads is told why it cannot be done.
+            Err(_) => return true,
+        }
+    }
 }
 
 /// Sleeps until the time is over or a signal asks to stop. Returns whether it slept to the end.

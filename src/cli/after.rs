@@ -11,6 +11,7 @@ use crate::check::{self, Checked};
 use crate::config::Overrides;
 use crate::gate::Judgement;
 use crate::gate::reproduce::quoted;
+use crate::gate::verdict::Word;
 use crate::page::{FailedInvocation, safe};
 use crate::probe::{self, Ending};
 use crate::publish::mask::Masker;
@@ -36,6 +37,9 @@ pub(super) fn after(args: &CheckArgs, checked: &Checked, judgement: Option<&Judg
     }
     match judgement {
         None => text.push_str(&step(args, checked, !page.failed().is_empty())),
+        Some(judgement) if judgement.verdict.verdict == Word::NoBaseline => {
+            text.push_str(&keep_a_base(args));
+        }
         Some(judgement) if judgement.asks_nothing() => text.push_str(&view(args).next()),
         // Run again, it would be as void.
         Some(_) if checked.report.run.ending == Ending::Changed => {
@@ -177,6 +181,19 @@ fn next(args: &CheckArgs, report: &Report, some_failed: bool) -> String {
             save(args).next()
         }
         Ending::Complete => view(args).next(),
+    }
+}
+
+/// What a gate needs that has found nothing to compare with.
+fn keep_a_base(args: &CheckArgs) -> String {
+    let check = Again::kelvin("check")
+        .config(args.config())
+        .given("--out", args.out());
+    match (check.command(), save(args).command()) {
+        (Some(check), Some(save)) => {
+            format!("next, on the branch to compare with: {check} && {save}\n")
+        }
+        _ => String::new(),
     }
 }
 

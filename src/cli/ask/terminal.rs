@@ -1,6 +1,7 @@
 //! The person at the terminal.
 
 use std::io::{self, ErrorKind, Write as _};
+use std::os::fd::AsFd as _;
 
 use dialoguer::console::{Key, Term, measure_text_width};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -130,8 +131,8 @@ impl Line {
         let _keys = Keys::each();
         self.draw(term)?;
         loop {
-            // A signal that came while nothing was read would be waited for by nobody.
-            if signal::was_asked_to_stop() {
+            // `read_key` itself would sleep on where a signal has come just before it.
+            if !signal::can_read(io::stdin().as_fd()) {
                 return Err(ErrorKind::Interrupted.into());
             }
             match self.press(term.read_key()?) {

@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use super::*;
 use crate::github::archive;
+use crate::project::FIRST_UNIT;
 
 #[test]
 fn a_pull_request_that_changes_nothing_passes_with_one_comment_that_a_second_run_updates() {
@@ -36,6 +37,36 @@ fn a_pull_request_that_hurts_is_red_and_says_so_everywhere() {
     );
     assert_eq!(rig.checks()[0].1, "failure");
     assert!(ran.outputs.contains("regression") && ran.summary.contains("regression"));
+}
+
+/// The page of the folder has no texts beside the verdict, and the comment has; both name the same variant.
+#[test]
+fn every_page_says_to_look_at_the_same_variant_and_the_comment_shows_its_text() {
+    let mut rig = Rig::new(FIRST_UNIT);
+    rig.on("pull_request", &[]).expect(3);
+    let look = |page: &str| -> String {
+        let line = page
+            .lines()
+            .find(|line| line.contains("Look first at case"));
+        line.unwrap_or_else(|| panic!("no such line: {page}"))
+            .to_owned()
+    };
+    let comment = rig.comments()[0].clone();
+    let page = rig.project.read("kelvin/gate.md");
+    assert_eq!(look(&comment), look(&page));
+    let named = look(&comment);
+    let variant = named.split('`').nth(3).expect("a variant");
+    // In the table, and above the lines that differ.
+    assert!(
+        comment.matches(variant).count() >= 3,
+        "{variant}: {comment}"
+    );
+    let html = rig.project.read("kelvin/report.html");
+    let (_, rest) = html
+        .split_once("Look first at case")
+        .expect("the page opens with it");
+    let opening: String = rest.chars().take(200).collect();
+    assert!(opening.contains(variant), "{variant}: {opening}");
 }
 
 #[test]

@@ -273,3 +273,19 @@ fn runs_of_the_history_that_may_differ_by_noise_ask_for_more_repeats() {
     follow(&project, &said);
     assert_eq!(project.report()["run"]["repeats"], serde_json::json!(5));
 }
+
+#[test]
+fn a_gate_without_anything_to_compare_with_says_how_to_get_it() {
+    let project = committed(GROUNDED);
+    let said = project.kelvin(&["gate", "--out=the report"]).expect(0);
+    assert!(
+        said.stdout
+            .contains("\nnext, on the branch to compare with: kelvin check "),
+        "{}",
+        said.stdout
+    );
+    follow(&project, &said);
+    let said = project.kelvin(&["gate", "--out=the report"]).expect(0);
+    assert!(said.stdout.contains("Gate         pass"), "{}", said.stdout);
+    views(&project, &said, "the report");
+}
