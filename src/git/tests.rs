@@ -141,6 +141,8 @@ fn no_hook_is_run_and_no_login_is_written_down() {
         ("alias.for-each-ref", "!touch ran"),
         ("core.pager", "touch ran"),
         ("core.fsmonitor", "touch ran"),
+        // What git knows and libgit2 does not.
+        ("extensions.partialClone", "origin"),
         ("url.https://\"a\\b\".insteadOf", "x\ny\tz: #;\\"),
     ] {
         git_in(folder, &["config", name, value]);
@@ -241,4 +243,18 @@ fn the_name_of_an_object_tells_its_format() {
     ] {
         assert!(id(&wrong).is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn what_git_has_said_is_told_in_one_line() {
+    let Some(folder) = with_reftable() else {
+        return;
+    };
+    git_in(folder.path(), &["config", "extensions.ofTomorrow", "true"]);
+    let why = unread(folder.path()).expect("it cannot be read");
+    assert!(
+        why.contains("unknown repository extension found: oftomorrow"),
+        "{why}"
+    );
+    assert!(!why.contains('\n'), "{why}");
 }

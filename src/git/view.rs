@@ -23,8 +23,14 @@ use crate::file;
 /// The version of git that brought reftables.
 const SINCE: (u32, u32) = (2, 45);
 const WHAT: &str = "the git repository here keeps its references as a reftable";
-/// The settings that libgit2 has a use for. A login is not among them.
-const SECTIONS: [&str; 5] = ["core.", "extensions.", "remote.", "url.", "user."];
+/// The settings that libgit2 has a use for. A login is not among them, nor are the extensions that git has seen to.
+const WANTED: [&str; 5] = [
+    "core.",
+    "extensions.objectformat",
+    "remote.",
+    "url.",
+    "user.",
+];
 
 /// The view of a repository. Its folder goes when it is dropped.
 pub(super) struct View {
@@ -121,8 +127,7 @@ impl View {
         while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
             // A setting without a value is on.
             let (name, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
-            let is_wanted = SECTIONS.iter().any(|section| name.starts_with(section))
-                && !name.eq_ignore_ascii_case("extensions.refstorage");
+            let is_wanted = WANTED.iter().any(|wanted| name.starts_with(wanted));
             if is_wanted && matches!(&*scope, "local" | "worktree") {
                 config += &setting(name, value);
             }
@@ -213,7 +218,7 @@ impl View {
         let moved = ["cannot lock ref", "reference already exists", "is locked"];
         match moved.iter().any(|words| said.contains(words)) {
             true => Ok(false),
-            false => bail!("{}", last_line(&said)),
+            false => bail!("{}", reason(&said)),
         }
     }
 }
@@ -260,7 +265,7 @@ impl Git {
                 "{WHAT}, which needs git {major}.{minor} or later; found {number}"
             )));
         }
-        Err(unread(&last_line(&text(&told.stderr))))
+        Err(unread(&reason(&text(&told.stderr))))
     }
 }
 
@@ -284,8 +289,12 @@ fn text(bytes: impl AsRef<[u8]>) -> String {
     String::from_utf8_lossy(bytes.as_ref()).into_owned()
 }
 
-/// What git says last is why it ended.
-fn last_line(said: &str) -> String {
-    let last = said.lines().rfind(|line| !line.trim().is_empty());
-    last.unwrap_or("git has not said why").to_owned()
+/// Why git has ended, in one line.
+fn reason(said: &str) -> String {
+    let why = said.find("fatal: ").map_or(said, |at| &said[at..]);
+    let words: Vec<&str> = why.split_whitespace().collect();
+    match words.is_empty() {
+        true => "git has not said why".to_owned(),
+        false => words.join(" "),
+    }
 }
