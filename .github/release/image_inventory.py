@@ -44,7 +44,7 @@ def of_debian():
         status, name, own, architecture, source, of_source = line.split("\t")
         if not status.startswith("ii"):
             continue
-        # Debian's own list of weaknesses names sources, which have versions of their own.
+        # Debian's own list of vulnerabilities names sources, which have versions of their own.
         upstream = f"&upstream={quote(source, '')}%40{quote(of_source, ':~.-')}" if (source, of_source) != (name, own) else ""
         purl = f"pkg:deb/debian/{name}@{quote(own, ':~.-')}?arch={architecture}&distro=debian-{version}{upstream}"
         yield part(name, own, purl)

@@ -155,7 +155,7 @@ fn ambiguous(text: &str, meanings: &Meanings) -> Misuse {
 pub(crate) fn recorded(root: &Path, name: &str) -> anyhow::Result<String> {
     let Some(wanted) = Wanted::read(name) else {
         return Err(Misuse::new(format!("`{name}` cannot name a run"))
-            .help("a run is named by at least 4 signs of its id, `latest` or `previous`")
+            .help("a run is named by at least 4 characters of its id, `latest` or `previous`")
             .into());
     };
     let Some(history) = History::open(root)? else {

@@ -56,7 +56,7 @@ pub(super) struct GateArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Makes live runs of everything and judges them, as a person does who is to decide.
+    /// Runs every input several times, none of them from the cache, and judges the result.
     Veritas(VeritasArgs),
 }
 

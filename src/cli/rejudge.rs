@@ -15,7 +15,7 @@ use crate::probe::Ending;
 /// The arguments of `kelvin rejudge`.
 #[derive(Debug, Args)]
 pub(super) struct RejudgeArgs {
-    /// The report whose answers are graded: a file, some signs of the id of a recorded run, `latest`,
+    /// The report whose answers are graded: a file, some characters of the id of a recorded run, `latest`,
     /// `previous`, or a git revision.
     report: String,
     /// The configuration, whose section `grading` names the judge.

@@ -18,7 +18,7 @@ const NAMED: usize = 10;
 /// The arguments of `kelvin rescore`.
 #[derive(Debug, Args)]
 pub(super) struct RescoreArgs {
-    /// The report: a file, some signs of the id of a recorded run, `latest`, `previous`, or a git
+    /// The report: a file, some characters of the id of a recorded run, `latest`, `previous`, or a git
     /// revision; or a file or a folder with traces of chains.
     report: String,
     /// The configuration, whose section `quality` has the rules. Without it: the rules of the report.

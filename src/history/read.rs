@@ -8,7 +8,7 @@ use super::{History, pack};
 use crate::exit::Misuse;
 use crate::report::{self, Report};
 
-/// The fewest signs of an id that may stand for it.
+/// The fewest characters of an id that may stand for it.
 const SHORTEST: usize = 4;
 
 /// How a person names a run.
@@ -21,7 +21,7 @@ pub(crate) enum Wanted {
 }
 
 impl Wanted {
-    /// `latest`, `previous`, or at least four signs of an id; none for anything else.
+    /// `latest`, `previous`, or at least four characters of an id; none for anything else.
     pub(crate) fn read(text: &str) -> Option<Self> {
         match text {
             "latest" => Some(Self::Back(0)),
@@ -62,7 +62,7 @@ impl History {
                 found.len(),
                 found.join(", ")
             ))
-            .help("name more of its signs")
+            .help("give more characters of its id")
             .into());
         }
         Ok(found.pop())

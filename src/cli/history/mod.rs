@@ -58,7 +58,7 @@ enum ListFormat {
 /// The arguments of `kelvin recompute`.
 #[derive(Debug, Args)]
 pub(super) struct RecomputeArgs {
-    /// The run: some signs of its id, `latest` or `previous`.
+    /// The run: some characters of its id, `latest` or `previous`.
     run: String,
     /// The configuration beside which the history lies.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]

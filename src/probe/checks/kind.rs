@@ -35,7 +35,7 @@ impl Kind for ChecksKind {
     }
 
     fn question(&self) -> &'static str {
-        "Does what must hold after the pipeline has run hold?"
+        "After the pipeline has run, is everything as it must be?"
     }
 
     fn nouns(&self) -> (&'static str, &'static str) {

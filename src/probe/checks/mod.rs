@@ -26,7 +26,7 @@ mod selector;
 mod services;
 mod target;
 
-/// Does what must hold after the pipeline has run hold?
+/// After the pipeline has run, is everything as it must be?
 pub(crate) struct ChecksKind;
 
 #[cfg(test)]

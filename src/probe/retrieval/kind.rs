@@ -32,7 +32,7 @@ impl Kind for RetrievalKind {
     }
 
     fn question(&self) -> &'static str {
-        "Is found what the golden set says there is to find?"
+        "Does the search find what the golden set says it should?"
     }
 
     fn nouns(&self) -> (&'static str, &'static str) {
