@@ -27,6 +27,8 @@ use crate::exit::Misuse;
 
 /// Where the database lies, relative to the folder of the configuration.
 const FILE: &str = ".kelvin/history.db";
+/// What git is not to take in of the folder of the database.
+const IGNORED: &str = "/history.db*\n/init.json\n/.gitignore\n";
 /// How many runs are kept; older ones go when a new one is recorded.
 pub(crate) const KEPT: usize = 200;
 
@@ -37,6 +39,29 @@ pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
         .map(|end| root.join(format!("{FILE}{end}")))
         .chain([root.join(FILE).with_file_name(".gitignore")])
         .collect()
+}
+
+/// Keeps out of git what is of this machine alone; a report beside it may well be committed. What somebody has changed
+/// there stays, but for `needed`, a line that has to be there.
+///
+/// # Errors
+///
+/// Where the disk does not let it.
+pub(crate) fn ignore(folder: &Path, needed: Option<&str>) -> anyhow::Result<()> {
+    let path = folder.join(".gitignore");
+    let text = match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => IGNORED.to_owned(),
+        text => {
+            let text = text.with_context(|| format!("failed to read `{}`", path.display()))?;
+            match needed {
+                Some(line) if !text.lines().any(|there| there == line) => {
+                    format!("{}\n{line}\n", text.trim_end())
+                }
+                _ => return Ok(()),
+            }
+        }
+    };
+    crate::file::write(&path, text.as_bytes())
 }
 
 /// An open history.
@@ -57,11 +82,7 @@ impl History {
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("failed to make `{}`", folder.display()))?;
-            // A history is of this machine; a report beside it may well be committed.
-            let ignore = folder.join(".gitignore");
-            if !ignore.exists() {
-                crate::file::write(&ignore, b"/history.db*\n/.gitignore\n")?;
-            }
+            ignore(folder, None)?;
         }
         Self::at(file, OpenFlags::SQLITE_OPEN_CREATE)
     }

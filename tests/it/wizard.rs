@@ -177,6 +177,9 @@ fn is_kept(project: &Project) {
     let path = project.path(".kelvin/init.json");
     let mode = std::fs::metadata(path).expect("there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
+    // Nor does git take it in, which everybody reads.
+    let rules = project.read(".kelvin/.gitignore");
+    assert!(rules.lines().any(|line| line == "/init.json"), "{rules}");
 }
 
 #[test]

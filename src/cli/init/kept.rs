@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::request::Request;
 use crate::cli::ask::{self, Ask, Back};
 use crate::file;
+use crate::history;
 use crate::page::safe;
 
 /// The answers, as the file has them.
@@ -49,6 +50,7 @@ pub(super) fn keep(root: &Path, said: &Request) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(root);
     fs::create_dir_all(folder)
         .with_context(|| format!("failed to make the folder `{}`", folder.display()))?;
+    history::ignore(folder, Some("/init.json"))?;
     file::write_private(
         &path,
         (serde_json::to_string_pretty(&kept)? + "\n").as_bytes(),
@@ -59,8 +61,13 @@ pub(super) fn keep(root: &Path, said: &Request) -> anyhow::Result<()> {
 pub(super) fn forget(root: &Path) {
     let path = place(root);
     // What stays is asked about once more, and nothing else comes of it.
-    if fs::remove_file(&path).is_ok() {
-        let _ = path.parent().map(fs::remove_dir);
+    let Some(folder) = path.parent().filter(|_| fs::remove_file(&path).is_ok()) else {
+        return;
+    };
+    let mut others = fs::read_dir(folder).into_iter().flatten().flatten();
+    if others.all(|entry| entry.file_name() == ".gitignore") {
+        let _ = fs::remove_file(folder.join(".gitignore"));
+        let _ = fs::remove_dir(folder);
     }
 }
 
