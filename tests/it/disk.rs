@@ -268,8 +268,12 @@ fn a_list_names_what_a_dry_run_writes_and_writes_nothing() {
     let written = project.files("kelvin");
     let inputs = written.keys().filter(|path| path.ends_with("input.md"));
     assert_eq!(inputs.count(), listed.len() + 4, "and four baselines");
-    let last = said.stdout.lines().last().expect("a line");
-    assert!(last.starts_with("# 52 invocations: 4 baseline, "), "{last}");
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    let [.., told, next] = *lines else {
+        panic!("{}", said.stdout);
+    };
+    assert!(told.starts_with("# 52 invocations: 4 baseline, "), "{told}");
+    assert_eq!(next, "# next: kelvin check");
     let json = project.kelvin(&["check", "--list", "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&json.expect(0).stdout).expect("JSON");
     assert_eq!(

@@ -33,11 +33,12 @@ fn jdg_19_every_graded_answer_is_one_entry_of_one_line() {
     let time = first["recorded_at"].as_str().expect("a time");
     assert!(time.ends_with('Z'), "{time}");
     let said = project.kelvin(&["ledger", "--last", "1"]).expect(0);
-    assert!(
-        said.stdout.lines().count() == 1 && said.stdout.contains("p01"),
-        "{}",
-        said.stdout
-    );
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    let [entry, next] = *lines else {
+        panic!("{}", said.stdout);
+    };
+    assert!(entry.contains("p01"), "{entry}");
+    assert_eq!(next, "next: kelvin ledger summary");
     // A check that is not recorded adds none.
     project.kelvin(&["check", "--no-history"]).expect(0);
     assert_eq!(exported(&project).len(), 4);
