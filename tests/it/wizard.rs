@@ -38,8 +38,9 @@ impl Typist {
             let file = OpenOptions::new().read(true).write(true).open(path);
             Stdio::from(OwnedFd::from(file.expect("the terminal opens")))
         };
-        // `setsid --ctty` makes it the terminal that a hang-up is told of.
-        let line = format!("exec setsid --ctty kelvin init {arguments}");
+        // `setsid --ctty` makes it the terminal that a hang-up is told of. Under `nohup` the tests themselves ignore it, and
+        // so would every program that they start.
+        let line = format!("exec env --default-signal=HUP setsid --ctty kelvin init {arguments}");
         let child = project
             .pasted(&line)
             .env("TERM", "xterm")
