@@ -301,6 +301,10 @@ const KNOWS_A_PROBE: &[(&str, &str)] = &[
         "`kelvin demo` runs one probe, and tells the figures of that one",
     ),
     (
+        "cli/init/corpus.rs",
+        "`kelvin init` reads the cases of one probe",
+    ),
+    (
         "cli/init/decision.rs",
         "`kelvin init` asks for what one probe needs and writes its keys",
     ),

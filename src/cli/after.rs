@@ -12,6 +12,7 @@ use crate::config::Overrides;
 use crate::gate::Judgement;
 use crate::gate::reproduce::quoted;
 use crate::gate::verdict::Word;
+use crate::git;
 use crate::page::{FailedInvocation, safe};
 use crate::probe::{self, Ending};
 use crate::publish::mask::Masker;
@@ -147,9 +148,7 @@ fn step(args: &CheckArgs, checked: &Checked, some_failed: bool) -> String {
 /// The command that has git ignore what the pipeline leaves in the repository itself; none where it leaves nothing.
 fn ignoring(config: &Path, lines: &BTreeSet<String>) -> Option<String> {
     let root = check::folder(config).ok().filter(|_| !lines.is_empty())?;
-    let top = root
-        .ancestors()
-        .find(|folder| folder.join(".git").exists())?;
+    let top = git::top(&root);
     let is_here = std::env::current_dir().is_ok_and(|here| here == top);
     let file = match is_here {
         true => ".gitignore".to_owned(),
@@ -158,7 +157,7 @@ fn ignoring(config: &Path, lines: &BTreeSet<String>) -> Option<String> {
     let lines: Vec<String> = lines.iter().map(|line| quoted(line)).collect();
     // A file that does not end its last line gets no line that is glued to it.
     let line = format!(r"printf '\n%s\n' {} >> {file}", lines.join(" "));
-    // A sign that a line cannot show would make another rule of it.
+    // A character that a line cannot show would make another rule of it.
     (safe::lines(&line) == line).then_some(line)
 }
 

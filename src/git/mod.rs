@@ -235,7 +235,7 @@ const fn zero(format: ObjectFormat) -> Oid {
 }
 
 /// The top of the work tree that holds a folder.
-fn top(folder: &Path) -> PathBuf {
+pub(crate) fn top(folder: &Path) -> PathBuf {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let top = real.ancestors().find(|top| top.join(".git").exists());
     top.unwrap_or(&real).to_owned()

@@ -75,6 +75,25 @@ fn the_example_finds_what_it_should_and_a_worse_variant_is_flagged_by_the_gate()
         told.starts_with("~ ") && told.contains(" of 26 queries"),
         "{told}"
     );
+    // An index in which every text stands under the name of another document finds next to nothing.
+    let ask = project.read("ask.py");
+    let corpus = project.read("corpus.jsonl");
+    let lines: Vec<Value> = corpus
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let shifted = (0..lines.len()).map(|at| {
+        let mut line = lines[at].clone();
+        line["text"] = lines[(at + 7) % lines.len()]["text"].clone();
+        format!("{line}\n")
+    });
+    project.write("old.jsonl", &shifted.collect::<String>());
+    project.write("ask.py", &ask.replace("\"corpus.jsonl\"", "\"old.jsonl\""));
+    let said = project.kelvin(&["check"]).expect(0);
+    let told = said.stdout.lines().find(|line| line.starts_with("! "));
+    let told = told.unwrap_or_else(|| panic!("nothing is alarming: {}", said.stdout));
+    assert!(told.contains("did not do as they should"), "{told}");
+    project.write("ask.py", &ask);
     let said = project
         .kelvin(&["gate", "--baseline", "base.json"])
         .expect(3);

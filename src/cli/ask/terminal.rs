@@ -72,7 +72,7 @@ fn explain(error: io::Error) -> anyhow::Error {
 struct Line {
     prompt: String,
     text: Vec<char>,
-    /// How many signs stand before the cursor.
+    /// How many characters stand before the cursor.
     cursor: usize,
     /// The row of the cursor, counted from the row in which the question begins.
     row: usize,
@@ -196,7 +196,7 @@ impl Line {
         term.write_str(&self.prompt)?;
         term.write_str(&text)?;
         if end > 0 && end.is_multiple_of(columns) {
-            // A full row leaves the cursor in it; one sign more takes it to the next.
+            // A full row leaves the cursor in it; one character more takes it to the next.
             term.write_str(" ")?;
         }
         self.row = place / columns;

@@ -1,5 +1,6 @@
 //! `kelvin init`: a few questions, and a `kelvin.yaml` with which `kelvin check` works unchanged.
 
+mod corpus;
 mod decision;
 mod fields;
 mod files;

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use super::files::Target;
 use super::look::Look;
 use super::request::Request;
-use super::{Question, decision, governing, ignored, kept, template, trial};
+use super::{Question, corpus, decision, governing, ignored, kept, template, trial};
 use crate::cli::again::Again;
 use crate::cli::ask::{self, Ask, Back, Stopped};
-use crate::cli::import;
 use crate::config::Config;
 use crate::exit::Misuse;
 use crate::notice::Notice;
@@ -113,8 +112,8 @@ pub(super) struct Steps<'a> {
     /// What the runs so far have left in the repository, as lines for `.gitignore`.
     pub(super) left: BTreeSet<String>,
     pub(super) target: Target,
-    out: &'a mut dyn Write,
-    corpus: Option<Corpus>,
+    pub(super) out: &'a mut dyn Write,
+    pub(super) corpus: Option<Corpus>,
 }
 
 impl Steps<'_> {
@@ -153,7 +152,7 @@ impl Steps<'_> {
     fn answer(&mut self, question: Question) -> anyhow::Result<()> {
         match question {
             Question::Command => self.command(),
-            Question::Cases => self.cases(),
+            Question::Cases => corpus::settle(self),
             Question::Trial => trial::settle(self),
             Question::Decision => decision::settle(self),
             Question::GoverningTypes => governing::settle(self),
@@ -245,87 +244,6 @@ impl Steps<'_> {
         };
         self.said.run = Some(run);
         self.config_without_decision().map(|_| ())
-    }
-
-    fn cases(&mut self) -> anyhow::Result<()> {
-        // Where cases were just made, for the next turn alone.
-        let mut made = None;
-        loop {
-            let before = self.said.cases.clone();
-            let asked = match (made.take().or_else(|| self.given.cases.clone()), self.ask) {
-                (Some(cases), _) => cases,
-                (None, None) => "cases".to_owned(),
-                (None, Some(ask)) => {
-                    self.asked = true;
-                    let default = before.as_deref().unwrap_or("cases");
-                    let question = "Which folder holds the cases?";
-                    ask::text(ask, question, Some(default), &|_| Ok(()))?
-                }
-            };
-            self.said.cases = Some(asked);
-            let loaded = self
-                .try_with(|said| {
-                    said.decision_field = None;
-                    said.governing_types.clear();
-                })
-                .and_then(|config| cases::load(&config.root, settings(&config)));
-            match loaded {
-                Ok((corpus, notices)) => {
-                    let types = governing::types(&corpus).len();
-                    writeln!(
-                        self.out,
-                        "{} with {}",
-                        counted(corpus.cases.len(), "case"),
-                        counted(types, "type") + " of units"
-                    )?;
-                    for notice in notices {
-                        writeln!(self.out, "  {}", safe::line(&notice.text))?;
-                    }
-                    self.corpus = Some(corpus);
-                    return Ok(());
-                }
-                Err(error) => {
-                    let folder = std::mem::replace(&mut self.said.cases, before);
-                    made = self.cannot_read(error, &folder.unwrap_or_default())?;
-                    // What cannot be read is asked for, also where a flag has named it.
-                    self.given.cases = None;
-                }
-            }
-        }
-    }
-
-    /// Tells why there are no cases. Where a file beside the configuration may become some, it is offered; hands
-    /// back the folder where that was done.
-    fn cannot_read(
-        &mut self,
-        error: anyhow::Error,
-        folder: &str,
-    ) -> anyhow::Result<Option<String>> {
-        let into = self.target.root.join(folder);
-        let has_cases = std::fs::read_dir(&into).is_ok_and(|mut files| files.next().is_some());
-        let file =
-            import::candidate(&self.target.root).filter(|_| !has_cases && !folder.contains('*'));
-        let Some(ask) = self.ask.filter(|_| self.asked || file.is_some()) else {
-            return match file {
-                Some(file) => Err(Misuse::new(format!("{error:#}"))
-                    .help(import::command(&file, &into))
-                    .into()),
-                None => Err(error),
-            };
-        };
-        self.asked = true;
-        writeln!(self.out, "{}", safe::lines(&format!("{error:#}")))?;
-        let Some(file) = file else { return Ok(None) };
-        let name = safe::line(&self.target.shown(&file));
-        let question = format!("Make cases of the records in `{name}`?");
-        if ask::yes(ask, &question, true)? {
-            match import::offer(&file, &into, ask, self.out) {
-                Err(error) if error.is::<Stopped>() || error.is::<Back>() => return Err(error),
-                Err(error) => writeln!(self.out, "{}", safe::lines(&format!("{error:#}")))?,
-                Ok(()) => return Ok(Some(folder.to_owned())),
-            }
-        }
-        Ok(None)
     }
 
     fn workflow(&mut self) -> anyhow::Result<()> {

@@ -112,6 +112,7 @@ pub(super) fn named_as_data(name: &[u8]) -> Option<&str> {
     (!is_hidden && DATA.contains(&ending)).then_some(name)
 }
 
+/// The folder of a file and its ending; none where it has no ending.
 pub(super) fn kind(name: &str) -> Option<Kind> {
     let path = Path::new(name);
     let folder = path.parent()?.to_str()?;
