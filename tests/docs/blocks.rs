@@ -108,6 +108,8 @@ fn commands(text: &str) -> Read {
     if !lines.clone().all(|line| line.starts_with("kelvin ")) {
         return Read::Unknown;
     }
+    // A line may write a file.
+    let folder = tempfile::tempdir().expect("a folder");
     let wrong = lines.find_map(|line| {
         // The shell takes quotes and comments away; help is asked for last, after all has been understood.
         let line = line.replacen("kelvin ", "\"$KELVIN\" ", 1);
@@ -115,6 +117,7 @@ fn commands(text: &str) -> Read {
         let output = Command::new("sh")
             .args(["-c", &format!("{line} --help # {comment}")])
             .env("KELVIN", env!("CARGO_BIN_EXE_kelvin"))
+            .current_dir(folder.path())
             .output()
             .expect("a shell");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
