@@ -75,7 +75,7 @@ pub(crate) fn anchor(search: &Search<'_>, wanted: &Anchor) -> anyhow::Result<Anc
         (Some(step), _) => (step, false),
         (None, Some(oldest)) if !wanted.is_tag() => (oldest, true),
         (None, _) if wanted.is_tag() => {
-            bail!("no tag before the base has a report at or before it")
+            bail!("no report was found at or before any tag that is before the base")
         }
         (None, _) => bail!(
             "the branch `{}` keeps no report of a commit before the base",

@@ -6,6 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::page::counted;
 use crate::probe::{ComparedSide, Ending, SettingDiffers};
 
 /// One thing that differs between two runs, or that a reader of their comparison must know. The figures
@@ -164,8 +165,8 @@ impl fmt::Display for Difference {
                 "the report was measured with another configuration than `{file}` has now"
             ),
             Self::BaseNotRunAgain => f.write_str(
-                "the budget did not allow running the base again beside the head: how the pipeline \
-                 does on another day counts as a change",
+                "the budget did not allow running the base again beside the head, so what the pipeline \
+                 answers differently on another day counts as a change",
             ),
             Self::BaseRanCasesOfTheHead { cases, left } => {
                 let cases = match cases {
@@ -181,7 +182,7 @@ impl fmt::Display for Difference {
                     true => Ok(()),
                     false => write!(
                         f,
-                        "; it could not answer {} there, or the edit leaves fewer inputs, so that these \
+                        "; in {} it failed there, or the edit leaves fewer inputs, so these cases \
                          count as edited",
                         listed(left)
                     ),
@@ -193,7 +194,7 @@ impl fmt::Display for Difference {
             ),
             Self::BudgetTooSmall { calls, needed } => write!(
                 f,
-                "the budget of {calls} calls bought nothing: one more run of the cases in doubt takes \
+                "the budget of {calls} calls is too small: one more run of the doubtful cases takes \
                  {needed}"
             ),
             Self::StoredRepeats {
@@ -201,11 +202,8 @@ impl fmt::Display for Difference {
                 apart,
                 in_part,
             } => {
-                match reports {
-                    1 => f.write_str("1 more stored report of the same code served")?,
-                    more => write!(f, "{more} more stored reports of the same code served")?,
-                }
-                f.write_str(" as repeats of the base")?;
+                let reports = counted(*reports, "more stored report");
+                write!(f, "{reports} of the same code served as repeats of the base")?;
                 if *in_part {
                     f.write_str(" in the cases whose base was not run again")?;
                 }
@@ -219,9 +217,9 @@ impl fmt::Display for Difference {
             }
             Self::StoredFromACache { reports } => write!(
                 f,
-                "{reports} more stored reports of the same code did not serve as repeats of the base: this \
-                 pipeline seems to answer from a cache of its own, since the calls of one report took less than \
-                 a hundredth of the time of those of another"
+                "{} of the same code did not serve as repeats of the base: this pipeline seems to answer from a cache \
+                 of its own, since the calls of one report took less than a hundredth of the time of those of another",
+                counted(*reports, "more stored report")
             ),
             Self::StoredNotBelieved { commit, why } => {
                 write!(
@@ -241,10 +239,11 @@ impl fmt::Display for Difference {
             ),
             Self::CountedOnce { side, cases } => write!(
                 f,
-                "the repeats of {cases} cases of the {side} count as one run: not one varies, and \
+                "the repeats of {} of the {side} count as one run: not one varies, and \
                  they came back in under a tenth of the time of the first call, as from a pipeline \
-                 that keeps its answers; with `KELVIN_SAMPLE` in the key of its own cache each \
-                 repeat is a run of its own"
+                 that keeps its answers; put `KELVIN_SAMPLE` into the key of its cache, so that each \
+                 repeat is a run of its own",
+                counted(*cases, "case")
             ),
         }
     }

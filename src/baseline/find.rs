@@ -27,8 +27,9 @@ use crate::report::{self, Report};
 pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
     if let Some(path) = &search.settings.file {
         if search.hint.pull_request.is_some() {
-            let why =
-                format!("`{path}` is not read on a pull request, which could have written it");
+            let why = format!(
+                "`{path}` is not read on a pull request, since the pull request could have changed it"
+            );
             return Ok(Baseline::None(vec![Tried {
                 source: Source::File,
                 why,
@@ -271,7 +272,7 @@ impl Place<'_> {
 
     fn artifact(&self) -> anyhow::Result<(Report, Provenance)> {
         let Some(artifacts) = self.search.artifacts else {
-            bail!("there is no GitHub to ask: this is read in a workflow, with a token");
+            bail!("artifacts can be read only in a workflow of GitHub, with a token");
         };
         let name = github::artifact_name(self.search.configuration);
         let (ancestors, cut) = self.ancestors();
@@ -294,7 +295,7 @@ impl Place<'_> {
 
     fn compute(&self) -> anyhow::Result<(Report, Provenance)> {
         let Some(compute) = self.search.compute else {
-            bail!("measuring the base commit was not asked for (`compute: true`)");
+            bail!("measuring the base commit is off; `baseline.compute: true` turns it on");
         };
         let commit = self.base.commit;
         let report = compute(self.repo, commit)?;

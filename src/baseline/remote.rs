@@ -295,10 +295,12 @@ impl<'a> Remote<'a> {
         {
             // What is found must still be so when the token is used.
             let lent = confine::alone(|| match self.obstacle() {
-                Some(name) => Err(format!("the repository's own configuration sets `{name}`")),
+                Some(why) => Err(why),
                 None => Ok(self.once(arguments, input, Some((login, url)))),
             });
-            match lent.unwrap_or_else(|error| Err(format!("the pipeline goes on: {error}"))) {
+            match lent.unwrap_or_else(|error| {
+                Err(format!("processes of the pipeline still run: {error}"))
+            }) {
                 Ok(with_it) => (used, ended) = (true, with_it?),
                 Err(why) => {
                     ended = ended.map_err(|failed| {
@@ -321,18 +323,19 @@ impl<'a> Remote<'a> {
         login.serves(url).then_some((login, url))
     }
 
-    /// A setting of this repository for which it is not trusted with a token.
+    /// Why this repository is not trusted with a token; none where it is.
     fn obstacle(&self) -> Option<String> {
         let list = ["config", "--list", "--show-scope", "--name-only"].map(str::to_owned);
         let Ok(Ok(listed)) = self.once(&list, b"", None) else {
-            return Some("what cannot be read".to_owned());
+            return Some("git could not list the repository's own configuration".to_owned());
         };
         let listed = String::from_utf8_lossy(&listed);
         let own = listed.lines().filter_map(|line| {
             let (scope, name) = line.split_once('\t')?;
             matches!(scope, "local" | "worktree").then_some(name)
         });
-        Login::obstacle(own).map(str::to_owned)
+        let name = Login::obstacle(own)?;
+        Some(format!("the repository's own configuration sets `{name}`"))
     }
 
     /// Runs git once; the outer error is that it cannot be run.

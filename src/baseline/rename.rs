@@ -61,8 +61,8 @@ pub(super) fn name<'k>(
     match same.as_slice() {
         [only] if !is_there(place, only) => Ok(only),
         [] | [_] => bail!(
-            "the branch `{branch}` has no report of `{mine}`, and none of another name with the \
-             same cases and settings whose configuration is gone, as after a renaming"
+            "the branch `{branch}` has no report of `{mine}`, and none of a configuration with the \
+             same cases and settings that was removed or renamed"
         ),
         more => bail!(
             "the branch `{branch}` has no report of `{mine}`, and those of `{}` have the same cases \

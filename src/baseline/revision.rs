@@ -84,8 +84,9 @@ pub(crate) fn of_commit(
             }
         }
         let name = &settings.branch;
-        let blob = found
-            .with_context(|| format!("`{name}` has none for it, of `{configuration}`{why}"))?;
+        let blob = found.with_context(|| {
+            format!("the branch `{name}` has no report of `{configuration}` for this commit{why}")
+        })?;
         Ok((tree::blob(&repo, &remote, blob)?, name.clone()))
     };
     let mut tried: Vec<Tried> = Vec::new();

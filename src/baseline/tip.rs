@@ -66,7 +66,7 @@ impl Tip {
         let tip = self.known()?;
         let found = CheckedOut::of(root).map_err(|error| {
             Misuse::new(format!(
-                "what is checked out cannot be told, so it may not be the commit that \
+                "it is not known which commit is checked out; it may be another one than \
                  `{}` is about ({}): {error:#}",
                 self.event,
                 abbreviated(tip)
@@ -164,10 +164,10 @@ impl Tip {
                  such trust"
             }
             "merge_group" => {
-                "leave `ref` away from `actions/checkout`: it takes the commit of the merge group"
+                "leave out `ref` of `actions/checkout`: it takes the commit of the merge group"
             }
             _ => {
-                "leave `ref` away from `actions/checkout`, or write `ref: ${{ \
+                "leave out `ref` of `actions/checkout`, or write `ref: ${{ \
                  github.event.pull_request.head.sha }}` under its `with:`"
             }
         }

@@ -12,12 +12,16 @@ use crate::probe::Ending;
 /// baseline or not.
 pub(super) fn judged(settings: &BaselineSettings, found: &Baseline, ending: Ending) -> Judgement {
     if ending == Ending::Failed {
-        let tried = match found {
-            Baseline::Unreachable(tried) | Baseline::None(tried) => tried.clone(),
-            Baseline::Off | Baseline::Found(..) => Vec::new(),
+        let (tried, base) = match found {
+            Baseline::Unreachable(tried) => (
+                tried.clone(),
+                "; and whether there is a baseline is not known",
+            ),
+            Baseline::None(tried) => (tried.clone(), "; and there is no baseline to compare with"),
+            Baseline::Off | Baseline::Found(..) => (Vec::new(), ""),
         };
-        let text = "nothing was measured, since every first call of the pipeline failed; and there is no \
-                    baseline to compare with";
+        let text =
+            format!("nothing was measured, since every first call of the pipeline failed{base}");
         return Judgement::without_base(Verdict::unmeasured(text), tried);
     }
     let required = |otherwise| match settings.require {
@@ -47,7 +51,8 @@ pub(super) fn judged(settings: &BaselineSettings, found: &Baseline, ending: Endi
             Judgement::without_base(verdict, tried.clone())
         }
         Baseline::Off | Baseline::Found(..) => {
-            let text = "the baseline is turned off";
+            let text =
+                "the baseline is turned off (`baseline.source: off`), so nothing was compared";
             let verdict = Verdict::without_base(Word::NoBaseline, Effect::Warn, text);
             Judgement::without_base(verdict, Vec::new())
         }

@@ -12,8 +12,8 @@ pub(super) fn notice(changes: &str) -> Notice {
         format!(
             "the code of the pipeline changed while it ran, so it is not known which code gave \
              which answer, and nothing of this run is kept: {changes}. Run it again and leave the \
-             files alone until it ends. Files that the pipeline writes itself are no code where \
-             `.gitignore` has them, or where `fingerprint` names the files that are"
+             files alone until it ends. Files that the pipeline writes itself do not count as code if \
+             `.gitignore` lists them, or if `fingerprint` names the files of the code"
         ),
     )
 }

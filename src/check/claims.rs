@@ -77,7 +77,7 @@ pub(super) fn hold(
     }
     if !is_of_this_version {
         return unknown(format!(
-            "kelvin {} made it, which may have told them otherwise",
+            "it was made by kelvin {}, which may compute them in another way",
             report.tool.version
         ));
     }
@@ -91,7 +91,7 @@ pub(super) fn hold(
 }
 
 /// What to do about a report that is not what it says it is.
-const MEND: &str = "look who may push to that branch, and keep the report anew by running the job of \
+const MEND: &str = "check who may push to that branch, and replace the report by running the job of \
                     that commit again";
 
 /// Checks the commit out and makes the fingerprints that a report of it has.
@@ -189,7 +189,7 @@ fn of_no_commit(
     let changed = baseline::first_not_kept(repo, &files)?;
     Ok(changed.map(|file| {
         let shown = file.strip_prefix(&config.root).unwrap_or(file).display();
-        format!("`{shown}` is not as git keeps it here either")
+        format!("in this checkout too, `{shown}` is not committed as it is")
     }))
 }
 

@@ -80,7 +80,7 @@ impl Head for Stage<'_> {
             stage.measure(&|_| true)?;
             ensure!(
                 !matches!(stage.report().run.ending, Ending::Interrupted),
-                "that was stopped"
+                "that run was stopped"
             );
             let config = stage.config;
             judge(stage, config).map(Some)

@@ -68,7 +68,7 @@ pub(super) fn ask_of_the_base(
         .and_then(|measured| {
             ensure!(
                 measured.run.ending == Ending::Complete,
-                "its pipeline did not come to an end on them"
+                "the pipeline of the base did not finish on these cases"
             );
             Ok(measured)
         });

@@ -84,7 +84,7 @@ impl Before {
             by_base.base_reruns += judgement.base_reruns;
             std::mem::swap(judgement, &mut by_base);
             let text = format!(
-                "this change edits what is measured; measured as the base {commit} measures, it is {word}"
+                "this change edits what is measured; measured with the settings of the base {commit}, the verdict is {word}"
             );
             let reason = reason(Some(Effect::Warn), text);
             judgement.verdict.reasons.insert(0, reason);
@@ -92,7 +92,8 @@ impl Before {
         }
         judgement.reruns += by_base.reruns;
         judgement.base_reruns += by_base.base_reruns;
-        let text = format!("measured as the base {commit} measures, this change is {word} too");
+        let text =
+            format!("measured with the settings of the base {commit}, the verdict is {word} too");
         judgement.verdict.reasons.push(reason(None, text));
         // By its own settings and by its own rules it passes; by both of before it does not.
         let own_rules = by_base.verdict.reasons.into_iter();
@@ -108,7 +109,7 @@ impl Before {
 /// Tells that nobody knows what the settings of before would say, which is no pass.
 pub(super) fn unknown(judgement: &mut Judgement, why: &str) {
     let text = format!(
-        "this change edits what is measured, and was not measured as the base measures: {why}"
+        "this change edits what is measured, and was not measured with the settings of the base: {why}"
     );
     let verdict = &mut judgement.verdict;
     verdict.verdict = verdict.verdict.max(Word::Inconclusive);

@@ -127,10 +127,16 @@ fn of_traces(path: &Path, request: &RegressionRequest) -> anyhow::Result<Compare
             None => chain.with_prior(newest.name).and_then(|(_, prior)| prior),
         };
         let Some(before) = before else {
-            notices.push(format!(
-                "the chain `{name}` has no version before `{}` to compare it with",
-                newest.name
-            ));
+            notices.push(match &request.against {
+                Some(asked) => format!(
+                    "the chain `{name}` has no version `{asked}` before `{}` to compare it with",
+                    newest.name
+                ),
+                None => format!(
+                    "the chain `{name}` has no version before `{}` to compare it with",
+                    newest.name
+                ),
+            });
             continue;
         };
         notices.push(format!(

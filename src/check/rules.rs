@@ -69,9 +69,11 @@ impl Before {
                 let why = reasons.find(|reason| reason.effect == Some(Effect::Fail));
                 let why = why.map_or_else(String::new, |reason| format!(": {}", reason.text));
                 let word = verdict.verdict.as_str().replace('_', " ");
-                format!("by those of the base {of_base} it is {word}{why}")
+                format!("by the rules of the base {of_base} the verdict is {word}{why}")
             }
-            Err(error) => format!("what those of the base {of_base} say is not known: {error:#}"),
+            Err(error) => {
+                format!("what the rules of the base {of_base} say is not known: {error:#}")
+            }
         };
         let text = format!("passes under rules that this change made; {text}");
         let reason = Reason {

@@ -81,7 +81,7 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
     if report.run.ending != Ending::Complete || !report.run.only.is_empty() {
         return refuse(
             "the report is not of a whole check",
-            "run `kelvin check` to its end, without `--only`",
+            "run `kelvin check` to its end, without `--only`; at least one call has to succeed",
         );
     }
     let wanted = config.baseline.repeats.get();

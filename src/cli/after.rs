@@ -39,7 +39,12 @@ pub(super) fn after(args: &CheckArgs, checked: &Checked, judgement: Option<&Judg
     match judgement {
         None => text.push_str(&step(args, checked, !page.failed().is_empty())),
         Some(judgement) if judgement.verdict.verdict == Word::NoBaseline => {
-            text.push_str(&keep_a_base(args));
+            // Where the baseline is turned off, no source was asked, and a base would not be either.
+            let is_off = judgement.tried.is_empty();
+            text.push_str(&match is_off {
+                true => view(args).next(),
+                false => keep_a_base(args),
+            });
         }
         Some(judgement) if judgement.asks_nothing() => text.push_str(&view(args).next()),
         // Run again, it would be as void.

@@ -7,7 +7,7 @@ use crate::gate::reproduce::quoted;
 use crate::page::safe;
 
 /// When a command is of use that looks at what was wrong.
-pub(super) const MENDED: &str = "when that is mended";
+pub(super) const MENDED: &str = "when that is fixed";
 
 /// A command, word by word as a shell reads it. A word that a line cannot show as it is would make another command
 /// of it, so then nothing is offered.

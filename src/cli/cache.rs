@@ -39,10 +39,10 @@ enum CacheCommand {
     /// Removes answers that no run has used for a long time, then the oldest ones until the rest is small
     /// enough. A run does the same once a day.
     Prune {
-        /// Answers that were not used for more days go.
+        /// Removes answers that were not used for more than so many days.
         #[arg(long, value_name = "DAYS", default_value_t = LONGEST.as_secs() / DAY)]
         days: u64,
-        /// So many megabytes stay.
+        /// Keeps at most so many megabytes.
         #[arg(long, value_name = "MB", default_value_t = LARGEST / MEGABYTE)]
         megabytes: u64,
     },

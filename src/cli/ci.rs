@@ -95,7 +95,7 @@ pub(super) enum When {
     New,
     /// One comment, and none before there is something to say.
     OnChange,
-    /// By `post/`, with what this run leaves: its token need not be able to write.
+    /// By `post/`, from what this run leaves: the token of this run may be read-only.
     Later,
     /// Never.
     Off,

@@ -18,7 +18,7 @@ pub(super) struct DigestArgs {
     /// as `2026-W47`, or a time; all in UTC.
     #[arg(long, value_name = "TIME", default_value = "7d")]
     since: String,
-    /// When the period is over, itself no part of it: a date, an ISO week or a time [default: now].
+    /// The end of the period, not a part of it: a date, an ISO week or a time [default: now].
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
     /// The configuration beside which the history lies, and whose branch of reports is read.

@@ -143,7 +143,7 @@ fn text(diagnosis: &Diagnosis, check: &Again, doctor: &Again) -> String {
             let _ = writeln!(page, "{:22}{line}", "");
         }
         if let Some(add) = &finding.add {
-            let _ = writeln!(page, "{:22}add to {}:", "", add.to);
+            let _ = writeln!(page, "{:22}put into {}:", "", add.to);
             for line in safe::lines(&add.lines).lines() {
                 let _ = writeln!(page, "{:26}{line}", "");
             }

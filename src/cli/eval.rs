@@ -32,7 +32,7 @@ pub(super) struct EvalArgs {
     /// A first relevant hit behind this rank has a reciprocal rank of 0.
     #[arg(long, value_name = "N", default_value = "10")]
     cut_off: NonZeroUsize,
-    /// From which grade on a document is relevant.
+    /// The lowest grade of a relevant document.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i64).range(1..))]
     relevance_level: i64,
     /// The folder for the report.

@@ -22,8 +22,8 @@ pub(super) fn page(bill: &Bill) -> String {
         "US dollars"
     );
     for (name, spent) in [
-        ("a check, a gate in no doubt", &bill.check),
-        ("a gate in doubt, at most", &bill.gate_at_most),
+        ("check, gate without re-runs", &bill.check),
+        ("gate with re-runs, at most", &bill.gate_at_most),
     ] {
         page.push_str(&row(name, spent));
     }

@@ -73,7 +73,7 @@ pub(super) struct GateOptions {
     /// How far a metric may drop, instead of `gate.max_drop`.
     #[arg(long, value_name = "X", value_parser = max_drop)]
     max_drop: Option<f64>,
-    /// What fails: a `regression`, an `inconclusive` result too, or `never` anything.
+    /// What fails the job: only a `regression`, also an `inconclusive` result, or `never` anything.
     #[arg(long, value_name = "WHAT", value_enum)]
     fail_on: Option<FailOn>,
     /// What running doubtful cases again may cost: a number of calls, minutes (`10m`), or both

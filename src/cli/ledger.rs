@@ -25,16 +25,16 @@ pub(super) struct LedgerArgs {
         global = true
     )]
     config: PathBuf,
-    /// Those of this candidate only, as the list names it.
+    /// Only entries of this candidate, as the list names it.
     #[arg(long, value_name = "NAME", global = true)]
     candidate: Option<String>,
-    /// Those of this judge only, by its id.
+    /// Only entries of this judge, by its id.
     #[arg(long, value_name = "ID", global = true)]
     grader: Option<String>,
-    /// Those of prompts with this tag only.
+    /// Only entries of prompts with this tag.
     #[arg(long, value_name = "TAG", global = true)]
     tag: Option<String>,
-    /// The last so many only; a list has the last 50 unless told otherwise.
+    /// At most so many entries, the last ones; a list has 50 unless told otherwise.
     #[arg(long, value_name = "N", global = true)]
     last: Option<usize>,
 }

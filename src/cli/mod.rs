@@ -69,7 +69,7 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Writes a `kelvin.yaml` for your pipeline.
     Init(init::InitArgs),
-    /// Makes cases of what you have.
+    /// Makes cases out of a file with JSON, JSONL or CSV.
     Import(import::ImportArgs),
     /// Checks a configuration and its cases without running anything, fast enough for every commit.
     Lint(lint::LintArgs),
@@ -83,13 +83,13 @@ enum Command {
     Completions(manual::CompletionsArgs),
     /// Writes a man page for every command into a folder.
     Man(manual::ManArgs),
-    /// Says what a run would lack, before anything is spent on one.
+    /// Says what is missing for a run, before a run costs anything.
     Doctor(doctor::DoctorArgs),
     /// Joins the reports of the shards of one run.
     Merge(merge::MergeArgs),
     /// Does everything in a workflow: reads the event, runs the gate, publishes what it found.
     Ci(ci::CiArgs),
-    /// Publishes what a run that may not write has left, on `workflow_run`.
+    /// Publishes, on `workflow_run`, the result of a run whose token cannot write.
     Post(post::PostArgs),
     /// Takes over what somebody has decided about a regression, in a workflow of the default branch.
     Approve(approve::ApproveArgs),
@@ -103,23 +103,23 @@ enum Command {
     History(history::HistoryArgs),
     /// Shows the last reports in a browser of this machine, and follows the runs that are made meanwhile.
     View(view::ViewArgs),
-    /// Makes the figures of a recorded run again, with the formulas of this version.
+    /// Computes the figures of a recorded run again, with the formulas of this version.
     Recompute(history::RecomputeArgs),
-    /// Tells what changed over a period, from every report that is left of it.
+    /// Tells what changed over a period, from every report of it that was kept.
     Digest(digest::DigestArgs),
     /// Lists what dropped in this version against the version before it.
     Regression(regression::RegressionArgs),
-    /// Writes the invocations of a run that score well as a data set to learn from.
+    /// Exports the invocations of a run that score well, as a data set for training.
     Export(export::ExportArgs),
     /// Grades the stored answers of a report with another judge; no pipeline is run.
     Rejudge(rejudge::RejudgeArgs),
-    /// Makes the quality scores of a stored report, or of recorded traces, by other rules; nothing is run.
+    /// Computes the quality scores of a stored report, or of recorded traces, by other rules; nothing is run.
     Rescore(rescore::RescoreArgs),
     /// Lists what judges have graded on this machine, and what it cost.
     Ledger(ledger::LedgerArgs),
     /// Keeps reports to compare with.
     Baseline(baseline::BaselineArgs),
-    /// Looks after the answers that are kept from one run to the next.
+    /// Shows or removes the answers that are kept from one run to the next.
     Cache(cache::CacheArgs),
 }
 

@@ -42,7 +42,7 @@ pub(super) struct PostArgs {
 pub(super) fn main(args: PostArgs) -> anyhow::Result<Exit> {
     if args.comment == When::Later {
         return Err(Misuse::new("`comment: later` is for the run that measures")
-            .help("leave `comment` away here, or write `update`, `new`, `on-change` or `off`")
+            .help("leave out `comment` here, or write `update`, `new`, `on-change` or `off`")
             .into());
     }
     let (event, payload) = payload(None, None)?;

@@ -32,10 +32,10 @@ pub(super) struct RegressionArgs {
     /// then names a version of the chains.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["name", "metrics"])]
     traces: Option<PathBuf>,
-    /// How many live measurements of both versions a judgement takes.
+    /// How many live measurements of each version a judgement needs.
     #[arg(long, value_name = "N", default_value = "3")]
     live_runs: NonZeroUsize,
-    /// Ends with 3 where anything dropped, and where anything cannot be told.
+    /// Ends with exit code 3 if a mean dropped, or if there is too little to tell.
     #[arg(long)]
     fail_on_regression: bool,
     /// What is printed.

@@ -138,7 +138,7 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
         && seconds(text).is_some_and(|seconds| seconds > LONGEST)
     {
         let message = format!("`{text}` is longer than 30 days");
-        let help = "GitHub runs a job again for 30 days, and nobody could decide later";
+        let help = "write at most `30d`: GitHub does not run a job again after 30 days";
         found.push(Problem::new(at.clone(), message).help(help));
     }
     found

@@ -52,7 +52,7 @@ pub(crate) struct BaselineSettings {
     pub(crate) on_drift: FailOrWarn,
     /// Whether the gate fails where there is no baseline at all.
     pub(crate) require: bool,
-    /// What it does that a source of baselines could not be asked, or has a report that cannot be
+    /// What the gate does where a source of baselines could not be asked, or has a report that cannot be
     /// read, and no other source has one.
     pub(crate) unreachable: FailOrWarn,
 }

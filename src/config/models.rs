@@ -89,7 +89,8 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
         if let (Some(("cmd", _)), Some(limit)) =
             (model.text(&["kind"]), model.get(&["limits", "max_tokens"]))
         {
-            let message = "`max_tokens` cannot be kept, since a command does not tell its tokens";
+            let message =
+                "`max_tokens` cannot be checked, since a command does not report its tokens";
             let problem = Problem::new(limit.at.clone(), message);
             found.push(problem.help("bound its calls by `max_calls`"));
         }
@@ -98,7 +99,7 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
         key(model, &mut found);
         headers(model, &mut found);
         if let (Some(limit), None) = (model.get(&["limits", "usd"]), model.get(&["price"])) {
-            let problem = Problem::new(limit.at.clone(), "`usd` cannot be kept without a price");
+            let problem = Problem::new(limit.at.clone(), "`usd` cannot be checked without a price");
             found.push(problem.help(
                 "add `price: {input_per_million: ..., output_per_million: ...}` to the model",
             ));
@@ -115,7 +116,7 @@ fn recording(models: &[(Key, Node)], model: &Node, found: &mut Vec<Problem>) {
     let other = models.iter().find(|(name, _)| name.text == recorded);
     let kind = other.and_then(|(_, other)| other.text(&["kind"]));
     if kind.is_some_and(|(kind, _)| kind == "replay") {
-        let message = format!("`{recorded}` has recorded answers itself, and nobody to ask");
+        let message = format!("`{recorded}` has only recorded answers, and cannot give new ones");
         let problem = Problem::new(at.clone(), message);
         found.push(problem.help("name a model of the kind `openai`, `anthropic` or `cmd`"));
     }

@@ -64,7 +64,9 @@ impl Subject<'_> {
             },
             Cause::Incomparable => match self.why {
                 Some(why) => format!("{id} cannot be compared: {}", safe::line(why)),
-                None => format!("{id} cannot be compared: the two sides turn it opposite ways"),
+                None => format!(
+                    "{id} cannot be compared: the two sides disagree whether a higher value is better"
+                ),
             },
             Cause::New => format!("{id} is new: the base does not have it"),
         }
@@ -145,7 +147,7 @@ impl Subject<'_> {
             },
         };
         let power = look.detectable.map_or_else(String::new, |least| {
-            format!("; this suite would show a drop of {}", display(least))
+            format!("; this suite can show a drop of {} or more", display(least))
         });
         format!("{}{bound}{power}", self.movement())
     }
@@ -153,7 +155,7 @@ impl Subject<'_> {
     fn suspected(&self) -> String {
         let why = match self.look {
             Some((look, ending)) => format!("{}{}", range(look), after(ending, look, self.verdict)),
-            None => ", and there are no values by case to tell noise by".to_owned(),
+            None => ", and there are no values of single cases to measure noise with".to_owned(),
         };
         format!(
             "{}, which noise may explain{why}{}{}",
@@ -174,11 +176,11 @@ impl Subject<'_> {
             }
             (OnSuspected::Auto, None) => {
                 "; without re-runs the limit alone decides (`on_suspected: auto`); \
-                 `deterministic: true` says that nothing varies"
+                 set `deterministic: true` if nothing varies"
             }
             (OnSuspected::Auto, Some(_)) => {
                 "; without re-runs the limit alone decides (`on_suspected: auto`); `--rerun`, \
-                 `baseline: {repeats: 5}`, or `deterministic: true` where nothing varies would tell more"
+                 `baseline: {repeats: 5}`, or `deterministic: true` if nothing varies, would decide more"
             }
         }
     }
@@ -261,7 +263,7 @@ fn range(look: &Look) -> String {
             format!(": it is between {} and {}", display(lower), display(upper))
         }
         (None, Some(upper)) => format!(": it is at most {}", display(upper)),
-        (_, None) => ": one case and one run tell nothing".to_owned(),
+        (_, None) => ": one case with one run is not enough".to_owned(),
     }
 }
 
@@ -283,7 +285,7 @@ fn after(ending: Ending, look: &Look, verdict: &MetricVerdict) -> String {
         }
         Ending::StillOpen => match times_to_decide(look, verdict.max_drop) {
             Some(times) => format!("; about {times} times as many runs would decide"),
-            None => "; more cases would decide, more runs hardly".to_owned(),
+            None => "; more cases would decide it, more runs would hardly help".to_owned(),
         },
     }
 }

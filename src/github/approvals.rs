@@ -144,7 +144,7 @@ impl Client {
         let content = found
             .content
             .filter(|_| found.encoding.as_deref() == Some("base64"))
-            .with_context(|| format!("`{path}` of `{branch}` is no file that GitHub hands over"))?;
+            .with_context(|| format!("`{path}` of `{branch}` is a link or a submodule, or too large for GitHub to send"))?;
         let plain: String = content.split_whitespace().collect();
         let bytes = STANDARD
             .decode(plain)

@@ -35,5 +35,5 @@ pub(crate) use opening::{FlippedAnswer, Opening};
 pub(crate) use spread::Spread;
 pub(crate) use trend::{Trend, TrendLine, TrendStep};
 pub(crate) use words::{
-    Phrase, PhrasePart, Statement, Tone, counted, duration, listed, of_judges, used,
+    Phrase, PhrasePart, Statement, Tone, capitalized, counted, duration, listed, of_judges, used,
 };

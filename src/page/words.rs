@@ -117,10 +117,7 @@ impl Phrase {
     /// Begins with a capital, unless it begins with a name.
     pub(crate) fn capitalize(&mut self) {
         if let Some((PhrasePart::Text, text)) = self.0.first_mut() {
-            let mut letters = text.chars();
-            if let Some(first) = letters.next() {
-                *text = first.to_uppercase().chain(letters).collect();
-            }
+            *text = capitalized(text);
         }
     }
 
@@ -194,6 +191,14 @@ pub(crate) fn of_judges(cost: &Cost) -> String {
         let _ = write!(text, ", {used}");
     }
     text
+}
+
+/// A text with a capital at its beginning.
+pub(crate) fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next();
+    let first = first.into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
 }
 
 /// A count with a thin mark between thousands.

@@ -126,7 +126,7 @@ impl Service<Uri> for Way {
         }
         Box::pin(async move {
             let stream = tunnel.call(server).await;
-            let refused = |error| format!("the proxy made no way to the server ({error})");
+            let refused = |error| format!("the proxy could not connect to the server ({error})");
             Ok(Link {
                 stream: stream.map_err(refused)?,
                 is_read_by_a_proxy: false,

@@ -90,7 +90,7 @@ impl Context {
         if self.event == "issue_comment" {
             return Some(
                 "`issue_comment` runs in the default branch and is about no commit of the pull \
-                 request; `org/kelvin-action/approve@v1` takes a decision over there",
+                 request; for decisions in comments use `org/kelvin-action/approve@v1`",
             );
         }
         (self.event == "pull_request_target" && self.is_fork).then_some(

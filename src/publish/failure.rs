@@ -38,7 +38,7 @@ pub(crate) fn page(failure: &Failure<'_>) -> String {
         false => format!("`{head}`"),
     };
     let mut page = format!(
-        "### ❌ {kelvin}: could not check {commit}\n\n**{}.** Nothing was measured, so nothing is \
+        "### ❌ {kelvin}: could not check {commit}\n\n**{}.** There is no verdict, so nothing is \
          known of this change; what stood here before was about another run.\n\n{}",
         failure.what,
         safe::fenced(&failure.reason, REASON)

@@ -87,8 +87,8 @@ pub(crate) fn notice(case: &str) -> Notice {
     Notice::new(
         Code::AnswersKept,
         "its repeats are all the same and came back in under a tenth of the time of the first call, \
-         so they count as one run: the pipeline seems to keep its answers; with `KELVIN_SAMPLE` in \
-         the key under which it keeps them each repeat is a run of its own",
+         so they count as one run: the pipeline seems to keep its answers; put `KELVIN_SAMPLE` into \
+         the key under which it keeps them, so that each repeat is a run of its own",
     )
     .case(case)
 }

@@ -124,25 +124,25 @@ impl Meter {
         };
         if let Some(most) = max_calls.filter(|most| state.calls >= *most) {
             return Some(format!(
-                "the model {name} may be called {most} times in a run (`limits.max_calls`), and was"
+                "the model {name} was called {most} times in this run, which is the limit (`limits.max_calls`)"
             ));
         }
         if state.is_blind && (max_tokens.is_some() || usd.is_some()) {
             return Some(format!(
                 "the server of the model {name} does not tell how many tokens a call used, so \
-                 that `limits.max_tokens` and `limits.usd` cannot be kept"
+                 that `limits.max_tokens` and `limits.usd` cannot be checked"
             ));
         }
         if let Some(most) = max_tokens.filter(|most| state.tokens >= *most) {
             return Some(format!(
                 "the calls of the model {name} may use {most} tokens in a run \
-                 (`limits.max_tokens`), and did"
+                 (`limits.max_tokens`), and have used them"
             ));
         }
         let most = usd.filter(|most| state.usd >= *most)?;
         Some(format!(
             "the calls of the model {name} may cost {most} US dollars in a run (`limits.usd`), \
-             and did"
+             and have cost that"
         ))
     }
 

@@ -65,7 +65,7 @@ pub(in crate::check) fn answer(
         // Nobody is asked about a comparison with a branch that it is not to be merged into.
         approval.origin = None;
         approval.unknown.push(format!(
-            "the pull request points at `{branch}` by now and not at `{}`, which needs a new run: close and \
+            "the pull request now goes into `{branch}` and not into `{}`, which needs a new run: close and \
              open it again",
             site.rules_at
         ));

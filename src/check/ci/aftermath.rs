@@ -62,12 +62,12 @@ impl Before {
         let left = confine::end_all();
         ensure!(
             left == 0,
-            "the run has left {left} processes that cannot be ended: what it measured is not published beside them"
+            "the run has left {left} processes that cannot be ended, so its figures are not published"
         );
         for known in &self.0 {
             known.restore().with_context(|| {
                 format!(
-                    "`{}`, through which this step speaks to the workflow, cannot be made what it was",
+                    "`{}`, a file through which this step passes values to the workflow, cannot be restored",
                     known.path.display()
                 )
             })?;

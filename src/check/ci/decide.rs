@@ -89,7 +89,7 @@ pub(crate) fn decide(request: &DecideRequest<'_>) -> anyhow::Result<()> {
     let branch = &desk.request.base.branch;
     let Some(rules) = of_branch(client, &request.config, branch)? else {
         say(&format!(
-            "`{}` of `{branch}` lets nobody approve",
+            "`{}` on `{branch}` has no `gate.approval`, so nobody may approve",
             request.config
         ));
         return Ok(());
@@ -151,17 +151,17 @@ fn run_again(client: &Client, notice: &Notice, approval: &Approval) -> anyhow::R
         (State::Approved, true) => Ok(format!("run {number} has passed already")),
         (State::Pending | State::TimedOut, false) => Ok("the job stays as it is".to_owned()),
         (State::Approved | State::Rejected, false) if has_seen => Ok(format!(
-            "run {number} has begun since, and says itself what came of it"
+            "run {number} began after the decision, and reports the result itself"
         )),
         (State::Approved | State::Rejected, false) => {
             client.run_again(number, true).map_err(told)?;
             Ok(format!(
-                "run {number} is made again, and looks at the decision"
+                "run {number} is started again, and takes the decision over"
             ))
         }
         (State::Pending | State::TimedOut | State::Rejected, true) => {
             client.run_again(number, false).map_err(told)?;
-            Ok(format!("run {number} had passed, and is made again"))
+            Ok(format!("run {number} had passed, and is started again"))
         }
     }
 }
@@ -194,7 +194,7 @@ fn settle_check(client: &Client, notice: &Notice, approval: &Approval) -> anyhow
         return Err(Misuse::new(format!(
             "there is no check run `{name}` on the commit that was decided about"
         ))
-        .help("the job that asks needs `check-run: true`, and its pull request no fork")
+        .help("the job that asks needs `check-run: true`, and the pull request must not be from a fork")
         .into());
     };
     // A newer run of this commit may have found something else, which nobody was asked about.

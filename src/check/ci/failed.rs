@@ -92,8 +92,10 @@ pub(super) fn tell<'a>(
     let failure = Failure {
         context,
         what: match (Exit::of(error), at) {
-            (Exit::Misused, Some(_)) => "The configuration has to be mended first",
-            (Exit::Misused, None) => "There is something to mend before anything can be measured",
+            (Exit::Misused, Some(_)) => "The configuration has to be corrected first",
+            (Exit::Misused, None) => {
+                "Something has to be corrected before anything can be measured"
+            }
             _ => "The measurement was not possible",
         },
         reason,

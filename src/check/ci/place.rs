@@ -41,7 +41,7 @@ pub(super) fn demand_command(config: &Config) -> anyhow::Result<()> {
         if let (Some(program), None) = (program, start.found) {
             return Err(Misuse::new(format!(
                 "`run`: `{program}` was not found inside the container: a container action cannot \
-                 see what `setup-python` and its kin installed in the job"
+                 see what `setup-python` or a similar action installed in the job"
             ))
             .help("install it with the input `setup`, or use `org/kelvin-action/host@v1`")
             .into());

@@ -81,7 +81,7 @@ pub(crate) fn post(
         return Ok(urls.flatten().collect());
     };
     let Some(bundle) = read(client, artifact, &context)? else {
-        (places.say)("the run left no bundle, since it could publish itself\n");
+        (places.say)("the run left no bundle, since it could publish its result itself\n");
         return Ok(Vec::new());
     };
     if found.is_empty() {

@@ -181,7 +181,7 @@ fn permissions(around: &Surroundings, rights: &Rights<'_>) -> Finding {
         (true, false) => Finding::ok(
             "permissions",
             format!(
-                "nothing was refused; only use can tell of {}",
+                "nothing was refused; whether {} is granted shows only in use",
                 open.join(", ")
             ),
         ),

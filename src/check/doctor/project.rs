@@ -62,7 +62,7 @@ fn repeats(out: &Path) -> Finding {
     let last = last.and_then(|bytes| report::json::read(&bytes).ok());
     let kept = last.map_or(0, |last| last.kept_count());
     let needs = "a pipeline that keeps its own answers needs `KELVIN_SAMPLE` in the key under which \
-                 it keeps them, which differs between the repeats of an input";
+                 it keeps them: that variable differs between the repeats of an input";
     match kept {
         0 => Finding::ok("repeats", needs),
         kept => Finding::warn(
@@ -121,7 +121,7 @@ fn command(config: &Config, target: &Address, in_container: bool) -> Finding {
             ),
         )
         .add(
-            "the shell, where it is there and not executable",
+            "the shell, if the file is there but not executable",
             format!("chmod +x {program}"),
         );
     }
@@ -130,7 +130,7 @@ fn command(config: &Config, target: &Address, in_container: bool) -> Finding {
             "command",
             format!(
                 "`{program}` was not found inside the container: a container action cannot see \
-                 what `setup-python` and its kin installed in the job"
+                 what `setup-python` or a similar action installed in the job"
             ),
         )
         .add(

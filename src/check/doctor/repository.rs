@@ -83,7 +83,7 @@ fn checkout(repo: &Repository) -> Finding {
     match repo.is_shallow() {
         true => Finding::ok(
             "checkout",
-            format!("{commit}, shallow; what finding the base takes is fetched"),
+            format!("{commit}, a shallow clone; what is needed to find the base is fetched"),
         ),
         false => Finding::ok("checkout", format!("{commit}, with its whole history")),
     }
@@ -127,8 +127,15 @@ fn report(config: &Config, (hint, login): (&Hint, Option<&Login>)) -> Finding {
     match found {
         Ok(Baseline::Found(_, provenance)) => Finding::ok("baseline", provenance.to_string()),
         Ok(Baseline::Off) => Finding::ok("baseline", "turned off in the configuration"),
-        Ok(Baseline::None(_) | Baseline::Unreachable(_)) if config.baseline.compute => {
+        Ok(Baseline::None(_)) if config.baseline.compute => {
             Finding::ok("baseline", "none is kept, so the base commit is measured")
+        }
+        Ok(Baseline::Unreachable(tried)) if config.baseline.compute => {
+            let text = format!(
+                "a kept one cannot be asked for ({}), so the base commit is measured",
+                told(&tried)
+            );
+            Finding::ok("baseline", text)
         }
         Ok(Baseline::Unreachable(tried)) => {
             let text = format!("it cannot be asked for ({})", told(&tried));

@@ -230,7 +230,7 @@ fn whole(found: &[Found]) -> Result<(), Misuse> {
         return Ok(());
     }
     Err(Misuse::new(format!(
-        "the shards hold {held} cases together, and should hold {wanted}"
+        "the shards hold {held} items together (cases, queries, prompts), and should hold {wanted}"
     ))
     .help(AGAIN))
 }

@@ -67,7 +67,7 @@ pub(super) fn shards(paths: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
         look(path, DEPTH, &mut files)?;
         if files.len() == before {
             return Err(Misuse::new(format!(
-                "there is no report in `{}`: no run that was to leave one there has ended",
+                "there is no report in `{}`: no shard has finished and left one there",
                 path.display()
             ))
             .help(

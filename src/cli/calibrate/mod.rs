@@ -39,7 +39,7 @@ pub(super) struct CalibrateArgs {
     /// of its model].
     #[arg(long, value_name = "FAMILY")]
     family: Option<String>,
-    /// From which score on an answer passes.
+    /// The lowest score with which an answer passes.
     #[arg(long, value_name = "SCORE", default_value_t = 0.5, value_parser = pass)]
     pass: f64,
     /// How often the same copy is graded, for the noise of the judge.
@@ -60,7 +60,7 @@ pub(super) struct CalibrateArgs {
     /// Does not keep the result for the gate.
     #[arg(long)]
     no_save: bool,
-    /// Ends with 3 unless the judge is fit to gate on.
+    /// Ends with exit code 3 unless the judge is fit to gate on.
     #[arg(long)]
     strict: bool,
     /// What is printed on standard output.

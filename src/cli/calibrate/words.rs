@@ -121,4 +121,4 @@ pub(super) fn cost(calibrated: &Calibrated) -> String {
 
 /// What is said of a trial that was stopped.
 pub(super) const STOPPED: &str = "The trial was stopped before every grade was in, so nothing is concluded \
-                                  and nothing is kept; `--resume` goes on with it.";
+                                  and no judgement of the judge is kept; `--resume` goes on with its answers.";

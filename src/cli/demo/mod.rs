@@ -62,7 +62,7 @@ pub(super) fn main(args: &DemoArgs) -> anyhow::Result<Exit> {
     let before = Checked::read(folder)?;
     super::say(&format!(
         "1. The branch `main`:  $ kelvin check && kelvin baseline save --local\n   \
-         {} cases, {} calls. Invariance is {}: 1 means that no rewrite changed an answer that it should not.\n\n",
+         {} cases, {} calls. Invariance is {}: 1 means that no rewrite changed an answer that it should not change.\n\n",
         before.decisions.len(),
         before.calls,
         before.invariance

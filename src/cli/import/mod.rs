@@ -98,7 +98,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
         b"tab" | b"\\t" => Ok(b'\t'),
-        _ => Err("name one sign, such as `;`, or `tab`".to_owned()),
+        _ => Err("name one character, such as `;`, or `tab`".to_owned()),
     }
 }
 

@@ -217,7 +217,7 @@ fn row_error(file: &str, error: &csv::Error) -> Misuse {
             "{file}:{line}: this row has {len} cells, and the first line has {expected_len} columns"
         ))
         .help(
-            "put a cell with a comma, a quote or a line end between quotes; `--delimiter` names another sign \
+            "put a cell with a comma, a quote or a line end between quotes; `--delimiter` names another character \
              than the comma",
         ),
         _ => Misuse::new(format!("{file}:{line}: {error}")),

@@ -20,8 +20,8 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
     if !steps.left.is_empty() {
         let lines: Vec<&str> = steps.left.iter().map(String::as_str).collect();
         steps.tell(&format!(
-            "The run left something in the repository: {}. As long as git does not ignore it, no check can tell it \
-             from an edit of the code.",
+            "The run left something in the repository: {}. As long as git does not ignore it, a check may take it \
+             for an edit of the code.",
             safe::line(&lines.join(", "))
         ))?;
     }

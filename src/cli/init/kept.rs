@@ -127,7 +127,7 @@ pub(super) fn offer(
     };
     let command = safe::line(&before.command_line());
     ask.show(&[
-        "The questions were broken off the last time. What was answered then:".to_owned(),
+        "The questions were interrupted the last time. The answers so far:".to_owned(),
         format!("  {command}"),
     ]);
     loop {

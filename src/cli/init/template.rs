@@ -168,7 +168,7 @@ pub(super) fn post(config: Option<(&str, &str)>) -> String {
          name: kelvin-post\n\
          on:\n\
          \x20 # Linters warn of this event, which gives rights to a run that a stranger may have started. `post/` takes\n\
-         \x20 # figures from that run, and neither code nor the verdict.\n\
+         \x20 # figures from that run and no code, and computes the verdict again where it can.\n\
          \x20 workflow_run: # zizmor: ignore[dangerous-triggers]\n\
          \x20   workflows: [kelvin]\n\
          \x20   types: [completed]\n\

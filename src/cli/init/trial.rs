@@ -30,7 +30,7 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
         let config = steps.config()?;
         let timeout = config.limits.timeout.as_secs();
         steps.tell(&format!(
-            "running it on case `{}`; it has {timeout} s",
+            "running the pipeline on case `{}`, for at most {timeout} s",
             steps.first_case()
         ))?;
         let look = look::run(&config, steps.corpus()?)?;
@@ -62,7 +62,7 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
         };
         let mended = mended(&look, &steps.said.run);
         let mut choices = [
-            "try again, after you have mended it",
+            "try again, after you have fixed it",
             "change the command",
             "name other cases",
             "go on without an output",

@@ -41,7 +41,7 @@ pub(super) fn files(root: &Path, globs: &[String], exclude: &Excluded) -> anyhow
             return Err(Misuse::new(format!("`fingerprint`: `{glob}` names no file"))
                 .help(
                     "the globs say which files make up the pipeline, relative to `kelvin.yaml`; \
-                     one that names none would let an old answer pass for a new one",
+                     with a glob that names no file, old answers could be used after a change",
                 )
                 .into());
         }

@@ -90,7 +90,7 @@ pub(crate) fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, V
         } else if !is_label && deed.reason.is_empty() {
             "it gives no reason"
         } else if rules.not_author && is_author() {
-            "who wrote the change does not decide about it (`gate.approval.not_author`)"
+            "whoever wrote the change may not decide about it (`gate.approval.not_author`)"
         } else {
             found.push(deed);
             continue;

@@ -80,7 +80,7 @@ impl Rules {
             return Standing::MayNot(UNNAMED.to_owned());
         }
         let Some(rights) = rights else {
-            return Standing::Unknown("GitHub was not asked about so many people".to_owned());
+            return Standing::Unknown("more people answered than GitHub is asked about".to_owned());
         };
         match rights.permission.as_deref() {
             Err(why) => return Standing::Unknown(why.clone()),

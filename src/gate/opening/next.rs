@@ -19,11 +19,11 @@ pub(crate) fn next(judgement: &Judgement) -> Phrase {
         begun
             .and("Running the job again, a larger ")
             .name("budget")
-            .and(", or more cases would tell.")
+            .and(", or more cases would decide.")
     };
     match (verdict.verdict, worst) {
         _ if verdict.tells(ReasonCode::OwnRules) => Phrase::text(
-            "Somebody who answers for the rules should look at the edit before it is merged.",
+            "Somebody who is responsible for the rules should look at the edit before it is merged.",
         ),
         (Word::Pass, _) if verdict.is_thin() => Phrase::text(
             "So many inputs changed that a drop may hide behind them: change cases and pipeline one after the other.",
@@ -32,11 +32,15 @@ pub(crate) fn next(judgement: &Judgement) -> Phrase {
             "This change alone is within the limit: look at what was merged since the anchor.",
         ),
         (Word::Pass, _) if verdict.passed => Phrase::text("Nothing to do."),
+        // No source was asked where the baseline is turned off.
+        (Word::NoBaseline, _) if judgement.tried.is_empty() => Phrase::text(
+            "Nothing is gated as long as the baseline is turned off in the configuration.",
+        ),
         (Word::NoBaseline, _) => Phrase::text(
             "A run on the base branch keeps a report to compare with; until then nothing is gated.",
         ),
         (Word::BaselineUnreachable, _) => Phrase::text(
-            "Mend what is named above, then run the job again: until the base can be asked, nobody knows \
+            "Fix what is named above, then run the job again: until the base can be asked, nobody knows \
              whether this change made anything worse. ",
         )
         .name("baseline: {unreachable: warn}")
@@ -51,7 +55,8 @@ pub(crate) fn next(judgement: &Judgement) -> Phrase {
             first
                 .map_or_else(Phrase::default, |case| look(judgement, case).and(" "))
                 .and(
-                    "See below what failed; the log of the run has the last lines that the pipeline printed.",
+                    "The reasons say what could not be measured. Where calls failed, the log of the run has the last lines \
+                     that the pipeline printed.",
                 )
         }
         (Word::Inconclusive, Some(case)) => {
@@ -60,7 +65,7 @@ pub(crate) fn next(judgement: &Judgement) -> Phrase {
         }
         (Word::Inconclusive, None) => more_would_tell(Phrase::default()),
         (_, Some(case)) => look(judgement, case),
-        (_, None) => Phrase::text("The table shows which metric it is."),
+        (_, None) => Phrase::text("The table shows which metric fails the gate."),
     }
 }
 

@@ -5,7 +5,9 @@ use crate::gate::judgement::{change, said, value};
 use crate::gate::policy::Attention;
 use crate::gate::verdict::{MetricVerdict, Word};
 use crate::gate::{Judgement, flips};
-use crate::page::{Column, FlippedAnswer, Opening, Phrase, Status, Table, TableCell, TableRow};
+use crate::page::{
+    Column, FlippedAnswer, Opening, Phrase, Status, Table, TableCell, TableRow, capitalized,
+};
 use crate::probe::Flip;
 
 /// So many answers that went wrong are shown whole.
@@ -106,11 +108,4 @@ fn row(id: &str, metric: &MetricVerdict) -> TableRow {
         detail: None,
         anchor: None,
     }
-}
-
-fn capitalized(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
 }

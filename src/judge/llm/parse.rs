@@ -58,7 +58,7 @@ pub(super) fn object(answer: &[u8]) -> Result<Map<String, Value>, Failure> {
     let is_within =
         before.trim_end().ends_with(['[', '"']) || after.trim_start().starts_with([']', '"', '}']);
     if is_within {
-        let what = "the JSON object of the judge stands within something else";
+        let what = "the JSON object in the answer of the judge stands within a list or a text";
         return Err(unreadable(format!("{what}: `{}`", excerpt(text))));
     }
     Ok(entries.0)

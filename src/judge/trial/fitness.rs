@@ -111,7 +111,7 @@ pub(crate) fn criteria(figures: &TrialFigures, around: Circumstances) -> Vec<Cri
             "position",
             TrialMeasure::PositionShift,
             Limit::Within(MOST_SHIFT),
-            "what an answer scores more where it stands first",
+            "the extra score of an answer that stands first",
         ),
     });
     all.push(of(
@@ -143,7 +143,7 @@ pub(crate) fn criteria(figures: &TrialFigures, around: Circumstances) -> Vec<Cri
             "self-preference",
             TrialMeasure::SelfPreference,
             Limit::AtMost(MOST_SHIFT),
-            "what answers of the judge's own family score more than they are worth, next to others",
+            "the extra score of answers of the judge's own family, beyond what they are worth",
         ),
     ] {
         let figure = figures.get(&measure);
@@ -210,7 +210,7 @@ fn criterion(
                     format!("about {} prompts would tell", rounded_up(wanted))
                 }
                 None => {
-                    "more prompts would tell, and the value itself does not keep to it".to_owned()
+                    "more prompts would decide; the value itself is outside of the limit".to_owned()
                 }
             };
             format!("{what} is {shown}, and may or may not be {must}; {advice}")

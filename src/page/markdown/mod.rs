@@ -5,7 +5,7 @@ mod writer;
 
 use super::{
     Block, Chapter, ComparisonPage, DISCLAIMER, Estimate, FailedInvocation, FigureTable, ItemPage,
-    LISTED, RunPage, Statement, Status, Table, TableRow, Tone, counted, label, safe,
+    LISTED, RunPage, Statement, Status, Table, TableRow, Tone, capitalized, counted, label, safe,
 };
 use crate::notice::Notice;
 pub(crate) use article::render_article;
@@ -191,16 +191,6 @@ fn figure(writer: &mut Writer, label: &str, estimate: &Estimate<'_>, word: &str)
         "| {label} | {} | {interval} | {} | {word} |",
         estimate.shown, estimate.sample
     ));
-}
-
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next();
-    first
-        .into_iter()
-        .flat_map(char::to_uppercase)
-        .chain(letters)
-        .collect()
 }
 
 fn block(writer: &mut Writer, block: &Block<'_>) {

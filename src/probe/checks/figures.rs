@@ -160,7 +160,7 @@ fn of_scenarios(scenarios: &Scenarios, value: &dyn Fn(&ScenarioRecord) -> Option
         .map(|(id, scenario)| (id, value(scenario)))
         .collect();
     let known: Vec<f64> = values.values().copied().flatten().collect();
-    let mean = stats::mean(&known).ok_or_else(|| "of no scenario it is known".to_owned());
+    let mean = stats::mean(&known).ok_or_else(|| "no scenario has a known value".to_owned());
     let clusters: Vec<(f64, usize)> = known.iter().map(|value| (*value, 1)).collect();
     let interval = stats::clustered_interval(&clusters);
     Metric::new(mean, known.len(), values.len() - known.len())

@@ -196,7 +196,7 @@ impl Figures<'_> {
         let value = self.why_no_swap(swaps).map_or_else(
             || {
                 figure(swaps.total()).ok_or_else(|| {
-                    "no swap could show anything: the donors' own answers are no further away \
+                    "no swap could show anything: the answers of donor and case are no further apart \
                      than two answers of one case"
                         .to_owned()
                 })

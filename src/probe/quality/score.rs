@@ -216,7 +216,7 @@ impl Band {
         match self {
             Self::Good => "keep it",
             Self::Review => "have a person look at the outputs",
-            Self::Poor => "mend it, or return to the last good version",
+            Self::Poor => "fix it, or return to the last good version",
         }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn asking(approval: &Approval, mind: &[String]) -> String {
         let _ = writeln!(page, "- {}", prose(&one.words()));
     }
     if !mind.is_empty() {
-        page.push_str("\nMind that\n\n");
+        page.push_str("\nPlease note:\n\n");
     }
     for text in mind.iter().take(10) {
         let _ = writeln!(page, "- {}", prose(text));

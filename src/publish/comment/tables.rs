@@ -19,7 +19,7 @@ pub(super) fn wrong_answers(judgement: &Judgement) -> String {
         return String::new();
     }
     let mut page = String::from(
-        "| case | for example in | answer on the base | answer now | so in |\n| --- | --- | --- | --- | --- |\n",
+        "| case | for example in | answer on the base | answer now | wrong in |\n| --- | --- | --- | --- | --- |\n",
     );
     for flip in judgement.flips.iter().take(FLIPPED) {
         let answer = |text: &str| safe::markdown(&flips::bare(text), 120);

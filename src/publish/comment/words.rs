@@ -36,7 +36,7 @@ pub(super) fn differences(judgement: &Judgement) -> String {
     }
     match page.is_empty() {
         true => page,
-        false => format!("Since the base:\n\n{page}"),
+        false => format!("What else differs from the base:\n\n{page}"),
     }
 }
 
@@ -60,8 +60,8 @@ pub(super) fn notices(publication: &Publication<'_>, most: usize) -> String {
         return String::new();
     }
     let mut page = format!(
-        "<details><summary>{} notices: caps, skips, warnings</summary>\n\n",
-        all.len()
+        "<details><summary>{}: caps, skips, warnings</summary>\n\n",
+        page::counted(all.len(), "notice")
     );
     for notice in all.iter().take(most) {
         let _ = writeln!(page, "- {notice}");
@@ -86,13 +86,13 @@ pub(super) fn unposted(publication: &Publication<'_>) -> String {
         return String::new();
     }
     let why = match (context.is_fork, context.leaves_it) {
-        (true, _) => "GitHub does not let a run of a fork comment",
+        (true, _) => "GitHub does not let a run of a fork write comments",
         (false, true) => "This run leaves its comment to another one (`comment: later`)",
-        (false, false) => "GitHub does not let a run with this token comment",
+        (false, false) => "GitHub does not let a run with this token write comments",
     };
     format!(
         "> {why}. The verdict counts all the same; a workflow with \
-         `org/kelvin-action/post@v1` posts this page.\n"
+         `org/kelvin-action/post@v1` can post this page.\n"
     )
 }
 
@@ -142,7 +142,7 @@ pub(super) fn foot(publication: &Publication<'_>) -> String {
     {
         let _ = write!(
             calls,
-            ", {} of them to look again at doubtful cases",
+            ", {} of the invocations to look again at doubtful cases",
             judgement.reruns
         );
     }

@@ -93,7 +93,13 @@ pub(crate) fn answers(report: &Report, probe: &str, item: &str) -> Option<Answer
 fn chapters(report: &Report) -> Vec<Chapter<'_>> {
     let sections = report.probes.known().into_iter();
     sections
-        .map(|(kind, section)| kind.chapter(section, view(report)))
+        .map(|(kind, section)| {
+            let mut chapter = kind.chapter(section, view(report));
+            for statement in &mut chapter.statements {
+                statement.text.capitalize();
+            }
+            chapter
+        })
         .collect()
 }
 

@@ -123,10 +123,10 @@ impl Left {
                 match &left.refused {
                     None => Ok(left),
                     Some(why) => Err(Misuse::new(format!(
-                        "nothing of the earlier run can be gone on with: {why}"
+                        "the earlier run cannot be resumed: {why}"
                     ))
                     .help(
-                        "undo that to go on, or leave `--resume` off to begin anew, which removes what has \
+                        "undo that to resume, or leave out `--resume` to begin anew, which removes what has \
                          finished; nothing was removed and nothing was run",
                     )
                     .into()),
@@ -281,7 +281,7 @@ fn read(bytes: &[u8], header: &Header) -> Left {
                 left.refused = (finished > 0).then(|| {
                     let changes = found.basis.changes(&header.basis);
                     format!(
-                        "since then this has changed: {changes}; it has {finished} finished calls"
+                        "since then this has changed: {changes}; the earlier run has {finished} finished calls"
                     )
                 });
                 return left;

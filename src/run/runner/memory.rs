@@ -120,7 +120,7 @@ impl<'a> Memory<'a> {
             return;
         }
         let text = format!(
-            "since the run that is gone on with began, these variables of the environment have changed: {}. What \
+            "since the resumed run began, these environment variables have changed: {}. What \
              had finished was answered with their old values. Where one of them changes answers, begin anew \
              without `--resume`, and name it under `env`",
             names.join(", ")

@@ -219,7 +219,9 @@ fn reason(error: &(dyn Error + 'static)) -> String {
     while let Some(cause) = next {
         if let Some(error) = cause.downcast_ref::<io::Error>() {
             let known = match error.kind() {
-                io::ErrorKind::ConnectionRefused => Some("nobody listens at its address"),
+                io::ErrorKind::ConnectionRefused => Some(
+                    "the connection was refused: nobody listens at its address, or a proxy refuses",
+                ),
                 io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
                     Some("the server cut the connection")
                 }

@@ -56,15 +56,15 @@ impl Key {
     ///
     /// A [`Misuse`] where the variable that is to hold the key holds none.
     pub(super) fn check(&self, model: &str) -> Result<(), Misuse> {
-        let (variable, what) = match self {
+        let (variable, what, verb) = match self {
             Self::None | Self::Known(_) => return Ok(()),
-            Self::Missing(variable) => (variable, "is not set"),
-            Self::Unusable(variable) => (variable, "holds characters that no key has"),
+            Self::Missing(variable) => (variable, "is not set", "set"),
+            Self::Unusable(variable) => (variable, "holds characters that no key has", "correct"),
         };
         Err(Misuse::new(format!(
             "the environment variable `{variable}`, which holds the key of the model `{model}`, {what}"
         ))
-        .help("set it, e.g. from a secret of the workflow under `env:`; nothing was called"))
+        .help(format!("{verb} it, e.g. from a secret of the workflow under `env:`; nothing was called")))
     }
 
     /// A text without the key.

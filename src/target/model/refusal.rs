@@ -24,7 +24,7 @@ pub(super) fn of_status(status: u16, body: &[u8], sends_key: bool) -> Failure {
     };
     let what = match status {
         300..400 => {
-            "the server redirects to another place, where neither the key nor the prompt goes"
+            "the server redirects to another address, and neither key nor prompt is sent there: correct `base_url`"
         }
         401 | 403 if sends_key => "the server refused the key",
         401 | 403 => "the server wants a key, and `api_key_env` names none",
@@ -42,13 +42,13 @@ pub(super) fn of_status(status: u16, body: &[u8], sends_key: bool) -> Failure {
 
 /// The failure that a body with an `error` tells although its status is that of a success, as gateways
 /// do that had begun to answer; none where there is no such error.
-pub(super) fn of_body(body: &Value, bytes: &[u8]) -> Option<Failure> {
+pub(super) fn of_body(body: &Value, bytes: &[u8], sends_key: bool) -> Option<Failure> {
     let error = body.get("error").filter(|error| !error.is_null())?;
     let status = error["code"]
         .as_u64()
         .and_then(|code| u16::try_from(code).ok());
     Some(match status.filter(|status| (400..600).contains(status)) {
-        Some(status) => of_status(status, bytes, true),
+        Some(status) => of_status(status, bytes, sends_key),
         None => {
             let message = "the server answered with an error instead of a text";
             Failure::new(FailureKind::MalformedBody, message).printed(Streams {
@@ -174,7 +174,7 @@ mod tests {
     fn an_error_in_a_body_is_one_whatever_the_status() {
         let of = |text: &str| {
             let body: Value = serde_json::from_str(text).expect("JSON");
-            of_body(&body, text.as_bytes()).map(|failure| failure.kind)
+            of_body(&body, text.as_bytes(), true).map(|failure| failure.kind)
         };
         assert_eq!(
             of(r#"{"error": {"code": 429}}"#),

@@ -78,15 +78,15 @@ impl Server {
         // A server may repeat the request in its answer, with the key in it.
         let text = self.key.scrub(&String::from_utf8_lossy(&answer.body));
         let bytes = text.as_bytes();
+        let sends_key = self.key.text().is_some();
         if !(200..300).contains(&answer.status) {
             reply.retry_after = refusal::retry_after(&answer.headers);
-            let sends_key = self.key.text().is_some();
             return Err(refusal::of_status(answer.status, bytes, sends_key).into());
         }
         let Ok(body) = serde_json::from_str::<Value>(&text) else {
             return Err(malformed("it is not JSON").into());
         };
-        if let Some(failure) = refusal::of_body(&body, bytes) {
+        if let Some(failure) = refusal::of_body(&body, bytes, sends_key) {
             reply.retry_after = refusal::retry_after(&answer.headers);
             return Err(failure.into());
         }

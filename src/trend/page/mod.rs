@@ -310,7 +310,7 @@ fn read(read: &Read) -> Vec<Phrase> {
     }
     if read.twice > 0 {
         let text = format!(
-            "{} found in both places and counts once.",
+            "{} found in both places; each counts once.",
             are(read.twice, "run")
         );
         said.push(Phrase::text(text));

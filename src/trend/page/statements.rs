@@ -78,7 +78,7 @@ pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
         let text = are(summary.read.unread.len(), "report");
         say(
             Tone::Caution,
-            Phrase::text(format!("{text} not read: what they say is in no mean")),
+            Phrase::text(format!("{text} not read, and in no mean")),
         );
     }
     if said.is_empty() {

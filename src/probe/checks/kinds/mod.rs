@@ -121,7 +121,7 @@ impl Finding {
         Self {
             outcome,
             score: self.score.map(|score| 1.0 - score),
-            reason: format!("{}, and `not` is asked", self.reason),
+            reason: format!("{}, and `not: true` asks for the opposite", self.reason),
             ..self
         }
     }

@@ -107,7 +107,7 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
     let unknown = of(Outcome::Error);
     if !unknown.is_empty() {
         let what = format!(
-            "of {} of {} it is not known whether they pass",
+            "it is not known whether {} of {} pass",
             unknown.len(),
             counted(total, "scenario")
         );

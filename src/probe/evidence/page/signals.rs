@@ -133,7 +133,7 @@ impl<'a> Signals<'a> {
         };
         let meaning = self.standing.map(Standing::meaning).unwrap_or_default();
         let kelvin = Signal {
-            question: "What both lack, in one number: 0 is best, 2 is worst, a constant answer \
+            question: "What invariance and sensitivity lack together: 0 is best, 2 is worst, a constant answer \
                        scores 1.",
             most: 2.0,
             marks: vec![1.0],
@@ -144,7 +144,9 @@ impl<'a> Signals<'a> {
             Some([drift, still]) => Signal {
                 made_of: format!("= {drift} + {still}, best 0, worst 2 "),
                 in_words: format!("{drift} + {still}; {meaning}"),
-                note: format!("{drift} for drift + {still} for what did not move"),
+                note: format!(
+                    "{drift} for what moved but should hold + {still} for what should move but held"
+                ),
                 ..kelvin
             },
             None => Signal {

@@ -47,8 +47,9 @@ impl Perturbation for Drop {
                 let stream = format!("{} {unit_type}", self.name());
                 subject.draw(&stream, 0).shuffle(&mut units);
                 units.truncate(WANTED);
-                let text =
-                    format!("{WANTED} of the {there} units of type `{unit_type}` are left out");
+                let text = format!(
+                    "only {WANTED} of the {there} units of type `{unit_type}` are left out, one by one"
+                );
                 let notice = Notice::new(Code::Cap, text).counts(there, WANTED);
                 proposal.notices.push(notice);
             }

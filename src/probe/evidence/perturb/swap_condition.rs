@@ -213,7 +213,7 @@ fn parse_rate(
         return None;
     }
     let text = format!(
-        "{read} of {units} governing unit(s) of type `{unit_type}` parse here, {} of {} in all \
+        "{read} of {units} governing unit(s) of type `{unit_type}` can be read as a rule here, {} of {} in all \
          cases",
         all.read, all.units
     );

@@ -52,18 +52,21 @@ impl RetrievalChange {
         let rows = changed.iter().map(|query| query_row(query)).collect();
         blocks.extend(listed(columns, rows));
         if !self.not_compared.is_empty() {
-            let what = format!(
-                "{} queries are on one side only, or were edited: ",
-                self.not_compared.len()
-            );
+            let what = match self.not_compared.len() {
+                1 => "1 query is on one side only, or was edited: ".to_owned(),
+                more => format!("{more} queries are on one side only, or were edited: "),
+            };
             blocks.push(sentence(Phrase::text(what).then(names(&self.not_compared))));
         }
         if !self.not_aligned.is_empty() {
-            let what = format!(
-                "{} queries could not be compared, since nothing tells the documents of their \
-                 expected chunks: ",
-                self.not_aligned.len()
-            );
+            let what = match self.not_aligned.len() {
+                1 => "1 query could not be compared, since nothing says which document has its expected chunk: "
+                    .to_owned(),
+                more => format!(
+                    "{more} queries could not be compared, since nothing says which documents have their expected \
+                     chunks: "
+                ),
+            };
             blocks.push(sentence(Phrase::text(what).then(names(&self.not_aligned))));
         }
         if !self.oversized_hits.is_empty() {

@@ -21,7 +21,7 @@ impl ItemComparison for RetrievalChange {
         let mut warn = |text: String, is_open| warnings.push(AlignmentWarning { text, is_open });
         if !self.not_aligned.is_empty() {
             let text = format!(
-                "the chunkers of base and head differ, and nothing tells the documents of the chunks \
+                "the chunkers of base and head differ, and nothing says which documents have the chunks \
                  that {} expect: give `expected_doc_ids`, or a `corpus`",
                 queries(&self.not_aligned)
             );
@@ -30,14 +30,14 @@ impl ItemComparison for RetrievalChange {
         let oversized = self.newly_oversized();
         if !oversized.is_empty() {
             let text = format!(
-                "in {} a hit of the head counts that is more than 10 times as long as the expected \
-                 passage, which any hit of such a length would have",
+                "in {} a hit of the head is more than 10 times as long as the expected \
+                 passage and counts as found: any hit of that length would",
                 queries(&oversized)
             );
             warn(text, false);
         }
         if self.spans_gone {
-            let text = "the hits of the base tell their spans and those of the head do not: the \
+            let text = "the hits of the base have spans and those of the head have none: the \
                         queries were compared by document alone, so that a wrong part of the right \
                         document is not seen"
                 .to_owned();
@@ -45,7 +45,7 @@ impl ItemComparison for RetrievalChange {
         }
         if !self.worse_by_chunk.is_empty() {
             let text = format!(
-                "the head names another chunker, but most of its chunks are called as those of the \
+                "the head names another chunker, but most of its chunks have the same ids as those of the \
                  base: by document nothing was lost, by chunk {} got worse; only spans in the hits \
                  would tell which is right",
                 queries(&self.worse_by_chunk)

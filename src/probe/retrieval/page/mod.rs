@@ -152,7 +152,7 @@ fn wrong(labels: &Labels, run: &Retrieved, depth: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     let found = first_rank(labels, run).is_some_and(|rank| rank as usize <= depth);
     if (labels.chunks || labels.docs) && !found {
-        wrong.push(format!("nothing expected among the first {depth} hits"));
+        wrong.push(format!("no expected hit among the first {depth}"));
     }
     let Some(answer) = &run.answer else {
         return wrong;

@@ -51,7 +51,7 @@ pub(super) fn of(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> Vec<S
                 } else {
                     Tone::Caution
                 },
-                text: text.and("; of the first one ").quote((*why).to_owned()),
+                text: text.and("; the first one: ").quote((*why).to_owned()),
             }
         }
     };

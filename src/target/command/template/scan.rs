@@ -153,7 +153,7 @@ impl<'a> Scan<'a> {
             return Err(Misuse::new(format!(
                 "`{token}` in `run` stands in double quotes, inside a script for another shell"
             ))
-            .help("put that script in single quotes, or leave the other shell away"));
+            .help("put that script in single quotes, or leave out the other shell"));
         }
         self.script.push_str(&format!("${{{variable}}}"));
         Ok(())
@@ -309,7 +309,7 @@ impl<'a> Scan<'a> {
                         return Err(Misuse::new(format!(
                             "`{token}` in `run` stands in a here-document that expands nothing"
                         ))
-                        .help(format!("take the quotes from `{}`", document.delimiter)));
+                        .help(format!("write `{}` without quotes", document.delimiter)));
                     }
                     text = text.replace(token, &format!("${{{}}}", placeholder.variable()));
                 }

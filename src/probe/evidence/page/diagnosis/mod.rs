@@ -44,12 +44,7 @@ impl Weighted {
 /// Every diagnosis of a run, most useful first; there is always one.
 pub(super) fn of(run: &EvidenceRun<'_>) -> Vec<Statement> {
     let found = found(run).into_iter();
-    let statements = found.map(|one| {
-        let mut statement = one.statement;
-        statement.text.capitalize();
-        statement
-    });
-    statements.collect()
+    found.map(|one| one.statement).collect()
 }
 
 fn found(run: &EvidenceRun<'_>) -> Vec<Weighted> {

@@ -26,7 +26,7 @@ pub(super) fn conditions(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let seen = Sampled::of(run, |variant| variant.kind == "swap_condition");
     let text = format!(
         "other conditions in a rule moved the decision in {} of {}, whole rules in their place \
-         moved it: it may go by the words around the conditions",
+         moved it: the pipeline may go by the words around the conditions",
         seen.moved,
         counted(seen.samples, "exchange"),
     );
@@ -57,7 +57,7 @@ pub(super) fn mechanical(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let asked = variants.filter(|variant| is_compared(variant) && !variant.samples.is_empty());
     let kinds: BTreeSet<&str> = asked.map(|variant| &*variant.kind).collect();
     let text = Phrase::default().names(kinds).and(format!(
-        " moved the decision in {} of {}, although whole rules in their place move it: it may not \
+        " moved the decision in {} of {}, although whole rules in their place move it: the pipeline may not \
          read the values in a rule",
         seen.moved,
         counted(seen.samples, "variant"),
