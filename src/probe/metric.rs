@@ -178,6 +178,12 @@ impl CaseValue {
             false => &self.repeats,
         }
     }
+
+    /// How many samples one run of the case has, at least 1: as many as there are variants of it in the metric.
+    pub(crate) fn samples_of_a_run(&self) -> usize {
+        let runs = self.repeats.iter().flatten().count().max(1);
+        ((self.n as f64 / runs as f64).round() as usize).max(1)
+    }
 }
 
 impl Metric {

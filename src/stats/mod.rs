@@ -1,12 +1,14 @@
 //! Means, intervals and quantiles; pure, every formula with its source.
 
 mod agreement;
+mod balanced;
 mod interval;
 mod rank;
 mod special;
 mod student;
 
 pub(crate) use agreement::{kappa, mean_absolute_error};
+pub(crate) use balanced::Balanced;
 pub(crate) use interval::clustered_interval;
 pub(crate) use rank::{auc, spearman};
 pub(crate) use special::ln_beta;

@@ -197,10 +197,11 @@ fn case<'a>(
     }
 }
 
-/// A case that has no cells on a side stands for as many samples as both sides took of it.
+/// A case that has no cells on a side stands for as many samples as one run of it has on both sides, however often
+/// it was run.
 fn samples(base: &CaseValue, head: &CaseValue) -> usize {
     if base.cells.is_empty() || head.cells.is_empty() {
-        base.n.min(head.n).max(1)
+        base.samples_of_a_run().min(head.samples_of_a_run())
     } else {
         1
     }

@@ -107,7 +107,7 @@ impl<'s, 'a> Whole<'s, 'a> {
             return (measured(before) && measured(after)).then(|| Unpaired {
                 base: before.to_vec(),
                 head: after.to_vec(),
-                samples: base.n.max(1),
+                samples: base.samples_of_a_run(),
             });
         }
         let (before, after) = (by_input(base), by_input(head));

@@ -176,6 +176,7 @@ impl Looks {
         if self.rounds == 0 {
             self.calls = calls;
         }
+        self.look_again(subjects);
         let gated = self.undecided(subjects);
         self.open.clear();
         for (id, subject) in subjects {
@@ -224,6 +225,26 @@ impl Looks {
         self.fresh.extend(rerun.base.keys().cloned());
         self.rounds += 1;
         Step::Rerun(rerun)
+    }
+
+    /// Looks again at what is decided, so that every figure is one of all runs. What would not pass any more is open
+    /// again, with its share of the false alarms from there on. A regression stays one.
+    fn look_again(&mut self, subjects: &BTreeMap<String, Subject>) {
+        let decided: Vec<String> = self.decided.keys().cloned().collect();
+        for id in decided {
+            let Some(Ok(before)) = self.decided.get(&id).map(|decision| &decision.look) else {
+                continue;
+            };
+            let (outcome, subject) = (before.outcome, &subjects[&id]);
+            let gated = self.undecided(subjects) + 1;
+            match (outcome, self.look(subject, gated)) {
+                (was, Ok(look)) if was == look.outcome => {
+                    self.close(&id, Ok(look), Ending::Decided)
+                }
+                (Outcome::Pass, Ok(_)) => drop(self.decided.remove(&id)),
+                _ => {}
+            }
+        }
     }
 
     /// Ends all looks that are still open, because what they asked for could not be run.

@@ -6,7 +6,7 @@ use super::record::{ChecksBasis, JudgeBasis, Judged, Outcome, ScenarioRecord, Sc
 use super::scoring::{self, Together};
 use crate::judge::Ungraded;
 use crate::probe::{CaseValue, Cells, Interval, Metric};
-use crate::stats;
+use crate::stats::{self, Balanced};
 
 /// The family of every figure of this probe.
 const ALL: &str = "checks";
@@ -111,14 +111,14 @@ fn passes(outcome: Outcome) -> Option<f64> {
     }
 }
 
-/// The mean over all runs of all scenarios.
+/// The mean over the scenarios, each with the mean of its runs.
 fn of_runs(
     scenarios: &Scenarios,
     why: &str,
     value: &dyn Fn(&ScenarioRun) -> Option<f64>,
 ) -> Metric {
     let mut per_case = BTreeMap::new();
-    let (mut clusters, mut without) = (Vec::new(), 0);
+    let (mut all, mut without) = (Balanced::default(), 0);
     for (id, scenario) in scenarios {
         let repeats: Vec<Option<f64>> = scenario.runs.iter().map(value).collect();
         let known: Vec<f64> = repeats.iter().copied().flatten().collect();
@@ -129,26 +129,18 @@ fn of_runs(
         if repeats.is_empty() {
             continue;
         }
-        if !known.is_empty() {
-            clusters.push((known.iter().sum::<f64>(), known.len()));
-        }
         let case = CaseValue {
             value: stats::mean(&known),
             n: known.len(),
             repeats,
             cells: Cells::default(),
         };
+        all.add([known]);
         per_case.insert(id.clone(), case);
     }
-    let n: usize = clusters.iter().map(|(_, n)| n).sum();
-    let sum: f64 = clusters.iter().map(|(sum, _)| sum).sum();
-    let value = match n {
-        0 => Err(why.to_owned()),
-        n => Ok(sum / n as f64),
-    };
-    let interval = stats::clustered_interval(&clusters);
-    let mut metric =
-        Metric::new(value, n, without).interval(interval.map(|(low, high)| Interval { low, high }));
+    let value = all.value().ok_or_else(|| why.to_owned());
+    let interval = all.interval().map(|(low, high)| Interval { low, high });
+    let mut metric = Metric::new(value, all.samples(), without).interval(interval);
     metric.per_case = per_case;
     metric
 }

@@ -9,7 +9,7 @@ use crate::probe::{
     CaseRecord, CaseValue, Cell, Cells, Crosses, Ending, Interval, Metric, Pairs, Range, Sample,
     Unit, VariantRecord,
 };
-use crate::stats;
+use crate::stats::{self, Balanced};
 
 /// Which way a distance turns into a figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,37 +50,33 @@ pub(super) struct Figures<'a> {
 }
 
 impl Figures<'_> {
-    /// The mean over the samples of the variants that `pick` takes; uniform over samples.
+    /// The mean over the variants that `pick` takes, whichever case they belong to, each with the mean of its samples.
     pub(super) fn mean(
         &self,
         pick: &dyn Fn(&VariantRecord) -> bool,
         turn: Turn,
         detail: Detail,
     ) -> Metric {
-        let mut distances = Vec::new();
-        let mut clusters = Vec::new();
+        let mut distances = Balanced::default();
         let mut failed = 0;
         let mut per_case = BTreeMap::new();
         for (name, case) in self.cases {
             let picked: Vec<&VariantRecord> = case.variants.iter().filter(|v| pick(v)).collect();
-            let samples = || picked.iter().flat_map(|variant| &variant.samples);
-            let here: Vec<f64> = samples().filter_map(|sample| sample.distance).collect();
-            failed += samples().count() - here.len();
-            if !here.is_empty() {
-                let sum: f64 = here.iter().map(|distance| turn.of(*distance)).sum();
-                clusters.push((sum, here.len()));
-            }
+            let samples = picked.iter().flat_map(|variant| &variant.samples);
+            failed += samples.filter(|sample| sample.distance.is_none()).count();
+            distances.add(picked.iter().map(|variant| known(variant)));
             if detail != Detail::None && !picked.is_empty() {
                 let of = (turn, detail, self.settings.crossing());
                 per_case.insert(name.clone(), case_value(case, &picked, of));
             }
-            distances.extend(here);
         }
-        let value = stats::mean(&distances)
-            .map(|mean| turn.of(mean))
-            .ok_or_else(|| self.why_empty(failed, turn));
-        let interval = stats::clustered_interval(&clusters);
-        let mut metric = Metric::new(value, distances.len(), failed).interval(ends(interval));
+        let value = distances.value().map(|mean| turn.of(mean));
+        let value = value.ok_or_else(|| self.why_empty(failed, turn));
+        let interval = distances.interval().map(|(low, high)| match turn {
+            Turn::Stability => (turn.of(high), turn.of(low)),
+            Turn::Distance => (low, high),
+        });
+        let mut metric = Metric::new(value, distances.samples(), failed).interval(ends(interval));
         metric.crosses = Crosses(self.settings.crossing().is_some());
         metric.per_case = per_case;
         metric
@@ -199,15 +195,19 @@ fn pairs(
     )))
 }
 
+/// The distances of a variant that are known.
+fn known(variant: &VariantRecord) -> Vec<f64> {
+    let samples = variant.samples.iter();
+    samples.filter_map(|sample| sample.distance).collect()
+}
+
 fn case_value(
     case: &CaseRecord,
     picked: &[&VariantRecord],
     (turn, detail, crossing): (Turn, Detail, Option<&dyn Scorer>),
 ) -> CaseValue {
-    let distances: Vec<f64> = picked
-        .iter()
-        .flat_map(|variant| variant.samples.iter().filter_map(|sample| sample.distance))
-        .collect();
+    let mut distances = Balanced::default();
+    distances.add(picked.iter().map(|variant| known(variant)));
     let rounds = picked.iter().map(|variant| variant.samples.len()).max();
     let repeats = (0..rounds.unwrap_or(0))
         .map(|round| {
@@ -235,8 +235,8 @@ fn case_value(
         })
         .collect();
     CaseValue {
-        value: stats::mean(&distances).map(|mean| turn.of(mean)),
-        n: distances.len(),
+        value: distances.value().map(|mean| turn.of(mean)),
+        n: distances.samples(),
         repeats,
         cells,
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::aggregate::{ends, pair};
 use crate::probe::{CaseRecord, CaseValue, Cell, Metric, VariantRecord};
-use crate::stats;
+use crate::stats::{self, Balanced};
 
 /// The name of the unperturbed input among the cells; no variant is called so.
 const BASELINE: &str = "baseline";
@@ -17,23 +17,21 @@ pub(crate) fn failure_rate(cases: &BTreeMap<String, CaseRecord>) -> Metric {
         .iter()
         .filter_map(|(name, case)| Some((name.clone(), of_case(case)?)))
         .collect();
-    let sums: Vec<(f64, usize)> = per_case
-        .values()
-        .map(|case| (case.value.unwrap_or_default() * case.n as f64, case.n))
-        .collect();
-    let n: usize = sums.iter().map(|(_, n)| n).sum();
-    let without: f64 = sums.iter().map(|(sum, _)| sum).sum();
-    let value = match n {
-        0 => Err("nothing was run".to_owned()),
-        n => Ok(without / n as f64),
-    };
-    let mut metric = Metric::new(value, n, without.round() as usize)
+    let mut all = Balanced::default();
+    for case in per_case.values() {
+        all.add(case.cells.iter().map(|(_, cell)| known(&cell.values)));
+    }
+    let values = per_case.values().flat_map(|case| case.cells.iter());
+    let values = values.flat_map(|(_, cell)| known(&cell.values));
+    let failed = values.filter(|value| *value > 0.0).count();
+    let value = all.value().ok_or_else(|| "nothing was run".to_owned());
+    let mut metric = Metric::new(value, all.samples(), failed)
         .of_family("evidence")
         .lower_is_better()
-        .interval(ends(stats::clustered_interval(&sums)));
-    metric.per_case = per_case;
+        .interval(ends(all.interval()));
     // A run that measured nothing says so by its other figures.
-    metric.gated = n > 0;
+    metric.gated = !per_case.is_empty();
+    metric.per_case = per_case;
     metric.is_failure_rate = true;
     metric
 }
@@ -53,10 +51,8 @@ fn of_case(case: &CaseRecord) -> Option<CaseValue> {
             (variant.input, of_variant(case, variant)),
         );
     }
-    let known: Vec<f64> = cells
-        .values()
-        .flat_map(|(_, values)| values.iter().flatten().copied())
-        .collect();
+    let mut all = Balanced::default();
+    all.add(cells.values().map(|(_, values)| known(values)));
     let rounds = cells.values().map(|(_, values)| values.len()).max();
     let repeats = (0..rounds.unwrap_or(0))
         .map(|round| {
@@ -68,8 +64,8 @@ fn of_case(case: &CaseRecord) -> Option<CaseValue> {
         })
         .collect();
     Some(CaseValue {
-        value: Some(stats::mean(&known)?),
-        n: known.len(),
+        value: Some(all.value()?),
+        n: all.samples(),
         repeats,
         cells: cells
             .into_iter()
@@ -87,6 +83,10 @@ fn of_case(case: &CaseRecord) -> Option<CaseValue> {
             })
             .collect(),
     })
+}
+
+fn known(values: &[Option<f64>]) -> Vec<f64> {
+    values.iter().copied().flatten().collect()
 }
 
 fn of_variant(case: &CaseRecord, variant: &VariantRecord) -> Vec<Option<f64>> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::record::{GradedSample, GradingBasis, PromptRecord, Scoring};
 use crate::probe::{CaseValue, Cells, Interval, Metric, Range, Unit};
-use crate::stats;
+use crate::stats::{self, Balanced};
 
 /// The family of every figure of this probe.
 const ALL: &str = "grading";
@@ -39,9 +39,9 @@ pub(super) fn figures(
     metrics
 }
 
-/// The mean over the samples that have a value, and the same by prompt.
+/// The mean over the prompts, each with the mean of its samples that have a value, and the same by prompt.
 pub(super) struct Mean {
-    sums: Vec<(f64, usize)>,
+    all: Balanced,
     per_case: BTreeMap<String, CaseValue>,
     errors: usize,
 }
@@ -52,7 +52,7 @@ pub(super) fn mean(
     value: &dyn Fn(&GradedSample) -> Option<f64>,
 ) -> Mean {
     let mut mean = Mean {
-        sums: Vec::new(),
+        all: Balanced::default(),
         per_case: BTreeMap::new(),
         errors: 0,
     };
@@ -64,8 +64,9 @@ pub(super) fn mean(
             .filter(|sample| sample.is_error())
             .count();
         let case = case(repeats);
-        if let Some(here) = case.value {
-            mean.sums.push((here * case.n as f64, case.n));
+        if case.value.is_some() {
+            mean.all
+                .add([case.repeats.iter().copied().flatten().collect()]);
             mean.per_case.insert(id.clone(), case);
         }
     }
@@ -86,16 +87,14 @@ pub(super) fn case(repeats: Vec<Option<f64>>) -> CaseValue {
 impl Mean {
     /// The metric, with its interval by prompt; `reason` says why there is none of nothing.
     pub(super) fn metric(self, reason: &str) -> Metric {
-        let n: usize = self.sums.iter().map(|(_, n)| n).sum();
-        let sum: f64 = self.sums.iter().map(|(sum, _)| sum).sum();
-        let value = match n {
-            0 => Err(reason.to_owned()),
-            n => Ok(sum / n as f64),
-        };
-        let interval = stats::clustered_interval(&self.sums);
-        let mut metric = Metric::new(value, n, self.errors)
+        let value = self.all.value().ok_or_else(|| reason.to_owned());
+        let mut metric = Metric::new(value, self.all.samples(), self.errors)
             .of_family(ALL)
-            .interval(interval.map(|(low, high)| Interval { low, high }));
+            .interval(
+                self.all
+                    .interval()
+                    .map(|(low, high)| Interval { low, high }),
+            );
         metric.per_case = self.per_case;
         metric
     }
@@ -108,7 +107,7 @@ fn judge_score(
     score: Mean,
 ) -> Metric {
     let errors = score.errors;
-    let scored: usize = score.sums.iter().map(|(_, n)| n).sum();
+    let scored = score.all.samples();
     let mut metric = score.metric(&nothing(basis, prompts));
     // Where nothing could be graded at all, there is a reason already.
     let all = errors + scored;

@@ -1,12 +1,12 @@
 //! From records to figures: the mean over the queries that count, with its interval and with the
-//! value of every query.
+//! value of every query, which is the mean of its runs.
 
 use std::collections::BTreeMap;
 
 use super::measures::{self, Measure};
 use super::record::{QueryRecord, RetrievalSection};
 use crate::probe::{CaseValue, Cells, Direction, Interval, Metric, Range, Unit};
-use crate::stats;
+use crate::stats::{self, Balanced};
 
 /// The family of every figure of this probe: each is of all the queries.
 const ALL: &str = "retrieval";
@@ -65,8 +65,7 @@ pub(crate) fn failure_rate(section: &RetrievalSection) -> Metric {
 }
 
 fn figure(measure: &Measure, queries: &BTreeMap<String, QueryRecord>) -> Metric {
-    let (mut sum, mut n, mut n_failed) = (0.0, 0, 0);
-    let mut clusters = Vec::new();
+    let (mut all, mut n_failed) = (Balanced::default(), 0);
     let mut per_case = BTreeMap::new();
     for (id, query) in queries {
         let repeats = measure.of(query);
@@ -75,13 +74,11 @@ fn figure(measure: &Measure, queries: &BTreeMap<String, QueryRecord>) -> Metric 
             continue;
         };
         n_failed += query.runs.iter().filter(|run| !run.ran()).count();
-        let total: f64 = here.iter().sum();
-        sum += total;
-        n += here.len();
-        clusters.push((total, here.len()));
+        let n = here.len();
+        all.add([here]);
         let value = CaseValue {
             value: Some(mean),
-            n: here.len(),
+            n,
             repeats: if repeats.len() > 1 {
                 repeats
             } else {
@@ -91,15 +88,10 @@ fn figure(measure: &Measure, queries: &BTreeMap<String, QueryRecord>) -> Metric 
         };
         per_case.insert(id.clone(), value);
     }
-    let value = if n == 0 {
-        Err(measure.reason.to_owned())
-    } else {
-        Ok(sum / n as f64)
-    };
-    let interval = stats::clustered_interval(&clusters);
-    let mut metric = Metric::new(value, n, n_failed)
+    let value = all.value().ok_or_else(|| measure.reason.to_owned());
+    let mut metric = Metric::new(value, all.samples(), n_failed)
         .of_family(ALL)
-        .interval(interval.map(|(low, high)| Interval { low, high }));
+        .interval(all.interval().map(|(low, high)| Interval { low, high }));
     if measure.direction == Direction::Lower {
         metric = metric.lower_is_better();
     }

@@ -28,13 +28,18 @@ pub(crate) fn clustered_interval(clusters: &[(f64, usize)]) -> Option<(f64, f64)
         .filter(|(_, n)| *n > 0)
         .map(|(sum, n)| (*sum, *n as f64))
         .collect();
+    interval_of(&clusters)
+}
+
+/// The same of clusters that need not be worth whole samples; each is worth more than 0.
+pub(super) fn interval_of(clusters: &[(f64, f64)]) -> Option<(f64, f64)> {
     if clusters.len() < 2 || !clusters.iter().all(|(sum, _)| sum.is_finite()) {
         return None;
     }
     let samples: f64 = clusters.iter().map(|(_, n)| n).sum();
     let sum: f64 = clusters.iter().map(|(sum, _)| sum).sum();
     let mean = (sum / samples).clamp(0.0, 1.0);
-    let worth = Worth::of(&clusters, mean, samples);
+    let worth = Worth::of(clusters, mean, samples);
     Some((
         exact_low(mean, worth.effective(mean)),
         exact_high(mean, worth.effective(1.0 - mean)),
