@@ -51,8 +51,7 @@ pub(super) fn judged(settings: &BaselineSettings, found: &Baseline, ending: Endi
             Judgement::without_base(verdict, tried.clone())
         }
         Baseline::Off | Baseline::Found(..) => {
-            let text =
-                "the baseline is turned off (`baseline.source: off`), so nothing was compared";
+            let text = "the baseline is turned off (`baseline.from`), so nothing was compared";
             let verdict = Verdict::without_base(Word::NoBaseline, Effect::Warn, text);
             Judgement::without_base(verdict, Vec::new())
         }

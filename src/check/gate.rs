@@ -6,7 +6,9 @@ use super::head::Head;
 use super::settle::{judge, written};
 use super::stage::Stage;
 use super::{Checked, GateRequest, Judged, Mode, Request, finished, stage, write};
+use crate::baseline::{self, Remote, Unknown};
 use crate::config::{Config, Overrides};
+use crate::exit::Misuse;
 use crate::gate::looks::Rerun;
 use crate::gate::{Judgement, opening};
 use crate::probe::Ending;
@@ -26,6 +28,7 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
         if let Some(tip) = &request.hint.tip {
             tip.demand(&stage.config.root)?;
         }
+        demand_base(request, stage.config)?;
         stage.measure(&|_| true)?;
         let judgement = judge(request, stage.config, stage, observer)?;
         let mut report = stage.report();
@@ -41,6 +44,23 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
         write::files(report, out, &stage.texts(), Some(&judgement))?;
         written(checked, judgement)
     })
+}
+
+/// Refuses a base that was asked for by a name which nothing has. Without a base there would be nothing to compare
+/// with, and that may pass; so a slip of the pen would.
+fn demand_base(request: &GateRequest, config: &Config) -> anyhow::Result<()> {
+    let (Some(asked), Ok(repo)) = (&request.hint.asked, baseline::open(&config.root)) else {
+        return Ok(());
+    };
+    let remote = Remote::of(&repo).with(request.login.as_ref(), &request.hint);
+    match baseline::base(&repo, &remote, &request.hint) {
+        Err(why) if !Unknown::is_in(&why) => Err(Misuse::new(format!(
+            "the base `{asked}`, which was asked for, was not found: {why:#}"
+        ))
+        .help("name a branch, a tag or a commit of this clone or of its remote; nothing was run")
+        .into()),
+        _ => Ok(()),
+    }
 }
 
 impl Head for Stage<'_> {

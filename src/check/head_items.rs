@@ -23,8 +23,6 @@ use crate::run::Observer;
 pub(super) struct AskedOfTheBase {
     /// How many calls that took.
     pub(super) calls: usize,
-    /// Whether the cache answered some of it, maybe on another day.
-    pub(super) is_of_the_cache: bool,
     /// The seed of the head, where the base has answered: it has the items of the head from now on.
     pub(super) seed: Option<u64>,
     /// The items that stay as they were.
@@ -80,9 +78,7 @@ pub(super) fn ask_of_the_base(
             return asked;
         }
     };
-    let cost = &measured.run.session.cost;
-    asked.calls = cost.invocations;
-    asked.is_of_the_cache = cost.cache_hits > 0;
+    asked.calls = measured.run.session.cost.invocations;
     asked.seed = Some(head.run.seed);
     let left = unfit(&names, base, &measured);
     leave_out(&mut measured, &left);

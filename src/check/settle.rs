@@ -241,17 +241,12 @@ fn weigh(
         told.told.splice(0..0, unread);
     }
     told.told.extend(side.told(config));
-    // A base that was measured at another time may differ by the day alone; one that was just
-    // measured may not, unless the cache has answered.
-    let is_of_now = provenance.source == Source::Compute && base.run.session.cost.cache_hits == 0;
+    // A base that was measured at another time may differ by the day alone, and of one that was measured once, now or
+    // then, the noise is not known.
     let base_at = provenance.commit.as_deref();
     let base_at = base_at.filter(|_| can_be_run && config.baseline.compute);
     let base_at = base_at.map(git::id).transpose()?;
-    let mut allowance = Allowance::of(
-        config,
-        &head,
-        1 + usize::from(base_at.is_some() && !is_of_now),
-    );
+    let mut allowance = Allowance::of(config, &head, 1 + usize::from(base_at.is_some()));
     if let (Some(commit), None, None) = (base_at, &told.incomparable, &*of_the_head) {
         let repo = baseline::open(&config.root)?;
         let what = what(request, (&repo, commit));
@@ -269,11 +264,10 @@ fn weigh(
     }
     let of_the_head = of_the_head.get_or_insert_default();
     told.told.extend(of_the_head.told.clone());
-    let base_again = base_at.filter(|_| !is_of_now || of_the_head.is_of_the_cache);
     let gate = Gate::new(
         &policy,
         request.rerun && can_be_run,
-        base_again.is_some(),
+        base_at.is_some(),
         told.incomparable.as_ref().map(ToString::to_string),
     );
     let mut looking = Looking {
@@ -288,7 +282,7 @@ fn weigh(
         too_small: None,
     };
     let mut ending = looking.look(None)?;
-    if let (Ending::Base(rerun), Some(commit)) = (&ending, base_again) {
+    if let (Ending::Base(rerun), Some(commit)) = (&ending, base_at) {
         let repo = baseline::open(&config.root)?;
         let what = What {
             of_the_head: of_the_head.seed,

@@ -23,9 +23,14 @@ pub(crate) struct Reproduction {
 }
 
 impl Reproduction {
-    /// The command, restricted to the case that a reader should look at first.
+    /// The command, restricted to the case that a reader should look at first where that case was run in several
+    /// variants. One case of a single input is too little to come to the same verdict by itself.
     pub(crate) fn command(&self, judgement: &Judgement) -> String {
         let worst = judgement.cases.iter().find(|case| case.is_worse());
+        let worst = worst.filter(|case| {
+            let mut variants = case.variants.iter();
+            variants.any(|change| change.variant.is_some())
+        });
         let only = match worst {
             Some(case) => std::slice::from_ref(&case.case),
             None => self.only.as_slice(),

@@ -139,15 +139,24 @@ impl Subject<'_> {
             Basis::Declared | Basis::Still => String::new(),
             Basis::Repeats | Basis::Cases => match look.upper {
                 Some(upper) if upper > 0.0 => format!(
-                    ", at most {} with {} confidence",
+                    ", at most {}{} with {} confidence",
                     display(upper),
+                    // After a movement for the better it would read as one of that.
+                    if look.drop > 0.0 { "" } else { " worse" },
                     percent(UPPER_CONFIDENCE)
                 ),
                 _ => format!(", no worse with {} confidence", percent(UPPER_CONFIDENCE)),
             },
         };
         let power = look.detectable.map_or_else(String::new, |least| {
-            format!("; this suite can show a drop of {} or more", display(least))
+            let worse = match self.direction {
+                Direction::Higher => "drop",
+                Direction::Lower => "rise",
+            };
+            format!(
+                "; this suite can show a {worse} of {} or more",
+                display(least)
+            )
         });
         format!("{}{bound}{power}", self.movement())
     }

@@ -583,3 +583,37 @@ fn a_change_that_edits_its_own_gate_is_told_so_first_and_judged_by_its_own_rules
     let said = project.kelvin(&["gate"]).expect(0);
     assert!(said.stdout.contains("from auto → off"), "{}", said.stdout);
 }
+
+#[test]
+fn a_base_that_was_asked_for_and_is_nowhere_is_refused_before_anything_is_run() {
+    let (_remote, url) = bare();
+    let project = pushed(
+        &url,
+        "echo x >> calls\necho '{\"decision\": \"deny\"}' > \"$2\"\n",
+    );
+    save(&project);
+    let before = project.read("calls");
+    let said = project.kelvin(&["gate", "--base", "mian"]).expect(1);
+    assert!(
+        said.stderr
+            .contains("the base `mian`, which was asked for, was not found"),
+        "{}",
+        said.stderr
+    );
+    assert_eq!(project.read("calls"), before, "something was run");
+    // What cannot be asked is not known to be a slip.
+    git(
+        project.root(),
+        &[
+            "remote",
+            "set-url",
+            "origin",
+            "http://127.0.0.1:9/acme/widgets",
+        ],
+    );
+    let said = project.kelvin(&["gate", "--base", "mian"]).expect(3);
+    assert_eq!(
+        verdict(&project, &said)["verdict"],
+        json!("baseline_unreachable")
+    );
+}

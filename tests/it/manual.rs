@@ -50,7 +50,7 @@ fn lint_tells_everything_that_is_wrong_with_its_place() {
         "sede",
         "other.yaml:",
         "kelvin.yaml: cannot be run",
-        "next, when that is mended: kelvin lint kelvin.yaml other.yaml",
+        "next, when that is fixed: kelvin lint kelvin.yaml other.yaml",
     ] {
         assert!(said.stdout.contains(part), "{part} in {}", said.stdout);
     }

@@ -155,7 +155,7 @@ fn a_budget_that_buys_nothing_says_so_and_nothing_ran_out_that_was_never_begun()
         "{codes}"
     );
     assert!(
-        said.stdout.contains("the budget of 3 calls bought nothing"),
+        said.stdout.contains("the budget of 3 calls is too small"),
         "{}",
         said.stdout
     );

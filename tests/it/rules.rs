@@ -75,7 +75,7 @@ fn a_drop_that_passes_by_rules_that_the_change_made_says_so_in_the_first_line() 
         assert_eq!(first["code"], json!("own_rules"), "{name}: {first}");
         let text = first["text"].as_str().expect("a text");
         assert!(
-            text.contains("it is regression: `evidence.sensitivity` fell"),
+            text.contains("the verdict is regression: `evidence.sensitivity` fell"),
             "{name}: {text}"
         );
         let page = project.read("kelvin/gate.md");

@@ -196,7 +196,9 @@ fn artifacts_that_are_asked_for_without_a_github_are_told() {
         BaselineSource::Artifact,
     ));
     assert!(
-        tried[0].why.contains("in a workflow, with a token"),
+        tried[0]
+            .why
+            .contains("in a workflow of GitHub, with a token"),
         "{tried:?}"
     );
 }

@@ -96,7 +96,7 @@ fn only_strict_makes_a_gate_of_a_trial_and_what_was_stopped_concludes_nothing() 
     };
     assert_eq!(exit(&stopped, true), Exit::Interrupted);
     for page in [text::render(&stopped), markdown::render(&stopped)] {
-        assert!(page.contains("nothing is kept"), "{page}");
+        assert!(page.contains("nothing is concluded"), "{page}");
     }
 }
 

@@ -170,8 +170,7 @@ impl Looks {
         self.fresh.contains(case)
     }
 
-    /// Looks at what was run so far. The subjects are the same metrics every time. `calls`: how many
-    /// calls may still be made, on both sides together.
+    /// Looks at what was run so far, of the same metrics every time. `calls`: how many may still be made, on both sides.
     pub(crate) fn next(&mut self, subjects: &BTreeMap<String, Subject>, calls: usize) -> Step {
         if self.rounds == 0 {
             self.calls = calls;
@@ -228,22 +227,20 @@ impl Looks {
     }
 
     /// Looks again at what is decided, so that every figure is one of all runs. What would not pass any more is open
-    /// again, with its share of the false alarms from there on. A regression stays one.
+    /// again, with its share of the false alarms from there on. A regression, or what was left open, stays so.
     fn look_again(&mut self, subjects: &BTreeMap<String, Subject>) {
-        let decided: Vec<String> = self.decided.keys().cloned().collect();
-        for id in decided {
-            let Some(Ok(before)) = self.decided.get(&id).map(|decision| &decision.look) else {
-                continue;
+        let gated = self.undecided(subjects) + 1;
+        for (id, Decision { look, ending }) in std::mem::take(&mut self.decided) {
+            let before = look.as_ref().ok().map(|look| look.outcome);
+            let decision = match (before, self.look(&subjects[&id], gated)) {
+                (Some(Outcome::Pass), Ok(now)) if now.outcome != Outcome::Pass => continue,
+                (Some(was), Ok(now)) if was == now.outcome => Decision {
+                    look: Ok(now),
+                    ending,
+                },
+                _ => Decision { look, ending },
             };
-            let (outcome, subject) = (before.outcome, &subjects[&id]);
-            let gated = self.undecided(subjects) + 1;
-            match (outcome, self.look(subject, gated)) {
-                (was, Ok(look)) if was == look.outcome => {
-                    self.close(&id, Ok(look), Ending::Decided)
-                }
-                (Outcome::Pass, Ok(_)) => drop(self.decided.remove(&id)),
-                _ => {}
-            }
+            self.decided.insert(id, decision);
         }
     }
 

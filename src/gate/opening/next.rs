@@ -31,7 +31,16 @@ pub(crate) fn next(judgement: &Judgement) -> Phrase {
         (Word::Pass, _) if verdict.tells(ReasonCode::Drift) => Phrase::text(
             "This change alone is within the limit: look at what was merged since the anchor.",
         ),
-        (Word::Pass, _) if verdict.passed => Phrase::text("Nothing to do."),
+        (Word::Pass, _) if verdict.passed => match verdict.broken_cases.first() {
+            None => Phrase::text("Nothing to do."),
+            Some(broken) => Phrase::text("Look at case ")
+                .name(&broken.case)
+                .and(": it may have broken, and a mean over all cases hides one. Where the same input always gets the same answer, ")
+                .name("gate: {deterministic: true}")
+                .and(" decides; else ")
+                .name("baseline: {repeats: 5}")
+                .and(" tells what is usual on the base."),
+        },
         // No source was asked where the baseline is turned off.
         (Word::NoBaseline, _) if judgement.tried.is_empty() => Phrase::text(
             "Nothing is gated as long as the baseline is turned off in the configuration.",

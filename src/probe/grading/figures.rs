@@ -272,13 +272,14 @@ mod tests {
     }
 
     #[test]
-    fn the_score_is_the_mean_over_all_samples_and_a_tie_is_half_a_win() {
+    fn the_score_is_the_mean_over_the_prompts_and_a_tie_is_half_a_win() {
         let prompts = vec![
             vec![sample(1.0, Some(0.5)), sample(0.5, Some(0.5))],
             vec![sample(0.0, Some(0.25))],
         ];
         let metrics = made(Scoring::Each, prompts);
-        assert_eq!(value(&metrics, JUDGE_SCORE), Some(0.5));
+        // A prompt that was run twice weighs no more than one that was run once.
+        assert_eq!(value(&metrics, JUDGE_SCORE), Some(0.375));
         assert_eq!(value(&metrics, WIN_RATE), Some(0.5));
         let score = &metrics[JUDGE_SCORE];
         assert_eq!((score.n, score.gated, score.headline), (3, true, true));

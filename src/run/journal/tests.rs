@@ -130,7 +130,7 @@ fn nothing_is_taken_from_another_pipeline_and_no_failure_from_other_limits() {
     let refused = Left::load(&path, &header("other", "l")).expect_err("it is of another pipeline");
     let refused = refused.to_string();
     assert!(
-        refused.contains("the command; it has 4 finished calls"),
+        refused.contains("the command; the earlier run has 4 finished calls"),
         "{refused}"
     );
     assert_eq!(fs::read(&path).expect("read"), before, "nothing is lost");

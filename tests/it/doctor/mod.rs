@@ -99,7 +99,7 @@ fn a_misspelt_key_is_shown_with_every_other_problem_and_the_repository_is_looked
     let said = project.kelvin(&["doctor"]).expect(1);
     assert!(
         said.stdout
-            .contains("1 thing is missing.\nnext, when that is mended: kelvin doctor\n"),
+            .contains("1 thing is missing.\nnext, when that is fixed: kelvin doctor\n"),
         "{}",
         said.stdout
     );

@@ -90,14 +90,14 @@ fn a_whole_check_is_saved_from_the_folder_where_it_is_and_failures_are_mended_fi
     let project = committed(&format!("case $1 in *cedar*) exit 7;; esac\n{GROUNDED}"));
     let said = project.kelvin(&["check"]).expect(0);
     assert!(
-        said.stdout.contains("\nnext, when that is mended: "),
+        said.stdout.contains("\nnext, when that is fixed: "),
         "{}",
         said.stdout
     );
     project.write("pipeline.sh", GROUNDED);
     let said = follow(&project, &said);
     assert!(
-        !said.stdout.contains("when that is mended"),
+        !said.stdout.contains("when that is fixed"),
         "{}",
         said.stdout
     );

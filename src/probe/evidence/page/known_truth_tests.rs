@@ -115,12 +115,14 @@ fn tried(
             pipeline(&mut random, text)
         });
         let statements = diagnosis::of(&trial.run());
+        let mut first = statements[0].text.clone();
+        first.capitalize();
         let plain = |text: &Phrase| text.show(|_, name| format!("`{name}`"));
         suites.push((
             Standing::of(&trial.run())
                 .map_or("none", Standing::name)
                 .to_owned(),
-            plain(&statements[0].text),
+            plain(&first),
             statements.iter().any(|one| one.tone == Tone::Alarm),
         ));
     }

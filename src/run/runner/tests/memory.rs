@@ -148,7 +148,7 @@ fn p6_nothing_is_resumed_for_other_code_or_another_command() {
     };
     let told = refused(&bench);
     assert!(
-        told.contains("the code of the pipeline; it has 2 finished calls"),
+        told.contains("the code of the pipeline; the earlier run has 2 finished calls"),
         "{told}"
     );
     assert!(

@@ -128,7 +128,11 @@ fn softer_criteria_and_softer_rules_together_pass_under_rules_of_their_own() {
         assert_eq!(judgement["passed"], json!(true), "{}", said.stdout);
         let first = &judgement["reasons"][0];
         assert_eq!(first["code"], json!("own_rules"), "{rules}\n{judgement}");
-        assert!(first["text"].to_string().contains("it is regression"));
+        assert!(
+            first["text"]
+                .to_string()
+                .contains("the verdict is regression")
+        );
     }
 }
 

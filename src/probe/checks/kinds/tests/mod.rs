@@ -239,7 +239,7 @@ fn the_opposite_of_what_is_not_known_is_not_known() {
     let left = Left::new("x");
     left.fails(
         json!({"type": "contains", "value": "x", "not": true}),
-        "`not` is asked",
+        "`not: true` asks for the opposite",
     );
     left.passes(json!({"type": "contains", "value": "y", "not": true}));
     left.is_error(
