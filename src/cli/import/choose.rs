@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::answers::is_answer;
 use super::mapping::{Mapping, UnitField};
 use crate::cli::ask::{self, Ask, Back};
 use crate::exit::Misuse;
@@ -35,7 +36,8 @@ pub(super) fn missing(record: &Map<String, Value>) -> Misuse {
         .iter()
         .map(|line| format!("\n    {line}"))
         .collect();
-    let first = record.keys().find(|key| *key != "id");
+    let mut keys = record.keys().filter(|key| *key != "id");
+    let first = keys.find(|key| !is_answer(key));
     Misuse::new(format!(
         "which fields are the units of a case is not known; the first record has:{}",
         lines.concat()
@@ -123,7 +125,18 @@ fn several(
     let rest = names.iter().enumerate().filter(|(_, name)| {
         mapping.id.as_ref() != Some(name) && mapping.preamble.as_ref() != Some(name)
     });
-    let default: Vec<usize> = rest.map(|(place, _)| place).collect();
+    // What gives the answer away is a unit only where somebody wants it.
+    let default: Vec<usize> = rest
+        .filter(|(_, name)| !is_answer(name))
+        .map(|(place, _)| place)
+        .collect();
+    if default.is_empty() {
+        ask.show(&[
+            "Every field that is left is the right answer, by its name. A unit stands in the input, where the pipeline \
+             can copy it. Type < to choose anew: the question can be a unit too."
+                .to_owned(),
+        ]);
+    }
     let question = "Which fields are units? Each item of a list becomes one";
     let places = ask::several(ask, question, &preview(record), &default)?;
     let unit = |place: usize| UnitField {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::answers::is_answer;
 use super::records::Record;
 use crate::cli::field;
 use crate::exit::Misuse;
@@ -27,6 +28,15 @@ pub(super) struct Mapping {
     pub(super) text_key: Option<String>,
     /// In a list of objects, the key of its heading.
     pub(super) heading_key: Option<String>,
+}
+
+impl Mapping {
+    /// The fields that the pipeline reads although they are the right answer, by their names.
+    pub(super) fn answers(&self) -> impl Iterator<Item = &str> {
+        let units = self.units.iter().map(|unit| &*unit.field);
+        let fields = self.preamble.as_deref().into_iter().chain(units);
+        fields.filter(|field| is_answer(field))
+    }
 }
 
 /// A field whose value is a unit, or whose items are.

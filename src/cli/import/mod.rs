@@ -1,5 +1,6 @@
 //! `kelvin import cases`: a file of records becomes a folder of cases.
 
+mod answers;
 mod choose;
 mod mapping;
 mod records;
@@ -148,10 +149,7 @@ pub(super) fn candidate(folder: &Path) -> Option<PathBuf> {
         .filter(|file| file.is_file() && records::format_of(file).is_ok())
         .collect();
     files.sort();
-    files.into_iter().find(|file| {
-        let source = Source::of(file, None, None);
-        source.is_ok_and(|source| first(&source).is_ok())
-    })
+    files.into_iter().find(|file| has_records(file))
 }
 
 /// What makes cases of a file.
@@ -186,6 +184,15 @@ pub(super) fn offer(
 /// Makes the cases: all of them are made before the first is written.
 fn import(args: CasesArgs, ask: Option<&dyn Ask>, out: &mut dyn Write) -> anyhow::Result<()> {
     let source = Source::of(&args.file, args.from, args.delimiter)?;
+    // Before the first question: what was answered would be lost.
+    if let Some(file) = in_the_way(&args.into) {
+        return Err(Misuse::new(format!(
+            "`{}` is a file, and the cases need a folder",
+            shown(&file)
+        ))
+        .help("`--into DIR` names another one")
+        .into());
+    }
     let given = Mapping::given(&args);
     let first = first(&source)?;
     let asks = ask.filter(|_| given.units.is_empty());
@@ -195,9 +202,32 @@ fn import(args: CasesArgs, ask: Option<&dyn Ask>, out: &mut dyn Write) -> anyhow
         None => given,
     };
     let again = again(&args, &mapping);
+    let ended = make(&args, &source, &mapping, asks, out);
+    if let (Some(_), Err(error)) = (asks, &ended)
+        && !error.is::<Stopped>()
+        && !error.is::<Back>()
+        && let Some(command) = again.command()
+    {
+        writeln!(out, "the same again, with the answers given: {command}")?;
+    }
+    ended?;
+    if args.dry_run {
+        write!(out, "{}", again.next())?;
+    }
+    Ok(())
+}
+
+/// Makes the cases of all records, shows what became of them, and writes them.
+fn make(
+    args: &CasesArgs,
+    source: &Source<'_>,
+    mapping: &Mapping,
+    asks: Option<&dyn Ask>,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
     let mut made = Made::default();
     source.each(&mut |record| {
-        made.take(&record, &mapping)?;
+        made.take(&record, mapping)?;
         Ok(More::Wanted)
     })?;
     let folder = &args.into;
@@ -215,13 +245,12 @@ fn import(args: CasesArgs, ask: Option<&dyn Ask>, out: &mut dyn Write) -> anyhow
         writeln!(out, "{}:\n", shown(file))?;
         writeln!(out, "{}", safe::lines(&case.text))?;
     }
-    tell(&made, &mapping, out)?;
+    tell(&made, mapping, out)?;
     if args.dry_run {
         writeln!(
             out,
             "{total} would be written; without `--dry-run` they are"
         )?;
-        write!(out, "{}", again.next())?;
         return Ok(());
     }
     if let Some(ask) = asks
@@ -238,6 +267,18 @@ fn import(args: CasesArgs, ask: Option<&dyn Ask>, out: &mut dyn Write) -> anyhow
     }
     writeln!(out, "wrote {total} into `{}`", shown(folder))?;
     Ok(())
+}
+
+/// What is no folder where one has to be made: the path itself, or one above it.
+pub(super) fn in_the_way(folder: &Path) -> Option<PathBuf> {
+    let is_no_folder = |path: &&Path| path.symlink_metadata().is_ok() && !path.is_dir();
+    folder.ancestors().find(is_no_folder).map(Path::to_path_buf)
+}
+
+/// Whether a file has records, of which cases can be made.
+pub(super) fn has_records(file: &Path) -> bool {
+    let source = Source::of(file, None, None);
+    file.is_file() && source.is_ok_and(|source| first(&source).is_ok())
 }
 
 /// What to do with cases. A configuration that is there may name another folder, which `lint` shows.
@@ -332,6 +373,13 @@ fn tell(made: &Made, mapping: &Mapping, out: &mut dyn Write) -> anyhow::Result<(
         writeln!(
             out,
             "{values} missing or empty where a unit was looked for; none was made of them"
+        )?;
+    }
+    for field in mapping.answers() {
+        writeln!(
+            out,
+            "`{}` is the right answer, by its name: it stands in the input, where the pipeline can copy it",
+            safe::line(field)
         )?;
     }
     if mapping.id.is_none() {

@@ -1,5 +1,7 @@
 //! The question for the cases, and what is offered where there are none.
 
+use std::path::Path;
+
 use super::governing;
 use super::steps::{Steps, counted, settings};
 use crate::cli::ask::{self, Back, Stopped};
@@ -19,9 +21,13 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
             (None, None) => "cases".to_owned(),
             (None, Some(ask)) => {
                 steps.asked = true;
-                let default = before.as_deref().unwrap_or("cases");
+                let root = &steps.target.root;
+                let default = before.clone().unwrap_or_else(|| match root.join("cases") {
+                    cases if import::in_the_way(&cases).is_some() => free(root),
+                    _ => "cases".to_owned(),
+                });
                 let question = "Which folder holds the cases?";
-                ask::text(ask, question, Some(default), &|_| Ok(()))?
+                ask::text(ask, question, Some(&default), &|text| check(root, text))?
             }
         };
         steps.said.cases = Some(asked);
@@ -63,10 +69,19 @@ fn cannot_read(
     error: anyhow::Error,
     folder: &str,
 ) -> anyhow::Result<Option<String>> {
-    let into = steps.target.root.join(folder);
-    let has_cases = std::fs::read_dir(&into).is_ok_and(|mut files| files.next().is_some());
-    let file =
-        import::candidate(&steps.target.root).filter(|_| !has_cases && !folder.contains('*'));
+    let root = &steps.target.root;
+    let named = root.join(folder);
+    let (file, folder, error) = match import::has_records(&named) {
+        // The file itself was named. Its cases go into a folder beside it.
+        true => (Some(named), free(root), no_folder(folder)),
+        false => {
+            let has_cases = std::fs::read_dir(&named).is_ok_and(|mut files| files.next().is_some());
+            let is_free = import::in_the_way(&named).is_none() && !folder.contains('*');
+            let file = import::candidate(root).filter(|_| !has_cases && is_free);
+            (file, folder.to_owned(), error)
+        }
+    };
+    let into = root.join(&folder);
     let Some(ask) = steps.ask.filter(|_| steps.asked || file.is_some()) else {
         return match file {
             Some(file) => Err(Misuse::new(format!("{error:#}"))
@@ -84,8 +99,43 @@ fn cannot_read(
         match import::offer(&file, &into, ask, steps.out) {
             Err(error) if error.is::<Stopped>() || error.is::<Back>() => return Err(error),
             Err(error) => writeln!(steps.out, "{}", safe::lines(&format!("{error:#}")))?,
-            Ok(()) => return Ok(Some(folder.to_owned())),
+            Ok(()) => return Ok(Some(folder)),
         }
     }
     Ok(None)
+}
+
+/// What is against an answer before anything is read: a file is no folder. One with records is taken, since cases can be
+/// made of it.
+fn check(root: &Path, text: &str) -> Result<(), String> {
+    let path = root.join(text);
+    match import::in_the_way(&path) {
+        Some(file) if file != path || !import::has_records(&path) => {
+            let file = file.strip_prefix(root).unwrap_or(&file);
+            Err(no_folder(&safe::line(&file.to_string_lossy())).to_string())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn no_folder(file: &str) -> anyhow::Error {
+    Misuse::new(format!(
+        "`{file}` is a file; the cases are a folder with one file for each case"
+    ))
+    .into()
+}
+
+/// The name of a folder that new cases can go into: nothing is there, or a folder with nothing in it.
+fn free(root: &Path) -> String {
+    let names = (1..).map(|number| match number {
+        1 => "cases".to_owned(),
+        _ => format!("cases-{number}"),
+    });
+    let is_free = |name: &String| {
+        let path = root.join(name);
+        let is_empty = std::fs::read_dir(&path).is_ok_and(|mut files| files.next().is_none());
+        path.symlink_metadata().is_err() || is_empty
+    };
+    let mut names = names.filter(is_free);
+    names.next().unwrap_or_default()
 }
