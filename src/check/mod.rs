@@ -83,7 +83,7 @@ pub(crate) use regression::{RegressionRequest, regression};
 pub(crate) use rejudge::{RejudgeRequest, rejudge};
 pub(crate) use rescore::{RescoreRequest, Rescored, RescoredTraces, rescore};
 pub(crate) use runs::{RunsRequest, runs};
-pub(crate) use save::{SaveRequest, finished, save, writer};
+pub(crate) use save::{SaveRequest, finished, is_one_kept, save, writer};
 pub(crate) use side::{folder, recorded, run, side};
 pub(crate) use summary::{SummaryRequest, file_name, summary};
 pub(crate) use write::report as write_report;

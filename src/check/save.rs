@@ -55,6 +55,21 @@ pub(crate) fn finished(config: &Config, path: Option<&Path>) -> anyhow::Result<R
         .map_err(|error| Misuse::new(format!("`{shown}` cannot be a baseline: {error:#}")).into())
 }
 
+/// Whether a report of this configuration is kept, as far as this clone knows: no remote is asked.
+pub(crate) fn is_one_kept(config: &Config) -> bool {
+    let Ok(repo) = baseline::open(&config.root) else {
+        return false;
+    };
+    let remote = Remote::of(&repo);
+    let (branch, name) = (&config.baseline.branch, configuration(config));
+    let places = [
+        Branch::new(&repo, &remote, branch),
+        Branch::local(&repo, &remote, branch),
+    ];
+    let mut kept = places.iter().filter_map(|place| place.kept().ok());
+    kept.any(|kept| kept.iter().any(|kept| kept.configuration == name))
+}
+
 /// Saves a report on the branch of reports, for the commit that is checked out. Says where before
 /// anything is written.
 ///

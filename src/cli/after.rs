@@ -2,19 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use super::again::{Again, MENDED};
 use super::check::CheckArgs;
 use crate::baseline;
 use crate::check::{self, Checked};
-use crate::config::Overrides;
+use crate::config::{BaselineSource, Config, Overrides};
 use crate::gate::Judgement;
 use crate::gate::reproduce::quoted;
 use crate::gate::verdict::Word;
 use crate::git;
 use crate::page::{FailedInvocation, safe};
-use crate::probe::{self, Ending};
+use crate::probe::{self, Ending, Kind, registry};
 use crate::publish::mask::Masker;
 use crate::report::{self, Report};
 use crate::run;
@@ -22,40 +23,65 @@ use crate::target::Address;
 
 /// So many lines of what a failed call printed are shown; the page has all that is kept of it.
 const LINES: usize = 20;
-/// The place of the call on an unperturbed input, as pages name it.
-const BASELINE: &str = "baseline";
 
 /// What follows the page of a check. A verdict that does not pass says itself what to do next.
 pub(super) fn after(args: &CheckArgs, checked: &Checked, judgement: Option<&Judgement>) -> String {
     let page = report::page::of(&checked.report);
-    let config = args.config();
+    let configured = probe::configured(&Overrides {
+        file: Some(args.config().to_path_buf()),
+        ..Overrides::default()
+    });
+    // A configuration that has changed since, and cannot be read now, tells less.
+    let configured = configured.ok();
     let mut text = String::new();
-    if let Some(first) = page.failed().first() {
+    let first = page.first_failure();
+    let mut by_hand = first
+        .zip(configured.as_ref())
+        .and_then(|(first, config)| by_hand(config, &checked.out, first));
+    if let Some(first) = first {
         text.push_str(&failure(first));
-        if let Some(command) = by_hand(config, &checked.out, first) {
-            let _ = writeln!(text, "by hand: {command}");
-        }
     }
-    match judgement {
-        None => text.push_str(&step(args, checked, !page.failed().is_empty())),
+    let next = match judgement {
+        None if checked.report.run.ending == Ending::Failed => {
+            nothing_came(args, configured.as_ref(), by_hand.take())
+        }
+        None => step(args, checked, configured.as_ref(), first.is_some()),
         Some(judgement) if judgement.verdict.verdict == Word::NoBaseline => {
             // Where the baseline is turned off, no source was asked, and a base would not be either.
             let is_off = judgement.tried.is_empty();
-            text.push_str(&match is_off {
+            match is_off {
                 true => view(args).next(),
-                false => keep_a_base(args),
-            });
+                false => keep_a_base(args, configured.as_ref()),
+            }
         }
-        Some(judgement) if judgement.asks_nothing() => text.push_str(&view(args).next()),
+        Some(judgement) if judgement.asks_nothing() => view(args).next(),
         // Run again, it would be as void.
         Some(_) if checked.report.run.ending == Ending::Changed => {
-            let line = ignoring(config, &checked.ignorable);
-            let _ = line.map(|line| writeln!(text, "next: {line}"));
+            let line = ignoring(args.config(), &checked.ignorable);
+            line.map_or_else(String::new, |line| format!("next: {line}\n"))
         }
-        Some(_) => {}
+        Some(_) => String::new(),
+    };
+    if let Some(command) = by_hand {
+        let _ = writeln!(text, "by hand: {command}");
     }
+    text.push_str(&next);
     // The command is that of the configuration, which may hold what must not be shown.
     Masker::of_environment([]).text(&text).into_owned()
+}
+
+/// What to do where no call gave an answer. The doctor is asked only where it would find something: to a pipeline that
+/// cannot do its work it says that nothing is missing.
+fn nothing_came(args: &CheckArgs, config: Option<&Config>, by_hand: Option<String>) -> String {
+    let is_ill = config.is_none_or(check::doctor::is_something_missing);
+    match by_hand {
+        _ if is_ill => Again::kelvin("doctor")
+            .config(args.config())
+            .given("--out", args.out())
+            .next(),
+        Some(command) => format!("next, by hand: {command}\n"),
+        None => args.again().next_when(MENDED),
+    }
 }
 
 /// A failure, with the end of what the call has printed.
@@ -82,22 +108,12 @@ fn failure(first: &FailedInvocation<'_>) -> String {
 
 /// The command that makes a call once more, to be pasted into a shell: none where the pipeline is no command, or the
 /// call was made in a workspace that is gone.
-fn by_hand(config: &Path, out: &Path, first: &FailedInvocation<'_>) -> Option<String> {
-    let variant = Some(first.place).filter(|place| *place != BASELINE);
-    let folder = run::folder_of(out, first.item, variant, 1);
-    let mut inputs = std::fs::read_dir(&folder)
-        .ok()?
-        .flatten()
-        .map(|entry| entry.path());
-    let input = inputs.find(|path| path.file_stem().is_some_and(|stem| stem == "input"))?;
-    let configured = probe::configured(&Overrides {
-        file: Some(config.to_path_buf()),
-        ..Overrides::default()
-    });
-    let configured = configured.ok()?;
+fn by_hand(configured: &Config, out: &Path, first: &FailedInvocation<'_>) -> Option<String> {
+    let folder = first.folder.as_ref()?;
+    let mut inputs = run::INPUTS.iter().map(|name| out.join(folder).join(name));
+    let input = inputs.find(|path| path.is_file())?;
     let command = configured
-        .targets()
-        .next()
+        .target_of(kind_of(folder)?.name())
         .and_then(Address::command_line)?
         .to_owned();
     let output = std::env::temp_dir().join("kelvin-by-hand.json");
@@ -110,6 +126,15 @@ fn by_hand(config: &Path, out: &Path, first: &FailedInvocation<'_>) -> Option<St
             safe::lines(&format!("cd {root} && {command}"))
         }
     })
+}
+
+/// The kind of probe whose files are in a folder of a run: the one of that name, or the one whose items have folders at
+/// the top.
+fn kind_of(folder: &Path) -> Option<&'static dyn Kind> {
+    let top = folder.components().next()?.as_os_str().to_str();
+    let kinds = registry::kinds;
+    let named = kinds().into_iter().find(|kind| kind.folder() == top);
+    named.or_else(|| kinds().into_iter().find(|kind| kind.folder().is_none()))
 }
 
 /// The command with its paths in place of the placeholders. A path that a shell would take apart can only stand where
@@ -137,7 +162,7 @@ fn filled(command: &str, root: &Path, input: &Path, output: &Path) -> Option<Str
 }
 
 /// What to do next. What git does not know of keeps answers from being used again, so that is mended first.
-fn step(args: &CheckArgs, checked: &Checked, some_failed: bool) -> String {
+fn step(args: &CheckArgs, checked: &Checked, config: Option<&Config>, some_failed: bool) -> String {
     let report = &checked.report;
     let again = args.again().command();
     match (ignoring(args.config(), &checked.ignorable), again) {
@@ -146,7 +171,7 @@ fn step(args: &CheckArgs, checked: &Checked, some_failed: bool) -> String {
             format!("next: {line} && {again}\n")
         }
         (Some(line), _) if report.run.ending == Ending::Complete => format!("next: {line}\n"),
-        _ => next(args, report, some_failed),
+        _ => next(args, report, config, some_failed),
     }
 }
 
@@ -167,31 +192,59 @@ fn ignoring(config: &Path, lines: &BTreeSet<String>) -> Option<String> {
 }
 
 /// The one command that fits how a run ended, as the last line.
-fn next(args: &CheckArgs, report: &Report, some_failed: bool) -> String {
+fn next(args: &CheckArgs, report: &Report, config: Option<&Config>, some_failed: bool) -> String {
     let session = &report.run.session;
     // A part of the cases, or one probe of several, is nothing to compare with later.
     let is_whole = report.run.only.is_empty() && !args.is_restricted();
+    let can_be_kept = is_whole && session.commit.is_some();
+    // A report of fewer repeats is no base.
+    let more = config.map(|config| config.baseline.repeats);
+    let more = more.filter(|wanted| report.run.repeats < wanted.get());
     match report.run.ending {
         Ending::Interrupted => args.again().word("--resume").next(),
-        Ending::DryRun | Ending::Changed => args.again().next(),
-        Ending::Failed => Again::kelvin("doctor")
-            .config(args.config())
-            .given("--out", args.out())
-            .next(),
+        Ending::DryRun | Ending::Changed | Ending::Failed => args.again().next(),
         // Its sisters are elsewhere.
         Ending::Complete if report.run.shard.is_some() => String::new(),
         Ending::Complete if some_failed => args.again().next_when(MENDED),
-        Ending::Complete if session.commit.is_some() && !session.dirty && is_whole => {
-            save(args).next()
+        Ending::Complete if can_be_kept && session.dirty => {
+            let later = config.filter(|config| needs_a_base(config));
+            let later = later.map(|_| once_committed(args, more));
+            later.unwrap_or_default() + &view(args).next()
         }
+        Ending::Complete if can_be_kept => match more {
+            Some(_) => args.again_with(more).next(),
+            None => save(args).next(),
+        },
         Ending::Complete => view(args).next(),
     }
 }
 
+/// Whether a kept report would serve, and there is none yet.
+fn needs_a_base(config: &Config) -> bool {
+    let asks = !matches!(config.baseline.from, BaselineSource::Off);
+    asks && !config.baseline.compute && !check::is_one_kept(config)
+}
+
+/// How this becomes a report to compare with: of changes that are in no commit none can be kept.
+fn once_committed(args: &CheckArgs, more: Option<NonZeroUsize>) -> String {
+    let check = args.again_with(more.or(args.repeats()));
+    match (check.command(), save(args).command()) {
+        (Some(check), Some(save)) => format!(
+            "A report can be kept to compare with once all changes are committed: {check} && {save}\n"
+        ),
+        _ => String::new(),
+    }
+}
+
 /// What a gate needs that has found nothing to compare with.
-fn keep_a_base(args: &CheckArgs) -> String {
+fn keep_a_base(args: &CheckArgs, config: Option<&Config>) -> String {
+    let more = config.filter(|config| config.repeats < config.baseline.repeats);
     let check = Again::kelvin("check")
         .config(args.config())
+        .given(
+            "--repeats",
+            more.map(|config| config.baseline.repeats.to_string()),
+        )
         .given("--out", args.out());
     match (check.command(), save(args).command()) {
         (Some(check), Some(save)) => {

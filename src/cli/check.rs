@@ -264,6 +264,11 @@ fn confirmed(forecast: Forecast) -> bool {
 impl CheckArgs {
     /// The check again, with what chooses its cases and its folder.
     pub(super) fn again(&self) -> Again {
+        self.again_with(self.repeats)
+    }
+
+    /// The same with other repeats.
+    pub(super) fn again_with(&self, repeats: Option<NonZeroUsize>) -> Again {
         let number = |number: Option<NonZeroUsize>| number.map(|number| number.to_string());
         let again = Again::kelvin("check")
             .config(&self.config)
@@ -275,11 +280,16 @@ impl CheckArgs {
         again
             .given("--shard", self.shard.map(|shard| shard.to_string()))
             .given("--seed", self.seed.map(|seed| seed.to_string()))
-            .given("--repeats", number(self.repeats))
+            .given("--repeats", number(repeats))
             .given("--jobs", number(self.jobs))
             .given("--out", self.out.as_ref())
             .switch("--no-cache", self.no_cache)
             .switch("--no-history", self.no_history)
+    }
+
+    /// How often each input was asked to be run, where that was said.
+    pub(super) const fn repeats(&self) -> Option<NonZeroUsize> {
+        self.repeats
     }
 
     /// The configuration that was named.

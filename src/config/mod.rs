@@ -254,6 +254,13 @@ impl Config {
         configured.filter_map(|probe| probe.settings.target())
     }
 
+    /// How the pipeline of one kind of probe is reached, where the file configures it.
+    pub(crate) fn target_of(&self, name: &str) -> Option<&Address> {
+        let mut configured = self.probes.iter().filter(|probe| probe.is_configured);
+        let probe = configured.find(|probe| probe.name == name)?;
+        probe.settings.target()
+    }
+
     /// How often each invocation has to be made so that every probe has its figures; none where none says.
     pub(crate) fn live_runs(&self) -> Option<NonZeroUsize> {
         let configured = self.probes.iter().filter(|probe| probe.is_configured);

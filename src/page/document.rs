@@ -47,6 +47,12 @@ impl<'a> RunPage<'a> {
         chapters.flat_map(|chapter| &chapter.failed).collect()
     }
 
+    /// The first of them. A chapter that lists no failures has its first one all the same.
+    pub(crate) fn first_failure(&self) -> Option<&FailedInvocation<'a>> {
+        let mut chapters = self.chapters.iter();
+        chapters.find_map(|chapter| chapter.failed.first().or(chapter.first_failure.as_ref()))
+    }
+
     /// Every table of further figures.
     pub(super) fn tables(&self) -> impl Iterator<Item = &FigureTable<'a>> {
         let chapters = self.chapters.iter().flat_map(|chapter| &chapter.tables);
@@ -86,6 +92,8 @@ pub(crate) struct Chapter<'a> {
     pub(crate) lists: Vec<Table>,
     /// Every invocation that failed.
     pub(crate) failed: Vec<FailedInvocation<'a>>,
+    /// The first of them, where the failures are not listed, since each counts in a score.
+    pub(crate) first_failure: Option<FailedInvocation<'a>>,
     /// Every further figure, by what it is about.
     pub(crate) tables: Vec<FigureTable<'a>>,
     /// A map of means.
@@ -118,6 +126,7 @@ impl Chapter<'_> {
             spread: None,
             lists: Vec::new(),
             failed: Vec::new(),
+            first_failure: None,
             tables: Vec::new(),
             heat: None,
             items: None,

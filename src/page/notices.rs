@@ -1,6 +1,7 @@
 //! What went wrong and what was left out: failed invocations one by one, notices counted.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use super::safe;
 use crate::notice::{Code, Notice};
@@ -15,6 +16,8 @@ pub(crate) struct FailedInvocation<'a> {
     pub(crate) place: &'a str,
     /// What went wrong.
     pub(crate) failure: &'a Failure,
+    /// The folder of its input, relative to the report; none where the call cannot be made again from it alone.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 impl FailedInvocation<'_> {

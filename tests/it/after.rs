@@ -96,12 +96,6 @@ fn a_check_ends_with_a_command_that_fits_and_can_be_pasted() {
     assert_eq!(line(&said, "next: "), "kelvin check --config=other.yaml");
     paste(&project, &said).expect(0);
 
-    let project = Project::new("echo no such model >&2; exit 3");
-    let said = project.kelvin(&["check"]).expect(2);
-    assert_eq!(line(&said, "next: "), "kelvin doctor");
-    // What is missing is said; the command itself is right.
-    assert!(paste(&project, &said).stdout.contains("next"));
-
     // A verdict says by itself what to do.
     let project = Project::new(GROUNDED);
     project.check();
@@ -119,4 +113,145 @@ fn a_check_ends_with_a_command_that_fits_and_can_be_pasted() {
         "{}",
         said.stdout
     );
+}
+
+#[test]
+fn where_every_call_failed_the_reason_is_whole_and_the_next_step_is_no_circle() {
+    let project = Project::new("echo no such model >&2; exit 3");
+    let said = project.kelvin(&["check"]).expect(2);
+    assert!(
+        said.stdout.contains("\n  no such model\n"),
+        "{}",
+        said.stdout
+    );
+    let by_hand = line(&said, "next, by hand: ");
+    let made = Command::new("sh")
+        .args(["-c", by_hand])
+        .current_dir(project.root())
+        .output();
+    assert_eq!(made.expect("a shell").status.code(), Some(3), "{by_hand}");
+    assert!(!said.stdout.contains("kelvin doctor"), "{}", said.stdout);
+
+    // What is missing here is the doctor's to say: he finds something.
+    project.config("env: [KELVIN_TEST_NO_SUCH_KEY]\n");
+    let said = project.kelvin(&["check"]).expect(2);
+    assert_eq!(line(&said, "next: "), "kelvin doctor");
+    let said = project.kelvin(&["doctor"]);
+    assert!(
+        said.stdout.contains("KELVIN_TEST_NO_SUCH_KEY"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn the_first_failure_is_whole_for_every_probe() {
+    const REASON: &str = "the index of the shop could not be opened because its version is 17 and this program reads \
+                          versions 4 to 16 only";
+    let fails = format!("echo 'starting' >&2; echo '{REASON}' >&2; exit 7");
+    let queries: String = (1..=20)
+        .map(|number| {
+            format!(
+                "- {{\"id\": \"q{number}\", \"query\": \"a\", \"expected_doc_ids\": [\"d\"]}}\n"
+            )
+        })
+        .collect();
+    for (config, can_be_made_again) in [
+        (
+            "retrieval: {run: \"sh pipeline.sh {input} {output}\", golden: golden.yaml}\n",
+            true,
+        ),
+        (
+            "grading:\n  prompts: prompts.jsonl\n  candidate: {run: \"sh pipeline.sh {input} {output}\"}\n  \
+             judge: {type: exact_match}\n",
+            true,
+        ),
+        (
+            "run: \"sh {root}/pipeline.sh {input} {output}\"\ninvariants:\n  made: {description: it is made, \
+             check: {type: command_exit, command: \"true\"}}\n",
+            false,
+        ),
+    ] {
+        let project = Project::new(&fails);
+        project.write("kelvin.yaml", config);
+        project.write("golden.yaml", &queries);
+        project.write(
+            "prompts.jsonl",
+            "{\"id\": \"p1\", \"prompt\": \"a\", \"reference\": \"b\"}\n",
+        );
+        let said = project.kelvin(&["check"]).expect(2);
+        assert!(
+            said.stdout.contains("\nThe first failure, "),
+            "{}",
+            said.stdout
+        );
+        assert!(
+            said.stdout.contains(&format!("\n  {REASON}\n")),
+            "{}",
+            said.stdout
+        );
+        if can_be_made_again {
+            let by_hand = line(&said, "next, by hand: ");
+            let made = Command::new("sh")
+                .args(["-c", by_hand])
+                .current_dir(project.root())
+                .output();
+            assert_eq!(made.expect("a shell").status.code(), Some(7), "{by_hand}");
+        } else {
+            assert_eq!(line(&said, "next, when that is fixed: "), "kelvin check");
+        }
+    }
+}
+
+#[test]
+fn a_report_with_fewer_repeats_than_a_base_needs_is_made_again_with_more_and_not_saved() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    project.config("baseline: {repeats: 3}\n");
+    commit(&project, "three times");
+    let said = project.kelvin(&["check", "--jobs=2"]).expect(0);
+    assert_eq!(line(&said, "next: "), "kelvin check --repeats=3 --jobs=2");
+    let doctor = project.kelvin(&["doctor"]);
+    assert!(
+        doctor
+            .stdout
+            .contains("`kelvin check --repeats=3 && kelvin baseline save`"),
+        "{}",
+        doctor.stdout
+    );
+    let said = project.kelvin(&["gate"]);
+    assert_eq!(
+        line(&said, "next, on the branch to compare with: "),
+        "kelvin check --repeats=3 && kelvin baseline save"
+    );
+    let said = project
+        .kelvin(&["check", "--repeats=3", "--jobs=2"])
+        .expect(0);
+    assert_eq!(line(&said, "next: "), "kelvin baseline save");
+    project.kelvin(&["baseline", "save"]).expect(0);
+}
+
+#[test]
+fn on_changes_that_are_in_no_commit_one_line_says_how_a_report_is_kept() {
+    const MARK: &str = "A report can be kept to compare with once all changes are committed: ";
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    project.config("baseline: {repeats: 2}\n");
+    let said = project.check();
+    assert_eq!(
+        line(&said, MARK),
+        "kelvin check --repeats=2 && kelvin baseline save"
+    );
+    assert_eq!(line(&said, "next: "), "kelvin view");
+    commit(&project, "twice");
+    project.kelvin(&["check", "--repeats=2"]).expect(0);
+    project.kelvin(&["baseline", "save"]).expect(0);
+    // There is one, so nobody has to be told.
+    project.write("pipeline.sh", CONSTANT);
+    assert!(!project.check().stdout.contains(MARK));
+    // Where the base is measured, none has to be kept.
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    project.config("baseline: {compute: true}\nname: other\n");
+    assert!(!project.check().stdout.contains(MARK));
 }

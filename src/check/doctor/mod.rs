@@ -5,6 +5,7 @@ mod project;
 mod repository;
 pub(crate) mod rights;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -46,7 +47,7 @@ pub(crate) struct Finding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Lines {
     /// Where they go.
-    pub(crate) to: &'static str,
+    pub(crate) to: Cow<'static, str>,
     /// The lines themselves.
     pub(crate) lines: String,
 }
@@ -73,8 +74,8 @@ impl Finding {
         Self::of(subject, Status::Missing, text)
     }
 
-    fn add(mut self, to: &'static str, lines: impl Into<String>) -> Self {
-        let lines = lines.into();
+    fn add(mut self, to: impl Into<Cow<'static, str>>, lines: impl Into<String>) -> Self {
+        let (to, lines) = (to.into(), lines.into());
         self.add = Some(Lines { to, lines });
         self
     }
@@ -173,6 +174,27 @@ pub(crate) fn project(config: &Config, request: &DoctorRequest<'_>) -> Vec<Findi
     )];
     project::look(config, request, &mut findings);
     findings
+}
+
+/// Whether something is missing here that a call of the pipeline needs: then the doctor says what to do.
+pub(crate) fn is_something_missing(config: &Config) -> bool {
+    let findings = project(
+        config,
+        &DoctorRequest {
+            overrides: Overrides::default(),
+            out: None,
+            surroundings: Surroundings::default(),
+            variables: &|_| None,
+            client: None,
+            login: None,
+        },
+    );
+    findings.iter().any(|finding| match finding.status {
+        Status::Missing => true,
+        // A run goes on without these, and a pipeline may not.
+        Status::Warn => matches!(finding.subject, "env" | "models"),
+        Status::Ok => false,
+    })
 }
 
 /// Looks at everything; nothing is run, and of the network only what finding the base takes.

@@ -10,12 +10,10 @@ use super::LeftOut;
 use crate::digest::Digest;
 use crate::file::beneath::{Beneath, NotOpened};
 use crate::probe::{ScoredInvocation, registry};
-use crate::run;
+use crate::run::{self, INPUTS};
 
 /// A larger input or output is left out, never cut.
 const LARGEST: u64 = 8 * 1024 * 1024;
-/// The files that a pipeline is given. Which of them an invocation has depends on its probe.
-const INPUTS: [&str; 4] = ["input.md", "input.json", "prompt.txt", "scenario.json"];
 /// The file that it leaves.
 const OUTPUT: &str = "output.json";
 

@@ -159,6 +159,9 @@ impl Drop for Tree {
     }
 }
 
+/// The files that a pipeline is given. Which of them an invocation has depends on its probe.
+pub(crate) const INPUTS: [&str; 4] = ["input.md", "input.json", "prompt.txt", "scenario.json"];
+
 /// The folder of the files of an invocation, within that of its probe.
 pub(crate) fn folder_of(out: &Path, case: &str, variant: Option<&str>, repeat: usize) -> PathBuf {
     let case = out.join(&*folder(case));

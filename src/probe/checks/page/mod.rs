@@ -250,6 +250,8 @@ fn failed(section: &ChecksSection) -> Vec<FailedInvocation<'_>> {
                     item: id,
                     place: "the pipeline",
                     failure,
+                    // It ran in a workspace that is gone.
+                    folder: None,
                 });
             }
         }

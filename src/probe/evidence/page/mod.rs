@@ -14,9 +14,11 @@ mod tables;
 mod words;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::page::{Chapter, FailedInvocation, Headword, Phrase, counted};
 use crate::probe::{CaseRecord, Ending, Metric, Sample};
+use crate::run::folder_of;
 
 pub(crate) use case::{of as case, part};
 pub(crate) use cases::Expectations;
@@ -114,21 +116,26 @@ fn headword(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Headword {
 
 /// Every failed invocation, baselines first within a case.
 fn failed<'a>(run: &EvidenceRun<'a>) -> Vec<FailedInvocation<'a>> {
-    fn of<'a>(item: &'a str, place: &'a str, sample: &'a Sample) -> Option<FailedInvocation<'a>> {
+    fn of<'a>(
+        item: &'a str,
+        variant: Option<&'a str>,
+        sample: &'a Sample,
+    ) -> Option<FailedInvocation<'a>> {
         let failure = sample.failure.as_ref()?;
         Some(FailedInvocation {
             item,
-            place,
+            place: variant.unwrap_or("baseline"),
             failure,
+            folder: Some(folder_of(Path::new(""), item, variant, 1)),
         })
     }
     let mut failed = Vec::new();
     for (name, case) in run.cases {
         let baselines = case.baseline.iter().chain(&case.replays);
-        failed.extend(baselines.filter_map(|sample| of(name, "baseline", sample)));
+        failed.extend(baselines.filter_map(|sample| of(name, None, sample)));
         for variant in &case.variants {
             let samples = variant.samples.iter();
-            failed.extend(samples.filter_map(|sample| of(name, &variant.id, sample)));
+            failed.extend(samples.filter_map(|sample| of(name, Some(&variant.id), sample)));
         }
     }
     failed

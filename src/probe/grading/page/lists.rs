@@ -1,9 +1,12 @@
 //! What of the answers needs a look, cut to what a text and a comment have room for.
 
+use std::path::Path;
+
 use super::ranked::Ranked;
 use crate::page::{AnswersView, Column, FailedInvocation, Phrase, Table, TableRow, display};
 use crate::probe::grading::record::{Answered, GradedSample, GradingBasis, PromptRecord, Scoring};
 use crate::probe::grading::section::GradingSection;
+use crate::run::folder_of;
 
 /// So many prompts are listed in a text.
 const LISTED: usize = 10;
@@ -166,6 +169,9 @@ pub(super) fn failed(section: &GradingSection) -> Vec<FailedInvocation<'_>> {
                         item: id,
                         place,
                         failure,
+                        // A baseline that failed has a command of its own.
+                        folder: (place == "candidate")
+                            .then(|| folder_of(Path::new("grading/candidate"), id, None, 1)),
                     });
                 }
             }

@@ -4,10 +4,12 @@ mod queries;
 mod statements;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use super::{Labels, QueryRecord, Retrieved};
 use crate::page::{
-    Block, Chapter, Column, Estimate, FigureTable, Headword, Phrase, Table, TableRow,
+    Block, Chapter, Column, Estimate, FailedInvocation, FigureTable, Headword, Phrase, Table,
+    TableRow,
 };
 use crate::probe::{Metric, estimate, family, spread};
 
@@ -63,6 +65,7 @@ pub(crate) fn chapter<'a>(run: RetrievalRun<'a>) -> Chapter<'a> {
         rows,
     });
     chapter.lists = poor(run.queries, run.depth).into_iter().collect();
+    chapter.first_failure = first_failure(run.queries);
     chapter.heat = queries::ranks(run.queries, run.depth);
     chapter.items = Some(queries::items(run.queries, run.depth));
     chapter.method = vec![
@@ -70,6 +73,19 @@ pub(crate) fn chapter<'a>(run: RetrievalRun<'a>) -> Chapter<'a> {
         Block::Text(vec![Phrase::text(NOTE)]),
     ];
     chapter
+}
+
+/// The first call that failed, in the order of the ids.
+fn first_failure(queries: &BTreeMap<String, QueryRecord>) -> Option<FailedInvocation<'_>> {
+    queries.iter().find_map(|(id, query)| {
+        let failure = query.runs.iter().find_map(|run| run.failure.as_deref())?;
+        Some(FailedInvocation {
+            item: id,
+            place: "the query",
+            failure,
+            folder: query.folder.as_ref().map(PathBuf::from),
+        })
+    })
 }
 
 /// So many queries, in words.
