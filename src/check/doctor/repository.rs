@@ -6,11 +6,19 @@ use super::{CHECKOUT, Finding, JOB};
 use crate::baseline::{self, Baseline, Hint, Login, Remote, Repository, Search, Tried};
 use crate::check::{claims, configuration};
 use crate::config::{BaselineSource, Config, FailOrWarn};
+use crate::file;
+use crate::gate::reproduce::quoted;
 
 /// Makes a repository with a commit.
 const BEGIN: &str = "git init && git add --all && git commit --message \"Begin\"";
 /// Makes the first commit of a repository.
 const COMMIT: &str = "git add --all && git commit --message \"Begin\"";
+/// The job that keeps reports, beside the one that measures pull requests.
+const KEEPING: &str = "on: { pull_request: {}, push: { branches: [main] } }\njobs:\n  baseline:\n    if: \
+                       github.event_name == 'push'\n    runs-on: ubuntu-latest\n    permissions: { contents: write, \
+                       actions: read }\n    steps:\n      - uses: actions/checkout@v5\n        with: { \
+                       persist-credentials: false }\n      - uses: org/kelvin-action@v1\n        with: { \
+                       base-repeats: 5 }";
 const DEEP: &str = "- uses: actions/checkout@v5\n  with: { fetch-depth: 0 }";
 
 /// Looks at all three; without a configuration at the first two.
@@ -67,7 +75,7 @@ pub(super) fn look(
         return;
     }
     if let Some(config) = config {
-        findings.push(report(config, (hint, login)));
+        findings.push(report(config, &repo, (hint, login)));
     }
 }
 
@@ -111,7 +119,7 @@ fn base(
 }
 
 /// The baseline, from every source that measures nothing.
-fn report(config: &Config, (hint, login): (&Hint, Option<&Login>)) -> Finding {
+fn report(config: &Config, repo: &Repository, (hint, login): (&Hint, Option<&Login>)) -> Finding {
     let name = configuration(config);
     let found = baseline::find(&Search {
         settings: &config.baseline,
@@ -151,15 +159,52 @@ fn report(config: &Config, (hint, login): (&Hint, Option<&Login>)) -> Finding {
                 true => Finding::missing("baseline", text),
                 false => Finding::warn("baseline", text),
             };
-            finding.add(
-                "the workflow, so that a push to the base branch keeps one; or run \
-                 `kelvin check && kelvin baseline save` there once",
-                "on: { pull_request: {}, push: { branches: [main] } }\npermissions: { contents: \
-                 write, pull-requests: write, actions: read }",
-            )
+            let (to, lines) = keeping(config, repo);
+            finding.add(to, lines)
         }
         Err(error) => Finding::missing("baseline", format!("{error:#}")),
     }
+}
+
+/// What keeps a report of the base branch. The job that may write runs what was merged, and never a pull request.
+fn keeping(config: &Config, repo: &Repository) -> (String, String) {
+    let repeats = match config.repeats < config.baseline.repeats {
+        true => format!(" --repeats={}", config.baseline.repeats),
+        false => String::new(),
+    };
+    let by_hand = format!("run `kelvin check{repeats} && kelvin baseline save` there once");
+    if repo.workdir().is_some_and(has_workflow) {
+        return (
+            format!(
+                "the workflow, so that a push to the base branch keeps one in a job of its own; or {by_hand}"
+            ),
+            KEEPING.to_owned(),
+        );
+    }
+    let file = match config.file == Path::new("kelvin.yaml") {
+        true => String::new(),
+        false => quoted(&format!("--config={}", config.file.display())),
+    };
+    let init = format!("kelvin init --workflow {file}");
+    (
+        format!(
+            "the shell, which writes the two workflows: with them each push to the base branch keeps one; or {by_hand}"
+        ),
+        init.trim_end().to_owned(),
+    )
+}
+
+/// Whether a workflow of the repository runs the action.
+fn has_workflow(top: &Path) -> bool {
+    let files = std::fs::read_dir(top.join(".github/workflows"));
+    let mut files = files.into_iter().flatten().flatten();
+    files.any(|file| {
+        let path = file.path();
+        let is_one = path
+            .extension()
+            .is_some_and(|ending| ending == "yml" || ending == "yaml");
+        is_one && file::read(&path).is_ok_and(|text| text.contains("kelvin-action"))
+    })
 }
 
 /// Every source with why it did not serve.

@@ -71,9 +71,14 @@ impl Target {
         if force || fs::symlink_metadata(path).is_err() {
             return Ok(());
         }
+        let workflows = match path == self.config {
+            true => "; `kelvin init --workflow` writes the workflows beside it",
+            false => "",
+        };
         Err(
-            Misuse::new(format!("`{}` is there already", self.shown(path)))
-                .help("`--force` overwrites it, and `--config FILE` writes another file"),
+            Misuse::new(format!("`{}` is there already", self.shown(path))).help(format!(
+                "`--force` overwrites it, and `--config FILE` writes another file{workflows}"
+            )),
         )
     }
 

@@ -14,6 +14,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod workflows;
 
 use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
@@ -55,7 +56,8 @@ pub(super) struct InitArgs {
     /// Leaves `.gitignore` alone.
     #[arg(long)]
     no_gitignore: bool,
-    /// Writes `.github/workflows/kelvin.yml` and `kelvin-post.yml`, which check every pull request.
+    /// Writes `.github/workflows/kelvin.yml` and `kelvin-post.yml`, which check every pull request. Where the
+    /// configuration is there already and no other answer is given, it writes these two alone.
     #[arg(long, overrides_with = "no_workflow")]
     workflow: bool,
     /// Writes no workflows.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::files::Target;
 use super::look::Look;
 use super::request::Request;
-use super::{Question, corpus, decision, governing, ignored, kept, template, trial};
+use super::{Question, corpus, decision, governing, ignored, kept, template, trial, workflows};
 use crate::cli::again::Again;
 use crate::cli::ask::{self, Ask, Back, Stopped};
 use crate::config::Config;
@@ -27,6 +27,9 @@ pub(super) fn run(
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let target = Target::of(&request.file)?;
+    if workflows::are_all(request, &target) {
+        return workflows::write(request, &target, out);
+    }
     target.refuse(&target.config, request.force)?;
     if request.workflow == Some(true) && !is_written(&target) {
         for (path, _) in target.workflows() {

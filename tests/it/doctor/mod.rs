@@ -208,7 +208,8 @@ fn a_branch_without_a_remote_to_compare_with_needs_the_whole_history() {
     );
     project.config("baseline: {require: true}\n");
     let said = asked(&project, &[]);
-    expect(&finding(&said, "baseline"), "missing", &["contents: write"]);
+    let found = finding(&said, "baseline");
+    expect(&found, "missing", &["kelvin init --workflow"]);
     project.config("baseline: {from: off}\n");
     let said = asked(&project, &[]);
     expect(&finding(&said, "baseline"), "ok", &["turned off"]);
@@ -282,4 +283,25 @@ fn the_items_of_every_probe_are_read_and_a_single_case_is_told() {
         "warn",
         &["one case only", "no other"],
     );
+}
+
+#[test]
+fn without_a_workflow_the_two_are_advised_and_with_one_a_job_that_keeps() {
+    let (_remote, url) = repository::bare();
+    let project = repository::pushed(&url, CONSTANT);
+    let advised = |project: &Project| finding(&asked(project, &[]), "baseline")["add"].clone();
+    let found = advised(&project);
+    assert_eq!(found["lines"], "kelvin init --workflow");
+    assert!(!found.to_string().contains("permissions"), "{found}");
+    // What is advised can be done, and leaves the configuration as it is.
+    let before = project.read("kelvin.yaml");
+    let said = project.kelvin(&["init", "--workflow"]).expect(0);
+    assert!(said.stdout.contains("kelvin-post.yml"), "{}", said.stdout);
+    assert_eq!(project.read("kelvin.yaml"), before);
+    let found = advised(&project);
+    let lines = found["lines"].as_str().expect("lines");
+    assert!(lines.contains("github.event_name == 'push'"), "{lines}");
+    assert!(lines.contains("contents: write"), "{lines}");
+    // One job with all rights runs the code of pull requests with them.
+    assert!(!lines.contains("pull-requests"), "{lines}");
 }

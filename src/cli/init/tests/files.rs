@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{complete, load, project, run};
+use super::{complete, load, project, request, run};
 use crate::cli::init::Request;
 use crate::exit::Exit;
 
@@ -120,4 +120,53 @@ fn in_a_repository_the_workflow_stands_at_its_top_and_names_the_configuration() 
     assert!(post.ends_with(&with), "{post}");
     // In a repository the output folder is kept out of it without being asked.
     assert!(inner.join(".gitignore").exists() && !top.path().join(".gitignore").exists());
+}
+
+#[test]
+fn the_workflows_alone_are_written_beside_a_configuration_that_is_there() {
+    let folder = project();
+    fs::create_dir(folder.path().join(".git")).expect("made");
+    assert_eq!(
+        run(&complete(folder.path()), None).0.expect("written"),
+        Exit::Passed
+    );
+    let before = fs::read(folder.path().join("kelvin.yaml")).expect("read");
+    let alone = Request {
+        workflow: Some(true),
+        ..request(folder.path())
+    };
+    // A further answer is for another configuration, and that is not overwritten.
+    let more = Request {
+        run: Some("./other.sh {input} {output}".to_owned()),
+        ..alone.clone()
+    };
+    let error = run(&more, None).0.expect_err("refused").to_string();
+    assert!(error.contains("`kelvin init --workflow`"), "{error}");
+
+    let (ended, said) = run(&alone, None);
+    assert_eq!(ended.expect("written"), Exit::Passed);
+    let place = folder.path().join(".github/workflows");
+    let post = fs::read_to_string(place.join("kelvin-post.yml")).expect("read");
+    assert!(post.contains("workflow_run"), "{post}");
+    assert!(place.join("kelvin.yml").is_file(), "{said}");
+    assert_eq!(
+        fs::read(folder.path().join("kelvin.yaml")).expect("read"),
+        before
+    );
+    let (ended, said) = run(&alone, None);
+    assert_eq!(ended.expect("nothing to do"), Exit::Passed);
+    assert_eq!(said.matches("is there already").count(), 2, "{said}");
+
+    // One that is missing is not written beside one that is another.
+    fs::remove_file(place.join("kelvin.yml")).expect("removed");
+    fs::write(place.join("kelvin-post.yml"), "mine").expect("written");
+    let error = run(&alone, None).0.expect_err("refused").to_string();
+    assert!(error.contains("kelvin-post.yml` is there"), "{error}");
+    assert!(!place.join("kelvin.yml").exists());
+    fs::write(folder.path().join("kelvin.yaml"), "run: [\n").expect("written");
+    fs::remove_file(place.join("kelvin-post.yml")).expect("removed");
+    run(&alone, None)
+        .0
+        .expect_err("the configuration is no YAML");
+    assert!(!place.join("kelvin-post.yml").exists());
 }

@@ -1,0 +1,60 @@
+//! The workflows beside a configuration that is there: nothing is asked, since they name it and say nothing of it.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::files::Target;
+use super::request::Request;
+use crate::cli::again::Again;
+use crate::config::Overrides;
+use crate::exit::Misuse;
+use crate::page::safe;
+use crate::probe;
+
+/// Whether the workflows alone are asked for, and the configuration is there.
+pub(super) fn are_all(request: &Request, target: &Target) -> bool {
+    let rest = Request {
+        workflow: None,
+        ..request.clone()
+    };
+    let is_alone = request.workflow == Some(true) && rest.is_silent() && !request.force;
+    is_alone && target.config.is_file()
+}
+
+/// Writes those that are not there yet.
+///
+/// # Errors
+///
+/// A [`Misuse`] where the configuration is not valid, or a workflow of that name says something else.
+pub(super) fn write(request: &Request, target: &Target, out: &mut dyn Write) -> anyhow::Result<()> {
+    // A workflow whose configuration cannot be read fails on every pull request.
+    probe::configured(&Overrides {
+        file: Some(request.file.clone()),
+        ..Overrides::default()
+    })?;
+    let mut absent = Vec::new();
+    for (path, text) in target.workflows() {
+        let shown = target.shown(&path);
+        match std::fs::read(&path) {
+            Ok(there) if there == text.as_bytes() => {
+                writeln!(out, "{} is there already", safe::line(&shown))?;
+            }
+            _ if path.symlink_metadata().is_ok() => {
+                return Err(Misuse::new(format!(
+                    "`{shown}` is there already, and is not what `kelvin init --workflow` would write"
+                ))
+                .help("move it away first; nothing was written")
+                .into());
+            }
+            _ => absent.push((path, text, shown)),
+        }
+    }
+    for (path, text, shown) in absent {
+        target.write(&path, text.as_bytes())?;
+        writeln!(out, "wrote {}", safe::line(&shown))?;
+    }
+    let file = target.shown(&target.config);
+    let doctor = Again::kelvin("doctor").config(Path::new(&file));
+    write!(out, "{}", doctor.next())?;
+    Ok(())
+}
