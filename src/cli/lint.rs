@@ -14,9 +14,12 @@ use crate::page::safe;
 /// The arguments of `kelvin lint`.
 #[derive(Debug, Args)]
 pub(super) struct LintArgs {
-    /// The configurations; each is checked with the cases and other items that it names.
-    #[arg(value_name = "FILE", default_value = "kelvin.yaml")]
+    /// The configurations; each is checked with the cases and other items that it names [default: kelvin.yaml].
+    #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// A configuration, as the other commands name it. May be repeated.
+    #[arg(long = "config", value_name = "FILE")]
+    configs: Vec<PathBuf>,
     /// What is printed on standard output.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -28,6 +31,22 @@ enum Format {
     Text,
     /// A list of what was found as JSON, and nothing else.
     Json,
+}
+
+impl LintArgs {
+    /// The configurations that were named, each once.
+    fn named(&self) -> Vec<&Path> {
+        let mut named: Vec<&Path> = Vec::new();
+        for file in self.files.iter().chain(&self.configs) {
+            if !named.contains(&&**file) {
+                named.push(file);
+            }
+        }
+        if named.is_empty() {
+            named.push(Path::new("kelvin.yaml"));
+        }
+        named
+    }
 }
 
 /// A finding as a program reads it.
@@ -44,9 +63,9 @@ struct Told<'a> {
 /// Runs `kelvin lint`: all that is wrong goes to standard output, one file after the other.
 pub(super) fn main(args: &LintArgs) -> anyhow::Result<Exit> {
     let linted: Vec<(&Path, Linted)> = args
-        .files
-        .iter()
-        .map(|file| (file.as_path(), lint::lint(file)))
+        .named()
+        .into_iter()
+        .map(|file| (file, lint::lint(file)))
         .collect();
     match args.format {
         Format::Text => super::tell(&page(&linted)),

@@ -210,8 +210,11 @@ impl Owner {
 /// Of each kind whether the file configures it: it has a key that marks the kind, or a key that the
 /// kind is the first to need and that no kind with a mark has a use for. So a file with nothing but a
 /// shared key is told what is missing, and no key is passed over.
-pub(super) fn configured(owners: &[Owner], tree: &Node) -> Vec<bool> {
-    let is_there = |key: &&&str| tree.get(&[**key]).is_some();
+///
+/// `meant` are keys that the file misspells: it is read as if they were there, so that a slip is told once and not
+/// followed by all that another kind would need.
+pub(super) fn configured(owners: &[Owner], tree: &Node, meant: &[&str]) -> Vec<bool> {
+    let is_there = |key: &&&str| tree.get(&[**key]).is_some() || meant.contains(*key);
     let marked = owners.iter().map(|owner| {
         let mut marks = owner.kind.marks().iter();
         marks.any(|key| is_there(&key))

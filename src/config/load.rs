@@ -6,6 +6,7 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use serde_json::Value;
 
 use super::configure::{self, Owner, Part, Slip};
 use super::diagnostic::{self, Problem};
@@ -45,13 +46,15 @@ pub(super) fn parse(
     let root = absolute.parent().unwrap_or(Path::new("/"));
     let misuse = |problems| diagnostic::misuse(file, source, problems);
     let tree = tree(source).map_err(|problem| misuse(vec![problem]))?;
-    let configured = configure::configured(owners, &tree);
+    let schema = configure::schema(owners);
+    let meant = meant(&tree, &schema);
+    let configured = configure::configured(owners, &tree, &meant);
     let parts: Vec<(Owner, Part<'_>)> = owners
         .iter()
         .zip(configured)
         .map(|(owner, is_configured)| (*owner, owner.part(&tree, is_configured, source, file)))
         .collect();
-    let problems = problems(&tree, source, &parts);
+    let problems = problems(&tree, source, &parts, (&schema, &meant));
     if !problems.is_empty() {
         return Err(misuse(problems).into());
     }
@@ -85,14 +88,19 @@ fn tree(source: &str) -> Result<Node, Problem> {
 }
 
 /// Everything that is wrong with the file, of all parts at once.
-fn problems(tree: &Node, source: &str, parts: &[(Owner, Part<'_>)]) -> Vec<Problem> {
+fn problems(
+    tree: &Node,
+    source: &str,
+    parts: &[(Owner, Part<'_>)],
+    (schema, meant): (&Value, &[&str]),
+) -> Vec<Problem> {
     let owners: Vec<Owner> = parts.iter().map(|(owner, _)| *owner).collect();
     let hint = |slip: &Slip<'_>| {
         let mut of_kinds = owners.iter().filter_map(|owner| owner.kind.hint(slip));
         hints::general(slip).or_else(|| of_kinds.next())
     };
-    let mut found = shape::problems(tree, &configure::schema(&owners), source, &hint);
-    found.extend(missing(tree, parts, &hint));
+    let mut found = shape::problems(tree, schema, source, &hint);
+    found.extend(missing(tree, parts, meant, &hint));
     found.extend(check::problems(tree));
     let of_kinds = parts.iter();
     found.extend(of_kinds.flat_map(|(owner, part)| owner.kind.problems(part)));
@@ -102,13 +110,31 @@ fn problems(tree: &Node, source: &str, parts: &[(Owner, Part<'_>)]) -> Vec<Probl
     found
 }
 
+/// The known keys at the top that the file has in another spelling, and not as they are.
+fn meant<'s>(tree: &Node, schema: &'s Value) -> Vec<&'s str> {
+    let Content::Map(entries) = &tree.content else {
+        return Vec::new();
+    };
+    let known: Vec<&str> = shape::properties(schema).map(|(name, _)| name).collect();
+    let unknown = entries
+        .iter()
+        .filter(|(key, _)| !known.contains(&&*key.text));
+    let near = unknown.filter_map(|(key, _)| hints::nearest(&key.text, &known));
+    near.filter(|name| tree.get(&[name]).is_none()).collect()
+}
+
 /// The keys that a probe needs and that are not there. A file that configures no probe is taken for
 /// one that is to configure the first kind.
-fn missing(tree: &Node, parts: &[(Owner, Part<'_>)], hint: &shape::Hint<'_>) -> Vec<Problem> {
+fn missing(
+    tree: &Node,
+    parts: &[(Owner, Part<'_>)],
+    meant: &[&str],
+    hint: &shape::Hint<'_>,
+) -> Vec<Problem> {
     if !matches!(tree.content, Content::Map(_)) {
         return Vec::new();
     }
-    let has = |key: &str| tree.get(&[key]).is_some();
+    let has = |key: &str| tree.get(&[key]).is_some() || meant.contains(&key);
     let configured = parts.iter().filter(|(_, part)| part.is_configured);
     let mut needed: Vec<&Owner> = configured.map(|(owner, _)| owner).collect();
     if needed.is_empty() && !OF_JUDGEMENT.into_iter().any(has) {

@@ -190,3 +190,63 @@ fn every_shell_has_completions_and_every_command_a_man_page() {
         said.stderr
     );
 }
+
+#[test]
+fn lint_takes_the_configuration_as_the_other_commands_do() {
+    let project = Project::new(CONSTANT);
+    let config = project.read("kelvin.yaml");
+    project.write("other.yaml", &config);
+    project.write("kelvin.yaml", "run: [\n");
+    let said = project
+        .kelvin(&["lint", "--config", "other.yaml"])
+        .expect(0);
+    assert!(said.stdout.starts_with("other.yaml: "), "{}", said.stdout);
+    let said = project
+        .kelvin(&[
+            "lint",
+            "other.yaml",
+            "--config=other.yaml",
+            "--config=kelvin.yaml",
+        ])
+        .expect(1);
+    assert_eq!(said.stdout.matches("other.yaml: ").count(), 1);
+    assert!(said.stdout.contains("kelvin.yaml: cannot be run"));
+    project.kelvin(&["lint"]).expect(1);
+}
+
+#[test]
+fn a_misspelt_section_is_told_once_and_nothing_is_missing_for_it() {
+    let project = Project::new(CONSTANT);
+    let section = "{run: \"sh pipeline.sh {input} {output}\", golden: golden.yaml}\n";
+    for (text, near) in [
+        (format!("retreival: {section}"), "retrieval"),
+        (format!("Retrieval: {section}"), "retrieval"),
+        (
+            format!("jobs: 2\nretrievel: {section}"),
+            "retrieval",
+        ),
+        ("gradign: {prompts: p.jsonl}\n".to_owned(), "grading"),
+        (
+            "run: sh pipeline.sh {input} {output}\ncases: cases\ndecison_field: decision\ngoverning_types: [rule]\n"
+                .to_owned(),
+            "decision_field",
+        ),
+    ] {
+        project.write("kelvin.yaml", &text);
+        let said = project.kelvin(&["lint"]).expect(1);
+        let near = format!("did you mean `{near}`?");
+        assert!(said.stdout.contains(&near), "{}", said.stdout);
+        assert!(!said.stdout.contains("is missing"), "{text}{}", said.stdout);
+    }
+    // What is missing beside the slip is still told.
+    for (text, key) in [
+        ("sede: 1\n", "cases"),
+        ("retrieval: {golden: golden.yaml}\nsede: 1\n", "run"),
+        ("something: 1\n", "decision_field"),
+    ] {
+        project.write("kelvin.yaml", text);
+        let said = project.kelvin(&["lint"]).expect(1);
+        let missing = format!("the key `{key}` is missing");
+        assert!(said.stdout.contains(&missing), "{text}{}", said.stdout);
+    }
+}
