@@ -12,6 +12,11 @@ use crate::config::diagnostic::{self, Problem};
 use crate::config::yaml::{self, Content, Node};
 use crate::config::{self, load, shape};
 use crate::digest::{Digest, Fields};
+use crate::exit::Misuse;
+
+/// How a golden set is written.
+const FORM: &str = "write an entry for each query, such as `- {id: q1, query: \"How long can I return a product?\", \
+                    expected_doc_ids: [returns]}`, in a file such as `golden.yaml`";
 
 /// One query of the golden set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -110,9 +115,24 @@ type Exist<'a> = (&'a BTreeSet<String>, &'a BTreeMap<String, String>);
 ///
 /// A [`Misuse`](crate::exit::Misuse) that shows every problem with its line.
 pub(crate) fn read(file: &Path, exist: Option<Exist<'_>>) -> anyhow::Result<Vec<GoldenQuery>> {
+    if let Some(misuse) = table(file) {
+        return Err(misuse.into());
+    }
     let source = load::read(file)?;
     let queries = understand(&source, exist);
     queries.map_err(|found| diagnostic::misuse(file, &source, found).into())
+}
+
+/// What to do where the file is a table, by its name. Read as YAML it would be one long text, or an error about a quote.
+fn table(file: &Path) -> Option<Misuse> {
+    let ending = file.extension()?.to_str()?.to_lowercase();
+    matches!(&*ending, "csv" | "tsv" | "xlsx").then(|| {
+        Misuse::new(format!(
+            "the golden set `{}` cannot be read: a golden set is a list in YAML or JSON, and not a file of `.{ending}`",
+            diagnostic::tame(&file.display().to_string())
+        ))
+        .help(FORM)
+    })
 }
 
 fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>, Vec<Problem>> {
@@ -120,6 +140,13 @@ fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>
     if matches!(tree.content, Content::Null) {
         let empty = Problem::new(0..0, "the file has no queries");
         return Err(vec![empty.help("add an entry with `id` and `query`")]);
+    }
+    if matches!(tree.content, Content::Text(_)) {
+        let text = Problem::new(
+            tree.at.clone(),
+            "the file has no list of queries, but a text",
+        );
+        return Err(vec![text.help(FORM)]);
     }
     let mut found = Vec::new();
     if let Content::List(entries) = &tree.content {

@@ -77,3 +77,27 @@ fn expected_ids_that_the_corpus_lacks_are_listed_with_their_places() {
     assert_eq!(found[0].message, "the corpus has no document `e`");
     assert_eq!(found[1].message, "the corpus has no chunk `d#2`");
 }
+
+#[test]
+fn a_table_is_told_to_be_none_with_the_form_that_is_read() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let csv = "question,expected_doc\n\"How long, please?\",returns\n";
+    for name in ["questions.csv", "Questions.TSV"] {
+        let file = folder.path().join(name);
+        std::fs::write(&file, csv).expect("written");
+        let error = read(&file, None).expect_err("refused").to_string();
+        assert!(
+            error.contains(name) && error.contains("YAML or JSON"),
+            "{error}"
+        );
+        assert!(error.contains("`- {id: q1, query: "), "{error}");
+    }
+    // The same under another name.
+    let shown = refusal("question,expected_doc\nHow long?,returns\n");
+    assert!(shown.contains("no list of queries, but a text"), "{shown}");
+    assert!(shown.contains("`- {id: q1, query: "), "{shown}");
+    assert!(!shown.contains("queries: ["), "{shown}");
+    // What the advice says can be read.
+    let form = FORM.split('`').nth(1).expect("an example");
+    assert_eq!(understand(form, None).expect("fine").len(), 1);
+}
