@@ -67,6 +67,8 @@ pub(crate) enum Code {
     TokenCounts,
     /// What checks that could be made warn of.
     CheckWarnings,
+    /// An output that contains the path of its input: the pipeline may have taken the path for the text.
+    PathInOutput,
     /// Something that only a newer version tells of.
     #[serde(other)]
     Other,

@@ -15,6 +15,7 @@ mod claims;
 mod compute;
 pub(crate) mod doctor;
 mod drift;
+pub(crate) mod echo;
 mod edits;
 mod eval;
 mod export;

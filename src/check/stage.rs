@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::asked;
-use super::{Mode, Request, beside, changed};
+use super::{Mode, Request, beside, changed, echo};
 use crate::config::Config;
 use crate::digest::Digest;
 use crate::digest::pipeline::{self, Code, Made, Watch};
@@ -35,6 +35,8 @@ pub(super) struct Stage<'a> {
     watch: Option<&'a Watch>,
     clock: Clock,
     notices: Vec<Notice>,
+    /// Where each pipeline leaves its answers, with the items it is asked.
+    answers: Vec<(PathBuf, Vec<String>)>,
 }
 
 /// Prepares everything, and hands it to `then`.
@@ -82,6 +84,7 @@ pub(super) fn with<T>(
     let (code, watch) = pipeline::begin(&config.root, &config.fingerprint, &beside, made)?;
     let observer = sides.iter().find_map(|side| side.items.observer());
     let mut runners: Vec<Vec<Runner<'_>>> = Vec::new();
+    let mut answers = Vec::new();
     for ((side, planned), outs) in sides.iter().zip(&planned).zip(&outs) {
         let mut of_probe = Vec::new();
         for (at, (step, out)) in planned.steps().into_iter().zip(outs).enumerate() {
@@ -89,6 +92,10 @@ pub(super) fn with<T>(
                 true => (code.digest, watch.as_ref()),
                 false => (Some(Digest::of(b"no code")), None),
             };
+            if step.reader.depends_on_code() {
+                let ids = side.items.ids().into_iter().map(str::to_owned);
+                answers.push((out.clone(), ids.collect()));
+            }
             let settings = RunnerSettings {
                 rules: Rules::of(&config, &step.program),
                 out,
@@ -122,6 +129,7 @@ pub(super) fn with<T>(
         watch: watch.as_ref(),
         clock,
         notices: sides.iter().flat_map(|side| side.items.notices()).collect(),
+        answers,
     })
 }
 
@@ -149,6 +157,7 @@ impl Stage<'_> {
             false => {
                 self.confirm()?;
                 self.tell_what_is_made();
+                self.notices.extend(echo::notices(&self.answers));
                 Ok(())
             }
         }

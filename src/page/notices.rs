@@ -105,6 +105,7 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::ScenariosFailed => "failed scenarios",
         Code::CheckErrors => "checks in error",
         Code::CheckWarnings => "checks that warn",
+        Code::PathInOutput => "path in an output",
         Code::ChunkerVersions => "chunker versions",
         Code::FewRuns => "too few runs",
         Code::TokenCounts => "token counts",

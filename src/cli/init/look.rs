@@ -19,7 +19,7 @@ use crate::page::safe;
 use crate::probe::evidence::DecisionReader;
 use crate::probe::evidence::cases::Corpus;
 use crate::run::{
-    Failure, FailureKind, Outcome, Rules, Runner, RunnerSettings, Silent, Start, Task,
+    Failure, FailureKind, Outcome, Rules, Runner, RunnerSettings, Silent, Start, Task, folder_of,
 };
 
 /// So many lines of an output are shown, and of what the pipeline printed.
@@ -40,6 +40,8 @@ pub(super) struct Look {
     pub(super) left: BTreeSet<String>,
     /// What it did to files that git tracks.
     pub(super) changed: Option<String>,
+    /// Whether the path of the input stands in the output, which a pipeline that reads the file has no use for.
+    pub(super) names_its_input: bool,
 }
 
 /// Runs the pipeline once, in a temporary output folder.
@@ -93,12 +95,15 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
     let output = find(&out, "output.json")
         .filter(|_| ended_well)
         .and_then(|text| object(&text));
+    let call = folder_of(&out, &task.case, None, task.repeat);
+    let names_its_input = output.is_some() && check::echo::is_in(&call);
     Ok(Look {
         case: task.case,
         outcome,
         output,
         left,
         changed: watch.as_ref().and_then(Watch::damaged),
+        names_its_input,
     })
 }
 

@@ -48,6 +48,12 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
         for line in look.shown() {
             steps.tell(&line)?;
         }
+        if look.names_its_input {
+            steps.tell(
+                "The output contains the path of its input: does the pipeline read the file, or take the path for \
+                 the text? `{input}` stands for the path of a file.",
+            )?;
+        }
         steps.left.extend(look.left.iter().cloned());
         if let Some(changed) = &look.changed {
             steps.tell(&format!(

@@ -322,3 +322,29 @@ fn with_yes_a_run_finds_the_decision_and_what_is_not_known_is_named_with_an_exam
     assert!(error.contains("`facts`, `history`, `it's_odd`"), "{error}");
     assert!(error.contains("`--governing-type facts`"), "{error}");
 }
+
+#[test]
+fn a_pipeline_that_takes_the_path_for_the_text_is_told_so() {
+    const MARK: &str = "The output contains the path of its input: ";
+    for (script, is_told) in [
+        (
+            r#"printf '{"decision": "no answer to %s"}' "$1" > "$2""#,
+            true,
+        ),
+        (
+            r#"printf '{"decision": "a", "q": {"text": ["%s"]}}' "$1" > "$2""#,
+            true,
+        ),
+        (
+            r#"printf '{"decision": "%s"}' "$(head -c 3 "$1")" > "$2""#,
+            false,
+        ),
+    ] {
+        let folder = project();
+        let request = pipeline(folder.path(), "{}");
+        fs::write(folder.path().join("pipeline.sh"), script).expect("written");
+        let (ended, said) = run(&request, None);
+        assert_eq!(ended.expect("written"), Exit::Passed);
+        assert_eq!(said.contains(MARK), is_told, "{script}: {said}");
+    }
+}

@@ -1,0 +1,99 @@
+//! Whether an output tells the path of its own input: then the pipeline has most likely taken the path for the text.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::file;
+use crate::notice::{Code, Notice};
+use crate::run;
+
+/// So many items are looked at: a pipeline that takes a path for the text does so for each.
+const LOOKED_AT: usize = 20;
+
+/// A notice for each folder of answers in which there is such an output, about the first item that has one.
+pub(super) fn notices(answers: &[(PathBuf, Vec<String>)]) -> Vec<Notice> {
+    let first = |(out, items): &(PathBuf, Vec<String>)| {
+        let mut items = items.iter().take(LOOKED_AT);
+        let item = items.find(|item| is_in(&run::folder_of(out, item, None, 1)))?;
+        let text = "the output contains the path of its input: does the pipeline read the file, or take the path for \
+                    the text?";
+        Some(Notice::new(Code::PathInOutput, text).case(item))
+    };
+    answers.iter().filter_map(first).collect()
+}
+
+/// Looks at the files of one call. What is not there, or cannot be read, tells nothing.
+pub(crate) fn is_in(folder: &Path) -> bool {
+    let mut inputs = run::INPUTS.iter();
+    let input = inputs.find(|name| folder.join(name).is_file());
+    let names = input.and_then(|input| {
+        let folder = folder.file_name()?.to_str()?;
+        Some(format!("{folder}/{input}"))
+    });
+    let output = file::read(&folder.join("output.json"));
+    match (names, output) {
+        (Some(end), Ok(output)) => tells(&output, &end),
+        _ => false,
+    }
+}
+
+/// Whether a text stands in an output, in upper or lower case. The end of a path is enough: a program may name the
+/// folders before it in another way.
+fn tells(output: &str, end: &str) -> bool {
+    let end = end.to_lowercase();
+    let has = |text: &str| text.to_lowercase().contains(&end);
+    let Ok(output) = serde_json::from_str(output) else {
+        return has(output);
+    };
+    let mut values: Vec<&Value> = vec![&output];
+    while let Some(value) = values.pop() {
+        match value {
+            Value::String(text) if has(text) => return true,
+            Value::Array(items) => values.extend(items),
+            Value::Object(fields) => {
+                if fields.keys().any(|key| has(key)) {
+                    return true;
+                }
+                values.extend(fields.values());
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::is_in;
+
+    #[test]
+    fn an_output_with_the_path_of_its_input_is_known_however_it_is_written() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let call = folder.path().join("alder/baseline");
+        fs::create_dir_all(&call).expect("made");
+        assert!(!is_in(&call), "nothing is there");
+        fs::write(call.join("input.md"), "# Alder").expect("written");
+        assert!(!is_in(&call), "there is no output");
+        let path = call.join("input.md").display().to_string();
+        let escaped = path.replace('/', "\\/");
+        for (output, is_told) in [
+            (format!(r#"{{"request": {{"q": "{path}"}}}}"#), true),
+            // As PHP writes it.
+            (format!(r#"["I do not know {escaped}"]"#), true),
+            (format!(r#"{{"{}": 1}}"#, path.to_uppercase()), true),
+            (format!("no JSON: {path}"), true),
+            (r#"{"decision": "go"}"#.to_owned(), false),
+            (
+                r#"{"source": "input.md", "why": "baseline"}"#.to_owned(),
+                false,
+            ),
+            (String::new(), false),
+        ] {
+            fs::write(call.join("output.json"), &output).expect("written");
+            assert_eq!(is_in(&call), is_told, "{output}");
+        }
+    }
+}
