@@ -395,4 +395,6 @@ fn runs(subject: &Subject, look: &Look) -> usize {
 }
 
 #[cfg(test)]
+mod again_tests;
+#[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@ use super::*;
 use crate::probe::Repeats;
 
 /// A case of nine cells: on each side, how many are bad in each run.
-fn case(base: &[usize], head: &[usize]) -> Case {
+pub(super) fn case(base: &[usize], head: &[usize]) -> Case {
     let cells = (0..9)
         .map(|cell| {
             let losses = |runs: &[usize]| -> Draws {
@@ -27,7 +27,7 @@ fn case(base: &[usize], head: &[usize]) -> Case {
     }
 }
 
-fn suite(cases: Vec<Case>) -> BTreeMap<String, Subject> {
+pub(super) fn suite(cases: Vec<Case>) -> BTreeMap<String, Subject> {
     let subject = Subject {
         names: (0..cases.len()).map(|at| format!("c{at:02}")).collect(),
         cases,
@@ -41,7 +41,7 @@ fn suite(cases: Vec<Case>) -> BTreeMap<String, Subject> {
 /// More calls than any of these suites can use.
 const PLENTY: usize = 10_000;
 
-const RERUN: Means = Means {
+pub(super) const RERUN: Means = Means {
     head_runs: 5,
     base: false,
 };
@@ -51,7 +51,7 @@ const STORED: Means = Means {
 };
 
 /// Looks once more, with more calls left than it can use.
-fn next(looks: &mut Looks, subjects: &BTreeMap<String, Subject>) -> Step {
+pub(super) fn next(looks: &mut Looks, subjects: &BTreeMap<String, Subject>) -> Step {
     looks.next(subjects, PLENTY)
 }
 
@@ -77,7 +77,7 @@ fn only(step: Step) -> (Look, Ending) {
 }
 
 /// Ten cases, of which `bad` have lost four of nine cells for good.
-fn dropped(bad: usize, runs: usize) -> Vec<Case> {
+pub(super) fn dropped(bad: usize, runs: usize) -> Vec<Case> {
     (0..10)
         .map(|at| {
             let (lost, runs) = if at < bad { (4, runs) } else { (0, 1) };
