@@ -43,7 +43,7 @@ pub(super) fn after(args: &CheckArgs, checked: &Checked, judgement: Option<&Judg
     }
     let next = match judgement {
         None if checked.report.run.ending == Ending::Failed => {
-            nothing_came(args, configured.as_ref(), by_hand.take())
+            nothing_came(args, configured.as_ref(), &mut by_hand)
         }
         None => step(args, checked, configured.as_ref(), first.is_some()),
         Some(judgement) if judgement.verdict.verdict == Word::NoBaseline => {
@@ -72,13 +72,16 @@ pub(super) fn after(args: &CheckArgs, checked: &Checked, judgement: Option<&Judg
 
 /// What to do where no call gave an answer. The doctor is asked only where it would find something: to a pipeline that
 /// cannot do its work it says that nothing is missing.
-fn nothing_came(args: &CheckArgs, config: Option<&Config>, by_hand: Option<String>) -> String {
+fn nothing_came(args: &CheckArgs, config: Option<&Config>, by_hand: &mut Option<String>) -> String {
     let is_ill = config.is_none_or(check::doctor::is_something_missing);
-    match by_hand {
-        _ if is_ill => Again::kelvin("doctor")
+    if is_ill {
+        return Again::kelvin("doctor")
             .config(args.config())
             .given("--out", args.out())
-            .next(),
+            .next();
+    }
+    // A step is one line, and a script may have several.
+    match by_hand.take_if(|command| !command.contains('\n')) {
         Some(command) => format!("next, by hand: {command}\n"),
         None => args.again().next_when(MENDED),
     }

@@ -255,3 +255,16 @@ fn on_changes_that_are_in_no_commit_one_line_says_how_a_report_is_kept() {
     project.config("baseline: {compute: true}\nname: other\n");
     assert!(!project.check().stdout.contains(MARK));
 }
+
+#[test]
+fn an_output_with_the_path_of_its_input_is_told_and_a_right_one_is_not() {
+    const ASKS: &str = "alder: the output contains the path of its input: does the pipeline read";
+    const ECHO: &str = r#"printf '{"decision": "go", "question": "%s"}' "$1" > "$2""#;
+    for (script, is_told) in [(ECHO, true), (GROUNDED, false)] {
+        let project = Project::new(script);
+        let said = project.check();
+        assert_eq!(said.stdout.contains(ASKS), is_told, "{}", said.stdout);
+        let report = project.report().to_string();
+        assert_eq!(report.contains("path_in_output"), is_told, "{report}");
+    }
+}
