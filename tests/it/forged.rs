@@ -153,7 +153,7 @@ fn a_report_that_is_not_that_of_its_commit_is_no_baseline() {
         );
         let why = judgement["reasons"][0]["text"].as_str().expect("a text");
         assert!(why.contains(says), "{name}: {why}");
-        assert!(why.contains("look who may push"), "{name}: {why}");
+        assert!(why.contains("check who may push"), "{name}: {why}");
     }
     forge(&project, &base, &honest);
     let said = project.kelvin(&["gate"]).expect(3);

@@ -30,7 +30,7 @@ fn the_example_finds_what_it_should_and_a_worse_variant_is_flagged_by_the_gate()
     let project = example();
     let said = project.kelvin(&["check"]).expect(0);
     assert!(said.stdout.contains("26 queries"), "{}", said.stdout);
-    let fine = "= all 26 queries did as they should";
+    let fine = "= All 26 queries did as they should";
     assert!(said.stdout.contains(fine), "{}", said.stdout);
     let page = project.read("kelvin/report.html");
     assert!(page.contains("How many of the 23 queries"), "no plot");

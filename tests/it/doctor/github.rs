@@ -199,6 +199,6 @@ fn a_checkout_of_the_base_is_named_before_anything_is_measured() {
     let project = repository::pushed(&url, CONSTANT);
     let variables = on_github(&project, "main", &"b".repeat(40));
     let said = asked(&project, &borrowed(&variables));
-    let words = ["is about the commit bbbbbbb", "leave `ref` away"];
+    let words = ["is about the commit bbbbbbb", "leave out `ref`"];
     expect(&finding(&said, "checkout"), "missing", &words);
 }

@@ -108,7 +108,7 @@ fn ceilings_of_tokens_and_of_money_stop_too() {
         project.kelvin(&["check"]).expect(2);
         assert_eq!(server.requests().len(), 3, "{limits}");
     }
-    // A server that does not tell its tokens ends what cannot be counted.
+    // A server that does not report its tokens ends what cannot be counted.
     let untold = || {
         let body = r#"{"choices": [{"message": {"content": "{\"decision\": 1}"}}]}"#;
         super::server::Reaction::Answer(200, Vec::new(), body.to_owned())

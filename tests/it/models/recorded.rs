@@ -65,7 +65,7 @@ fn a_recording_needs_a_model_that_can_be_asked() {
     let server = Faults::start(|_, _| decides());
     for (record, said) in [
         ("nobody", "nobody"),
-        ("tape", "has recorded answers itself"),
+        ("tape", "has only recorded answers"),
     ] {
         let project = recording(&server);
         edit(&project, "record: local", &format!("record: {record}"));

@@ -162,7 +162,7 @@ fn no_file_carries_a_key_and_no_wire_shows_it() {
         ("    limits: {usd: 3}\n", "without a price"),
         (
             "  tool: {kind: cmd, run: x, limits: {max_tokens: 9}}\n",
-            "does not tell its tokens",
+            "does not report its tokens",
         ),
         ("    seeds: 3\n", "did you mean `seed`?"),
         ("    limits: {max_cals: 3}\n", "did you mean `max_calls`?"),

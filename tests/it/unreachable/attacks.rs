@@ -21,7 +21,7 @@ fn a_workflow_whose_repository_or_remote_was_taken_away_has_an_unreachable_base(
     let said = attacked("mv .git ../taken");
     assert!(matches!(said.code, Some(1 | 3)), "{}", said.stderr);
     let told = [
-        "what is checked out cannot be told",
+        "it is not known which commit is checked out",
         "the code of the pipeline changed",
     ];
     let all = [said.stdout, said.stderr].concat();
