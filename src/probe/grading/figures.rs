@@ -280,7 +280,7 @@ mod tests {
         let metrics = made(Scoring::Each, prompts);
         // A prompt that was run twice weighs no more than one that was run once.
         assert_eq!(value(&metrics, JUDGE_SCORE), Some(0.375));
-        assert_eq!(value(&metrics, WIN_RATE), Some(0.5));
+        assert_eq!(value(&metrics, WIN_RATE), Some(0.375));
         let score = &metrics[JUDGE_SCORE];
         assert_eq!((score.n, score.gated, score.headline), (3, true, true));
         assert_eq!(score.per_case["p00"].repeats, [Some(1.0), Some(0.5)]);
