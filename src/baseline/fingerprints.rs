@@ -128,6 +128,7 @@ mod tests {
             session: Session {
                 started_at: "2026-01-01T00:00:00Z".to_owned(),
                 seconds: 1.0,
+                configuration: None,
                 commit: None,
                 dirty: false,
                 cost: Cost::default(),

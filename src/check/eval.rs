@@ -29,6 +29,7 @@ pub(crate) fn eval(request: &EvalRequest) -> anyhow::Result<Report> {
         session: Session {
             started_at: clock.started_at(),
             seconds: clock.seconds(),
+            configuration: None,
             commit: commit(),
             dirty: false,
             cost: Cost::default(),

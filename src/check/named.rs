@@ -1,4 +1,4 @@
-//! The name that reports of a configuration are kept by.
+//! The name that reports of a configuration are kept by, and the file that a report says it is of.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,24 @@ pub(crate) fn configuration(config: &Config) -> String {
 
 /// The same of a configuration that may not be readable: the name it gives itself, and its place.
 pub(super) fn named(name: Option<String>, root: &Path, file: &Path) -> String {
-    let path = || -> Option<PathBuf> {
-        let repo = baseline::open(root).ok()?;
-        let top = repo.workdir()?.canonicalize().ok()?;
-        let root = root.canonicalize().ok()?;
-        Some(root.strip_prefix(top).ok()?.join(file.file_stem()?))
-    };
+    let path = || Some(folder(root)?.join(file.file_stem()?));
     let name = name
         .or_else(|| Some(path()?.display().to_string()))
         .unwrap_or_else(|| "kelvin".to_owned());
     file::slug(&name)
+}
+
+/// The file of a configuration, relative to the top of its repository, as a report keeps it.
+pub(super) fn file_of(config: &Config) -> String {
+    let name = Path::new(config.file.file_name().unwrap_or_default());
+    let path = folder(&config.root).map_or_else(|| name.to_path_buf(), |folder| folder.join(name));
+    path.display().to_string()
+}
+
+/// A folder, relative to the top of its repository.
+fn folder(root: &Path) -> Option<PathBuf> {
+    let repo = baseline::open(root).ok()?;
+    let top = repo.workdir()?.canonicalize().ok()?;
+    let root = root.canonicalize().ok()?;
+    Some(root.strip_prefix(top).ok()?.to_path_buf())
 }

@@ -232,6 +232,7 @@ fn report(section: GradingSection) -> Report {
         session: Session {
             started_at: "2026-11-22T06:00:00Z".to_owned(),
             seconds: 1.0,
+            configuration: None,
             commit: None,
             dirty: false,
             cost: Cost::default(),

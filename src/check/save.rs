@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::configuration;
+use super::{configuration, named};
 use crate::baseline::{self, Branch, Entry, Hint, Login, Remote, Writer};
 use crate::config::Config;
 use crate::exit::Misuse;
@@ -99,6 +99,10 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
             "run `kelvin check` to its end, without `--only`; at least one call has to succeed",
         );
     }
+    if let Some(what) = of_another(config, report) {
+        let check = format!("kelvin check --config {}", config.file.display());
+        return refuse(&what, &format!("run `{check}`, then save"));
+    }
     let wanted = config.baseline.repeats.get();
     if report.run.repeats < wanted {
         return refuse(
@@ -177,6 +181,25 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
     })?;
     (request.say)("saved\n");
     Ok(())
+}
+
+/// Says that a report was measured with another configuration, where it was: all that lie beside each other
+/// write the same file. A report of an older kelvin names none, and then its settings tell.
+fn of_another(config: &Config, report: &Report) -> Option<String> {
+    let wanted = named::file_of(config);
+    if let Some(measured) = &report.run.session.configuration {
+        return (*measured != wanted).then(|| {
+            format!(
+                "the report was measured with the configuration `{measured}`, and `{wanted}` is to be saved"
+            )
+        });
+    }
+    // Another version may tell settings in another way, and what was made elsewhere had no configuration.
+    let is_told = report.tool.version == env!("CARGO_PKG_VERSION")
+        && report.run.seed == config.seed
+        && !report.is_evaluation();
+    (is_told && report.run.fingerprints.config != config.measured())
+        .then(|| format!("the report was measured with other settings than those of `{wanted}`"))
 }
 
 /// What a branch holds, in words that go on after "the branch".

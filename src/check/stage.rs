@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::asked;
-use super::{Mode, Request, beside, changed, echo};
+use super::{Mode, Request, beside, changed, echo, named};
 use crate::config::Config;
 use crate::digest::Digest;
 use crate::digest::pipeline::{self, Code, Made, Watch};
@@ -289,6 +289,7 @@ impl Stage<'_> {
             session: Session {
                 started_at: self.clock.started_at(),
                 seconds: self.clock.seconds(),
+                configuration: Some(named::file_of(self.config)),
                 commit: self.code.commit.clone(),
                 dirty: self.code.dirty || changes.is_some(),
                 cost: self.cost(),

@@ -199,6 +199,10 @@ pub(crate) struct Session {
     pub(crate) started_at: String,
     /// How long it took, in seconds.
     pub(crate) seconds: f64,
+    /// The file of the configuration, relative to the top of the repository; none in reports of an
+    /// older kelvin, and where no configuration was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) configuration: Option<String>,
     /// The commit that was checked out, where there is one.
     pub(crate) commit: Option<String>,
     /// Whether the work tree differed from it.

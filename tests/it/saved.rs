@@ -45,6 +45,70 @@ fn a_save_says_where_it_writes_and_what_is_there_before_it_writes() {
 }
 
 #[test]
+fn a_report_that_was_measured_with_another_configuration_is_refused() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    let beside = fs::read_to_string(project.path("kelvin.yaml")).expect("read");
+    let beside = beside.replace("pipeline.sh", "constant.sh");
+    project.write("constant.sh", CONSTANT);
+    // It differs in its command alone, which no digest of the settings tells.
+    project.write("other.yaml", &beside);
+    project.write("seeded.yaml", &format!("{beside}seed: 7\n"));
+    commit(&project, "two more");
+    project.check();
+    for other in ["other.yaml", "seeded.yaml"] {
+        let arguments = ["baseline", "save", "--local", "--config", other];
+        let said = project.kelvin(&arguments).expect(1);
+        for words in [
+            "measured with the configuration `kelvin.yaml`".to_owned(),
+            format!("`{other}` is to be saved"),
+            format!("run `kelvin check --config {other}`"),
+        ] {
+            assert!(said.stderr.contains(&words), "{words}: {}", said.stderr);
+        }
+        // Another name is no way round it.
+        let named = [&arguments[..], &["--name", "kelvin"]].concat();
+        let said = project.kelvin(&named).expect(1);
+        assert!(!said.stdout.contains("saved"), "{}", said.stdout);
+    }
+    // What is advised helps, and the same file by another path is the same file.
+    project
+        .kelvin(&["check", "--config", "other.yaml"])
+        .expect(0);
+    let path = project.path("other.yaml").display().to_string();
+    project
+        .kelvin(&["baseline", "save", "--local", "--config", &path])
+        .expect(0);
+    let said = project.kelvin(&["baseline", "save", "--local"]).expect(1);
+    assert!(said.stderr.contains("`other.yaml`"), "{}", said.stderr);
+    // A report of an older kelvin names none, and its settings tell.
+    project
+        .kelvin(&["check", "--config", "seeded.yaml", "--seed", "0"])
+        .expect(0);
+    let mut older = project.json("kelvin/report.json");
+    older["run"]["session"]["configuration"].take();
+    project.write("older.json", &older.to_string());
+    let report = [
+        "baseline",
+        "save",
+        "--local",
+        "--allow-dirty",
+        "--report",
+        "older.json",
+    ];
+    project.kelvin(&report).expect(0);
+    older["run"]["fingerprints"]["config"] = json!("0".repeat(64));
+    project.write("older.json", &older.to_string());
+    let said = project.kelvin(&report).expect(1);
+    assert!(
+        said.stderr
+            .contains("with other settings than those of `kelvin.yaml`"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
 fn a_report_that_is_saved_locally_is_found_by_the_gate_and_never_pushed() {
     let (_remote, url) = bare();
     let project = pushed(&url, GROUNDED);

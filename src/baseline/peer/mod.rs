@@ -288,6 +288,7 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>) -> Report {
         session: Session {
             started_at: "1970-01-01T00:00:00Z".to_owned(),
             seconds: 0.0,
+            configuration: None,
             commit: None,
             dirty: false,
             cost: Cost::default(),

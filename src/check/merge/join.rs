@@ -89,6 +89,7 @@ fn session(found: &[Found]) -> Session {
         seconds: sessions()
             .map(|session| session.seconds)
             .fold(0.0, f64::max),
+        configuration: sessions().find_map(|session| session.configuration.clone()),
         commit: sessions().find_map(|session| session.commit.clone()),
         dirty: sessions().any(|session| session.dirty),
         cost,
