@@ -153,8 +153,20 @@ impl Checked {
         }
     }
 
-    /// How the process ends, where no gate was asked for.
+    /// How the process ends, where no gate was asked for: without any figure nothing was measured.
     pub(crate) fn exit(&self) -> Exit {
+        match self.ended() {
+            Exit::Passed if self.is_empty() => Exit::Unmeasurable,
+            other => other,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.report.run.ending == Ending::Complete && self.report.lacks_figures()
+    }
+
+    /// How the process ends by how the run ended. What the figures say is left to the gate.
+    fn ended(&self) -> Exit {
         let notices = &self.report.notices;
         match self.report.run.ending {
             Ending::Complete | Ending::DryRun => Exit::Passed,
@@ -204,7 +216,7 @@ pub(crate) struct Judged {
 impl Judged {
     /// How the process ends: a measurement that failed outranks a gate that did not pass.
     pub(crate) fn exit(&self) -> Exit {
-        match self.checked.exit() {
+        match self.checked.ended() {
             Exit::Passed => self.judgement.verdict.exit(),
             other => other,
         }

@@ -86,6 +86,24 @@ impl Report {
         self.probes.keep(probe)
     }
 
+    /// Whether a run that came to its end has no gated figure at all, although something was asked. How much
+    /// failed is known also where nothing else is, so a failure rate does not count.
+    pub(crate) fn lacks_figures(&self) -> bool {
+        let is_asked = self
+            .probes
+            .iter()
+            .any(|(_, section)| !section.ids().is_empty());
+        let gated = self.metrics.values();
+        let mut gated = gated.filter(|metric| metric.gated && !metric.is_failure_rate);
+        let first = gated.next();
+        is_asked
+            && first.is_some()
+            && first
+                .into_iter()
+                .chain(gated)
+                .all(|one| one.value.is_none())
+    }
+
     /// What was measured and how, without the code that was measured.
     pub(crate) fn suite(&self) -> Suite {
         let probes = self.probes.iter();

@@ -15,6 +15,7 @@ use super::record::{ChecksBasis, ChecksSection};
 use super::scenario::Scenario;
 use super::scenarios::{self, Scenarios};
 use super::scoring;
+use super::scripts;
 use super::target::ScenarioTarget;
 use crate::config::{Config, Shard};
 use crate::digest::Fields;
@@ -232,7 +233,9 @@ impl Items for ScenariosToRun<'_> {
     }
 
     fn notices(&self) -> Vec<Notice> {
-        self.scenarios.notices.clone()
+        let mut notices = self.scenarios.notices.clone();
+        notices.extend(scripts::notices(&self.config.root, self.settings));
+        notices
     }
 
     fn files(&self) -> Vec<PathBuf> {

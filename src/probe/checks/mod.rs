@@ -22,6 +22,7 @@ mod scenario;
 mod scenarios;
 mod scene;
 mod scoring;
+mod scripts;
 mod selector;
 mod services;
 mod target;

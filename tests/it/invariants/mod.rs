@@ -340,7 +340,7 @@ fn an_answer_is_used_again_and_one_with_an_error_is_asked_for_again() {
     git(root, &["init", "--quiet", "--initial-branch=main"]);
     commit(&project, "base");
     for (calls, outcome) in [(2, "error"), (4, "error")] {
-        project.kelvin(&["check"]).expect(0);
+        project.kelvin(&["check"]).expect(2);
         assert_eq!(project.calls(), calls);
         assert_eq!(ran(&project.report(), "s00", 0)["outcome"], outcome);
     }
@@ -387,5 +387,39 @@ fn shards_of_scenarios_join_to_the_report_of_the_whole_and_jobs_change_nothing()
         said.stderr.contains("there is no scenario `nobody`"),
         "{}",
         said.stderr
+    );
+}
+
+#[test]
+fn a_script_that_cannot_be_started_leaves_nothing_measured_and_is_told_before_and_after() {
+    let custom = "invariants:\n  kept:\n    description: It is kept\n    check: {type: custom, script: look.sh}\n";
+    let project = project(AGENT, 3, custom);
+    let script = "#!/bin/sh\necho '{\"passed\": true}'\n";
+    project.write("look.sh", script);
+    let said = project.kelvin(&["check"]).expect(2);
+    let told = said.stdout.replace("\n  ", " ");
+    assert!(told.contains("`kept` is an error: "), "{told}");
+    assert!(
+        told.contains("Permission denied; is it executable?"),
+        "{told}"
+    );
+    assert!(told.contains("! It is not known whether 3 of 3"), "{told}");
+    let linted = project.kelvin(&["lint"]);
+    let told = format!("{}{}", linted.stdout, linted.stderr).replace("\n  ", " ");
+    assert!(
+        told.contains("`look.sh`, which is not executable"),
+        "{told}"
+    );
+    // One scenario that is known is a measurement.
+    let one = script.replace("echo", "grep -q 's01\"' && exit 3; echo");
+    fs::remove_file(project.path("look.sh")).expect("removed");
+    self::script(&project, "look.sh", one.trim_start_matches("#!/bin/sh\n"));
+    let said = project.kelvin(&["check"]).expect(0);
+    assert!(said.stdout.contains("exit code 3"), "{}", said.stdout);
+    let linted = project.kelvin(&["lint"]).expect(0);
+    assert!(
+        !linted.stdout.contains("not executable"),
+        "{}",
+        linted.stdout
     );
 }

@@ -62,7 +62,7 @@ fn inv_12_every_scenario_has_an_sqlite_database_that_is_asked_after_it() {
             "DROP TABLE orders'",
         ),
     );
-    project.kelvin(&["check"]).expect(0);
+    project.kelvin(&["check"]).expect(2);
     let run = ran(&project.report(), "s00", 0);
     assert_eq!(run["outcome"], "error", "{run}");
     assert_eq!(run["composite"], Value::Null);

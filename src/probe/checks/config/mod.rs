@@ -81,6 +81,8 @@ pub(super) struct Invariant {
     pub(super) check: Box<dyn Check>,
     /// Whether the opposite must hold.
     pub(super) is_negated: bool,
+    /// The script that looks, relative to the root, where it is one.
+    pub(super) script: Option<PathBuf>,
 }
 
 impl ChecksSettings {
@@ -174,9 +176,11 @@ impl Configure for ChecksKind {
             let filled: CheckKeys = serde_json::from_value(filled)?;
             let opened = kinds::open(&invariant.check, &filled, &declared);
             let refused = |(_, what): (&str, String)| part.misuse(Problem::new(0..0, what));
-            if let CheckKeys::Custom(custom) = &filled {
-                files.push(("script of a check", PathBuf::from(&custom.script)));
-            }
+            let script = match &filled {
+                CheckKeys::Custom(custom) => Some(PathBuf::from(&custom.script)),
+                _ => None,
+            };
+            files.extend(script.clone().map(|script| ("script of a check", script)));
             if let CheckKeys::LlmAsJudge(keys) = &filled {
                 judged.push(judge(part, config, name, keys)?);
             }
@@ -184,6 +188,7 @@ impl Configure for ChecksKind {
                 name: name.clone(),
                 check: opened.map_err(refused)?,
                 is_negated: filled.is_negated(),
+                script,
             });
         }
         let source = match (keys.scenarios, keys.cases) {

@@ -111,9 +111,18 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
             unknown.len(),
             counted(total, "scenario")
         );
+        let mut text = Phrase::text(what).then(named(&unknown));
+        let first = unknown.first().and_then(|first| section.items.get(*first));
+        if let Some(why) = first.and_then(unknowable) {
+            text = text.and("; in the first one ").then(why);
+        }
         statements.push(Statement {
-            tone: Tone::Caution,
-            text: Phrase::text(what).then(named(&unknown)),
+            // Where nothing at all is known, that is what happened.
+            tone: match unknown.len() == total {
+                true => Tone::Alarm,
+                false => Tone::Caution,
+            },
+            text,
         });
     }
     let items = section.items.iter();
@@ -163,6 +172,22 @@ fn worst(scenario: &ScenarioRecord) -> Option<Phrase> {
     Some(
         Phrase::of_name(name)
             .and(" failed: ")
+            .quote(cut(&check.reason)),
+    )
+}
+
+/// The first run of a scenario that is an error, in a sentence about what kept it from being known.
+fn unknowable(scenario: &ScenarioRecord) -> Option<Phrase> {
+    let mut runs = scenario.runs.iter();
+    let run = runs.find(|run| run.outcome == Outcome::Error)?;
+    if let Some(failure) = &run.failure {
+        return Some(Phrase::text("the pipeline failed: ").quote(cut(&failure.message)));
+    }
+    let mut checks = run.checks.iter();
+    let (name, check) = checks.find(|(_, check)| check.outcome == Outcome::Error)?;
+    Some(
+        Phrase::of_name(name)
+            .and(" is an error: ")
             .quote(cut(&check.reason)),
     )
 }
