@@ -1,5 +1,6 @@
 //! Finds a value in the JSON object that a pipeline wrote, without holding the rest of it.
 
+mod begins;
 mod pick;
 
 use serde_json::Value;

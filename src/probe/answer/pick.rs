@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::DecisionField;
+use super::{DecisionField, begins};
 use crate::run::{Failure, FailureKind};
 
 /// A message names at most so many fields.
@@ -242,7 +242,10 @@ fn not_json(error: &serde_json::Error, text: &str) -> String {
         "number out of range" => {
             format!("its output has a number at {place} that is too large to compare")
         }
-        _ => format!("its output is not JSON: {reason} at {place}"),
+        _ => format!(
+            "its output is not JSON: {reason} at {place}{}",
+            begins::told(text)
+        ),
     }
 }
 

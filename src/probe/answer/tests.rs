@@ -140,6 +140,49 @@ fn the_place_of_a_mistake_is_told() {
 }
 
 #[test]
+fn the_beginning_of_what_is_no_json_is_shown_and_json_behind_it_is_found() {
+    let told = |output: &str| refused(output.as_bytes(), &key("d")).1;
+    let logs = "[info] model loaded\n{\"d\": 1}\n";
+    assert_eq!(
+        told(logs),
+        "its output is not JSON: expected value at line 1, column 2; it begins with `[info] model loaded`; \
+         JSON follows in line 2: does the pipeline print logs before it? Print them on standard error, or \
+         write the JSON alone to the file `{output}`"
+    );
+    assert!(told("a\nb\n  {\"d\":\n 1}\ndone\n").contains("JSON follows in line 3"));
+    // Neither a line that only looks like it, nor an object with a mistake.
+    for output in [
+        "model loaded",
+        "loaded\n{not json}",
+        "loaded\n{\"d\": 1,}",
+        "# {\"d\": 1}",
+    ] {
+        let message = told(output);
+        assert!(!message.contains("JSON follows"), "{message}");
+        assert!(message.contains("; it begins with `"), "{message}");
+    }
+    // An object tells by the place of its mistake.
+    assert!(!told("{\"d\": 1,}").contains("begins"));
+    let hostile = told("\u{1b}[31m`rm`\rx\n");
+    assert!(
+        hostile.ends_with("it begins with ` [31m'rm' x`"),
+        "{hostile}"
+    );
+}
+
+#[test]
+fn what_is_shown_of_an_output_is_cut_between_words() {
+    let told = |output: &str| refused(output.as_bytes(), &key("d")).1;
+    let secret = "hunter2-hunter2-hunter2";
+    let padding = "word ".repeat(10);
+    assert!(told(&format!("{padding}{secret}")).ends_with("word word…`"));
+    assert!(told(&format!("{secret} {}", "é".repeat(99))).ends_with("`hunter2-hunter2-hunter2…`"));
+    // A word that is longer than what is shown is left out.
+    assert!(told(&"x".repeat(9000)).ends_with("column 1"));
+    assert!(told(&"é ".repeat(9000)).ends_with("é…`"));
+}
+
+#[test]
 fn the_smallest_output_has_its_find() {
     for field in [key("a/b"), pointer("/a~1b/c~0")] {
         let output = smallest(&json!([1]), &field);
