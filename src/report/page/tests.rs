@@ -29,7 +29,7 @@ fn an_ignored_type_and_a_reactive_kind_are_told_with_their_counts() {
     assert_eq!(
         said[0],
         "Presentation or noise moves it: `reorder` changed the decision in 24 of 36 variants, in 8 \
-         of 12 cases; `noise_floor: 5` would tell which"
+         of 12 cases; `noise_floor: {enabled: true}` would tell which"
     );
     assert_eq!(
         said[1],

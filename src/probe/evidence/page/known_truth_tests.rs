@@ -19,7 +19,7 @@ const SUITES: u64 = 100;
 const NOISE: f64 = 0.15;
 
 /// Suites of loans: a credit score, a collateral, and circumstances that say nothing.
-fn loans(random: &mut ChaCha8Rng, cases: usize) -> Vec<(String, String)> {
+pub(super) fn loans(random: &mut ChaCha8Rng, cases: usize) -> Vec<(String, String)> {
     let mut number = |range: RangeInclusive<u32>| random.random_range(range);
     let mut one = |at: usize| {
         let mut units = [
@@ -129,8 +129,8 @@ fn tried(
     Said { suites }
 }
 
-const ONE: &[&str] = &["credit_score"];
-const TWO: &[&str] = &["credit_score", "collateral"];
+pub(super) const ONE: &[&str] = &["credit_score"];
+pub(super) const TWO: &[&str] = &["credit_score", "collateral"];
 const CALM: &str = "Nothing stands out";
 
 fn flipped(random: &mut ChaCha8Rng, answer: Value) -> Value {

@@ -1,5 +1,6 @@
 //! What a page says of a run of the evidence probe.
 
+mod by_itself;
 mod case;
 mod cases;
 mod diagnosis;
@@ -141,6 +142,8 @@ fn failed<'a>(run: &EvidenceRun<'a>) -> Vec<FailedInvocation<'a>> {
     failed
 }
 
+#[cfg(test)]
+mod known_noise_tests;
 #[cfg(test)]
 mod known_truth_tests;
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub(crate) enum Standing {
     Unstable,
     /// Several types: it holds where it should, and none of them is ignored.
     Responsive,
-    /// Several types: it holds where it should, and ignores at least one of them.
+    /// Several types: it holds where it should, and at least one of them decides rarely or never.
     Selective,
     /// Every answer is the same, or nearly, whatever the case.
     Constant,
@@ -124,7 +124,9 @@ impl Standing {
             Self::Brittle => "follows the evidence, but other things move it too",
             Self::Unstable => "moves, but not with the evidence",
             Self::Responsive => "holds where it should, and ignores no governing type",
-            Self::Selective => "holds where it should, but ignores a governing type",
+            Self::Selective => {
+                "holds where it should, but a governing type decides rarely or never"
+            }
             Self::Constant => "gives the same answer in every case",
             Self::Unclear => {
                 "holds where it should; this suite cannot show whether it follows the evidence"
@@ -149,6 +151,9 @@ impl Standing {
 /// end of the interval of the noise floor.
 pub(super) fn most_noise(run: &EvidenceRun<'_>) -> f64 {
     let floor = run.metrics.get("evidence.noise_floor");
+    // Where no answer differed from another one to the same input, no change is one of noise. The upper end
+    // would make it one in ten, with a few cases.
+    let floor = floor.filter(|floor| floor.value != Some(0.0));
     let most = floor.and_then(|floor| floor.interval.map(|ends| ends.high).or(floor.value));
     most.unwrap_or(0.0)
 }

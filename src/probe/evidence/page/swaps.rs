@@ -96,6 +96,11 @@ impl SwapCounts {
         self.moved as f64 / self.samples.max(1) as f64
     }
 
+    /// Whether most of those that could move the decision did, wherever it went.
+    pub(super) const fn mostly_moved(&self) -> bool {
+        self.followed * 2 > self.could
+    }
+
     /// Whether there are enough of them to say something of the pipeline.
     pub(crate) fn are_enough(&self) -> bool {
         self.variants >= ENOUGH_SWAPS

@@ -1,8 +1,9 @@
 //! What the swaps say: which governing types the decision follows, and where nobody can tell.
 
-use super::{MOVES, Weighted};
+use super::{MEASURE_NOISE, MOVES, Weighted};
 use crate::page::{Phrase, Tone, counted};
 use crate::probe::evidence::page::EvidenceRun;
+use crate::probe::evidence::page::by_itself::ByItself;
 use crate::probe::evidence::page::standing::{AnswerCounts, Standing};
 use crate::probe::evidence::page::swaps::{
     ENOUGH_CASES, ENOUGH_SWAPS, SwapCounts, ignored_types, is_followed,
@@ -105,7 +106,8 @@ pub(super) fn hardly_followed(run: &EvidenceRun<'_>) -> Option<Weighted> {
     };
     let text = Phrase::of_name(name)
         .and(verb)
-        .and(format!(", or another unit decides: {}", held(&swaps)));
+        .and(", or another unit decides: ")
+        .then(held(run, &swaps));
     Some(Weighted::new(tone, 1.0 - value.max(0.0), text))
 }
 
@@ -132,30 +134,69 @@ pub(super) fn moves_without_cause(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(Tone::Caution, excess, text))
 }
 
-/// Of several governing types, those that the pipeline ignores.
-pub(super) fn ignored(run: &EvidenceRun<'_>) -> Option<Weighted> {
-    let ignored = ignored_types(run);
-    let mut names = ignored.iter();
-    let first = *names.next()?;
-    let swaps = SwapCounts::of_type(run, first);
-    let text = Phrase::of_name(first)
+/// Of several governing types, those that the pipeline ignores; and those that move the decision too seldom to
+/// count, or by chance only.
+pub(super) fn ignored(run: &EvidenceRun<'_>) -> Vec<Weighted> {
+    let by_itself = ByItself::of(run);
+    let (mut still, mut found): (Vec<(&str, SwapCounts)>, _) = (Vec::new(), Vec::new());
+    for name in ignored_types(run) {
+        let swaps = SwapCounts::of_type(run, name);
+        let text = if swaps.mostly_moved() {
+            let text = Phrase::of_name(name).and(" is ignored, or another unit decides: ");
+            text.then(held(run, &swaps))
+        } else if swaps.moved > 0 && by_itself.is_surpassed_by(&swaps) {
+            Phrase::of_name(name).and(format!(
+                " rarely decides: {} of {} moved it",
+                swaps.moved,
+                counted(swaps.samples, "swap")
+            ))
+        } else {
+            still.push((name, swaps));
+            continue;
+        };
+        found.push(Weighted::new(Tone::Alarm, 1.0, text));
+    }
+    let mut names = still.iter();
+    let Some((first, swaps)) = names.next() else {
+        return found;
+    };
+    let text = Phrase::of_name(*first)
         .and(" is ignored, or another unit decides: ")
-        .and(held(&swaps));
-    let others: Vec<&str> = names.copied().collect();
+        .then(held(run, swaps));
+    let others: Vec<&str> = names.map(|(name, _)| *name).collect();
     let text = match others.as_slice() {
         [] => text,
         [other] => text.and("; so is ").name(*other),
         more => text.and(format!("; so are {}", counted(more.len(), "other type"))),
     };
-    Some(Weighted::new(Tone::Alarm, 1.0, text))
+    found.insert(0, Weighted::new(Tone::Alarm, 1.0, text));
+    found
 }
 
-/// How many of the swaps that could move the decision left it as it was.
-fn held(swaps: &SwapCounts) -> String {
-    format!(
-        "{} of the {} whose unit comes from a case that is answered differently left the decision \
-         as it was",
-        swaps.could - swaps.followed,
+/// How many of the swaps that could move the decision left it as it was. Where most of them moved it, and it went
+/// nowhere near the answer of the other case, that is noise.
+fn held(run: &EvidenceRun<'_>, swaps: &SwapCounts) -> Phrase {
+    if !swaps.mostly_moved() {
+        return Phrase::text(format!(
+            "{} of the {} whose unit comes from a case that is answered differently left the decision \
+             as it was",
+            swaps.could - swaps.followed,
+            counted(swaps.could, "swap"),
+        ));
+    }
+    let by_itself = ByItself::of(run);
+    let text = Phrase::text(format!(
+        "{} of the {} whose unit comes from a case that is answered differently moved the decision, \
+         but hardly towards the answer of that case; {}",
+        swaps.followed,
         counted(swaps.could, "swap"),
-    )
+        by_itself.sentence()
+    ));
+    match by_itself.is_open() {
+        true => text
+            .and("; ")
+            .name(MEASURE_NOISE)
+            .and(" would tell how much"),
+        false => text,
+    }
 }

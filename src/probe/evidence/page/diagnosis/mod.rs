@@ -23,6 +23,8 @@ const NOISY: f64 = 0.05;
 const UNEVEN: f64 = 0.09;
 /// How much a note about few samples weighs.
 const FEW: f64 = 0.1;
+/// The setting that tells noise from everything else, as the configuration takes it.
+const MEASURE_NOISE: &str = "noise_floor: {enabled: true}";
 /// Above this width an interval spans more than two bands.
 const WIDE: f64 = 0.4;
 
@@ -144,7 +146,7 @@ fn reactive(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let seen = Sampled::of(run, |variant| variant.kind == kind);
     let (cause, which) = match run.metrics.contains_key("evidence.noise_floor") {
         true => ("presentation moves it: ", None),
-        false => ("presentation or noise moves it: ", Some("noise_floor: 5")),
+        false => ("presentation or noise moves it: ", Some(MEASURE_NOISE)),
     };
     let tone = if 1.0 - drift < QUADRANT {
         Tone::Alarm
