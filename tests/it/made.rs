@@ -225,13 +225,13 @@ fn init_proposes_the_lines_that_the_pipeline_needs() {
         let mut arguments = vec!["init", "--yes", run, "--governing-type=rule"];
         arguments.extend(flags);
         let said = project.kelvin(&arguments).expect(0);
-        for name in ["/trace.md", "/data/*.json", "/run.log", "__pycache__/"] {
+        for name in ["/trace.md", "/data/state.json", "/run.log", "__pycache__/"] {
             assert!(said.stdout.contains(name), "{name}: {}", said.stdout);
         }
         let rules = fs::read_to_string(project.path(".gitignore")).unwrap_or_default();
         let has = |rule: &str| rules.lines().any(|line| line == rule);
         assert_eq!(
-            has("/trace.md") && has("/data/*.json") && has("/run.log") && has("__pycache__/"),
+            has("/trace.md") && has("/data/state.json") && has("/run.log") && has("__pycache__/"),
             are_written,
             "{rules}"
         );

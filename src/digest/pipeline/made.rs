@@ -9,7 +9,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::repository::escaped;
 use super::{Entry, Files};
 
 /// Endings of data that programs write and that nobody writes by hand while a run goes on.
@@ -33,6 +32,9 @@ pub(crate) struct Made {
     /// What was there before, as far as that is known; none of it was made by the pipeline.
     #[serde(skip)]
     before: BTreeSet<String>,
+    /// Further files of their kinds that this run has seen come to be.
+    #[serde(skip)]
+    later: BTreeSet<String>,
 }
 
 impl Made {
@@ -46,11 +48,24 @@ impl Made {
         self.files.iter().map(String::as_str)
     }
 
+    /// Further files of their kinds that came to be while this run was made.
+    pub(super) fn later(&self) -> impl Iterator<Item = &str> {
+        self.later.iter().map(String::as_str)
+    }
+
+    /// Notes down a file that is one of them by its kind.
+    pub(super) fn saw(&mut self, name: &[u8]) {
+        let name = std::str::from_utf8(name).ok();
+        let name = name.filter(|name| !self.files.contains(*name));
+        self.later.extend(name.map(str::to_owned));
+    }
+
     /// Takes what another run has learned.
     pub(crate) fn join(&mut self, other: Self) {
         self.files.extend(other.files);
         self.kinds.extend(other.kinds);
         self.before.extend(other.before);
+        self.later.extend(other.later);
     }
 
     /// Notes down what was there when the run began.
@@ -84,24 +99,6 @@ impl Made {
 /// The name of a file that is data by its ending, and neither hidden nor a program.
 fn data<'a>(name: &'a [u8], entry: &Entry) -> Option<&'a str> {
     named_as_data(name).filter(|_| entry.kind == "file")
-}
-
-/// The line for a `.gitignore` at the top of the repository that names a file; none where no line can. `is_whole` says
-/// whether all files of a folder with an ending are meant, since the next call may make one with another name.
-pub(super) fn line(name: &[u8], is_whole: impl Fn(&Kind) -> bool) -> Option<String> {
-    let name = std::str::from_utf8(name).ok()?;
-    if name.contains(['\n', '\r']) {
-        return None;
-    }
-    // At the top a line for all of them would be about more than the pipeline.
-    Some(match kind(name) {
-        Some((folder, ending))
-            if !folder.is_empty() && is_whole(&(folder.clone(), ending.clone())) =>
-        {
-            format!("/{}/*.{}", escaped(&folder), escaped(&ending))
-        }
-        _ => format!("/{}", escaped(name)),
-    })
 }
 
 /// A name that is data by its ending.

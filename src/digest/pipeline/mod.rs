@@ -4,6 +4,7 @@
 
 mod change;
 mod globs;
+mod ignoring;
 mod made;
 mod repository;
 mod stamp;
@@ -52,19 +53,6 @@ fn is_made_by_runs(path: &Path) -> bool {
     let in_folder = folders.any(|name| MADE_FOLDERS.iter().any(|made| name == *made));
     let ending = path.extension();
     in_folder || ending.is_some_and(|ending| MADE_ENDINGS.iter().any(|made| ending == *made))
-}
-
-/// The line for a `.gitignore` that names such a file.
-fn ignoring_what_runs_leave(name: &[u8]) -> Option<String> {
-    let folders = Path::new(std::str::from_utf8(name).ok()?)
-        .ancestors()
-        .skip(1);
-    let mut folders = folders.filter_map(Path::file_name);
-    let folder = folders.find_map(|name| MADE_FOLDERS.iter().find(|made| name == **made));
-    match folder {
-        Some(folder) => Some(format!("{folder}/")),
-        None => made::line(name, |_| true),
-    }
 }
 
 /// Files by their name, each with what tells its kind and content.

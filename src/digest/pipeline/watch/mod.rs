@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::super::Fields;
 use super::change::Change;
 use super::stamp::{self, Stamp, Stamps};
-use super::{Code, Entry, Excluded, Files, Listed, Made, digest, list, made};
+use super::{Code, Entry, Excluded, Files, Listed, Made, digest, ignoring, list, made};
 
 /// How often the files are looked at before a run begins, until nothing moves any more.
 const ROUNDS: usize = 5;
@@ -220,7 +220,8 @@ impl Watch {
         // What is no code by its name is one all the same as soon as somebody commits it.
         let state = self.state();
         let names = state.left.iter().filter(|name| !self.left.contains(*name));
-        lines.extend(names.filter_map(|name| super::ignoring_what_runs_leave(name)));
+        let names = names.map(Vec::as_slice);
+        lines.extend(ignoring::lines(names, std::iter::empty(), &BTreeSet::new()));
         lines
     }
 
@@ -249,9 +250,7 @@ impl Watch {
         let changed = state.changes.iter().filter_map(Change::file).map(bytes);
         let changed = changed.filter(|name| !is_tracked(name) && meant(name));
         let names = state.made.names().map(str::as_bytes).chain(changed);
-        names
-            .filter_map(|name| made::line(name, |kind| !code.contains(kind)))
-            .collect()
+        ignoring::lines(names, state.made.later(), &code)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -325,6 +324,7 @@ impl Watch {
                     state.made.learn(name, entry, &self.files);
                 }
                 if state.made.has(name, entry) {
+                    state.made.saw(name);
                     continue;
                 }
             }
