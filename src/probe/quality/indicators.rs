@@ -107,7 +107,7 @@ impl Expected {
             found
                 .lacks
                 .extend(named.map(|pointer| match output.pointer(pointer) {
-                    None => format!("`{pointer}` is missing"),
+                    None => not_there(pointer),
                     Some(_) => format!("`{pointer}` is empty"),
                 }));
             if let Some(more) = missing.len().checked_sub(NAMED).filter(|more| *more > 0) {
@@ -129,6 +129,20 @@ impl Expected {
             }
         }
         found
+    }
+}
+
+/// What is said of a required output that is not there.
+fn not_there(pointer: &str) -> String {
+    format!("`{pointer}` is missing")
+}
+
+impl QualityIndicators {
+    /// Whether a required output was looked for in this output and is not there. Of many only the first are
+    /// named.
+    pub(super) fn misses(&self, pointer: &str) -> bool {
+        let clause = not_there(pointer);
+        !self.failed && self.lacks.contains(&clause)
     }
 }
 

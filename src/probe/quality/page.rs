@@ -61,7 +61,20 @@ pub(super) fn chapter<'a>(
 
 fn statements(section: &QualitySection) -> Vec<Statement> {
     let scores = scores(&section.items, &section.basis);
-    let mut statements = Vec::new();
+    let mut statements: Vec<Statement> = never_there(section)
+        .into_iter()
+        .map(|pointer| Statement {
+            tone: Tone::Alarm,
+            text: Phrase::text("the required output ").name(pointer).and(format!(
+                " is in no output of {}: the pipeline never writes it, or `required_outputs` has another name \
+                 for it",
+                match section.items.len() {
+                    1 => "the case".to_owned(),
+                    all => format!("all {all} cases"),
+                }
+            )),
+        })
+        .collect();
     for band in [Band::Poor, Band::Review] {
         let these = scores.iter().filter(|(_, score)| Band::of(*score) == band);
         let these: Vec<&str> = these.map(|(name, _)| name.as_str()).collect();
@@ -107,6 +120,19 @@ fn statements(section: &QualitySection) -> Vec<Statement> {
     statements
 }
 
+/// The required outputs that are in no output of any case. The score of each case may still be in the band of
+/// good ones, since it is a mean over several factors; nobody may be told that the outputs are good.
+fn never_there(section: &QualitySection) -> Vec<&str> {
+    let runs = || section.items.values().flat_map(|item| item.runs());
+    let is_read = runs().any(|run| !run.failed);
+    let required = section.basis.required_outputs.iter().flatten();
+    let never = required.filter(|pointer| {
+        let mut read = runs().filter(|run| !run.failed);
+        is_read && read.all(|run| run.misses(pointer))
+    });
+    never.map(String::as_str).collect()
+}
+
 /// Which scores a band has.
 fn bounds(band: Band) -> &'static str {
     match band {
@@ -129,6 +155,7 @@ fn rows<'a>(
     };
     let band = metrics.get("quality.quality_score");
     let band = band.and_then(|metric| metric.value).map(Band::of);
+    let band = band.filter(|band| *band != Band::Good || never_there(section).is_empty());
     let band = band.map_or_else(String::new, |band| format!(" ({})", band.as_str()));
     push(
         "quality.quality_score",
@@ -200,7 +227,9 @@ pub(super) fn why(section: &QualitySection, item: &str, metric: &str) -> Option<
     let is_of_score = metric == "quality.quality_score" || metric.starts_with("quality.group.");
     let scores = scores(&section.items, &section.basis);
     let score = scores.iter().find(|(name, _)| name == item);
-    let band = score.filter(|_| is_of_score).map(|(_, score)| {
+    let is_told = |score: f64| Band::of(score) != Band::Good || never_there(section).is_empty();
+    let score = score.filter(|(_, score)| is_of_score && is_told(*score));
+    let band = score.map(|(_, score)| {
         let band = Band::of(*score);
         format!("{} is {}: {}", points(*score), band.as_str(), band.action())
     });

@@ -237,3 +237,34 @@ fn the_example_says_what_its_page_says() {
         assert!(document.contains(&line), "{line}: {}", said.stdout);
     }
 }
+
+#[test]
+fn a_required_output_that_is_in_no_output_is_said_first_and_nothing_is_called_good() {
+    let with = |required: &str| {
+        let more = QUALITY.replace("[/decision, /reasons]", required);
+        let project = project(&pipeline([36, 36, 36]), 3, &more);
+        let said = project.kelvin(&["check"]).expect(0);
+        (said.stdout, project.read("kelvin/report.md"))
+    };
+    // One wrong name of four leaves a score from 0.80.
+    let slip = "[/decision, /reasons, /usage/input, /usage/outptu]";
+    let (terminal, markdown) = with(slip);
+    assert!(
+        terminal.contains("`/usage/outptu` is in no output of all 3"),
+        "{terminal}"
+    );
+    assert!(
+        markdown.contains("`/usage/outptu` is in no output of all 3 cases"),
+        "{markdown}"
+    );
+    for text in [terminal, markdown] {
+        assert!(
+            !text.contains("are good") && !text.contains("(good)"),
+            "{text}"
+        );
+    }
+    // What is there in one case only is no slip of the configuration.
+    let (right, _) = with("[/decision, /reasons, /usage/input, /usage/output]");
+    assert!(right.contains("all 3 cases are good"), "{right}");
+    assert!(!right.contains("is in no output"), "{right}");
+}
