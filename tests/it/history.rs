@@ -263,7 +263,7 @@ fn revisions_are_compared_by_the_report_in_their_tree_or_on_the_branch() {
             .contains("the revision `HEAD~1` has no report: tree: it has no")
             && said
                 .stderr
-                .contains("branch: `kelvin-reports` has none for it"),
+                .contains("branch: the branch `kelvin-reports` has no report of"),
         "{}",
         said.stderr
     );

@@ -94,7 +94,10 @@ fn what_somebody_edits_voids_everything_and_is_named_and_nothing_is_thrown_away(
     for (told, edit) in edits {
         edit(&project);
         let (said, _) = resumed(&project, 1);
-        for word in [told, &format!("it has {finished} finished calls")] {
+        for word in [
+            told,
+            &format!("the earlier run has {finished} finished calls"),
+        ] {
             assert!(said.stderr.contains(word), "{told}: {}", said.stderr);
         }
         assert_eq!(project.read("kelvin/.journal.jsonl"), journal, "{told}");

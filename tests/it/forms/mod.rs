@@ -109,7 +109,11 @@ fn told(form: &[&str]) -> Option<Vec<String>> {
     arguments.extend([&*url, &*place]);
     git(root, &arguments);
     let said = steps.run(&shallow, &["doctor"], 0);
-    assert!(said.stdout.contains("a shallow clone; what"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("a shallow clone; what"),
+        "{}",
+        said.stdout
+    );
     steps.gate(&shallow, &[], "regression", "branch");
 
     // A second work tree, beside which the first stands elsewhere.

@@ -63,7 +63,7 @@ fn inv_25_a_scenario_runs_in_a_workspace_is_looked_at_and_scored() {
     let project = project(AGENT, 3, INVARIANTS);
     let said = project.kelvin(&["check"]).expect(0);
     assert!(
-        said.stdout.contains("all 3 scenarios pass"),
+        said.stdout.contains("All 3 scenarios pass"),
         "{}",
         said.stdout
     );

@@ -169,7 +169,7 @@ fn a_redirect_to_another_server_carries_nothing_there() {
     );
     assert_eq!((kind, requests), (json!({ "status": 307 }), 1));
     assert!(
-        message.contains("neither the key nor the prompt"),
+        message.contains("neither key nor prompt is sent there"),
         "{message}"
     );
     assert!(other.requests().is_empty());

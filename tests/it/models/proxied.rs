@@ -80,7 +80,9 @@ fn an_encrypted_server_is_reached_through_a_tunnel_and_a_proxy_that_refuses_one_
     let failed = failures(&project.json("kelvin/report.json"));
     assert_eq!(failed[0].0, "connection");
     assert!(
-        failed[0].1.contains("the proxy could not connect to the server"),
+        failed[0]
+            .1
+            .contains("the proxy could not connect to the server"),
         "{failed:?}"
     );
 }

@@ -63,10 +63,7 @@ fn what_a_model_answered_is_recorded_once_and_replayed_without_it() {
 #[test]
 fn a_recording_needs_a_model_that_can_be_asked() {
     let server = Faults::start(|_, _| decides());
-    for (record, said) in [
-        ("nobody", "nobody"),
-        ("tape", "has only recorded answers"),
-    ] {
+    for (record, said) in [("nobody", "nobody"), ("tape", "has only recorded answers")] {
         let project = recording(&server);
         edit(&project, "record: local", &format!("record: {record}"));
         let refused = project.kelvin(&["check"]).expect(1);
