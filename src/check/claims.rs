@@ -77,7 +77,7 @@ pub(super) fn hold(
     }
     if !is_of_this_version {
         return unknown(format!(
-            "it was made by kelvin {}, which may compute them in another way",
+            "it was made by kelvin {}, which may compute digests in another way",
             report.tool.version
         ));
     }

@@ -86,8 +86,9 @@ impl Report {
         self.probes.keep(probe)
     }
 
-    /// Whether a run that came to its end has no gated figure at all, although something was asked. How much
-    /// failed is known also where nothing else is, so a failure rate does not count.
+    /// Whether a run that came to its end has no gated figure at all, because all that was asked for it failed. How
+    /// much failed is known also where nothing else is, so a failure rate does not count. What has no figure for
+    /// another reason, such as answers that no base is there to be graded next to, was measured all the same.
     pub(crate) fn lacks_figures(&self) -> bool {
         let is_asked = self
             .probes
@@ -95,13 +96,9 @@ impl Report {
             .any(|(_, section)| !section.ids().is_empty());
         let gated = self.metrics.values();
         let mut gated = gated.filter(|metric| metric.gated && !metric.is_failure_rate);
-        let first = gated.next();
-        is_asked
-            && first.is_some()
-            && first
-                .into_iter()
-                .chain(gated)
-                .all(|one| one.value.is_none())
+        let is_lost =
+            |metric: &Metric| metric.value.is_none() && metric.n == 0 && metric.n_failed > 0;
+        is_asked && gated.next().is_some_and(is_lost) && gated.all(is_lost)
     }
 
     /// What was measured and how, without the code that was measured.

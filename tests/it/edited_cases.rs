@@ -140,7 +140,7 @@ fn a_case_that_the_base_cannot_answer_stays_an_edited_one_and_a_budget_that_is_t
     assert!(
         judgement["differences"]
             .to_string()
-            .contains("in `alder` it failed there"),
+            .contains("in `alder`, `birch` it failed there"),
         "{}",
         said.stdout
     );

@@ -184,7 +184,7 @@ fn a_report_whose_own_word_keeps_it_from_being_checked_is_told_first() {
         ("files differed", |report| {
             report["run"]["session"]["dirty"] = json!(true)
         }),
-        ("kelvin 0.0.1 made it", |report| {
+        ("was made by kelvin 0.0.1", |report| {
             report["tool"]["version"] = json!("0.0.1")
         }),
         ("of which code", |report| {

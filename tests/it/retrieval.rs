@@ -33,7 +33,7 @@ fn the_example_finds_what_it_should_and_a_worse_variant_is_flagged_by_the_gate()
     let fine = "= All 26 queries did as they should";
     assert!(said.stdout.contains(fine), "{}", said.stdout);
     let page = project.read("kelvin/report.html");
-    assert!(page.contains("How many of the 23 queries"), "no plot");
+    assert!(page.contains("The 23 queries by their"), "no plot");
     let report = project.report();
     assert_eq!(metric(&report, "success@1"), json!(1.0));
     assert_eq!(metric(&report, "refusal_correctness"), json!(1.0));

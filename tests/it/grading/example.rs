@@ -69,22 +69,22 @@ fn the_page_begins_with_how_many_prompts_are_better_as_well_and_worse_and_calls_
         (
             vec![],
             vec![],
-            "= of 14 prompts 0 are answered better than by the baseline, 14 as well, 0 worse",
+            "= Of 14 prompts 0 are answered better than by the baseline, 14 as well, 0 worse",
         ),
         (
             vec![0, 1, 2],
             vec![3],
-            "= of 14 prompts 3 are answered better than by the baseline, 10 as well, 1 worse",
+            "= Of 14 prompts 3 are answered better than by the baseline, 10 as well, 1 worse",
         ),
         (
             vec![3],
             vec![0, 1, 2],
-            "~ of 14 prompts 1 is answered better than by the baseline, 10 as well, 3 worse",
+            "~ Of 14 prompts 1 is answered better than by the baseline, 10 as well, 3 worse",
         ),
         (
             vec![],
             (0..14).collect(),
-            "! of 14 prompts 0 are answered better than by the baseline, 6 as well, 8 worse",
+            "! Of 14 prompts 0 are answered better than by the baseline, 6 as well, 8 worse",
         ),
     ] {
         for (name, lost) in [("before.jsonl", before), ("now.jsonl", now)] {

@@ -202,7 +202,7 @@ fn nobody_at_the_address_is_a_connection_that_cannot_be_made() {
         assert_eq!(kind, json!("connection"));
         assert_eq!(
             message,
-            "the server could not be asked: nobody listens at its address"
+            "the server could not be asked: the connection was refused: nobody listens at its address, or a proxy refuses"
         );
     }
 }

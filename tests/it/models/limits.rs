@@ -65,7 +65,7 @@ fn a_ceiling_of_calls_stops_with_what_there_is_and_a_higher_one_goes_on_from_the
     assert_eq!(spent.len(), 1, "{notices:?}");
     let text = spent[0]["text"].as_str().expect("a text");
     assert!(
-        text.contains("may be called 5 times in a run (`limits.max_calls`)"),
+        text.contains("was called 5 times in this run, which is the limit (`limits.max_calls`)"),
         "{text}"
     );
     assert!(

@@ -83,7 +83,7 @@ fn a_ceiling_of_the_judge_stops_the_run_with_what_it_has_and_resume_goes_on() {
     bounded(1);
     let said = project.kelvin(&["check"]).expect(2);
     assert!(
-        said.stdout.contains("may be called 1 times in a run"),
+        said.stdout.contains("was called 1 times in this run"),
         "{}",
         said.stdout
     );
