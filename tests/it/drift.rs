@@ -187,7 +187,7 @@ fn an_anchor_that_is_not_there_is_told_and_one_that_cannot_be_meant_is_an_error(
     assert_eq!(judgement["drift"]["commit"], Value::Null);
     assert!(
         said.stdout
-            .contains("nothing is known of drift: no tag before the base"),
+            .contains("nothing is known of drift: no report was found at or before any tag"),
         "{}",
         said.stdout
     );
