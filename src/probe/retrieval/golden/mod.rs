@@ -113,7 +113,7 @@ type Exist<'a> = (&'a BTreeSet<String>, &'a BTreeMap<String, String>);
 ///
 /// # Errors
 ///
-/// A [`Misuse`](crate::exit::Misuse) that shows every problem with its line.
+/// A [`Misuse`] that shows every problem with its line.
 pub(crate) fn read(file: &Path, exist: Option<Exist<'_>>) -> anyhow::Result<Vec<GoldenQuery>> {
     if let Some(misuse) = table(file) {
         return Err(misuse.into());
