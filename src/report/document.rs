@@ -90,15 +90,11 @@ impl Report {
     /// much failed is known also where nothing else is, so a failure rate does not count. What has no figure for
     /// another reason, such as answers that no base is there to be graded next to, was measured all the same.
     pub(crate) fn lacks_figures(&self) -> bool {
-        let is_asked = self
-            .probes
-            .iter()
-            .any(|(_, section)| !section.ids().is_empty());
         let gated = self.metrics.values();
         let mut gated = gated.filter(|metric| metric.gated && !metric.is_failure_rate);
         let is_lost =
             |metric: &Metric| metric.value.is_none() && metric.n == 0 && metric.n_failed > 0;
-        is_asked && gated.next().is_some_and(is_lost) && gated.all(is_lost)
+        gated.next().is_some_and(is_lost) && gated.all(is_lost)
     }
 
     /// What was measured and how, without the code that was measured.

@@ -1,15 +1,14 @@
 //! Pipelines whose noise is known: what moves the decision is called noise only where it is, and a type that decides
 //! now and then is not called ignored.
 
-use rand::{RngExt as _, SeedableRng as _};
+use rand::RngExt as _;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
-use super::known_truth_tests::{amount, approve, loans};
+use super::known_truth_tests::{amount, approve, trials};
 use super::swaps::SwapCounts;
 use super::{diagnosis, known_truth_tests};
-use crate::probe::evidence::cases::fixture;
-use crate::probe::evidence::trial::{self, Trial};
+use crate::probe::evidence::trial::Trial;
 
 const SUITES: u64 = 20;
 
@@ -19,20 +18,15 @@ fn tried(
     replays: usize,
     pipeline: impl Fn(&mut ChaCha8Rng, &str) -> Value,
 ) -> Vec<(Trial, Vec<String>)> {
-    let suite = |seed| {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let texts = loans(&mut random, 20);
-        let mut settings = fixture::settings(governing);
-        settings.seed = seed;
-        let trial = trial::run(&texts, &settings, replays, &mut |text| {
-            pipeline(&mut random, text)
-        });
+    let said = |trial: Trial| {
         let told = diagnosis::of(&trial.run()).into_iter();
         let told = told.map(|one| one.text.show(|_, name| format!("`{name}`")));
         let told = told.collect();
         (trial, told)
     };
-    (0..SUITES).map(suite).collect()
+    trials(SUITES, governing, replays, pipeline)
+        .map(said)
+        .collect()
 }
 
 fn has(told: &[String], words: &str) -> bool {

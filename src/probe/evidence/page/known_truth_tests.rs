@@ -11,7 +11,7 @@ use super::diagnosis;
 use super::standing::Standing;
 use crate::page::{Phrase, Tone};
 use crate::probe::evidence::cases::fixture;
-use crate::probe::evidence::trial;
+use crate::probe::evidence::trial::{self, Trial};
 
 /// How many suites of each sort are tried.
 const SUITES: u64 = 100;
@@ -19,7 +19,7 @@ const SUITES: u64 = 100;
 const NOISE: f64 = 0.15;
 
 /// Suites of loans: a credit score, a collateral, and circumstances that say nothing.
-pub(super) fn loans(random: &mut ChaCha8Rng, cases: usize) -> Vec<(String, String)> {
+fn loans(random: &mut ChaCha8Rng, cases: usize) -> Vec<(String, String)> {
     let mut number = |range: RangeInclusive<u32>| random.random_range(range);
     let mut one = |at: usize| {
         let mut units = [
@@ -99,21 +99,32 @@ impl Said {
     }
 }
 
-/// Tries a pipeline, which is given chance and the text of an input, on many suites.
+/// Runs a pipeline, which is given chance and the text of an input, on so many suites of 20 cases.
+pub(super) fn trials(
+    suites: u64,
+    governing: &[&str],
+    replays: usize,
+    pipeline: impl Fn(&mut ChaCha8Rng, &str) -> Value,
+) -> impl Iterator<Item = Trial> {
+    (0..suites).map(move |seed| {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let texts = loans(&mut random, 20);
+        let mut settings = fixture::settings(governing);
+        settings.seed = seed;
+        trial::run(&texts, &settings, replays, &mut |text| {
+            pipeline(&mut random, text)
+        })
+    })
+}
+
+/// What is said of a pipeline in each of many suites.
 fn tried(
     governing: &[&str],
     replays: usize,
     pipeline: impl Fn(&mut ChaCha8Rng, &str) -> Value,
 ) -> Said {
     let mut suites = Vec::new();
-    for seed in 0..SUITES {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let texts = loans(&mut random, 20);
-        let mut settings = fixture::settings(governing);
-        settings.seed = seed;
-        let trial = trial::run(&texts, &settings, replays, &mut |text| {
-            pipeline(&mut random, text)
-        });
+    for trial in trials(SUITES, governing, replays, pipeline) {
         let statements = diagnosis::of(&trial.run());
         let mut first = statements[0].text.clone();
         first.capitalize();

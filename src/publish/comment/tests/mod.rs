@@ -2,8 +2,10 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::*;
 use crate::baseline::compare::{Change, Measured, compare};
-use crate::gate::policy::Policy;
+use crate::baseline::{Source, Tried};
+use crate::gate::policy::{Effect, Policy};
 use crate::gate::reproduce::Reproduction;
+use crate::gate::verdict::{BrokenCase, Verdict, Word};
 use crate::gate::{Gate, Next, changes};
 use crate::publish::Excerpt;
 use crate::report::fixture;
@@ -140,6 +142,64 @@ fn a_pass_says_that_there_is_nothing_to_do() {
         "{page}"
     );
     assert!(page.contains("\nNothing to do.\n"));
+}
+
+#[test]
+fn a_pass_in_which_a_case_may_have_broken_says_what_would_decide() {
+    let report = fixture::good();
+    let mut judgement = judged(&report, &report);
+    judgement.verdict.broken_cases.push(BrokenCase {
+        case: "alder".to_owned(),
+        metric: "evidence.invariance".to_owned(),
+        certain: false,
+        bad: 3,
+        runs: 3,
+    });
+    let page = page(&report, &judgement, &[], 60_000);
+    assert!(!page.contains("Nothing to do"), "{page}");
+    let advice = "\nLook at case `alder`: it may have broken";
+    assert!(
+        page.contains(advice) && page.contains("`gate: {deterministic: true}` decides"),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_baseline_that_is_turned_off_asks_for_no_run_on_the_base_branch() {
+    let report = fixture::good();
+    let shown = |tried: Vec<Tried>| {
+        let verdict = Verdict::without_base(Word::NoBaseline, Effect::Warn, "there is none");
+        let judgement = Judgement::without_base(verdict, tried);
+        page(&report, &judgement, &[], 60_000)
+    };
+    let asked = "A run on the base branch keeps a report";
+    let off = shown(Vec::new());
+    assert!(
+        off.contains("as long as the baseline is turned off") && !off.contains(asked),
+        "{off}"
+    );
+    let tried = Tried {
+        source: Source::Tree,
+        why: "it has none".to_owned(),
+        unknown: None,
+    };
+    assert!(shown(vec![tried]).contains(asked));
+}
+
+#[test]
+fn a_case_of_a_single_input_is_not_run_again_alone() {
+    let (base, head) = (fixture::good(), fixture::bad());
+    let mut judgement = judged(&base, &head);
+    for change in judgement
+        .cases
+        .iter_mut()
+        .flat_map(|case| &mut case.variants)
+    {
+        change.variant = None;
+    }
+    let page = page(&head, &judgement, &[], 60_000);
+    assert!(page.contains("`kelvin gate --seed 42"), "{page}");
+    assert!(!page.contains("--only="), "{page}");
 }
 
 #[test]
