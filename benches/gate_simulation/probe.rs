@@ -3,4 +3,4 @@
 #[path = "../../src/probe/repeats.rs"]
 mod repeats;
 
-pub(crate) use repeats::{Repeats, WantedRepeats};
+pub(crate) use repeats::{Repeats, Wanted, WantedRepeats};

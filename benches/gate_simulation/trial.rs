@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::gate::broken::{Finding, Guard};
+use crate::gate::broken::{Demand, Finding, Guard};
 use crate::gate::look::{Case, Cell, Draws, Look, Outcome};
 use crate::gate::looks::{Looks, Means, Rerun, Step, Subject};
-use crate::probe::{Repeats, WantedRepeats};
+use crate::probe::{Repeats, Wanted, WantedRepeats};
 use crate::world::{CaseTruth, Chance, Truth, World};
 
 /// The limit of a drop.
@@ -214,11 +214,11 @@ impl<'w> Suite<'w> {
                 self.base_truth[at] = all[at].base.clone();
                 self.others.iter_mut().for_each(|other| other[at] = None);
             }
-            self.calls += self.base[at].ask(&all[at].base, chance, *wanted);
+            self.calls += self.base[at].ask(&all[at].base, chance, each(wanted));
         }
         for (name, wanted) in &rerun.head {
             let at = place(name);
-            self.calls += self.head[at].ask(&all[at].head, chance, *wanted);
+            self.calls += self.head[at].ask(&all[at].head, chance, each(wanted));
         }
     }
 
@@ -328,6 +328,14 @@ pub(crate) fn judge(world: &World, chance: &mut Chance, base: Base, metrics: usi
     }
 }
 
+/// The looks at means ask for all variants alike.
+const fn each(wanted: &Wanted) -> Repeats {
+    Repeats {
+        input: wanted.input,
+        variants: wanted.variants,
+    }
+}
+
 /// Whether the guard calls a case broken, in a metric that is no regression already.
 fn guard(
     suite: &mut Suite<'_>,
@@ -342,13 +350,13 @@ fn guard(
             if *outcome == Outcome::Regression {
                 continue;
             }
-            let guard = Guard::of(&subject.cases, subjects.len(), false);
+            let guard = Guard::of(&subject.cases, subjects.len(), (false, Demand::default()));
             for (name, case) in subject.names.iter().zip(&subject.cases) {
                 match guard.judge(case, true) {
                     Finding::Broken { .. } => return true,
                     Finding::Rerun(runs) => {
                         let most = wanted.entry(name.clone()).or_default();
-                        *most = most.or_more(Repeats::of_all(runs));
+                        most.raise(&Repeats::of_all(runs).into());
                     }
                     Finding::Clear | Finding::Suspected { .. } => {}
                 }

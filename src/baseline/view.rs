@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::compare::Measured;
-use crate::probe::{ComparedItems, Kind, registry};
+use crate::probe::{Answered, ComparedItems, Kind, registry};
 use crate::report::{Report, Share};
 
 impl<'a> From<&'a Report> for Measured<'a> {
@@ -11,10 +11,19 @@ impl<'a> From<&'a Report> for Measured<'a> {
         Self {
             metrics: &report.metrics,
             items: items(report),
+            answered: answered(report),
             only: &report.run.only,
             shard: report.run.shard.map(Share::shard),
         }
     }
+}
+
+/// What the items of each probe were answered.
+fn answered(report: &Report) -> BTreeMap<&str, Answered<'_>> {
+    let sections = report.probes.iter();
+    let answered = sections
+        .filter_map(|(name, section)| Some((name, registry::kind(name)?.answered(section)?)));
+    answered.collect()
 }
 
 /// The items of each probe of the run.

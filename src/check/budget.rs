@@ -8,7 +8,7 @@ use anyhow::ensure;
 use crate::baseline::differences::Difference;
 use crate::config::{Budget, Config};
 use crate::gate::looks::{Rerun, Side};
-use crate::probe::{Repeats, WantedRepeats};
+use crate::probe::{Repeats, Wanted, WantedRepeats};
 use crate::report::Report;
 
 /// How many calls all re-runs of a side may take together unless the configuration says so, in
@@ -73,13 +73,12 @@ impl Allowance {
             let (input, variants) = there.fold((0, 0), |(input, variants), runs| {
                 (input.max(runs.input), variants.max(runs.variants))
             });
+            *wanted = wanted.at_most(variants + 1);
             wanted.input = wanted.input.min(input + 1);
-            wanted.variants = wanted.variants.min(variants + 1);
         }
         // Nothing of the base was run beside the head yet.
         for wanted in once.base.values_mut() {
-            wanted.input = wanted.input.min(1);
-            wanted.variants = wanted.variants.min(1);
+            *wanted = wanted.at_most(1);
         }
         let needed = cost(&once, head, None);
         (needed > self.calls).then_some(Difference::BudgetTooSmall {
@@ -101,7 +100,8 @@ impl Allowance {
         head: &Report,
     ) -> anyhow::Result<()> {
         let wanted = Repeats::of_all(repeats.get());
-        let base = names.iter().map(|name| (name.clone(), wanted)).collect();
+        let base = names.iter().map(|name| (name.clone(), wanted.into()));
+        let base = base.collect();
         let asked = Rerun {
             base,
             head: WantedRepeats::new(),
@@ -128,7 +128,7 @@ impl Allowance {
         base: Option<&Report>,
     ) -> Option<Rerun> {
         let wanted = rerun.head.values().chain(rerun.base.values());
-        let most = wanted.map(|runs| runs.input.max(runs.variants)).max()?;
+        let most = wanted.map(Wanted::most).max()?;
         let affordable = (1..=most).rev().map(|repeats| at_most(rerun, repeats));
         for rerun in affordable {
             let calls = cost(&rerun, head, base);
@@ -148,13 +148,7 @@ impl Allowance {
 fn at_most(rerun: &Rerun, repeats: usize) -> Rerun {
     let fewer = |wanted: &WantedRepeats| {
         let cases = wanted.iter();
-        let fewer = cases.map(|(name, runs)| {
-            let runs = Repeats {
-                input: runs.input.min(repeats),
-                variants: runs.variants.min(repeats),
-            };
-            (name.clone(), runs)
-        });
+        let fewer = cases.map(|(name, runs)| (name.clone(), runs.at_most(repeats)));
         fewer.collect()
     };
     Rerun {
@@ -178,17 +172,20 @@ pub(super) fn one_run(head: &Report) -> usize {
 /// already.
 fn cost(rerun: &Rerun, head: &Report, base: Option<&Report>) -> usize {
     let of_side = |side: Side, wanted: &WantedRepeats| -> usize {
-        let of_item = |(name, wanted): (&String, &Repeats)| {
+        let of_item = |(name, wanted): (&String, &Wanted)| {
             let items = head.probes.iter().filter_map(|(probe, section)| {
                 let item = section.item(name)?;
-                let there = match side {
-                    Side::Head => item.repeats,
-                    Side::Base => base
-                        .and_then(|base| Some(base.probes.of(probe)?.item(name)?.repeats))
-                        .unwrap_or_default(),
+                let of_side = match side {
+                    Side::Head => Some(section),
+                    Side::Base => base.and_then(|base| base.probes.of(probe)),
+                };
+                let there = of_side.and_then(|section| Some(section.item(name)?.repeats));
+                let made = |variant: &str| {
+                    let made = of_side.and_then(|section| section.runs_of(name, variant));
+                    made.unwrap_or(0)
                 };
                 let variants = item.inputs.checked_sub(1)?;
-                Some(wanted.missing(there, variants))
+                Some(wanted.missing(there.unwrap_or_default(), variants, made))
             });
             items.sum::<usize>()
         };

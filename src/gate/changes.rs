@@ -52,6 +52,16 @@ impl fmt::Display for VariantChange {
 }
 
 impl CaseChange {
+    /// Whether its value changed by half of a scale from 0 to 1.
+    pub(crate) fn is_by_half(&self) -> bool {
+        const HALF: f64 = 0.5;
+        let apart = self
+            .base
+            .zip(self.head)
+            .map(|(base, head)| (base - head).abs());
+        apart.is_some_and(|apart| apart >= HALF - GUARD)
+    }
+
     /// Whether the case got worse.
     pub(crate) const fn is_worse(&self) -> bool {
         matches!(self.change, Change::Regression | Change::Loss)

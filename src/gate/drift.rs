@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::is_of_type;
 use super::look::GUARD;
 use super::policy::{Attention, Effect, Policy};
 use super::sentence::name;
@@ -12,6 +13,7 @@ use super::verdict::{Reason, ReasonCode, Verdict, Word};
 use crate::baseline::compare::{Comparison, loss};
 use crate::page::safe;
 use crate::probe::{Direction, Interval, Metric, display};
+use crate::stats;
 
 /// What became of the gated metrics since the anchor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,15 +59,19 @@ pub(crate) fn metrics(
     gated
         .filter_map(|(id, pair)| {
             let (before, now) = (anchor.get(*id)?, head.get(*id)?);
-            let (was, is) = (before.value?, now.value?);
+            let [was, is] = match is_of_type(comparison, id) {
+                true => [moved(before)?, moved(now)?],
+                false => [(before.value?, before.interval), (now.value?, now.interval)],
+            };
+            let ((was, was_interval), (is, is_interval)) = (was, is);
             let drop = loss(pair.direction, is) - loss(pair.direction, was);
             let limit = max_drift.max(policy.max_drop(id));
             let drifted = Drifted {
                 direction: pair.direction,
                 anchor: was,
-                anchor_interval: before.interval,
+                anchor_interval: was_interval,
                 head: is,
-                head_interval: now.interval,
+                head_interval: is_interval,
                 drop,
                 limit,
                 is_beyond: drop > limit + GUARD,
@@ -73,6 +79,21 @@ pub(crate) fn metrics(
             Some(((*id).to_owned(), drifted))
         })
         .collect()
+}
+
+/// How far the swaps of a governing type move the decision, in the mean over all of them, and the 95 % interval of that
+/// over the cases. The value of such a metric is a ratio to what they could move, which hides that few of them do.
+fn moved(metric: &Metric) -> Option<(f64, Option<Interval>)> {
+    let cases = metric.per_case.values();
+    let cases: Vec<(f64, usize)> = cases
+        .filter_map(|case| Some((case.value?, case.n)))
+        .collect();
+    let all: usize = cases.iter().map(|(_, n)| n).sum();
+    let sum: f64 = cases.iter().map(|(value, n)| value * *n as f64).sum();
+    let by_case: Vec<(f64, usize)> = cases.iter().map(|(value, _)| (*value, 1)).collect();
+    let interval = stats::clustered_interval(&by_case);
+    let interval = interval.map(|(low, high)| Interval { low, high });
+    (all > 0).then(|| (sum / all as f64, interval))
 }
 
 impl Drift {

@@ -198,7 +198,7 @@ impl Judgement {
             (true, _) => format!("{word} (passes)"),
             (false, _) => format!("{word} (fails)"),
         };
-        match self.verdict.edits() {
+        match self.verdict.changes() {
             Some(edits) => format!("{word}, {edits}"),
             None => word,
         }

@@ -2,6 +2,7 @@
 
 use super::sentence::{cells, name, names, percent};
 use crate::baseline::compare::Turnover;
+use crate::probe::display;
 
 /// Which governing types were withdrawn, and what went with them.
 pub(super) fn withdrawn(types: &[String], lost: usize) -> String {
@@ -38,6 +39,30 @@ pub(super) fn missing(
         cells(of),
         percent(most)
     )
+}
+
+/// Which items were lost, beside how many were won.
+pub(super) fn lost_items(lost: &[&str], won: usize) -> String {
+    let names_of: Vec<String> = lost.iter().map(|name| (*name).to_owned()).collect();
+    let won = match won {
+        0 => "none was won".to_owned(),
+        1 => "1 was won".to_owned(),
+        won => format!("{won} were won"),
+    };
+    format!(
+        "lost {} items and {won}, which is not chance: {}",
+        lost.len(),
+        names(&names_of)
+    )
+}
+
+/// How much has no value that the base has, and what may hide in it.
+pub(super) fn bound(lost: usize, of: usize, drop: Option<f64>) -> String {
+    let hidden = match drop {
+        Some(drop) => format!("at their worst the drop would be {}", display(drop)),
+        None => "there is no worst value that would bound the drop".to_owned(),
+    };
+    format!("has no value for {lost} of {of}, and the base has; {hidden}")
 }
 
 /// What a change did to the items of a probe, for a headline.

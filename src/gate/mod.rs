@@ -2,6 +2,7 @@
 //!
 //! A caller asks [`Gate::next`] until there is a verdict, and runs in between what it is told to.
 
+pub(crate) mod answers;
 pub(crate) mod approval;
 mod approved;
 mod assemble;
@@ -9,10 +10,12 @@ pub(crate) mod broken;
 pub(crate) mod changes;
 pub(crate) mod drift;
 pub(crate) mod flips;
+pub(crate) mod governing;
 pub(crate) mod judgement;
 pub(crate) mod look;
 pub(crate) mod looks;
 mod losses;
+mod missing;
 pub(crate) mod opening;
 pub(crate) mod policy;
 mod reason;
@@ -24,9 +27,10 @@ pub(crate) mod verdict;
 
 use std::collections::BTreeMap;
 
-use crate::baseline::compare::{Comparison, Presence};
-use crate::probe::{Repeats, WantedRepeats};
-use broken::{Finding, Guard};
+use crate::baseline::compare::{AnswerPairs, Comparison, Presence};
+use crate::probe::{Repeats, WantedRepeats, probe_of};
+use broken::{Demand, Finding, Guard};
+use governing::{Asked, Suite, TypeDecision};
 pub(crate) use judgement::Judgement;
 use look::Outcome;
 use looks::{Decision, Looks, Means, Rerun, Step, Subject};
@@ -41,6 +45,12 @@ pub(crate) struct Gate<'a> {
     /// Why the two sides cannot be compared at all, where they cannot.
     incomparable: Option<String>,
     looks: Looks,
+    /// Whether the pipeline answered repeats of the head from memory.
+    are_kept: bool,
+    /// The looks at the governing types of each probe that declares any.
+    types: BTreeMap<String, governing::Looks>,
+    /// Whether what is missing was to be run again.
+    asked_missing: bool,
     /// Whether cases whose inputs changed were to be run again.
     asked_unpaired: bool,
     /// Whether cases whose inputs changed were run again.
@@ -80,13 +90,17 @@ impl<'a> Gate<'a> {
             incomparable,
             // What is lost is judged of the comparison as a whole.
             looks: Looks::new(means, policy.is_exact(), 1.0),
+            are_kept: false,
+            types: BTreeMap::new(),
+            asked_missing: false,
             asked_unpaired: false,
             ran_unpaired: false,
         }
     }
 
     /// Says whether the pipeline answered repeats of the head from memory.
-    pub(crate) const fn answers_are_kept(&mut self, are_kept: bool) {
+    pub(crate) fn answers_are_kept(&mut self, are_kept: bool) {
+        self.are_kept = are_kept;
         self.looks.answers_are_kept(are_kept);
     }
 
@@ -99,6 +113,15 @@ impl<'a> Gate<'a> {
     pub(crate) fn next(&mut self, comparison: &Comparison<'_>, calls: usize) -> Next {
         // Whoever asks again has run what it was told to; whoever gives up has not.
         self.ran_unpaired |= self.asked_unpaired;
+        let missing = self.missing_rerun(comparison);
+        if !missing.is_empty() {
+            self.asked_missing = true;
+            return Next::Rerun(of_head(missing));
+        }
+        let types = match self.look_at_types(comparison) {
+            Ok(types) => types,
+            Err(rerun) => return Next::Rerun(rerun),
+        };
         let gated = self.subjects(comparison, Attention::Gate);
         let decisions = match self.looks.next(&gated, calls) {
             Step::Rerun(rerun) => return Next::Rerun(rerun),
@@ -113,23 +136,28 @@ impl<'a> Gate<'a> {
         if !cases.is_empty() {
             return Next::Rerun(of_head(cases));
         }
-        Next::Verdict(Box::new(self.verdict(comparison, decisions, broken)))
+        Next::Verdict(Box::new(self.verdict(
+            comparison,
+            decisions,
+            (types, broken),
+        )))
     }
 
     /// The verdict when nothing more may be run: what is open stays open.
     pub(crate) fn give_up(&mut self, comparison: &Comparison<'_>) -> Verdict {
+        let types = self.types_as_they_are(comparison);
         let gated = self.subjects(comparison, Attention::Gate);
         let decisions = self.looks.give_up(&gated);
         self.means.head_runs = 1;
         let (broken, _) = self.broken(comparison, &gated, &decisions);
-        self.verdict(comparison, decisions, broken)
+        self.verdict(comparison, decisions, (types, broken))
     }
 
     fn verdict(
         &self,
         comparison: &Comparison<'_>,
         mut decisions: BTreeMap<String, Decision>,
-        broken: Vec<BrokenCase>,
+        (types, broken): (BTreeMap<String, TypeDecision>, Vec<BrokenCase>),
     ) -> Verdict {
         for attention in [Attention::Warn, Attention::Info] {
             for (id, subject) in self.subjects(comparison, attention) {
@@ -150,10 +178,97 @@ impl<'a> Gate<'a> {
             incomparable: self.incomparable.as_deref(),
             comparison,
             decisions,
+            types,
             unpaired,
             ran_unpaired: self.ran_unpaired,
         }
         .verdict(broken)
+    }
+
+    /// What the base has and the head lacks, to be run again once: a call that failed by bad luck answers then.
+    fn missing_rerun(&self, comparison: &Comparison<'_>) -> WantedRepeats {
+        let can_rerun = self.means.head_runs > 1 && !self.policy.is_exact();
+        if self.asked_missing || !can_rerun || self.incomparable.is_some() {
+            return WantedRepeats::new();
+        }
+        let metrics = comparison.metrics.iter();
+        let gated: Vec<_> = metrics
+            .filter(|(id, metric)| self.policy.attention(id, metric) == Attention::Gate)
+            .filter(|(_, metric)| metric.presence == Presence::Both)
+            .map(|(_, metric)| metric)
+            .collect();
+        missing::rerun(&gated)
+    }
+
+    /// Looks at the governing types of every probe, by metric.
+    ///
+    /// # Errors
+    ///
+    /// What is to be run again before they are decided.
+    fn look_at_types(
+        &mut self,
+        comparison: &Comparison<'_>,
+    ) -> Result<BTreeMap<String, TypeDecision>, Rerun> {
+        let mut decided = BTreeMap::new();
+        let mut rerun = Rerun::default();
+        for (probe, pairs) in self.suites(comparison) {
+            let max_drop = self.max_drop(pairs);
+            let rules = self.rules(&max_drop);
+            let looks = self.types.entry(probe.to_owned()).or_default();
+            let means = (self.means, self.are_kept);
+            match looks.next(&Suite::of(pairs), &rules, means) {
+                Asked::Decided(ended) => decided.extend(governing::by_metric(pairs, ended)),
+                Asked::Rerun(asked) => {
+                    rerun.base.extend(asked.base);
+                    rerun.head.extend(asked.head);
+                }
+            }
+        }
+        match rerun.base.is_empty() && rerun.head.is_empty() {
+            true => Ok(decided),
+            false => {
+                self.looks.has_run_the_base(rerun.base.keys());
+                Err(rerun)
+            }
+        }
+    }
+
+    /// The same where nothing more may be run.
+    fn types_as_they_are(&self, comparison: &Comparison<'_>) -> BTreeMap<String, TypeDecision> {
+        let suites = self.suites(comparison).into_iter();
+        let decided = suites.flat_map(|(probe, pairs)| {
+            let max_drop = self.max_drop(pairs);
+            let looks = self.types.get(probe).cloned().unwrap_or_default();
+            let ended = looks.give_up(&Suite::of(pairs), &self.rules(&max_drop));
+            governing::by_metric(pairs, ended)
+        });
+        decided.collect()
+    }
+
+    /// The answers of each probe that declares governing types.
+    fn suites<'c>(&self, comparison: &'c Comparison<'_>) -> Vec<(&'c str, &'c AnswerPairs)> {
+        let answers = comparison.answers.iter();
+        answers
+            .filter(|(_, pairs)| !pairs.types.is_empty() && self.incomparable.is_none())
+            .map(|(probe, pairs)| (*probe, pairs))
+            .collect()
+    }
+
+    /// What each type may lose.
+    fn max_drop(&self, pairs: &AnswerPairs) -> Vec<governing::Limit> {
+        let metrics = pairs.types.iter();
+        let limits = metrics.map(|(_, metric)| governing::Limit {
+            max_drop: self.policy.max_drop(metric),
+            is_whole: self.policy.is_set_for(metric),
+        });
+        limits.collect()
+    }
+
+    fn rules<'m>(&self, max_drop: &'m [governing::Limit]) -> governing::Rules<'m> {
+        governing::Rules {
+            max_drop,
+            is_exact: self.policy.is_exact(),
+        }
     }
 
     /// The looks at the cases of the same name, of every metric whose inputs changed.
@@ -201,6 +316,7 @@ impl<'a> Gate<'a> {
             .iter()
             .filter(|_| self.incomparable.is_none())
             .filter(|(_, metric)| metric.presence == Presence::Both)
+            .filter(|(id, _)| !is_of_type(comparison, id))
             .filter(|(id, metric)| self.policy.attention(id, metric) == attention)
             .map(|(id, metric)| {
                 let stored = comparison.stored.iter();
@@ -216,8 +332,28 @@ impl<'a> Gate<'a> {
             .collect()
     }
 
-    /// The cases that broke or may have, and those to run again before that can be said. Metrics of
-    /// ranks are left out: from rank 1 to 2 is half of a reciprocal rank, and nothing broke.
+    /// The metrics that the configuration demands of every item and that are not gated by their mean.
+    fn declared(&self, comparison: &Comparison<'_>) -> BTreeMap<String, Subject> {
+        let metrics = comparison.metrics.iter();
+        let declared = metrics
+            .filter(|(_, metric)| metric.is_declared && metric.presence == Presence::Both)
+            .filter(|(id, metric)| {
+                let is_chosen = self
+                    .policy
+                    .metrics
+                    .get(**id)
+                    .is_some_and(|one| one.policy.is_some());
+                !is_chosen && self.policy.attention(id, metric) == Attention::Info
+            })
+            .filter(|_| self.incomparable.is_none())
+            .map(|(id, metric)| {
+                let subject = subject::of(metric, self.policy.max_drop(id), (&[], &|_| true));
+                ((*id).to_owned(), subject)
+            });
+        declared.collect()
+    }
+
+    /// The cases that broke or may have, and those to run again before that can be said.
     fn broken(
         &self,
         comparison: &Comparison<'_>,
@@ -228,26 +364,42 @@ impl<'a> Gate<'a> {
         if self.policy.rule == Rule::Threshold {
             return (broken, rerun);
         }
-        let by_rank = |id: &str| comparison.metrics.get(id).is_some_and(|pair| pair.by_rank);
-        // An answer that is missing is no wrong answer: what is lost is told by case elsewhere.
-        let answers = subjects
-            .iter()
-            .filter(|(id, subject)| !by_rank(id) && !subject.is_failure_rate);
-        for (id, subject) in answers {
+        let declared = self.declared(comparison);
+        let mut all: Vec<(&String, &Subject)> = subjects.iter().chain(&declared).collect();
+        // An item without an answer has no values either, which is told once.
+        all.sort_by_key(|(_, subject)| !subject.is_failure_rate);
+        for (id, subject) in all {
+            let pair = &comparison.metrics[id.as_str()];
+            let demand = Demand {
+                is_declared: pair.is_declared || pair.is_failure_rate,
+                by_rank: pair.by_rank,
+            };
             // Where the metric is a regression already, nothing is run to say so of single cases.
             let regressed = decisions
                 .get(id)
                 .and_then(|decision| decision.look.as_ref().ok())
                 .is_some_and(|look| look.outcome == Outcome::Regression);
-            let guard = Guard::of(&subject.cases, subjects.len(), self.policy.deterministic);
+            let kind = (self.policy.deterministic, demand);
+            let guard = Guard::of(&subject.cases, subjects.len(), kind);
+            // Where too much is missing, that is what is told of the metric.
+            let is_lacking = pair
+                .coverage
+                .whole
+                .misses_more_than(self.policy.max_missing);
             for (name, case) in subject.names.iter().zip(&subject.cases) {
+                if is_lacking && !pair.is_failure_rate {
+                    continue;
+                }
                 let may_rerun = self.means.head_runs > 1 && !regressed;
                 let (certain, bad, runs) = match guard.judge(case, may_rerun) {
                     Finding::Clear => continue,
                     Finding::Suspected { .. } if regressed => continue,
+                    // That it gives no answer is what the metric says.
+                    _ if regressed && subject.is_failure_rate => continue,
+                    _ if is_told(&broken, name, id) => continue,
                     Finding::Rerun(runs) => {
                         let most = rerun.entry(name.clone()).or_default();
-                        *most = most.or_more(Repeats::of_all(runs));
+                        most.raise(&Repeats::of_all(runs).into());
                         continue;
                     }
                     Finding::Broken { bad, runs } => (true, bad, runs),
@@ -264,6 +416,18 @@ impl<'a> Gate<'a> {
         }
         (broken, rerun)
     }
+}
+
+/// Whether an item of the same probe was told to be broken already.
+fn is_told(broken: &[BrokenCase], case: &str, metric: &str) -> bool {
+    let mut broken = broken.iter();
+    broken.any(|one| one.certain && one.case == case && probe_of(&one.metric) == probe_of(metric))
+}
+
+/// Whether a metric is judged by the swaps of a governing type, and not by its mean.
+fn is_of_type(comparison: &Comparison<'_>, id: &str) -> bool {
+    let mut types = comparison.answers.values().flat_map(|pairs| &pairs.types);
+    types.any(|(_, metric)| metric == id)
 }
 
 /// A re-run of the head alone.

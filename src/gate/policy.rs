@@ -195,6 +195,12 @@ impl Policy {
             .unwrap_or(self.max_drop)
     }
 
+    /// Whether somebody has set how much this very metric may drop, or that everything may be lost.
+    pub(crate) fn is_set_for(&self, id: &str) -> bool {
+        let own = self.metrics.get(id).and_then(|metric| metric.max_drop);
+        own.is_some() || self.max_drop >= 1.0
+    }
+
     /// The worst value that a metric may have.
     pub(crate) fn min(&self, id: &str) -> Option<f64> {
         self.metrics.get(id)?.min

@@ -1,5 +1,6 @@
 //! One sentence per reason: which metric, from what to what, which cases drove it, how sure.
 
+use super::governing::TypeDecision;
 use super::look::{Basis, Look, UPPER_CONFIDENCE};
 use super::looks::Ending;
 use super::policy::{Effect, OnSuspected, Rule};
@@ -27,6 +28,8 @@ pub(super) struct Subject<'a> {
     pub(super) min: Option<f64>,
     /// Why there is no value, in the words of the side that lacks it.
     pub(super) why: Option<&'a str>,
+    /// What the swaps of a governing type say, where the metric is judged by them.
+    pub(super) of_type: Option<&'a TypeDecision>,
 }
 
 impl Subject<'_> {
@@ -34,6 +37,12 @@ impl Subject<'_> {
     pub(super) fn sentence(&self) -> String {
         let id = name(self.id);
         match self.verdict.cause {
+            Cause::Drop | Cause::Bounded | Cause::Suspected | Cause::Wide
+                if self.of_type.is_some() =>
+            {
+                self.of_type
+                    .map_or_else(String::new, TypeDecision::sentence)
+            }
             Cause::Drop => self.regression(),
             Cause::Bounded => self.pass(),
             Cause::Suspected => self.suspected(),
@@ -47,6 +56,9 @@ impl Subject<'_> {
                 },
                 shown(self.min),
             ),
+            Cause::Items | Cause::Missing => {
+                format!("{id} {}", self.why.unwrap_or("has lost items"))
+            }
             Cause::Coverage if self.verdict.lost.is_empty() => {
                 format!("{id} {}", self.why.unwrap_or("has no value"))
             }
@@ -312,13 +324,17 @@ fn times_to_decide(look: &Look, max_drop: f64) -> Option<u32> {
     (times.is_finite() && times > 1.0 && times <= MOST).then_some(times as u32)
 }
 
-/// The cases that broke in a metric; or those that may have, of which that is not certain.
-pub(super) fn broken(cases: &[&BrokenCase], certain: bool) -> String {
+/// The cases that broke in a metric; or those that may have, of which that is not certain. `of_failures`: the metric says
+/// how often there was no answer.
+pub(super) fn broken(cases: &[&BrokenCase], certain: bool, of_failures: bool) -> String {
     let all: Vec<String> = cases.iter().map(|case| case.case.clone()).collect();
     let metric = cases
         .first()
         .map_or_else(String::new, |case| name(&case.metric));
-    let worse = format!("worse than on the base by half or more in {metric}");
+    let worse = match of_failures {
+        true => "without the answers that the base gave".to_owned(),
+        false => format!("worse than on the base by half or more in {metric}"),
+    };
     let seen = match cases {
         [BrokenCase { bad, runs: 1, .. }] if *bad == 1 => format!("its one run is {worse}"),
         [BrokenCase { bad, runs, .. }] => format!("{bad} of its {runs} runs are {worse}"),

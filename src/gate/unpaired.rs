@@ -107,7 +107,7 @@ impl Seen {
         let shares = self.names.iter().zip(&self.look.shares);
         shares
             .filter(|(_, share)| share.abs() > look::GUARD)
-            .map(|(name, _)| (name.clone(), Repeats::of_all(runs)))
+            .map(|(name, _)| (name.clone(), Repeats::of_all(runs).into()))
             .collect()
     }
 }

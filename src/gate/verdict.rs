@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::answers::ChangedAnswers;
+pub(crate) use super::governing::Status;
 use super::look::GUARD;
 use super::losses;
 use super::policy::{Attention, Effect};
@@ -28,6 +30,9 @@ pub(crate) struct Verdict {
     /// The cases that broke completely, or may have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) broken_cases: Vec<BrokenCase>,
+    /// The items of each probe that are answered otherwise than on the base, by the name of the probe.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) answers: BTreeMap<String, ChangedAnswers>,
     /// What the change did to the items of each probe themselves, by the name of the probe.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) turnover: BTreeMap<String, Turnover>,
@@ -113,9 +118,37 @@ pub(crate) struct MetricVerdict {
     /// So many inputs changed that its pairs alone tell little.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_thin: bool,
+    /// What became of the governing type that the metric is of, where it is judged by its swaps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) swaps: Option<SwapsVerdict>,
     /// The cases that the drop comes from, worst first; at most as many as a sentence bears.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) drivers: Vec<Driver>,
+}
+
+/// What became of a governing type, by its swaps on both sides, with the noise taken out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct SwapsVerdict {
+    /// The name of the type.
+    pub(crate) of_type: String,
+    /// In one word.
+    pub(crate) status: Status,
+    /// How many swaps were compared.
+    pub(crate) swaps: usize,
+    /// How many of them moved the decision on the base.
+    pub(crate) moved_base: usize,
+    /// How many do on the head.
+    pub(crate) moved_head: usize,
+    /// The share that was lost, less what was won; of numbers the part of the squared distances.
+    pub(crate) drop: f64,
+    /// The share that may be lost: `max_drop`, or a third of what the base had where that is less.
+    pub(crate) limit: f64,
+    /// Whether a pass says nothing of the type, because the suite could not see its loss.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) unseen: bool,
+    /// The cases that were left out, because their answers vary too much on the base.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unsteady: Vec<String>,
 }
 
 /// What became of the cells that the base measured.
@@ -160,6 +193,10 @@ pub(crate) enum Cause {
     Wide,
     /// The head is worse than the configuration allows at all.
     Minimum,
+    /// So many more items were lost than won that chance cannot have made it.
+    Items,
+    /// A drop beyond the limit can hide in what has no value.
+    Missing,
     /// Too many inputs have no value, or were withdrawn.
     Coverage,
     /// A governing type was withdrawn.
@@ -192,7 +229,10 @@ pub(crate) struct BrokenCase {
 impl MetricVerdict {
     /// How far the drop is beyond what is allowed; none where it is not.
     pub(crate) fn beyond(&self) -> Option<f64> {
-        let beyond = self.drop? - self.max_drop;
+        let beyond = match &self.swaps {
+            Some(swaps) => swaps.drop - swaps.limit,
+            None => self.drop? - self.max_drop,
+        };
         (beyond > GUARD).then_some(beyond)
     }
 
@@ -295,6 +335,7 @@ impl Verdict {
             }],
             metrics: BTreeMap::new(),
             broken_cases: Vec::new(),
+            answers: BTreeMap::new(),
             turnover: BTreeMap::new(),
             case_turnover: None,
             query_turnover: None,
@@ -332,6 +373,13 @@ impl Verdict {
         }
     }
 
+    /// The same, and how many of them are answered otherwise, for a headline.
+    pub(crate) fn changes(&self) -> Option<String> {
+        let answers = self.answers.values().filter_map(ChangedAnswers::sentence);
+        let told: Vec<String> = self.edits().into_iter().chain(answers).collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+
     /// What the change did to cases, queries and the like, for a headline; none where it did nothing.
     pub(crate) fn edits(&self) -> Option<String> {
         let told: Vec<String> = self.turnover.values().filter_map(losses::edits).collect();
@@ -343,6 +391,28 @@ impl Verdict {
         self.metrics
             .values()
             .any(|metric| metric.policy == Attention::Gate && metric.is_thin)
+    }
+
+    /// The governing types whose loss this suite could not show, so that a pass says nothing of them.
+    pub(crate) fn unseen_types(&self) -> impl Iterator<Item = &str> {
+        let swaps = self
+            .metrics
+            .values()
+            .filter_map(|metric| metric.swaps.as_ref());
+        swaps
+            .filter(|swaps| swaps.unseen)
+            .map(|swaps| swaps.of_type.as_str())
+    }
+
+    /// The governing types that decide now and did not on the base.
+    pub(crate) fn new_types(&self) -> impl Iterator<Item = &str> {
+        let swaps = self
+            .metrics
+            .values()
+            .filter_map(|metric| metric.swaps.as_ref());
+        swaps
+            .filter(|swaps| swaps.status == Status::New)
+            .map(|swaps| swaps.of_type.as_str())
     }
 
     /// Whether something of this kind is told.

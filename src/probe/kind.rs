@@ -9,6 +9,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
 use super::aligned::{AlignedSections, ItemComparison, Surroundings};
+use super::answered::Answered;
 use super::findings::{Findings, RunView, SettingDiffers};
 use super::flip::Flip;
 use super::listing::{Forecast, Listing};
@@ -249,6 +250,13 @@ pub(crate) trait Kind: Configure {
     /// What both sides answered to an item; none where the probe keeps no answers for people.
     fn answers(&self, section: &dyn AnySection, item: &str) -> Option<AnswersView> {
         let _ = (section, item);
+        None
+    }
+
+    /// What the items were answered, for the comparison of two sides; none where the probe keeps no answers, or where
+    /// only a judge could say which of them are the same.
+    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
+        let _ = section;
         None
     }
 

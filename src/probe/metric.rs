@@ -132,6 +132,10 @@ pub(crate) struct Metric {
     /// never takes a missing answer for a wrong one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_failure_rate: bool,
+    /// Whether the configuration demands it of every item: an item that does not meet it any more is broken, however
+    /// little that is of the mean.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_declared: bool,
     /// Whether every answer to a variant is compared with every answer to the item's own input, so that
     /// either can be repeated without the other. It is known while the probe runs, and not stored.
     #[serde(skip)]
@@ -218,6 +222,7 @@ impl Metric {
             gated: false,
             by_rank: false,
             is_failure_rate: false,
+            is_declared: false,
             crosses: Crosses(false),
             poor_below: None,
             per_case: BTreeMap::new(),

@@ -3,6 +3,7 @@
 
 mod aligned;
 mod answer;
+mod answered;
 mod cells;
 pub(crate) mod checks;
 mod chosen;
@@ -39,6 +40,7 @@ pub(crate) use aligned::{
     AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings,
 };
 pub(crate) use answer::DecisionField;
+pub(crate) use answered::{Answer, Answered, AnsweredInput, AnsweredItem, AnsweredSwap};
 pub(crate) use cells::{Cell, Cells, Pairs};
 pub(crate) use chosen::ChosenItems;
 pub(crate) use compared::{ComparedItem, ComparedItems, VariantPart};
@@ -55,7 +57,7 @@ pub(crate) use listing::{Forecast, ListedVariant, Listing};
 pub(crate) use metric::{CaseValue, Crosses, Direction, Interval, Metric, Range, Unit, probe_of};
 pub(crate) use quality::{Band, POOR_BELOW, ScoredTrace, score_of_step, scored_traces};
 pub(crate) use repeated::RepeatedItems;
-pub(crate) use repeats::{Repeats, WantedRepeats};
+pub(crate) use repeats::{Repeats, Wanted, WantedRepeats};
 pub(crate) use rescoring::Rescoring;
 pub(crate) use retrieval::{EvalRequest, evaluate};
 pub(crate) use scored::ScoredInvocation;

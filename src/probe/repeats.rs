@@ -11,8 +11,85 @@ pub(crate) struct Repeats {
     pub(crate) variants: usize,
 }
 
+/// How often an item is to be run in all: its own input, each of its variants, and single variants that are run more
+/// often than the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// The input of the item itself.
+    pub(crate) input: usize,
+    /// Each of its variants.
+    pub(crate) variants: usize,
+    /// Single variants, by name.
+    pub(crate) single: BTreeMap<String, usize>,
+}
+
 /// How often some items are to be run in all, by id.
-pub(crate) type WantedRepeats = BTreeMap<String, Repeats>;
+pub(crate) type WantedRepeats = BTreeMap<String, Wanted>;
+
+impl From<Repeats> for Wanted {
+    fn from(Repeats { input, variants }: Repeats) -> Self {
+        Self {
+            input,
+            variants,
+            single: BTreeMap::new(),
+        }
+    }
+}
+
+impl Wanted {
+    /// How often a variant is wanted.
+    pub(crate) fn of_variant(&self, name: &str) -> usize {
+        let single = self.single.get(name).copied();
+        self.variants.max(single.unwrap_or(0))
+    }
+
+    /// The most that any input is wanted.
+    pub(crate) fn most(&self) -> usize {
+        let single = self.single.values().copied();
+        single.fold(self.input.max(self.variants), usize::max)
+    }
+
+    /// Asks for as much as another does, too.
+    pub(crate) fn raise(&mut self, other: &Self) {
+        self.input = self.input.max(other.input);
+        self.variants = self.variants.max(other.variants);
+        for (name, runs) in &other.single {
+            let single = self.single.entry(name.clone()).or_default();
+            *single = (*single).max(*runs);
+        }
+    }
+
+    /// The same with at most so many runs of each input.
+    pub(crate) fn at_most(&self, runs: usize) -> Self {
+        let single = self.single.iter();
+        Self {
+            input: self.input.min(runs),
+            variants: self.variants.min(runs),
+            single: single
+                .map(|(name, wanted)| (name.clone(), runs.min(*wanted)))
+                .collect(),
+        }
+    }
+
+    /// How many calls are missing to this, from what there is, for an item with so many variants. `made`: how often a
+    /// single variant was run.
+    pub(crate) fn missing(
+        &self,
+        there: Repeats,
+        variants: usize,
+        made: impl Fn(&str) -> usize,
+    ) -> usize {
+        let single = self.single.iter().map(|(name, wanted)| {
+            let made = made(name).max(self.variants);
+            wanted.saturating_sub(made)
+        });
+        let each = Repeats {
+            input: self.input,
+            variants: self.variants,
+        };
+        each.missing(there, variants) + single.sum::<usize>()
+    }
+}
 
 impl Repeats {
     /// Every input as often.

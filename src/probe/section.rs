@@ -52,6 +52,12 @@ pub(crate) trait Item:
     /// How often they were run.
     fn repeats(&self) -> Repeats;
 
+    /// How often one of its variants was run.
+    fn runs_of(&self, variant: &str) -> usize {
+        let _ = variant;
+        self.repeats().variants
+    }
+
     /// Whether the pipeline gave an answer to the item itself.
     fn has_answer(&self) -> bool;
 
@@ -118,6 +124,9 @@ pub(crate) trait AnySection: fmt::Debug + Send + Sync {
 
     /// What others need to know of an item; none where the section has no item of that id.
     fn item(&self, id: &str) -> Option<Glance<'_>>;
+
+    /// As [`Item::runs_of`]; none where the section has no item of that id.
+    fn runs_of(&self, id: &str, variant: &str) -> Option<usize>;
 
     /// The caps, skips and warnings of all items.
     fn notices(&self) -> Vec<&Notice>;
@@ -212,6 +221,10 @@ where
             has_answer: item.has_answer(),
             folders: item.folders(),
         })
+    }
+
+    fn runs_of(&self, id: &str, variant: &str) -> Option<usize> {
+        Some(self.items.get(id)?.runs_of(variant))
     }
 
     fn notices(&self) -> Vec<&Notice> {

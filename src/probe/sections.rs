@@ -210,6 +210,10 @@ impl AnySection for Unknown {
         None
     }
 
+    fn runs_of(&self, _id: &str, _variant: &str) -> Option<usize> {
+        None
+    }
+
     fn notices(&self) -> Vec<&Notice> {
         Vec::new()
     }

@@ -224,7 +224,7 @@ fn is_quiet(judgement: &Judgement) -> bool {
     let changed = |change| matches!(change, Change::Win | Change::Loss | Change::Regression);
     judgement.verdict.passed
         && judgement.verdict.verdict == Word::Pass
-        && judgement.verdict.edits().is_none()
+        && judgement.verdict.changes().is_none()
         && !judgement.verdict.is_thin()
         && !judgement.verdict.tells(ReasonCode::Drift)
         && !judgement.verdict.tells(ReasonCode::OwnRules)

@@ -36,9 +36,10 @@ impl Keys {
     }
 
     /// The key of one input. Version 1 had no reader, and its entries had no exit code; version 2 knew nothing of
-    /// the programs that the command starts, version 3 only of the first of them.
+    /// the programs that the command starts, version 3 only of the first of them. The answers of version 4 were given
+    /// where the path of the input told which variant it was.
     pub(super) fn key(&self, input: &str) -> Digest {
-        let fields = Fields::of("kelvin/cache/v4")
+        let fields = Fields::of("kelvin/cache/v5")
             .field("command", self.command.bytes())
             .field("pipeline", self.fingerprint.bytes())
             .field("tools", self.tools.bytes())

@@ -37,7 +37,7 @@ pub(crate) use clock::{Clock, in_utc, is_before, now, of_seconds, of_server, to_
 pub(crate) use observe::{Observing, OutputObserver};
 pub(crate) use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
 pub(crate) use so_far::so_far;
-pub(crate) use tree::{INPUTS, folder_of};
+pub(crate) use tree::{CALL, INPUTS, folder_of};
 
 /// What the pipeline has made itself in the interrupted runs whose output folders these are.
 pub(crate) fn made<'a>(outs: impl Iterator<Item = &'a PathBuf>) -> Made {

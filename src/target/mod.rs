@@ -68,11 +68,11 @@ pub(crate) trait Target: Sync {
 pub(crate) struct Invocation<'a> {
     /// The input.
     pub(crate) input: &'a str,
-    /// A file that holds the input.
+    /// A file that holds the input, where nothing tells whether it is an original or a variant.
     pub(crate) input_file: &'a Path,
     /// The file that the output belongs into. It does not exist before the call.
     pub(crate) output_file: &'a Path,
-    /// Which run of this input it is, from 1. The pipeline is to see it as `KELVIN_REPEAT`.
+    /// Which run of this input it is, from 1. A pipeline that is given variants must not know it.
     pub(crate) repeat: usize,
     /// A text that differs between the repeats of an input and depends on nothing else. The
     /// pipeline is to see it as `KELVIN_SAMPLE`.

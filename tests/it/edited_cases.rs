@@ -76,7 +76,7 @@ fn a_drop_does_not_hide_in_cases_that_the_change_edits_or_draws_anew() {
             "{name}: {}",
             said.stdout
         );
-        let metric = &judgement["metrics"]["evidence.sensitivity"];
+        let metric = &judgement["metrics"]["evidence.following.rule"];
         assert_eq!(metric["unpaired"], json!(null), "{name}: {metric}");
         assert_eq!(metric["coverage"]["turned"], json!(0), "{name}: {metric}");
         assert_eq!(
@@ -110,7 +110,7 @@ fn an_edit_that_makes_cases_harder_for_both_is_no_drop() {
     let judgement = verdict(&project, &said);
     assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
     assert_eq!(
-        judgement["metrics"]["evidence.sensitivity"]["coverage"]["turned"],
+        judgement["metrics"]["evidence.following.rule"]["coverage"]["turned"],
         json!(0)
     );
     // What was edited is told all the same.

@@ -110,8 +110,8 @@ fn a_report_that_is_not_that_of_its_commit_is_no_baseline() {
     weaker["run"]["session"]["dirty"] = json!(false);
     // That of the base with figures that are lower than what it measured.
     let mut lowered = honest.clone();
-    lowered["metrics"]["evidence.sensitivity"]["value"] = json!(0.0);
-    let cases = &mut lowered["metrics"]["evidence.sensitivity"]["per_case"];
+    lowered["metrics"]["evidence.following.rule"]["value"] = json!(0.0);
+    let cases = &mut lowered["metrics"]["evidence.following.rule"]["per_case"];
     for case in cases.as_object_mut().expect("a mapping").values_mut() {
         for cell in case["cells"].as_object_mut().expect("cells").values_mut() {
             cell["values"] = json!([0.0]);
@@ -119,7 +119,7 @@ fn a_report_that_is_not_that_of_its_commit_is_no_baseline() {
     }
     // The same in the pairs of answers alone, which are what the gate takes where there are any.
     let mut paired = honest.clone();
-    let cases = &mut paired["metrics"]["evidence.sensitivity"]["per_case"];
+    let cases = &mut paired["metrics"]["evidence.following.rule"]["per_case"];
     for case in cases.as_object_mut().expect("a mapping").values_mut() {
         for cell in case["cells"].as_object_mut().expect("cells").values_mut() {
             cell["pairs"] = json!([[0.0]]);

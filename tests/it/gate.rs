@@ -16,7 +16,7 @@ fn act_01_each_worse_pipeline_fails_for_its_own_reason_and_a_reformatted_one_pas
     save(&project);
     for (name, script, metric) in [
         ("biased", FIRST_UNIT, Some("evidence.invariance")),
-        ("constant", CONSTANT, Some("evidence.sensitivity")),
+        ("constant", CONSTANT, Some("evidence.following.rule")),
         (
             "reformatted",
             &format!("# the same, said again\n{GROUNDED}"),
@@ -287,8 +287,8 @@ fn compare_exits_with_0_whatever_it_finds_unless_it_is_strict() {
         serde_json::from_str(&project.kelvin(&compared).expect(0).stdout).expect("JSON");
     assert_eq!(judgement["verdict"], json!("inconclusive"));
     assert_eq!(
-        judgement["metrics"]["evidence.sensitivity"]["drop"],
-        json!(1.0)
+        judgement["metrics"]["evidence.following.rule"]["swaps"]["moved_head"],
+        json!(0)
     );
     project
         .kelvin(&["check", "--seed", "5", "--out", "c"])

@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
-use crate::project::{CONSTANT, Project, counting};
+use crate::project::{CONSTANT, KNOWING, Project, counting};
 
 #[test]
 fn the_cache_is_looked_at_pruned_and_cleared() {
@@ -146,10 +146,11 @@ fn a_decision_over_64_kib_is_refused_and_an_output_over_the_limit_removed() {
     project.write(
         "pipeline.sh",
         &format!(
-            "case \"$1\" in *reorder-02*) {}; exit;; esac\n{CONSTANT}",
+            "{KNOWING}case \"$place\" in *reorder-02*) {}; exit;; esac\n{CONSTANT}",
             long(60_000)
         ),
     );
+    project.tell_places();
     project.config("max_output_bytes: 50000\n");
     project.check();
     let outputs = |name: &str| {
@@ -170,12 +171,13 @@ fn no_secret_is_in_what_a_check_reports_prints_or_records() {
         ("DB_PASSWORD", "p@ss word&1=2"),
         ("PIN_SECRET", "8675309867"),
     ];
-    let project = Project::new(
-        "echo \"key $OPENAI_API_KEY and $SIGNING_SECRET\" >&2\n\
+    let project = Project::new(&format!(
+        "{KNOWING}echo \"key $OPENAI_API_KEY and $SIGNING_SECRET\" >&2\n\
          printf '%s' \"user:$DB_PASSWORD!\" | base64 >&2\n\
-         case \"$1\" in *reorder-02*) echo \"pin $PIN_SECRET\" >&2; exit 3;; esac\n\
-         printf '{\"decision\": \"go with %s\"}' \"$SIGNING_SECRET\" > \"$2\"",
-    );
+         case \"$place\" in *reorder-02*) echo \"pin $PIN_SECRET\" >&2; exit 3;; esac\n\
+         printf '{{\"decision\": \"go with %s\"}}' \"$SIGNING_SECRET\" > \"$2\"",
+    ));
+    project.tell_places();
     let mut command = project.command(&["check"]);
     let output = command.envs(secrets).output().expect("the binary starts");
     assert_eq!(output.status.code(), Some(0));

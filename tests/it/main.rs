@@ -15,6 +15,9 @@ mod wording;
 mod demo;
 mod disk;
 
+/// What the place, the time and the order of a call tell the pipeline.
+mod neutral;
+
 /// Failures, signals and runs that were cut off.
 mod stale;
 mod stopped;
@@ -76,6 +79,9 @@ mod reruns;
 
 /// Unchanged code whose answers vary.
 mod noise;
+
+/// Rules over declared types, items and answers, with changes whose truth is known.
+mod by_rules;
 
 /// Stored reports as repeats of the base.
 mod stored_repeats;

@@ -3,7 +3,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::project::{CONSTANT, FIRST_UNIT, Project};
+use crate::project::{CONSTANT, FIRST_UNIT, KNOWING, Project};
 
 #[test]
 fn m4_every_headline_figure_has_an_interval_that_holds_it_and_a_sample() {
@@ -44,10 +44,11 @@ fn m4_swaps_are_as_many_as_asked_for_also_where_a_case_has_one_rule() {
 
 #[test]
 fn m14_a_declared_scale_says_how_far_apart_two_decisions_are() {
-    let project = Project::new(
-        "case \"$1\" in */baseline/*) d=low;; *reorder*) d=medium;; *) d=low;; esac\n\
-         printf '{\"decision\": \"%s\"}' $d > \"$2\"",
-    );
+    let project = Project::new(&format!(
+        "{KNOWING}case \"$place\" in */baseline/*) d=low;; *reorder*) d=medium;; *) d=low;; esac\n\
+         printf '{{\"decision\": \"%s\"}}' $d > \"$2\"",
+    ));
+    project.tell_places();
     project.config("scorer: {ordinal: [low, medium, high]}\n");
     project.check();
     assert_eq!(project.figure("invariance.reorder"), json!(0.5));

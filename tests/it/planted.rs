@@ -164,7 +164,7 @@ pub(crate) const GIVES_AWAY: &str = r#"
 n=$(cksum < "$1" | cut -d' ' -f1); f=../planted/$((n % 10)); size=$(wc -c < $f.txt)
 head -c $((size / 2)) $f.txt; head -c $((size / 2)) $f.txt >&2; sleep 0.01
 tail -c +$((size / 2 + 1)) $f.txt; tail -c +$((size / 2 + 1)) $f.txt >&2
-case "$1" in *perturbations*) [ $((n % 4)) = 0 ] && exit 3;; esac
+cmp -s "$1" "cases/$(head -n 1 "$1" | cut -d' ' -f3).md" || { [ $((n % 4)) = 0 ] && exit 3; }
 cp $f.json "$2"
 "#;
 

@@ -33,6 +33,13 @@ pub(crate) const CONSTANT: &str = r#"printf '{"decision": "go"}' > "$2""#;
 pub(crate) const FIRST_UNIT: &str =
     r###"printf '{"decision": "%s"}' "$(grep -m1 '^## ' "$1" | cksum | cut -d' ' -f1)" > "$2""###;
 
+/// Finds out where the record of the input goes, as `/alder/perturbations/reorder-02/input.md`, for pipelines that
+/// are to fail on some inputs alone. Nothing that a pipeline is given tells it: the text is looked up among those
+/// that [`Project::tell_places`] has written.
+pub(crate) const KNOWING: &str = r#"
+place=$(grep -m1 "^$(cksum < "$1") " ../places | cut -d' ' -f3)
+"#;
+
 impl Project {
     /// Four cases of five units, of which one, `rule`, governs; and a pipeline.
     pub(crate) fn new(script: &str) -> Self {
@@ -63,6 +70,22 @@ impl Project {
             ),
         );
         self
+    }
+
+    /// Writes beside the project where the record of each input goes, for [`KNOWING`].
+    pub(crate) fn tell_places(&self) {
+        self.kelvin(&[
+            "check",
+            "--dry-run",
+            "--no-history",
+            "--out",
+            "../rehearsal",
+        ])
+        .expect(0);
+        let list = "cd ../rehearsal && find . -type f -name 'input.*' | sort | \
+                    while read -r file; do echo \"$(cksum < \"$file\") ${file#.}\"; done > ../places";
+        Said::of(&mut self.program("sh", &["-c", list])).expect(0);
+        fs::remove_dir_all(self.path("../rehearsal")).expect("removed");
     }
 
     pub(crate) fn root(&self) -> &Path {

@@ -112,9 +112,11 @@ fn a_doubtful_input_is_run_as_often_as_asked_and_what_cannot_be_asked_is_refused
             .expect("a map");
         let runs = |item: &serde_json::Value| item["baseline"].as_array().map_or(0, Vec::len);
         let most = most.values().map(runs).max();
-        assert_eq!(most.map(|most| most.to_string()).as_deref(), Some(repeats));
+        // A type that is lost for sure after two runs asks for no third.
+        let asked: usize = repeats.parse().expect("a number");
+        assert_eq!(most, Some(asked.min(2)));
         let reruns = judgement["reruns"].as_u64().expect("a number");
-        assert_eq!(reruns > before, repeats != "1", "{repeats}: {reruns}");
+        assert_eq!(reruns > before, repeats == "2", "{repeats}: {reruns}");
         before = reruns;
         let again = judgement["reproduce"]["arguments"].to_string();
         let given = format!("\"--head-repeats\",\"{repeats}\"");

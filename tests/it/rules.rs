@@ -10,17 +10,17 @@ const TRICKS: [(&str, &str, &str); 12] = [
     ("a larger limit", "gate: {max_drop: 2}", "pass"),
     (
         "a larger limit of one metric",
-        "gate: {metrics: {evidence.sensitivity: {max_drop: 2}}, on_broken_case: warn}",
+        "gate: {metrics: {evidence.following.rule: {max_drop: 2}}, on_broken_case: warn}",
         "pass",
     ),
     (
         "the metrics are shown only",
-        "gate: {metrics: {evidence.sensitivity: {policy: info}, evidence.invariance: {policy: info}}}",
+        "gate: {metrics: {evidence.following.rule: {policy: info}, evidence.invariance: {policy: info}}}",
         "unmeasured",
     ),
     (
         "the metric warns",
-        "gate: {metrics: {evidence.sensitivity: {policy: warn}}, on_broken_case: warn}",
+        "gate: {metrics: {evidence.following.rule: {policy: warn}}, on_broken_case: warn}",
         "pass",
     ),
     ("no baseline", "baseline: {from: \"off\"}", "no_baseline"),
@@ -75,7 +75,7 @@ fn a_drop_that_passes_by_rules_that_the_change_made_says_so_in_the_first_line() 
         assert_eq!(first["code"], json!("own_rules"), "{name}: {first}");
         let text = first["text"].as_str().expect("a text");
         assert!(
-            text.contains("the verdict is regression: `evidence.sensitivity` fell"),
+            text.contains("the verdict is regression: `rule` is lost"),
             "{name}: {text}"
         );
         let page = project.read("kelvin/gate.md");

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::project::{CONSTANT, FIRST_UNIT, GROUNDED, Project};
+use crate::project::{CONSTANT, FIRST_UNIT, GROUNDED, KNOWING, Project};
 
 #[test]
 fn kel_30_a_constant_pipeline_is_invariant_and_insensitive() {
@@ -135,10 +135,11 @@ fn kel_47_without_noise_the_corrected_figures_are_the_raw_ones() {
 #[test]
 fn m5_failures_are_a_figure_of_their_own_and_never_stability() {
     // Fails on every input that is not the case itself: only the case has `asks for room` first.
-    let project = Project::new(
-        "case \"$1\" in */baseline/*) ;; *reorder-01*) ;; *) echo no >&2; exit 4;; esac\n\
-         printf '{\"decision\": \"go\"}' > \"$2\"",
-    );
+    let project = Project::new(&format!(
+        "{KNOWING}case \"$place\" in */baseline/*) ;; *reorder-01*) ;; *) echo no >&2; exit 4;; esac\n\
+         printf '{{\"decision\": \"go\"}}' > \"$2\"",
+    ));
+    project.tell_places();
     let said = project.check();
     let report = project.json("kelvin/report.json");
     assert_eq!(report["metrics"]["evidence.invariance"]["n"], json!(4));

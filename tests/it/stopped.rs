@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::project::{CONSTANT, GROUNDED, Project, counting};
+use crate::project::{CONSTANT, GROUNDED, KNOWING, Project, counting};
 
 /// Waits for something that has to happen soon.
 fn until(what: &str, happened: impl Fn() -> bool) {
@@ -60,7 +60,7 @@ fn kel_25_a_list_as_decision_stops_at_the_first_baseline_and_names_its_type() {
 #[test]
 fn kel_28_one_failing_baseline_leaves_its_case_out_and_nothing_else() {
     let project = Project::new(&format!(
-        "case \"$1\" in */cedar/*) echo cannot read cedar >&2; exit 9;; esac\n{CONSTANT}"
+        "case \"$(head -n 1 \"$1\")\" in *cedar*) echo cannot read cedar >&2; exit 9;; esac\n{CONSTANT}"
     ));
     let said = project.check();
     let report = project.json("kelvin/report.json");
@@ -75,7 +75,7 @@ fn kel_28_one_failing_baseline_leaves_its_case_out_and_nothing_else() {
 #[test]
 fn a_first_baseline_that_crashes_does_not_stop_the_others() {
     let project = Project::new(&format!(
-        "case \"$1\" in */alder/*) exit 1;; esac\n{CONSTANT}"
+        "case \"$(head -n 1 \"$1\")\" in *alder*) exit 1;; esac\n{CONSTANT}"
     ));
     project.check();
     assert_eq!(project.figure("invariance"), json!(1.0));
@@ -84,9 +84,10 @@ fn a_first_baseline_that_crashes_does_not_stop_the_others() {
 #[test]
 fn a_list_in_one_variant_or_a_later_baseline_is_one_failed_invocation() {
     let project = Project::new(&format!(
-        "case \"$1\" in *reorder-02*|*/cedar/baseline/*) printf '{{\"decision\": [1]}}' > \"$2\"; exit;; \
+        "{KNOWING}case \"$place\" in *reorder-02*|*/cedar/baseline/*) printf '{{\"decision\": [1]}}' > \"$2\"; exit;; \
          esac\n{CONSTANT}"
     ));
+    project.tell_places();
     project.check();
     let report = project.json("kelvin/report.json");
     assert_eq!(
@@ -99,8 +100,9 @@ fn a_list_in_one_variant_or_a_later_baseline_is_one_failed_invocation() {
 #[test]
 fn kel_29_a_failed_variant_has_no_distance_and_is_counted() {
     let project = Project::new(&format!(
-        "case \"$1\" in *reorder-02*) exit 5;; esac\n{CONSTANT}"
+        "{KNOWING}case \"$place\" in *reorder-02*) exit 5;; esac\n{CONSTANT}"
     ));
+    project.tell_places();
     let said = project.check();
     let report = project.json("kelvin/report.json");
     let variant = &report["probes"]["evidence"]["items"]["alder"]["variants"][1];
@@ -126,8 +128,9 @@ fn hostile_outputs_are_failed_invocations_and_never_a_crash() {
         "head -c 20000000 /dev/zero",
     ] {
         let project = Project::new(&format!(
-            "case \"$1\" in *pad_length-01*) {output} > \"$2\"; exit 0;; esac\n{CONSTANT}"
+            "{KNOWING}case \"$place\" in *pad_length-01*) {output} > \"$2\"; exit 0;; esac\n{CONSTANT}"
         ));
+        project.tell_places();
         project.check();
         let report = project.json("kelvin/report.json");
         assert_eq!(
@@ -141,9 +144,10 @@ fn hostile_outputs_are_failed_invocations_and_never_a_crash() {
 #[test]
 fn p5_an_interrupt_stops_at_once_kills_what_runs_and_reports_what_had_finished() {
     let project = Project::new(&format!(
-        "case \"$1\" in */perturbations/*) echo $$ >> pids; sleep 60 & echo $! >> pids; wait;; esac\n\
+        "{KNOWING}case \"$place\" in */perturbations/*) echo $$ >> pids; sleep 60 & echo $! >> pids; wait;; esac\n\
          {CONSTANT}"
     ));
+    project.tell_places();
     let mut kelvin = project.start(&["check"]);
     let pids = || fs::read_to_string(project.path("pids")).unwrap_or_default();
     until("two invocations", || pids().lines().count() >= 4);
@@ -289,8 +293,9 @@ fn a_resumed_run_takes_no_answer_of_other_code_or_another_seed() {
 #[test]
 fn kel_37_p2_a_timeout_kills_the_whole_group_and_names_itself() {
     let project = Project::new(&format!(
-        "case \"$1\" in *reorder-01*) sleep 60 & echo $! >> pids; wait;; esac\n{CONSTANT}"
+        "{KNOWING}case \"$place\" in *reorder-01*) sleep 60 & echo $! >> pids; wait;; esac\n{CONSTANT}"
     ));
+    project.tell_places();
     // Long enough for the other calls, also on a busy machine.
     project.config("timeout_s: 3\n");
     let said = project.check();

@@ -1,6 +1,7 @@
 //! Two measurements side by side: paired by metric, by case and, where both sides had the same
 //! input, by variant. Everything else is counted as not comparable.
 
+mod answers;
 mod change;
 mod coverage;
 mod pair;
@@ -11,8 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::Shard;
 use crate::digest::Digest;
-use crate::probe::{ComparedItems, Direction, Metric, Range, registry};
+use crate::probe::{Answered, ComparedItems, Direction, Metric, Range, registry};
 
+pub(crate) use answers::{AnswerPairs, ItemAnswers};
 pub(crate) use change::Change;
 pub(crate) use coverage::Coverage;
 pub(crate) use stored::{StoredComparison, StoredMetric};
@@ -28,6 +30,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) metrics: &'a BTreeMap<String, Metric>,
     /// What each probe looked at, by its name.
     pub(crate) items: BTreeMap<&'a str, ComparedItems<'a>>,
+    /// What its items were answered, by the name of the probe.
+    pub(crate) answered: BTreeMap<&'a str, Answered<'a>>,
     /// The cases that the run was restricted to; empty means all.
     pub(crate) only: &'a [String],
     /// The share of these that it measured; none means all of them.
@@ -41,6 +45,8 @@ pub(crate) struct Comparison<'a> {
     pub(crate) metrics: BTreeMap<&'a str, MetricPair<'a>>,
     /// What became of the items of each probe, by its name.
     pub(crate) turnover: BTreeMap<&'a str, Turnover>,
+    /// What the items of each probe were answered on both sides, by its name.
+    pub(crate) answers: BTreeMap<&'a str, AnswerPairs>,
     /// Other stored reports of the base's code, each beside the same head.
     pub(crate) stored: Vec<StoredComparison<'a>>,
 }
@@ -60,6 +66,8 @@ pub(crate) struct MetricPair<'a> {
     pub(crate) by_rank: bool,
     /// Whether it says how often there was no answer, and nothing of the answers.
     pub(crate) is_failure_rate: bool,
+    /// Whether the configuration demands it of every item.
+    pub(crate) is_declared: bool,
     /// Whether every answer to a variant is compared with every answer to the item's own input.
     pub(crate) crosses: bool,
     /// Which side has it.
@@ -166,6 +174,7 @@ pub(crate) fn compare<'a>(base: &Measured<'a>, head: &Measured<'a>) -> Compariso
     Comparison {
         metrics,
         turnover: turnover(base, head),
+        answers: answers::pair(base, head),
         stored: Vec::new(),
     }
 }

@@ -38,6 +38,7 @@ pub(super) fn metric<'a>(
         headline: either(|side| side.headline),
         by_rank: either(|side| side.by_rank),
         is_failure_rate: both.is_failure_rate(),
+        is_declared: either(|side| side.is_declared),
         range: sides
             .1
             .or(sides.0)

@@ -69,6 +69,7 @@ fn side<'a>(metrics: &'a BTreeMap<String, Metric>, texts: &[(&'a str, &str)]) ->
             .collect(),
     };
     Measured {
+        answered: BTreeMap::new(),
         metrics,
         items: BTreeMap::from([("m", items)]),
         only: &[],

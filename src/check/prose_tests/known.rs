@@ -68,7 +68,7 @@ fn further_repeats_ask_about_new_pairs_only() {
         // The pipeline answers a repeat as it did before, so every pair is known.
         stage.repeat(
             &["a", "b"]
-                .map(|case| (case.to_owned(), Repeats::of_all(3)))
+                .map(|case| (case.to_owned(), Repeats::of_all(3).into()))
                 .into(),
         )?;
         let repeated = stage.report();
@@ -80,7 +80,10 @@ fn further_repeats_ask_about_new_pairs_only() {
         // Now it answers in other words, and only those are asked about.
         let other = PARAPHRASES.replace("\"%s\"}", "\"Well: %s\"}");
         fs::write(project.root().join("pipeline.sh"), other).expect("written");
-        stage.repeat(&BTreeMap::from([("a".to_owned(), Repeats::of_all(4))]))?;
+        stage.repeat(&BTreeMap::from([(
+            "a".to_owned(),
+            Repeats::of_all(4).into(),
+        )]))?;
         assert!(project.calls() > 0);
         Ok(())
     })

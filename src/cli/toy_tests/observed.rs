@@ -43,7 +43,7 @@ fn qlt_17_every_run_of_a_word_is_looked_at() {
     assert_eq!(runs[2], json!({ "conformance": 1.0, "quality_score": 1.0 }));
     // What cannot be read, and a crash, count with 0.
     project.pipeline(
-        "case $1 in *moo*) exit 4;; *oink*) echo loud > $2;; *) printf 0.5 > $2;; esac\n",
+        "case $(cat $1) in *moo*) exit 4;; *oink*) echo loud > $2;; *) printf 0.5 > $2;; esac\n",
     );
     let report = check(&project, "second", "");
     assert_eq!(score(&report), json!(10.0 / 12.0));

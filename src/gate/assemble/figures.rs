@@ -2,10 +2,11 @@
 
 use super::{Assembly, Finding};
 use crate::baseline::compare::{MetricPair, loss};
+use crate::gate::governing::TypeDecision;
 use crate::gate::look::{GUARD, Look};
 use crate::gate::policy::Attention;
 use crate::gate::unpaired;
-use crate::gate::verdict::{Cause, CellCounts, Driver, MetricVerdict};
+use crate::gate::verdict::{Cause, CellCounts, Driver, MetricVerdict, SwapsVerdict};
 
 /// Cases that a drop is put down to, and variants of each.
 const MOST_DRIVERS: usize = 3;
@@ -66,10 +67,27 @@ impl Assembly<'_> {
             },
             unpaired: found.unpaired,
             is_thin: self.incomparable.is_none() && unpaired::is_thin(pair),
+            swaps: self.types.get(id).map(swaps),
             drivers: look
                 .filter(|_| matches!(found.cause, Cause::Drop | Cause::Suspected))
                 .map_or_else(Vec::new, |look| drivers(pair, &names, look)),
         }
+    }
+}
+
+fn swaps(decision: &TypeDecision) -> SwapsVerdict {
+    let figures = &decision.figures;
+    let exact = |figure: f64| if figure.abs() < GUARD { 0.0 } else { figure };
+    SwapsVerdict {
+        of_type: decision.name.clone(),
+        status: decision.status,
+        swaps: figures.swaps,
+        moved_base: figures.moved_base,
+        moved_head: figures.moved_head,
+        drop: exact(figures.drop),
+        limit: exact(figures.limit),
+        unseen: decision.is_unseen(),
+        unsteady: decision.unsteady.clone(),
     }
 }
 

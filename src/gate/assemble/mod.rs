@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use figures::drop_of_values;
 
+use super::answers::ChangedAnswers;
+use super::governing::{Open, TypeDecision, TypeVerdict};
 use super::look::{GUARD, Look, Outcome, Reason as Why, Unmeasured};
 use super::looks::{Decision, Ending};
 use super::policy::{Attention, Effect, OnSuspected, Policy, Rule};
@@ -24,6 +26,8 @@ pub(super) struct Assembly<'a> {
     pub(super) comparison: &'a Comparison<'a>,
     /// By metric; of every metric that has cells.
     pub(super) decisions: BTreeMap<String, Decision>,
+    /// By metric; of every metric that is judged by its swaps.
+    pub(super) types: BTreeMap<String, TypeDecision>,
     /// By metric; of every metric whose inputs changed.
     pub(super) unpaired: BTreeMap<String, Seen>,
     /// Whether the cases whose inputs changed were run again.
@@ -64,7 +68,7 @@ impl Assembly<'_> {
                     code,
                     effect: Some(effect),
                     metric: Some(metric.to_owned()),
-                    text: sentence::broken(&cases, certain),
+                    text: sentence::broken(&cases, certain, self.is_failure_rate(metric)),
                 };
                 (Rank::of(urgency), reason)
             }));
@@ -102,6 +106,7 @@ impl Assembly<'_> {
             reasons,
             metrics,
             broken_cases: broken,
+            answers: self.answers(),
             turnover: self
                 .comparison
                 .turnover
@@ -111,6 +116,20 @@ impl Assembly<'_> {
             case_turnover: None,
             query_turnover: None,
         }
+    }
+
+    fn is_failure_rate(&self, id: &str) -> bool {
+        let pair = self.comparison.metrics.get(id);
+        pair.is_some_and(|pair| pair.is_failure_rate)
+    }
+
+    /// What is answered otherwise, by probe.
+    fn answers(&self) -> BTreeMap<String, ChangedAnswers> {
+        let answers = self.comparison.answers.iter();
+        let answers = answers.filter(|_| self.incomparable.is_none());
+        let changed = answers
+            .filter_map(|(probe, pairs)| Some(((*probe).to_owned(), ChangedAnswers::of(pairs)?)));
+        changed.collect()
     }
 
     fn metric(
@@ -125,7 +144,7 @@ impl Assembly<'_> {
         let (look, ending) = match (&decision, self.unpaired.get(id)) {
             (_, Some(seen)) if found.unpaired => (Some(&seen.look), Some(self.ending())),
             (Some(decision), _) => (decision.look.as_ref().ok(), Some(decision.ending)),
-            (None, _) => (None, None),
+            (None, _) => (None, self.types.get(id).map(|decision| decision.ending)),
         };
         let verdict = self.told(id, pair, policy, look, &found);
         let subject = sentence::Subject {
@@ -137,6 +156,7 @@ impl Assembly<'_> {
             on_suspected: self.policy.on_suspected,
             min: self.policy.min(id),
             why: found.why.as_deref(),
+            of_type: self.types.get(id).filter(|_| !found.unpaired),
         };
         if policy != Attention::Info {
             let reason = Reason {
@@ -179,6 +199,7 @@ impl Assembly<'_> {
             ),
             (Presence::Turned, _) => finding(Word::Unmeasured, Cause::Incomparable),
             (Presence::Both, Some(why)) => told(Word::Unmeasured, Cause::Incomparable, why),
+            (Presence::Both, None) if self.types.contains_key(id) => of_type(&self.types[id]),
             (Presence::Both, None) => match decision.map(|decision| &decision.look) {
                 Some(Ok(look)) => seen(look),
                 Some(Err(Unmeasured::Nothing)) => {
@@ -242,6 +263,22 @@ impl Assembly<'_> {
             Attention::Warn => Some(Effect::Warn),
             Attention::Info => None,
         }
+    }
+}
+
+/// What the swaps of a type say.
+const fn of_type(decision: &TypeDecision) -> Finding {
+    let (word, cause) = match decision.verdict {
+        TypeVerdict::Pass | TypeVerdict::MadeRoom => (Word::Pass, Cause::Bounded),
+        TypeVerdict::Regression => (Word::Regression, Cause::Drop),
+        TypeVerdict::Open(Open::Suspected | Open::Trade) => (Word::Inconclusive, Cause::Suspected),
+        TypeVerdict::Open(Open::Wide | Open::Noise) => (Word::Inconclusive, Cause::Wide),
+    };
+    Finding {
+        word,
+        cause,
+        why: None,
+        unpaired: false,
     }
 }
 

@@ -5,6 +5,7 @@ use crate::baseline::compare::{MetricPair, Presence};
 use crate::gate::look::Reason as Why;
 use crate::gate::looks::Ending;
 use crate::gate::losses;
+use crate::gate::missing::{self, Missing};
 use crate::gate::policy::{Attention, Effect};
 use crate::gate::sentence::Subject;
 use crate::gate::unpaired::{has_turned, is_thin};
@@ -21,6 +22,9 @@ impl Assembly<'_> {
         let is_comparable = pair.presence == Presence::Both && self.incomparable.is_none();
         if !is_comparable || paired.word == Word::Regression {
             return paired;
+        }
+        if let Some(worse) = self.by_items(id, pair, &paired) {
+            return worse;
         }
         let seen = self.unpaired.get(id);
         let unpaired = |word, cause| Finding {
@@ -55,7 +59,47 @@ impl Assembly<'_> {
                 unpaired: is_alone,
             },
             Some(Why::Bounded) if is_alone => unpaired(Word::Pass, Cause::Bounded),
-            _ => paired,
+            _ => self.with_missing(id, pair, paired),
+        }
+    }
+
+    /// So many items lost and so few won that no noise explains it, however little it is of the mean.
+    fn by_items(&self, id: &str, pair: &MetricPair<'_>, paired: &Finding) -> Option<Finding> {
+        if pair.is_failure_rate || self.types.contains_key(id) || self.policy.is_exact() {
+            return None;
+        }
+        let (lost, won) = missing::lost_and_won(pair);
+        let is_open = matches!(paired.word, Word::Pass | Word::Inconclusive);
+        (is_open && missing::is_beyond_chance(lost.len(), won)).then(|| Finding {
+            word: Word::Regression,
+            cause: Cause::Items,
+            why: Some(losses::lost_items(&lost, won)),
+            unpaired: false,
+        })
+    }
+
+    /// A pass may not rest on what is left, where a drop beyond the limit can hide in what is missing.
+    fn with_missing(&self, id: &str, pair: &MetricPair<'_>, paired: Finding) -> Finding {
+        let look = self
+            .decisions
+            .get(id)
+            .and_then(|decision| decision.look.as_ref().ok());
+        let (Word::Pass, Some(look)) = (paired.word, look) else {
+            return paired;
+        };
+        let limit = self.policy.max_drop(id);
+        let Some(missing) = Missing::of(pair, look).filter(|missing| missing.may_hide(limit))
+        else {
+            return paired;
+        };
+        Finding {
+            word: match missing.share > self.policy.max_missing {
+                true => Word::Unmeasured,
+                false => Word::Inconclusive,
+            },
+            cause: Cause::Missing,
+            why: Some(losses::bound(missing.count, missing.of, missing.drop)),
+            unpaired: false,
         }
     }
 

@@ -13,11 +13,14 @@ const BAD: f64 = 0.5;
 /// Fewer base runs than this say too little of the case's own noise.
 const FEWEST_BASE_RUNS: usize = 3;
 
-/// A case is run up to so often.
-const MOST_RUNS: usize = 8;
+/// A case is run up to so often. At a noise of 0.15, one case of two hundred takes so many runs.
+const MOST_RUNS: usize = 12;
 
 /// The probability of a false alarm over all cases of all gated metrics.
 const ALPHA: f64 = 0.02;
+
+/// The same of saying that a case may be broken.
+const ALPHA_OF_DOUBT: f64 = 0.05;
 
 /// How often the runs of a broken case are bad: a Beta with these parameters.
 const BROKEN: (f64, f64) = (9.0, 1.0);
@@ -48,6 +51,16 @@ pub(crate) enum Finding {
     },
 }
 
+/// What is asked of the cases of a metric.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Demand {
+    /// Whether the configuration demands it of every case, so that one good run of the base shows that it held there.
+    pub(crate) is_declared: bool,
+    /// Whether its values come from ranks: from rank 1 to 2 is half of a reciprocal rank, and nothing broke. A case is
+    /// lost where it has the worst value, and that is never certain.
+    pub(crate) by_rank: bool,
+}
+
 /// What is usual in a suite: how often a run of an unchanged case is bad.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guard {
@@ -59,6 +72,9 @@ pub(crate) struct Guard {
     deterministic: bool,
     /// Repeats are no runs of their own, as stored reports of the base show: nothing is certain.
     are_kept: bool,
+    /// The logarithm of the e-value from which it is said that a case may be broken.
+    doubtful: f64,
+    demand: Demand,
 }
 
 /// The bad runs of a case on both sides.
@@ -66,14 +82,24 @@ struct Runs {
     base: usize,
     bad_base: usize,
     head: Vec<bool>,
+    /// Whether the head gave no value at all where the base gave one.
+    is_unanswered: bool,
+    /// Whether the first run of the head is better than the base by as much as a bad one is worse.
+    is_better: bool,
 }
 
 impl Guard {
     /// Learns the usual noise from the base runs of all cases.
-    pub(crate) fn of(cases: &[Case], gated: usize, deterministic: bool) -> Self {
+    pub(crate) fn of(
+        cases: &[Case],
+        gated: usize,
+        (deterministic, demand): (bool, Demand),
+    ) -> Self {
         let (mut bad, mut runs, mut count) = (0, 0, 0_usize);
-        for here in cases.iter().filter_map(Runs::of) {
+        let mut better = 0;
+        for here in cases.iter().filter_map(|case| Runs::of(case, demand)) {
             count += 1;
+            better += usize::from(here.is_better);
             if here.base >= FEWEST_BASE_RUNS {
                 bad += here.bad_base;
                 runs += here.base;
@@ -81,9 +107,15 @@ impl Guard {
         }
         let hypotheses = (count.max(1) * gated.max(1)) as f64;
         Self {
-            // Half a bad run in one more: a rate of 0 would make the first bad run a certainty.
-            rate: (bad as f64 + 0.5) / (runs as f64 + 1.0),
+            // Half a bad run in one more: a rate of 0 would make the first bad run a certainty. Where the base was not
+            // repeated, noise makes as many cases better as it makes worse.
+            rate: match runs {
+                0 => (better as f64 + 0.5) / (count as f64 + 1.0),
+                _ => (bad as f64 + 0.5) / (runs as f64 + 1.0),
+            },
             enough: (hypotheses / ALPHA).ln(),
+            doubtful: (hypotheses / ALPHA_OF_DOUBT).ln(),
+            demand,
             deterministic,
             are_kept: are_kept_within(&pair(cases).0),
         }
@@ -91,7 +123,7 @@ impl Guard {
 
     /// Judges a case by the runs that there are. `may_rerun`: whether there can be more.
     pub(crate) fn judge(&self, case: &Case, may_rerun: bool) -> Finding {
-        let Some(runs) = Runs::of(case) else {
+        let Some(runs) = Runs::of(case, self.demand) else {
             return Finding::Clear;
         };
         if runs.head.first() != Some(&true) {
@@ -100,11 +132,18 @@ impl Guard {
         if self.deterministic {
             return Finding::Broken { bad: 1, runs: 1 };
         }
+        // What the configuration demands, and an answer at all, held where it held once.
+        let is_demanded = self.demand.is_declared || runs.is_unanswered;
+        let fewest = if is_demanded { 1 } else { FEWEST_BASE_RUNS };
+        let is_known = !self.are_kept && runs.base >= fewest;
+        let may_be_certain = is_known && !self.demand.by_rank;
         let mut bad = 0;
+        let mut so_sure = f64::NEG_INFINITY;
         for (before, is_bad) in runs.head.iter().enumerate() {
             bad += usize::from(*is_bad);
             let log_e_value = self.log_e_value(&runs, bad, before + 1);
-            if !self.are_kept && runs.base >= FEWEST_BASE_RUNS && log_e_value >= self.enough {
+            so_sure = log_e_value;
+            if may_be_certain && log_e_value >= self.enough {
                 return Finding::Broken {
                     bad,
                     runs: before + 1,
@@ -119,15 +158,10 @@ impl Guard {
         let settled = (so_far + 1..=MOST_RUNS)
             .find(|all| self.log_e_value(&runs, bad + all - so_far, *all) >= self.enough);
         match settled {
-            Some(all)
-                if may_rerun
-                    && !self.are_kept
-                    && runs.base >= FEWEST_BASE_RUNS
-                    && case.head_runs() < all =>
-            {
-                Finding::Rerun(all)
-            }
-            _ => Finding::Suspected { bad, runs: so_far },
+            // Runs that failed are runs: who asks for them again gets none.
+            Some(all) if may_rerun && is_known && case.head_runs() < all => Finding::Rerun(all),
+            _ if so_sure >= self.doubtful => Finding::Suspected { bad, runs: so_far },
+            _ => Finding::Clear,
         }
     }
 
@@ -145,16 +179,43 @@ impl Guard {
 }
 
 impl Runs {
-    /// None where the case has no cell that both sides measured.
-    fn of(case: &Case) -> Option<Self> {
-        let (paired, _) = pair(std::slice::from_ref(case));
-        let (base, head) = paired.first()?.sides();
+    /// None where the base has no value. What the head has no value for is bad.
+    fn of(case: &Case, demand: Demand) -> Option<Self> {
+        let (paired, lost) = pair(std::slice::from_ref(case));
+        let Some(paired) = paired.first() else {
+            let unanswered = Self::unanswered(case, demand);
+            return unanswered.filter(|_| !lost.is_empty());
+        };
+        let (base, head) = paired.sides();
         let usual = median(base.repeats());
-        let is_bad = |loss: &f64| loss - usual >= BAD - GUARD;
+        let is_bad = |loss: &f64| match demand.by_rank {
+            true => *loss >= 1.0 - GUARD && usual < 1.0 - GUARD,
+            false => loss - usual >= BAD - GUARD,
+        };
+        let is_better = match (demand.by_rank, head.repeats().first()) {
+            (true, Some(loss)) => usual >= 1.0 - GUARD && *loss < 1.0 - GUARD,
+            (false, Some(loss)) => usual - loss >= BAD - GUARD,
+            (_, None) => false,
+        };
         Some(Self {
             base: base.repeats().len(),
             bad_base: base.repeats().iter().filter(|loss| is_bad(loss)).count(),
             head: head.repeats().iter().map(is_bad).collect(),
+            is_unanswered: false,
+            is_better,
+        })
+    }
+
+    /// A case of which the head has no value at all.
+    fn unanswered(case: &Case, demand: Demand) -> Option<Self> {
+        let base = case.cells.iter().map(|cell| cell.base.runs()).max()?;
+        // A value that ranks make is missing where nothing was found to be ranked: that is told as a failure.
+        (!demand.by_rank).then(|| Self {
+            base,
+            bad_base: 0,
+            head: vec![true; case.head_runs().max(1)],
+            is_unanswered: true,
+            is_better: false,
         })
     }
 }

@@ -193,7 +193,7 @@ impl Allocation<'_> {
         let cost = |side: Side, wanted: &WantedRepeats| -> usize {
             let of_each = wanted.iter().map(|(name, runs)| {
                 let item = &items[name.as_str()];
-                runs.missing(item.runs(side), item.variants)
+                runs.missing(item.runs(side), item.variants, |_| 0)
             });
             of_each.sum()
         };
@@ -216,8 +216,10 @@ fn want(rerun: &mut Rerun, side: Side, name: &str, runs: Repeats) {
         Side::Base => &mut rerun.base,
         Side::Head => &mut rerun.head,
     };
-    let most = wanted.entry(name.to_owned()).or_default();
-    *most = most.or_more(runs);
+    wanted
+        .entry(name.to_owned())
+        .or_default()
+        .raise(&runs.into());
 }
 
 /// Every case of the open metrics, with how often it was run. Repeats of a base that was not run beside the

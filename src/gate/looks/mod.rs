@@ -129,6 +129,8 @@ pub(crate) struct Looks {
     max_missing: f64,
     means: Means,
     answers_are_kept: bool,
+    /// Whether something was run again for another judgement than these looks.
+    was_run_again: bool,
     /// How many looks were taken after something was run again.
     rounds: usize,
     /// How many calls there were to spend before the first re-run.
@@ -152,6 +154,7 @@ impl Looks {
             max_missing,
             means,
             answers_are_kept: false,
+            was_run_again: false,
             rounds: 0,
             calls: 0,
             fresh: BTreeSet::new(),
@@ -168,6 +171,12 @@ impl Looks {
     /// Whether the base of a case was to be run beside the head, so that what was stored of it counts no more.
     pub(crate) fn has_run_the_base_of(&self, case: &str) -> bool {
         self.fresh.contains(case)
+    }
+
+    /// Says that something was run again for another judgement, and the base of these cases beside the head.
+    pub(crate) fn has_run_the_base<'c>(&mut self, cases: impl Iterator<Item = &'c String>) {
+        self.was_run_again = true;
+        self.fresh.extend(cases.cloned());
     }
 
     /// Looks at what was run so far, of the same metrics every time. `calls`: how many may still be made, on both sides.
@@ -216,7 +225,7 @@ impl Looks {
         };
         let Some(rerun) = rerun else {
             let ending = match self.rounds {
-                0 => Ending::NoBudget,
+                0 if !self.was_run_again => Ending::NoBudget,
                 _ => Ending::BudgetSpent,
             };
             return Step::Decided(self.end(subjects, ending));
@@ -249,10 +258,17 @@ impl Looks {
         &mut self,
         subjects: &BTreeMap<String, Subject>,
     ) -> BTreeMap<String, Decision> {
+        // Where the budget ended before the first look, there is one look at what was run.
+        if self.open.is_empty()
+            && self.decided.is_empty()
+            && let Step::Decided(decided) = self.next(subjects, 0)
+        {
+            return decided;
+        }
         // The last re-run that was asked for was not made.
         self.rounds = self.rounds.saturating_sub(1);
         let ending = match self.rounds {
-            0 => Ending::NoBudget,
+            0 if !self.was_run_again => Ending::NoBudget,
             _ => Ending::BudgetSpent,
         };
         self.end(subjects, ending)

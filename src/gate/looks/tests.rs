@@ -1,6 +1,6 @@
 use super::super::look::{Cell, Draws, Reason};
 use super::*;
-use crate::probe::Repeats;
+use crate::probe::{Repeats, Wanted};
 
 /// A case of nine cells: on each side, how many are bad in each run.
 pub(super) fn case(base: &[usize], head: &[usize]) -> Case {
@@ -96,7 +96,7 @@ fn an_unchanged_stable_pipeline_costs_nothing_extra() {
 fn a_drop_is_confirmed_by_three_runs_of_all_cases_where_the_base_stays_as_it_is() {
     let mut looks = looks(RERUN);
     let step = next(&mut looks, &suite(dropped(3, 1)));
-    let wanted = (0..10).map(|at| (format!("c{at:02}"), Repeats::of_all(3)));
+    let wanted = (0..10).map(|at| (format!("c{at:02}"), Repeats::of_all(3).into()));
     let expected = Rerun {
         base: WantedRepeats::new(),
         head: wanted.collect(),
@@ -127,7 +127,7 @@ fn where_answers_are_crossed_the_input_is_repeated_more_often_than_its_variants(
         input: 4,
         variants: 2,
     };
-    assert_eq!(asked(&step).head["c00"], opening);
+    assert_eq!(asked(&step).head["c00"], opening.into());
 }
 
 #[test]
@@ -224,8 +224,8 @@ fn an_input_is_never_run_more_often_than_the_configuration_allows() {
             base: false,
         });
         let step = next(&mut looks, &suite(dropped(3, 1)));
-        let runs = asked(&step).head["c00"];
-        assert_eq!(runs, Repeats::of_all(head_runs.min(3)));
+        let runs = asked(&step).head["c00"].clone();
+        assert_eq!(runs, Repeats::of_all(head_runs.min(3)).into());
     }
 }
 
@@ -242,8 +242,8 @@ fn a_budget_that_buys_nothing_leaves_it_open() {
 fn a_small_budget_buys_fewer_repeats_of_all_cases() {
     // Ten cases with ten inputs each: two runs of all are within 150 calls, three are not.
     let step = looks(RERUN).next(&suite(dropped(3, 1)), 150);
-    let runs: Vec<Repeats> = asked(&step).head.values().copied().collect();
-    assert_eq!(runs, [Repeats::of_all(2); 10]);
+    let runs: Vec<Wanted> = asked(&step).head.values().cloned().collect();
+    assert_eq!(runs, vec![Wanted::from(Repeats::of_all(2)); 10]);
 }
 
 #[test]

@@ -7,10 +7,12 @@ mod page;
 use std::collections::BTreeSet;
 
 use super::Judgement;
+use super::changes::CaseChange;
 use super::look::GUARD;
 use super::policy::Attention;
 use super::reason::Reason;
-use super::verdict::{Cause, ReasonCode, Verdict, Word};
+use super::sentence;
+use super::verdict::{Cause, ReasonCode, Status, Verdict, Word};
 use crate::page::{Phrase, Tone};
 use crate::report::StoredVerdict;
 
@@ -76,6 +78,9 @@ pub(crate) fn gist(judgement: &Judgement) -> Phrase {
     let about = told
         .iter()
         .find(|id| beyond(id) || verdict.is_broken_in(id));
+    if let Some(gist) = about.or(told.first()).and_then(|id| of_type(verdict, id)) {
+        return gist;
+    }
     match about.or(told.first()) {
         Some(id) if beyond(id) || !verdict.is_broken_in(id) => {
             let others: BTreeSet<&str> = told.iter().copied().filter(|id| beyond(id)).collect();
@@ -85,6 +90,20 @@ pub(crate) fn gist(judgement: &Judgement) -> Phrase {
         Some(id) => broken(verdict, id),
         None => Phrase::default(),
     }
+}
+
+/// A governing type that was lost, or decides less often.
+fn of_type(verdict: &Verdict, id: &str) -> Option<Phrase> {
+    let metric = verdict.metrics.get(id)?;
+    let swaps = metric
+        .swaps
+        .as_ref()
+        .filter(|_| metric.verdict == Word::Regression)?;
+    let what = match swaps.status {
+        Status::Lost => " is lost",
+        _ => " decides less often",
+    };
+    Some(Phrase::of_name(&swaps.of_type).and(what))
 }
 
 /// A metric that dropped, with both values and how many more dropped beyond what is allowed.
@@ -138,8 +157,50 @@ pub(crate) fn calm(judgement: &Judgement) -> String {
         .values()
         .filter(|metric| metric.policy == Attention::Gate)
         .count();
-    match gated {
+    let calm = match gated {
         1 => "The gated metric did not drop beyond what is allowed".to_owned(),
         count => format!("None of {count} gated metrics dropped beyond what is allowed"),
-    }
+    };
+    let listed = |names: Vec<&str>| -> Option<String> {
+        let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        (!names.is_empty()).then(|| sentence::names(&names))
+    };
+    // What became better comes first, and what nobody can tell is no good news.
+    let turned = turned(judgement).map_or_else(String::new, |items| format!("; {items}"));
+    let better = listed(judgement.verdict.new_types().collect());
+    let unseen = listed(judgement.verdict.unseen_types().collect());
+    let better = better.map_or_else(String::new, |types| format!("{types} decides now. "));
+    let unseen = unseen.map_or_else(String::new, |types| {
+        format!("; this suite cannot see the loss of {types}")
+    });
+    format!("{better}{calm}{turned}{unseen}")
+}
+
+/// The items that are worse by half of the scale or more although no metric dropped beyond what is allowed, beside how
+/// many are better by as much; none where none is worse.
+fn turned(judgement: &Judgement) -> Option<String> {
+    let is_by_mean = |case: &&CaseChange| {
+        let metric = judgement.verdict.metrics.get(&case.metric);
+        metric.is_some_and(|metric| metric.swaps.is_none())
+    };
+    let by_half = judgement.cases.iter().filter(|case| case.is_by_half());
+    let by_half: Vec<&CaseChange> = by_half.filter(is_by_mean).collect();
+    let named = |is_worse: bool| -> BTreeSet<&str> {
+        let of_kind = by_half.iter().filter(|case| case.is_worse() == is_worse);
+        of_kind.map(|case| case.case.as_str()).collect()
+    };
+    let (worse, better) = (named(true), named(false));
+    let names: Vec<String> = worse.iter().map(|name| (*name).to_owned()).collect();
+    let better = match better.len() {
+        0 => "none is better".to_owned(),
+        1 => "1 is better".to_owned(),
+        count => format!("{count} are better"),
+    };
+    let are = if names.len() == 1 { "is" } else { "are" };
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} {are} worse by half or more and {better} by as much",
+            sentence::names(&names)
+        )
+    })
 }

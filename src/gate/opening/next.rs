@@ -1,10 +1,11 @@
 //! What a reader does next.
 
 use crate::gate::Judgement;
+use crate::gate::answers::ChangedAnswers;
 use crate::gate::approval::{Approval, State};
 use crate::gate::changes::CaseChange;
 use crate::gate::policy::Attention;
-use crate::gate::verdict::{ReasonCode, Word};
+use crate::gate::verdict::{ReasonCode, Verdict, Word};
 use crate::page::Phrase;
 
 /// What a reader does next, in sentences. About an approval it is one without its full stop, since a page may
@@ -32,7 +33,12 @@ pub(crate) fn next(judgement: &Judgement) -> Phrase {
             "This change alone is within the limit: look at what was merged since the anchor.",
         ),
         (Word::Pass, _) if verdict.passed => match verdict.broken_cases.first() {
-            None => Phrase::text("Nothing to do."),
+            None => match worst_by_half(judgement) {
+                Some(case) => look(judgement, case).and(
+                    " It is worse than on the base by half or more, which a mean over all hides.",
+                ),
+                None => fine(verdict),
+            },
             Some(broken) => Phrase::text("Look at case ")
                 .name(&broken.case)
                 .and(": it may have broken, and a mean over all cases hides one. Where the same input always gets the same answer, ")
@@ -75,6 +81,36 @@ pub(crate) fn next(judgement: &Judgement) -> Phrase {
         (Word::Inconclusive, None) => more_would_tell(Phrase::default()),
         (_, Some(case)) => look(judgement, case),
         (_, None) => Phrase::text("The table shows which metric fails the gate."),
+    }
+}
+
+/// The first item that is worse by half of the scale, in a metric that is judged by its mean.
+fn worst_by_half(judgement: &Judgement) -> Option<&CaseChange> {
+    let mut cases = judgement.cases.iter();
+    cases.find(|case| {
+        let metric = judgement.verdict.metrics.get(&case.metric);
+        let is_by_mean = metric.is_some_and(|metric| metric.swaps.is_none());
+        case.is_worse() && case.is_by_half() && is_by_mean
+    })
+}
+
+/// What is left to do about a change that passes. That there is nothing is a claim: it is made only where everything
+/// was looked at, and nothing is answered otherwise.
+fn fine(verdict: &Verdict) -> Phrase {
+    let mut answers = verdict.answers.values();
+    if let Some(advice) = answers.find_map(ChangedAnswers::advice) {
+        return advice;
+    }
+    let types: Vec<&str> = verdict.unseen_types().collect();
+    match types.as_slice() {
+        [] => Phrase::text("Nothing to do."),
+        [first, others @ ..] => {
+            let begun = Phrase::text("Add cases in which ").name(*first);
+            let all = others
+                .iter()
+                .fold(begun, |all, other| all.and(", ").name(*other));
+            all.and(" alone decides: this suite cannot see its loss.")
+        }
     }
 }
 

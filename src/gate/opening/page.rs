@@ -23,7 +23,7 @@ pub(crate) fn opening(judgement: &Judgement) -> Opening {
     let mut reasons: Vec<Phrase> = told.map(|reason| Phrase::marked(&reason.text)).collect();
     // As on other pages: what only informs does not stand where people look for the reason.
     if reason(judgement).is_none() {
-        reasons.insert(0, Phrase::text(calm(judgement)));
+        reasons.insert(0, Phrase::marked(&calm(judgement)));
     }
     let again = judgement.reproduce.as_ref();
     let again = again.filter(|_| !judgement.asks_nothing());

@@ -73,6 +73,7 @@ impl Report {
         };
         let probes = self.metrics.keys().map(|id| probe_of(id));
         Measured {
+            answered: BTreeMap::new(),
             metrics: &self.metrics,
             items: probes.map(|probe| (probe, items.clone())).collect(),
             only: &[],

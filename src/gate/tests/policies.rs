@@ -186,10 +186,10 @@ fn one_broken_case_among_fifty_is_found_and_fails_unless_told_to_warn() {
     };
     let (verdict, _) = rerun(&lenient, &base, &head(1), run);
     assert_eq!((verdict.verdict, verdict.passed), (Word::Pass, true));
-    // With too few runs of the base it only warns.
+    // One run of fifty cases may be bad by luck, and nobody is accused of it.
     let verdict = stored(&Policy::default(), &suite(50, 0, 0, 1), &head(1));
     assert_eq!((verdict.verdict, verdict.passed), (Word::Pass, true));
-    assert!(!verdict.broken_cases[0].certain);
+    assert!(verdict.broken_cases.is_empty());
 }
 
 #[test]

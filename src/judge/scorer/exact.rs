@@ -45,6 +45,10 @@ impl Scorer for Exact {
         }
     }
 
+    fn number(&self, decision: &Value) -> Option<f64> {
+        decision.as_f64()
+    }
+
     fn distance(&self, one: &Value, other: &Value) -> Option<f64> {
         Some(match (one, other) {
             (Value::Number(a), Value::Number(b)) => numeric(a, b),

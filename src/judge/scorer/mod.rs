@@ -35,6 +35,17 @@ pub(crate) trait Scorer: Send + Sync + fmt::Debug {
     /// has to be asked, and has not been asked or has given no score.
     fn distance(&self, one: &Value, other: &Value) -> Option<f64>;
 
+    /// The decision as a number, where two of them can be further apart than others; none where only a text is compared.
+    fn number(&self, decision: &Value) -> Option<f64> {
+        let _ = decision;
+        None
+    }
+
+    /// A text that is the same for two decisions whose distance is 0, and for no others.
+    fn class(&self, decision: &Value) -> String {
+        decision.to_string()
+    }
+
     /// The judge that has to be asked; none for a scorer that knows every distance by itself. Such a
     /// distance is symmetric.
     fn asked(&self) -> Option<&AskedJudge> {

@@ -50,6 +50,10 @@ impl Scorer for Set {
         }
     }
 
+    fn class(&self, decision: &Value) -> String {
+        Vec::from_iter(members(decision)).join(",")
+    }
+
     fn distance(&self, one: &Value, other: &Value) -> Option<f64> {
         let (one, other) = (members(one), members(other));
         let union = one.union(&other).count();

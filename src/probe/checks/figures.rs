@@ -39,9 +39,10 @@ pub(super) fn figures(scenarios: &Scenarios, basis: &ChecksBasis) -> BTreeMap<St
     pass_rate.gated = !scenarios.is_empty();
     put("composite", composite);
     put("pass_rate", pass_rate);
-    for name in basis.invariants.keys() {
+    for (name, invariant) in &basis.invariants {
         let why = "no run has an outcome of this check";
         let mut metric = of_runs(scenarios, why, &|run| run.checks.get(name)?.score);
+        metric.is_declared = invariant.gate;
         // A check that never applies is no figure; one that could not be looked at is one that is missing.
         let mut runs = scenarios.values().flat_map(|scenario| &scenario.runs);
         metric.gated = runs.any(|run| {

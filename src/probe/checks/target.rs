@@ -312,6 +312,8 @@ impl Target for ScenarioTarget<'_> {
             Err(trouble) => return self.troubled(trouble),
         };
         let mut variables = place.variables(&scenario, root);
+        // A scenario has no variants, which its number could tell apart.
+        variables.push(("KELVIN_REPEAT".to_owned(), call.repeat.to_string().into()));
         variables.extend(services.variables());
         let forbidden = &self.settings.forbidden;
         let snapshot = || match forbidden.writable {

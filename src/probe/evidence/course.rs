@@ -249,8 +249,8 @@ impl Probe for AtWork<'_> {
         let of_ours = wanted.iter().filter_map(|(name, repeats)| {
             // A judge is asked about two answers of the same repeat, so that both are needed as often.
             let repeats = match self.judged.is_some() {
-                true => Repeats::of_all(repeats.input.max(repeats.variants)),
-                false => *repeats,
+                true => Repeats::of_all(repeats.most()).into(),
+                false => repeats.clone(),
             };
             Some((survey.corpus.place(name)?, repeats))
         });

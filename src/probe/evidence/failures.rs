@@ -95,11 +95,8 @@ fn of_variant(case: &CaseRecord, variant: &VariantRecord) -> Vec<Option<f64>> {
         .iter()
         .map(|sample| Some(f64::from(u8::from(sample.failure.is_some()))))
         .collect();
-    let unanswered = case
-        .baseline
-        .first()
-        .is_some_and(|sample| sample.failure.is_some());
-    if unanswered {
+    let mut unperturbed = case.baseline.iter().chain(&case.replays);
+    if unperturbed.all(|sample| sample.failure.is_some()) {
         values.resize(values.len().max(case.baseline.len()), Some(1.0));
     }
     values

@@ -67,7 +67,15 @@ pub(super) fn metrics(
     };
 
     let invariance = figures.mean(&is(Figure::Invariance), Turn::Stability, Detail::Cells);
-    let sensitivity = figures.mean(&is(Figure::Sensitivity), Turn::Distance, Detail::Cells);
+    // Where a judge says how far two answers are apart, nobody can tell which of them are the same, so no type can be
+    // judged by its swaps.
+    let by_type = !basis.asked && !basis.governing_types.is_empty();
+    let detail = if by_type {
+        Detail::Cases
+    } else {
+        Detail::Cells
+    };
+    let sensitivity = figures.mean(&is(Figure::Sensitivity), Turn::Distance, detail);
     let kelvin_score = figures.kelvin(&invariance, &sensitivity);
     put(ALL, "kelvin_score", headline(kelvin_score));
     put(ALL, "invariance_case_mean", case_mean(&invariance));
@@ -114,7 +122,14 @@ pub(super) fn metrics(
         };
         let metric = figures.mean(&of_type, Turn::Distance, Detail::Cases);
         put(SENSITIVITY, governing, metric);
-        put(FOLLOWING, governing, figures.following(&of_type));
+        let mut following = figures.following(&of_type);
+        if by_type {
+            let moved = figures.mean(&of_type, Turn::Distance, Detail::Cells);
+            following.crosses = moved.crosses;
+            following.per_case = moved.per_case;
+            following.gated = true;
+        }
+        put(FOLLOWING, governing, following);
     }
     let swaps = is(Figure::Sensitivity);
     put(ALL, "following", figures.following(&swaps));
@@ -158,7 +173,14 @@ pub(super) fn metrics(
     }
     put(ALL, "failure_rate", failure_rate(cases));
     put(ALL, "invariance", gated(invariance));
-    put(ALL, "sensitivity", gated(sensitivity));
+    put(
+        ALL,
+        "sensitivity",
+        match by_type {
+            true => headline(sensitivity),
+            false => gated(sensitivity),
+        },
+    );
     metrics
 }
 

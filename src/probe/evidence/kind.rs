@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::{Schema, SchemaGenerator};
 
+use super::answered;
 use super::basis::Basis;
 use super::course::CasesToRun;
 use super::failures::failure_rate;
@@ -16,7 +17,8 @@ use crate::judge::{self, JudgeSettings};
 use crate::notice::{Code, Notice};
 use crate::page::{Chapter, ItemPage, PartView};
 use crate::probe::{
-    AnySection, CaseRecord, Findings, Flip, Items, Kind, Metric, RunView, SettingDiffers, probe_of,
+    Answered, AnySection, CaseRecord, Findings, Flip, Items, Kind, Metric, RunView, SettingDiffers,
+    probe_of,
 };
 
 /// A figure that only a report has in which hedges counted into invariance.
@@ -170,6 +172,10 @@ impl Kind for EvidenceKind {
 
     fn part(&self, section: &dyn AnySection, item: &str, part: &str) -> Option<PartView> {
         page::part(own(section).items.get(item)?, part)
+    }
+
+    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
+        answered::of(section.as_any().downcast_ref()?)
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {

@@ -1,6 +1,6 @@
 //! The course of a measurement: plan, first baseline, other baselines, variants.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::anyhow;
 
@@ -10,7 +10,7 @@ use super::schedule::{self, Outcomes, Rounds};
 use super::survey::Survey;
 use crate::config::Config;
 use crate::probe::evidence::perturb::Plan;
-use crate::probe::{CaseRecord, Ending, Forecast, Repeats};
+use crate::probe::{CaseRecord, Ending, Forecast, Wanted};
 use crate::run::{Failure, FailureKind, Runner, Task};
 
 /// A measurement under way: what was planned, and what has been run of it.
@@ -77,10 +77,12 @@ impl<'a> Measurement<'a> {
     /// # Errors
     ///
     /// Where the run cannot go on.
-    pub(crate) fn repeat(&mut self, wanted: &BTreeMap<usize, Repeats>) -> anyhow::Result<()> {
+    pub(crate) fn repeat(&mut self, wanted: &BTreeMap<usize, Wanted>) -> anyhow::Result<()> {
         for (place, repeats) in wanted {
-            self.rounds.raise(*place, *repeats);
+            self.rounds.raise(*place, repeats);
         }
+        // A case whose first run failed may answer now; its variants are run then.
+        self.run_tasks("repeats", self.unanswered())?;
         let answered = self.answered();
         let tasks = self.todo(&answered);
         self.run_tasks("repeats", tasks)?;
@@ -102,6 +104,7 @@ impl<'a> Measurement<'a> {
             self.plans,
             self.survey.places,
             &Rounds::once(),
+            self.survey.config.seed,
         ));
         let inputs = &self.inputs;
         self.runner
@@ -140,15 +143,30 @@ impl<'a> Measurement<'a> {
     fn answered(&self) -> Vec<usize> {
         let answers = |place: &usize| {
             let name = &self.survey.corpus.cases[*place].name;
-            let outcome = self.outcomes.get(name, None, 1);
-            outcome.is_some_and(|outcome| outcome.result.is_ok())
+            let mut repeats = 1..=self.rounds.baselines(*place);
+            repeats.any(|repeat| {
+                let outcome = self.outcomes.get(name, None, repeat);
+                outcome.is_some_and(|outcome| outcome.result.is_ok())
+            })
         };
         self.survey.places.iter().copied().filter(answers).collect()
     }
 
+    /// The further baselines of the cases that have not answered yet.
+    fn unanswered(&self) -> Vec<Task> {
+        let answered: BTreeSet<usize> = self.answered().into_iter().collect();
+        let places = self.survey.places.iter().copied();
+        let silent = places.filter(|place| !answered.contains(place));
+        let tasks = silent.flat_map(|place| {
+            let name = &self.survey.corpus.cases[place].name;
+            (1..=self.rounds.baselines(place)).map(|repeat| schedule::baseline(name, repeat))
+        });
+        tasks.filter(|task| !self.outcomes.has(task)).collect()
+    }
+
     fn todo(&self, places: &[usize]) -> Vec<Task> {
-        let corpus = self.survey.corpus;
-        let mut tasks = schedule::after_baselines(corpus, self.plans, places, &self.rounds);
+        let (corpus, seed) = (self.survey.corpus, self.survey.config.seed);
+        let mut tasks = schedule::after_baselines(corpus, self.plans, places, &self.rounds, seed);
         tasks.retain(|task| !self.outcomes.has(task));
         tasks
     }

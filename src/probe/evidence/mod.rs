@@ -4,6 +4,7 @@
 //! metrics `evidence.*`.
 
 mod aggregate;
+mod answered;
 mod basis;
 pub(crate) mod cases;
 pub(crate) mod config;

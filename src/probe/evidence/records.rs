@@ -31,8 +31,7 @@ pub(super) fn of_cases(
     let mut cases: BTreeMap<String, CaseRecord> = told.into_iter().collect();
     let times = threads::map(survey.places, |&place| {
         let case = &survey.corpus.cases[place];
-        let most = rounds.repeats(place).variants.max(rounds.baselines(place));
-        times(case, &plans[&place], outcomes, most)
+        times(case, &plans[&place], outcomes, rounds.most_of(place))
     });
     for (place, is_kept) in survey.places.iter().zip(kept::are_kept(&times)) {
         let name = &*survey.corpus.cases[*place].name;
@@ -51,10 +50,10 @@ fn record(
     outcomes: &Outcomes,
 ) -> CaseRecord {
     let case = &survey.corpus.cases[place];
-    let (repeats, baselines) = (rounds.repeats(place), rounds.baselines(place));
+    let (inputs, baselines) = (rounds.inputs(place), rounds.baselines(place));
     let of = |variant: Option<&Arc<str>>, repeat| outcomes.get(&case.name, variant, repeat);
-    let baseline = samples(repeats.input, |repeat| of(None, repeat));
-    let replays: Vec<Sample> = (repeats.input + 1..=baselines)
+    let baseline = samples(inputs, |repeat| of(None, repeat));
+    let replays: Vec<Sample> = (inputs + 1..=baselines)
         .filter_map(|repeat| of(None, repeat).map(sample))
         .collect();
     let variants: Vec<VariantRecord> = plan
@@ -67,7 +66,9 @@ fn record(
             unit_type: variant.unit_type.clone(),
             input: variant.digest(survey.corpus, place, survey.settings),
             notes: Arc::new(variant.notes(survey.corpus, place, survey.settings)),
-            samples: samples(repeats.variants, |repeat| of(Some(&variant.id), repeat)),
+            samples: samples(rounds.of_variant(place, &variant.id), |repeat| {
+                of(Some(&variant.id), repeat)
+            }),
             swap: None,
         })
         .collect();

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::config::Config;
-use crate::probe::Repeats;
+use crate::digest::{Digest, Fields};
 use crate::probe::evidence::EvidenceSettings;
 use crate::probe::evidence::cases::Corpus;
 use crate::probe::evidence::perturb::Plan;
+use crate::probe::{Repeats, Wanted};
 use crate::run::{Outcome, Task};
 
 /// How often the inputs of each case are run.
@@ -18,7 +19,7 @@ pub(super) struct Rounds {
     /// Runs of each baseline; more than the repeats where the noise floor asks for them.
     baselines: usize,
     /// Cases that are repeated more often than the others, by place.
-    more: BTreeMap<usize, Repeats>,
+    more: BTreeMap<usize, Wanted>,
 }
 
 impl Rounds {
@@ -41,25 +42,37 @@ impl Rounds {
     }
 
     /// Asks for more repeats of a case; never for fewer.
-    pub(super) fn raise(&mut self, place: usize, repeats: Repeats) {
-        let most = self.repeats(place).or_more(repeats);
-        self.more.insert(place, most);
+    pub(super) fn raise(&mut self, place: usize, wanted: &Wanted) {
+        let more = self.more.entry(place);
+        more.or_insert_with(|| Repeats::of_all(self.repeats).into())
+            .raise(wanted);
     }
 
-    /// How often the baseline and the variants of a case are run.
-    pub(super) fn repeats(&self, place: usize) -> Repeats {
-        let more = self.more.get(&place).copied();
-        more.unwrap_or(Repeats::of_all(self.repeats))
+    /// How often the baseline of a case is repeated.
+    pub(super) fn inputs(&self, place: usize) -> usize {
+        let more = self.more.get(&place).map(|wanted| wanted.input);
+        more.unwrap_or(self.repeats)
+    }
+
+    /// How often a variant of a case is run.
+    pub(super) fn of_variant(&self, place: usize, variant: &str) -> usize {
+        let more = self.more.get(&place);
+        more.map_or(self.repeats, |wanted| wanted.of_variant(variant))
+    }
+
+    /// How often any input of a case is run at most.
+    pub(super) fn most_of(&self, place: usize) -> usize {
+        let more = self.more.get(&place).map(Wanted::most);
+        more.unwrap_or(self.repeats).max(self.baselines)
     }
 
     /// How often the baseline of a case is run, the replays for the noise floor counted in.
     pub(super) fn baselines(&self, place: usize) -> usize {
-        self.repeats(place).input.max(self.baselines)
+        self.inputs(place).max(self.baselines)
     }
 
     fn most(&self) -> usize {
-        let more = self.more.values();
-        let more = more.map(|repeats| repeats.input.max(repeats.variants));
+        let more = self.more.values().map(Wanted::most);
         self.repeats
             .max(self.baselines)
             .max(more.max().unwrap_or(0))
@@ -78,32 +91,50 @@ pub(super) fn baseline(case: &Arc<str>, repeat: usize) -> Task {
 /// Everything that follows the first baselines, for the cases at `places`.
 ///
 /// Round by round, so that replays of a baseline are spread over the run: replays made back to back
-/// would miss the drift of a service within it.
+/// would miss the drift of a service within it. The inputs of a case are in an order that tells nothing:
+/// a pipeline that counts its calls learns neither a kind from it nor which input is the original. They
+/// stay together all the same, since a server that remembers the beginning of a prompt is faster then.
 pub(super) fn after_baselines(
     corpus: &Corpus,
     plans: &BTreeMap<usize, Plan>,
     places: &[usize],
     rounds: &Rounds,
+    seed: u64,
 ) -> Vec<Task> {
     let mut tasks = Vec::new();
     for repeat in 1..=rounds.most() {
         for &place in places {
             let name = &corpus.cases[place].name;
+            let begin = tasks.len();
             if repeat > 1 && repeat <= rounds.baselines(place) {
                 tasks.push(baseline(name, repeat));
             }
-            if repeat <= rounds.repeats(place).variants
-                && let Some(plan) = plans.get(&place)
-            {
-                tasks.extend(plan.variants.iter().map(|variant| Task {
+            if let Some(plan) = plans.get(&place) {
+                let variants = plan.variants.iter();
+                let wanted =
+                    variants.filter(|variant| repeat <= rounds.of_variant(place, &variant.id));
+                tasks.extend(wanted.map(|variant| Task {
                     case: Arc::clone(name),
                     variant: Some(Arc::clone(&variant.id)),
                     repeat,
                 }));
             }
+            tasks[begin..].sort_by_cached_key(|task| turn(task, seed));
         }
     }
     tasks
+}
+
+/// When a task has its turn among those of its case and round.
+fn turn(task: &Task, seed: u64) -> Digest {
+    let fields = Fields::of("kelvin/order/v1")
+        .field("seed", seed.to_be_bytes())
+        .field("case", &*task.case)
+        .field("repeat", task.repeat.to_be_bytes());
+    match &task.variant {
+        Some(variant) => fields.field("variant", &**variant).digest(),
+        None => fields.digest(),
+    }
 }
 
 /// The outcomes of a run, by task.
@@ -138,5 +169,36 @@ impl Outcomes {
             variant: variant.map(Arc::clone),
             repeat,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(seed: u64) -> Vec<Option<String>> {
+        let variants = ["reorder-01", "reorder-02", "swap-rule-01", "swap-rule-02"];
+        let variants = variants.into_iter().map(Some).chain([None]);
+        let mut tasks: Vec<Task> = variants
+            .map(|variant| Task {
+                case: "alder".into(),
+                variant: variant.map(Into::into),
+                repeat: 2,
+            })
+            .collect();
+        tasks.sort_by_cached_key(|task| turn(task, seed));
+        let names = tasks.iter().map(|task| task.variant.as_deref());
+        names.map(|name| name.map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn the_turn_of_an_input_hangs_on_the_seed_and_not_on_its_kind() {
+        assert_eq!(order(1), order(1));
+        let orders: Vec<_> = (0..40).map(order).collect();
+        for first in [None, Some("reorder-01"), Some("swap-rule-02")] {
+            let is_first = |order: &&Vec<Option<String>>| order[0].as_deref() == first;
+            let times = orders.iter().filter(is_first).count();
+            assert!((1..20).contains(&times), "{first:?}: {times} of 40");
+        }
     }
 }

@@ -29,13 +29,19 @@ impl Item for CaseRecord {
         let variants = self.variants.iter().map(|variant| variant.samples.len());
         Repeats {
             input: self.baseline.len(),
-            variants: variants.max().unwrap_or(self.baseline.len()),
+            // Single variants may have been run more often than the others.
+            variants: variants.min().unwrap_or(self.baseline.len()),
         }
     }
 
+    fn runs_of(&self, variant: &str) -> usize {
+        self.variant(variant)
+            .map_or(0, |variant| variant.samples.len())
+    }
+
     fn has_answer(&self) -> bool {
-        let first = self.baseline.first();
-        first.is_some_and(|sample| sample.decision.is_some())
+        let mut samples = self.baseline.iter();
+        samples.any(|sample| sample.decision.is_some())
     }
 
     fn is_kept(&self) -> bool {

@@ -150,7 +150,7 @@ fn each_is_asked_as_often_as_was_asked_for_and_only_what_is_missing_is_asked_aga
         // Three repeats of one of them; an id of another probe and a smaller number change nothing.
         let wanted = [("two", 3), ("one", 1), ("three", 9)];
         let wanted = wanted
-            .map(|(id, repeats)| (id.to_owned(), Repeats::of_all(repeats)))
+            .map(|(id, repeats)| (id.to_owned(), Repeats::of_all(repeats).into()))
             .into();
         items.repeat(&wanted).expect("it runs");
         items.repeat(&wanted).expect("it runs");
@@ -197,7 +197,7 @@ fn a_run_that_was_stopped_hands_on_what_it_has_and_says_so() {
     bench.asked(&number, |items| {
         items.run().expect("it runs");
         bench.interrupt.trip();
-        let wanted = [("one".to_owned(), Repeats::of_all(3))].into();
+        let wanted = [("one".to_owned(), Repeats::of_all(3).into())].into();
         items.repeat(&wanted).expect("it runs");
         assert_eq!(items.ending(), Ending::Interrupted);
         assert_eq!(answers(items, "one"), some(&["1", "2"]));

@@ -33,7 +33,7 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
     };
     let reason = match opening::reason(judgement) {
         Some(reason) => prose(&safe::cut(&reason.text, columns)),
-        None => opening::calm(judgement),
+        None => prose(&opening::calm(judgement)),
     };
     let reason = match flips::lead(&judgement.flips) {
         Some(lead) => format!("**{}**\n\n{reason}", shown(&lead, columns)),
@@ -42,7 +42,7 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
     format!(
         "### {mark} {kelvin}: {word}{gist}{}\n\n{reason}\n\n{}\n",
         verdict
-            .edits()
+            .changes()
             .map_or_else(String::new, |edits| format!(", {edits}")),
         advice(judgement, columns)
     )

@@ -73,5 +73,5 @@ pub(crate) fn describe(id: &str, metric: &mut Metric) {
 
 /// Whether earlier versions showed a metric of this id first, whatever the gate made of it.
 pub(crate) fn is_headline(id: &str) -> bool {
-    id == "evidence.kelvin_score"
+    matches!(id, "evidence.kelvin_score" | "evidence.sensitivity")
 }

@@ -101,7 +101,7 @@ fn every_figure_says_which_family_it_is_of_and_has_a_value_within_its_range() {
         .filter(|(_, metric)| metric.headline)
         .map(|(id, _)| id)
         .collect();
-    assert_eq!(first, ["evidence.kelvin_score"]);
+    assert_eq!(first, ["evidence.kelvin_score", "evidence.sensitivity"]);
 }
 
 /// What version 1 wrote of a metric before it said what the metric is.

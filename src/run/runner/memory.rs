@@ -344,7 +344,7 @@ fn header(settings: &RunnerSettings<'_>, code: Digest) -> Header {
         parts.push(("what observes the calls", "observer", digest));
     }
     let pipeline = parts.iter().fold(
-        Fields::of("kelvin/journal/v2"),
+        Fields::of("kelvin/journal/v3"),
         |fields, (_, label, digest)| fields.field(label, digest.bytes()),
     );
     let files = settings.watch.map(Watch::listed).unwrap_or_default();

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::open_files;
 use super::pace::Pace;
-use super::tree::{Leaf, Tree};
+use super::tree::{Leaf, Place, Tree};
 use super::{
     Cost, Event, Failure, FailureKind, Observing, Outcome, Source, Task, Usage, pool, retry,
 };
@@ -275,18 +275,17 @@ impl<'a> Runner<'a> {
         let mut unreadable = 0;
         let mut attempt = 1;
         while let Some(pass) = self.may_start() {
+            let place = self.tree.place(text, &sample, attempt)?;
             let call = Invocation {
                 input: text,
-                input_file: leaf.input(),
-                output_file: &leaf.output(attempt),
+                input_file: place.input(),
+                output_file: place.output(),
                 repeat: task.repeat,
                 sample: &sample,
                 workplace: None,
             };
-            // Each attempt finds its input as it was, whatever the one before did to it.
-            leaf.write_input(call.input)?;
             let start = Instant::now();
-            let ended = self.invoke(&call);
+            let (ended, names_its_place) = self.invoke(&call, &place);
             let time = start.elapsed();
             seconds += time.as_secs_f64();
             let has_output = matches!(ended, Ended::Answered(_));
@@ -295,7 +294,8 @@ impl<'a> Runner<'a> {
                 Ended::Failed { failure, reply } => (Err(failure), reply),
                 Ended::Interrupted => {
                     self.tally.called(time, attempt, None);
-                    break;
+                    leaf.write_input(text)?;
+                    return Ok(None);
                 }
             };
             pass.used(reply.usage);
@@ -306,8 +306,9 @@ impl<'a> Runner<'a> {
                 self.delay(task, (attempt, unreadable), failure, reply.retry_after)
             });
             let Some(delay) = delay else {
-                leaf.settle(attempt)?;
-                if has_output && !self.target.writes_the_output_file() {
+                place.hand_over(leaf, text)?;
+                let is_written = self.target.writes_the_output_file() && !names_its_place;
+                if has_output && !is_written {
                     OUTPUT.with_borrow(|output| leaf.write_output(output))?;
                 }
                 let observed = self.observe(has_output, &reply);
@@ -323,22 +324,41 @@ impl<'a> Runner<'a> {
                     observed,
                 }));
             };
+            drop(place);
             if !self.interrupt.sleep(delay) {
-                break;
+                leaf.write_input(text)?;
+                return Ok(None);
             }
             attempt += 1;
         }
-        leaf.discard(attempt)?;
         Ok(None)
     }
 
-    /// Makes one call. Its output is in the buffer of this thread afterwards.
-    fn invoke(&self, call: &Invocation<'_>) -> Ended {
+    /// Makes one call. Its output is in the buffer of this thread afterwards, without the name of its place. Says
+    /// whether the name was there.
+    fn invoke(&self, call: &Invocation<'_>, place: &Place) -> (Ended, bool) {
         OUTPUT.with_borrow_mut(|output| {
             output.clear();
             // One large answer is no reason to hold its memory until the end.
             output.shrink_to(KEPT_ROOM);
-            self.target.call(call, output)
+            let mut ended = self.target.call(call, output);
+            match &mut ended {
+                Ended::Answered(reply) => {
+                    place.unname(&mut reply.streams.stdout);
+                    place.unname(&mut reply.streams.stderr);
+                }
+                Ended::Failed { failure, .. } => {
+                    place.unname(&mut failure.stdout);
+                    place.unname(&mut failure.stderr);
+                }
+                Ended::Interrupted => {}
+            }
+            let unnamed = place.without_name(output);
+            let names_its_place = unnamed.is_some();
+            if let Some(unnamed) = unnamed {
+                *output = unnamed;
+            }
+            (ended, names_its_place)
         })
     }
 

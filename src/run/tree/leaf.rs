@@ -1,4 +1,4 @@
-//! The folder of one task: its input, and an output of its own for each attempt.
+//! The folder of one task: what a call of it was given, and what came back.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -40,20 +40,6 @@ impl Leaf {
         &self.path
     }
 
-    /// What the pipeline reads.
-    pub(in crate::run) fn input(&self) -> &Path {
-        &self.input
-    }
-
-    /// What an attempt writes, counted from 1. Each has a path of its own: what a process that
-    /// escaped from an earlier attempt writes can never be taken for the answer of a later one.
-    pub(in crate::run) fn output(&self, attempt: usize) -> PathBuf {
-        match attempt {
-            0 | 1 => self.output.clone(),
-            _ => self.path.join(format!("output.attempt-{attempt}.json")),
-        }
-    }
-
     /// Writes the input.
     pub(in crate::run) fn write_input(&self, text: &str) -> anyhow::Result<()> {
         self.write(&self.input, text.as_bytes())
@@ -64,32 +50,18 @@ impl Leaf {
         self.write(&self.output, bytes)
     }
 
-    /// Removes the output of an earlier run.
+    /// Removes the input and the output of an earlier run. While a call is made, no folder is to tell under
+    /// which name its text was there before.
     pub(in crate::run) fn clear(&self) -> anyhow::Result<()> {
-        self.discard(usize::from(self.reused))
-    }
-
-    /// Makes what the last attempt has written the output; nothing where it wrote nothing.
-    pub(in crate::run) fn settle(&self, last: usize) -> anyhow::Result<()> {
-        if last <= 1 {
+        if !self.reused {
             return Ok(());
         }
-        self.discard(last - 1)?;
-        match fs::rename(self.output(last), &self.output) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(error).with_context(|| format!("failed to write `{}`", self.output.display()))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Removes the outputs of the first so many attempts.
-    pub(in crate::run) fn discard(&self, attempts: usize) -> anyhow::Result<()> {
-        (1..=attempts).try_for_each(|attempt| {
-            let path = self.output(attempt);
-            sweep::remove(&path)
-                .with_context(|| format!("failed to remove the old output `{}`", path.display()))
-        })
+        [&self.input, &self.output]
+            .into_iter()
+            .try_for_each(|path| {
+                sweep::remove(path)
+                    .with_context(|| format!("failed to remove the old `{}`", path.display()))
+            })
     }
 
     /// Writes a file, which is there as a whole or not at all. One that has these bytes already is left as it is;

@@ -3,6 +3,7 @@
 
 mod leaf;
 mod lock;
+mod place;
 mod sweep;
 
 use std::borrow::Cow;
@@ -15,9 +16,12 @@ use std::sync::Mutex;
 use anyhow::Context as _;
 
 use super::Task;
+use crate::digest::Fields;
 use crate::file;
 
 pub(super) use leaf::Leaf;
+pub(crate) use place::CALL;
+pub(super) use place::Place;
 
 /// The output folder of a run, held until it is dropped.
 #[derive(Debug)]
@@ -147,10 +151,25 @@ impl Tree {
         }
         Ok(leaf)
     }
+
+    /// Makes a place for one attempt of a call. `sample` tells the text and the repeat. What a process that escaped
+    /// from an earlier attempt writes can never be taken for the answer of a later one.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn place(&self, text: &str, sample: &str, attempt: usize) -> anyhow::Result<Place> {
+        let call = Fields::of("kelvin/place/v1")
+            .field("sample", sample)
+            .field("attempt", attempt.to_be_bytes());
+        Place::make(&self.out, self.input, text, &call)
+    }
 }
 
 impl Drop for Tree {
     fn drop(&mut self) {
+        // Only where it is empty: a case may have this name.
+        let _ = fs::remove_dir(self.out.join(place::CALLS));
         if let Some(Ok(old)) = self.old.as_mut().map(Mutex::get_mut) {
             sweep::unseen(&self.out, &old.seen, &old.repeats);
         }

@@ -130,7 +130,7 @@ fn is_leaf(out: &Path, folder: &Path) -> bool {
 }
 
 /// Whether a name is one of the folder of a repeat.
-fn is_repeat(name: &str) -> bool {
+pub(super) fn is_repeat(name: &str) -> bool {
     name.starts_with("repeat-")
 }
 

@@ -146,10 +146,7 @@ impl CommandTarget {
             }
         };
         program
-            .envs([
-                ("KELVIN_REPEAT", invocation.repeat.to_string().as_str()),
-                ("KELVIN_SAMPLE", invocation.sample),
-            ])
+            .envs([("KELVIN_SAMPLE", invocation.sample)])
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(workplace) = workplace {
             let variables = workplace.variables.iter();

@@ -41,7 +41,7 @@ fn a_planted_drop_is_a_regression_of_the_score_and_an_unchanged_candidate_passes
     branch(
         &project,
         "worse",
-        "case $1 in */p0[0-4]/*) echo '<b>what?</b>' > \"$2\";; *) sed 's/.*: //' \"$1\" > \"$2\";; esac\n",
+        "case $(cat \"$1\") in *word-[0-4]) echo '<b>what?</b>' > \"$2\";; *) sed 's/.*: //' \"$1\" > \"$2\";; esac\n",
     );
     let said = project.kelvin(&["gate"]);
     let judgement = verdict(&project, &said);
@@ -80,7 +80,7 @@ fn a_candidate_that_no_longer_answers_does_not_pass() {
     branch(
         &project,
         "silent",
-        "case $1 in */p0*) ;; *) sed 's/.*: //' \"$1\" > \"$2\";; esac\n",
+        "case $(cat \"$1\") in *word-[0-9]) ;; *) sed 's/.*: //' \"$1\" > \"$2\";; esac\n",
     );
     let said = project.kelvin(&["gate"]).expect(3);
     let judgement = verdict(&project, &said);

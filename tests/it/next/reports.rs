@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::{committed, follow, project, views, worse};
-use crate::project::{CONSTANT, GROUNDED, Project};
+use crate::project::{CONSTANT, GROUNDED, KNOWING, Project};
 
 /// With a scorer of quality, so that scores can be exported and made anew.
 const QUALITY: &str = "quality:\n  contract: {decision: string}\n  required_outputs: [/decision, /reasons]\n  \
@@ -9,7 +9,7 @@ const QUALITY: &str = "quality:\n  contract: {decision: string}\n  required_outp
 
 /// Answers `birch` without reasons, which is a poor answer.
 const REASONED: &str = r#"
-case $1 in
+case $(head -n 1 "$1") in
   *birch*) printf '{"decision": "go"}' > "$2" ;;
   *) printf '{"decision": "go", "reasons": ["it fits"]}' > "$2" ;;
 esac
@@ -149,10 +149,11 @@ fn a_version_with_too_few_runs_is_measured_again_until_the_drop_is_known() {
     let project = committed(GROUNDED);
     project.check();
     let good = crate::repository::git(project.root(), &["rev-parse", "HEAD"]);
+    project.tell_places();
     // Of the worse version every rewrite of one case has another answer.
     project.write(
         "pipeline.sh",
-        &format!("case $1 in */reorder*) printf '{{\"decision\": \"%s\"}}' \"$(cksum < \"$1\")\" > \"$2\"; exit;; esac\n{GROUNDED}"),
+        &format!("{KNOWING}case $place in */reorder*) printf '{{\"decision\": \"%s\"}}' \"$(cksum < \"$1\")\" > \"$2\"; exit;; esac\n{GROUNDED}"),
     );
     let bad = crate::repository::commit(&project, "worse");
     project.check();

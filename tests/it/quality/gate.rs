@@ -260,7 +260,7 @@ if [ ! -e "state/$key" ]; then
   sleep {wait}
   answer=$(awk '/^## /{{on=0}} /^## Rule/{{on=1}} on' "$1" | sed '/^$/d' | sort | cksum | tr ' ' -)
   reasons='"it fits"'
-  case "{code}$1" in *unlucky*alder/baseline*|*unlucky*birch/baseline*|*unlucky*cedar/baseline*) reasons= ;; esac
+  for one in alder birch cedar; do [ {code} = unlucky ] && cmp -s "$1" "cases/$one.md" && reasons=; done
   mkdir -p state
   printf '{{"decision": "%s", "reasons": [%s]}}' "$answer" "$reasons" > "state/$key.$$"
   mv "state/$key.$$" "state/$key"

@@ -113,7 +113,7 @@ fn a_baseline_that_the_change_brings_along_is_not_used_where_the_server_was_made
         json!("baseline_unreachable")
     );
     assert_eq!(
-        judgement(project.root())["metrics"]["evidence.sensitivity"]["base"],
+        judgement(project.root())["metrics"]["evidence.following.rule"]["base"],
         json!(1.0)
     );
 }

@@ -138,7 +138,7 @@ fn a_pass_says_that_there_is_nothing_to_do() {
     let page = page(&report, &judgement, &[], 60_000);
     is_whole(&page);
     assert!(
-        page.starts_with("### ✅ Kelvin: pass\n\n**None of 2 gated metrics"),
+        page.starts_with("### ✅ Kelvin: pass\n\n**None of 4 gated metrics"),
         "{page}"
     );
     assert!(page.contains("\nNothing to do.\n"));

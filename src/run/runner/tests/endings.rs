@@ -164,7 +164,7 @@ fn the_command_runs_in_the_folder_of_the_configuration_in_a_group_of_its_own() {
 
 #[test]
 fn p5_an_interruption_kills_what_runs_and_starts_nothing_more() {
-    let script = "case $1 in */case-00[01]/*) ;; *) echo $$ >> pids; sleep 60 & echo $! >> pids; wait;; esac";
+    let script = "case $(cat \"$1\") in case-00[01]/*) ;; *) echo $$ >> pids; sleep 60 & echo $! >> pids; wait;; esac";
     let bench = Bench::new(&format!("{script}\n{ECHO}"));
     let start = Instant::now();
     let (outcomes, cost) = thread::scope(|scope| {

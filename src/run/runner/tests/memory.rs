@@ -38,7 +38,9 @@ fn p9_the_cache_answers_for_the_same_input_command_and_code_alone() {
 
 #[test]
 fn a_repeat_and_a_failure_are_never_cached() {
-    let bench = cached(&format!("case $1 in *case-001*) exit 4;; esac\n{ECHO}"));
+    let bench = cached(&format!(
+        "case $(cat \"$1\") in *case-001*) exit 4;; esac\n{ECHO}"
+    ));
     let mut tasks = tasks(2);
     tasks.push(Task {
         repeat: 2,
@@ -95,8 +97,9 @@ fn without_a_fingerprint_nothing_is_cached_or_resumed_and_that_is_told() {
 
 #[test]
 fn p6_a_resumed_run_repeats_nothing_that_has_finished() {
-    let script =
-        format!("echo x >> calls\ncase $1 in *case-001*) echo no >&2; exit 4;; esac\n{ECHO}");
+    let script = format!(
+        "echo x >> calls\ncase $(cat \"$1\") in *case-001*) echo no >&2; exit 4;; esac\n{ECHO}"
+    );
     let bench = Bench::new(&script);
     let tasks = tasks(6);
     let (whole, _) = bench.run(&tasks);

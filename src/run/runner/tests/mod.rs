@@ -17,6 +17,7 @@ mod endings;
 mod memory;
 mod observe;
 mod outputs;
+mod places;
 mod values;
 
 /// Takes the field `decision`, which must not be a list.

@@ -77,7 +77,7 @@ fn run(bench: &Bench, start: Start, tasks: &[Task], observer: Option<&Lengths>) 
 
 /// An output of which the cache keeps only what the reader takes, one that no reader can read, and a crash.
 const MIXED: &str = "echo x >> calls\n\
-    case $1 in\n\
+    case $(cat \"$1\") in\n\
     *case-000*) printf '{\"decision\": \"%070000d\"}' 1 > \"$2\";;\n\
     *case-001*) printf 'no JSON' > \"$2\";;\n\
     *) exit 4;;\n\

@@ -6,7 +6,8 @@ use super::*;
 
 #[test]
 fn kel_40_kel_42_outcomes_are_in_the_order_of_the_tasks_and_each_task_is_called_once() {
-    let script = format!("echo x >> calls\ncase $1 in *case-00*) sleep 0.05;; esac\n{ECHO}");
+    let script =
+        format!("echo x >> calls\ncase $(cat \"$1\") in *case-00*) sleep 0.05;; esac\n{ECHO}");
     let mut bench = Bench::new(&script);
     let tasks = tasks(30);
     let want: Vec<_> = (0..30)

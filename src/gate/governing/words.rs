@@ -1,0 +1,104 @@
+//! What is told of a type.
+
+use super::{Open, Status, TypeDecision, TypeFigures, TypeVerdict};
+use crate::gate::looks::Ending;
+use crate::gate::sentence::{name, names};
+use crate::probe::display;
+
+impl TypeDecision {
+    /// What became of the type, in a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let of = name(&self.name);
+        let seen = self.figures.sentence();
+        match self.verdict {
+            TypeVerdict::Regression if self.status == Status::Lost => {
+                format!("{of} is lost: {seen}")
+            }
+            TypeVerdict::Regression => format!("{of} decides less often: {seen}{}", self.allowed()),
+            TypeVerdict::MadeRoom => format!(
+                "{of} decides less often, since {} decides now: {seen}",
+                names(&self.new)
+            ),
+            TypeVerdict::Open(open) => self.open(open, &of, &seen),
+            TypeVerdict::Pass if self.is_unseen() => format!(
+                "this suite cannot see the loss of {of}: {seen}; cases in which it alone decides would show it"
+            ),
+            TypeVerdict::Pass => match self.status {
+                Status::New => format!("{of} decides now: {seen}"),
+                _ => format!("{of} is followed: {seen}"),
+            },
+        }
+    }
+
+    /// Whether a pass says nothing of it.
+    pub(crate) fn is_unseen(&self) -> bool {
+        self.verdict == TypeVerdict::Pass && self.figures.is_blind()
+    }
+
+    fn open(&self, open: Open, of: &str, seen: &str) -> String {
+        let settles = match (open, self.ending) {
+            (Open::Trade, _) => {
+                "another type may stand in its way or decides more often, so that only right answers, or somebody \
+                 who may approve, can tell"
+            }
+            (_, Ending::NoRerun) => "nothing was run again; `--rerun` would tell more",
+            (_, Ending::NoBudget) => "the budget allows no re-run",
+            (_, Ending::BudgetSpent) => "the budget for re-runs ran out",
+            (_, Ending::AnswersKept) => {
+                "its re-runs came from answers that the pipeline keeps, and tell nothing of its noise"
+            }
+            _ if self.figures.firm < super::FEWEST_TELLING as f64 => {
+                "more cases in which it alone decides would tell"
+            }
+            _ if self.base_runs < 3 => {
+                "the base was run too seldom to tell; `baseline: {repeats: 5}`, or `baseline: {compute: true}`, \
+                 would decide more"
+            }
+            _ => "more cases in which it alone decides would tell",
+        };
+        match open {
+            Open::Suspected if self.figures.moved_head == 0 => {
+                format!("{of} may be lost: {seen}; {settles}")
+            }
+            Open::Suspected => format!("{of} may be lost in part: {seen}; {settles}"),
+            Open::Trade => format!("{of} decides less often: {seen}; {settles}"),
+            Open::Wide => format!("a loss of {of} is not ruled out: {seen}; {settles}"),
+            Open::Noise => format!(
+                "a loss of {of} could hide in noise, since many cases are answered less steadily than on the base: \
+                 {seen}"
+            ),
+        }
+    }
+
+    /// How many swaps may be lost.
+    fn allowed(&self) -> String {
+        let figures = &self.figures;
+        match figures.likely_loss {
+            Some(_) => {
+                let most = (figures.limit * figures.swaps as f64).floor();
+                format!(" (at most {most} may be lost)")
+            }
+            None => format!(" (at most {} may be lost)", display(figures.limit)),
+        }
+    }
+}
+
+impl TypeFigures {
+    /// How many swaps moved the decision then and now; of numbers, how far.
+    fn sentence(&self) -> String {
+        if self.likely_loss.is_none() && self.moved_base > 0 {
+            return format!(
+                "its swaps went {} of the squared way between two cases on the base, and {} now",
+                display(self.had),
+                display(self.has)
+            );
+        }
+        let (swaps, was, is) = (self.swaps, self.moved_base, self.moved_head);
+        match was == is {
+            true => format!("{was} of {swaps} swaps of it move the decision, as on the base"),
+            false => {
+                format!("{was} of {swaps} swaps of it moved the decision on the base, {is} do now")
+            }
+        }
+    }
+}

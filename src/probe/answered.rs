@@ -1,0 +1,68 @@
+//! What the items of a probe were answered: as they are, and where evidence was exchanged that should govern the answer.
+//! Answers are compared before any figure is made of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::digest::Digest;
+
+/// The answers of one section.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answered<'a> {
+    /// The declared types of evidence, each with the metric that it is gated by; empty where nothing is exchanged.
+    pub(crate) types: Vec<(&'a str, String)>,
+    /// The items by name.
+    pub(crate) items: BTreeMap<&'a str, AnsweredItem<'a>>,
+}
+
+/// The answers to one item.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AnsweredItem<'a> {
+    /// To the item as it is.
+    pub(crate) itself: Vec<Option<Answer>>,
+    /// To its variants that should be answered like it.
+    pub(crate) own: Vec<AnsweredInput<'a>>,
+    /// To its variants in which evidence was exchanged.
+    pub(crate) swaps: Vec<AnsweredSwap<'a>>,
+}
+
+/// The answers to one input, one for each time that it was run; none where that failed.
+#[derive(Clone, Debug)]
+pub(crate) struct AnsweredInput<'a> {
+    /// The name of the variant.
+    pub(crate) variant: &'a str,
+    /// The digest of the input.
+    pub(crate) input: Digest,
+    /// The answers.
+    pub(crate) answers: Vec<Option<Answer>>,
+}
+
+/// The answers to a variant in which a unit was exchanged.
+#[derive(Clone, Debug)]
+pub(crate) struct AnsweredSwap<'a> {
+    /// What was answered.
+    pub(crate) asked: AnsweredInput<'a>,
+    /// The type of the unit.
+    pub(crate) of_type: &'a str,
+    /// The item that the unit comes from.
+    pub(crate) donor: Option<&'a str>,
+}
+
+/// One answer, as far as it is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Answer {
+    /// A number.
+    Number(f64),
+    /// Anything else; two answers are the same where the texts are.
+    Text(String),
+}
+
+/// As JSON.
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
