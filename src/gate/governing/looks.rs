@@ -100,8 +100,9 @@ fn ended(look: &Look, suite: &Suite, ending: Ending) -> TypeEnding {
     }
 }
 
-/// What to run before the next look. The second runs everything, so that the noise of each case is known; those after
-/// it only what is unsettled of the types that are open, and the cases that it is of.
+/// What to run before the next look. The second takes what is in doubt of all types, since what one gained may explain
+/// what another lost, on both sides alike, so that no case is run again on one side alone; or everything, where that is
+/// nothing. Those after it take what is unsettled of the types that are open. With them go the own answers of their cases.
 fn wanted(
     suite: &Suite,
     look: &Look,
@@ -109,15 +110,26 @@ fn wanted(
     (runs_base, base_has): (bool, usize),
 ) -> Rerun {
     let open = look.open();
-    let is_open = |place: usize| open.contains(&suite.items[place].of_type);
-    let places = |unsettled: &[bool], everything: bool| -> Vec<usize> {
+    let whole = &look.whole;
+    let unsettled = |unsettled: &[bool]| -> Vec<usize> {
         let all = 0..suite.items.len();
-        all.filter(|place| everything || unsettled[*place] && is_open(*place))
+        all.filter(|place| open.contains(&suite.items[*place].of_type) && unsettled[*place])
             .collect()
     };
-    let head = places(&look.whole.unsettled.1, head_runs == 2);
+    let all = 0..suite.items.len();
+    let (base, head) = match head_runs {
+        2 => {
+            let doubtful = all.clone().filter(|place| whole.doubtful[*place]);
+            let doubtful: Vec<usize> = match whole.doubtful.contains(&true) {
+                true => doubtful.collect(),
+                false => all.collect(),
+            };
+            (doubtful.clone(), doubtful)
+        }
+        _ => (unsettled(&whole.unsettled.0), unsettled(&whole.unsettled.1)),
+    };
     let base = match runs_base && base_runs > base_has {
-        true => places(&look.whole.unsettled.0, false),
+        true => base,
         false => Vec::new(),
     };
     Rerun {

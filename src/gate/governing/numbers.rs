@@ -151,6 +151,7 @@ pub(super) fn judge(
         is_constant_base: width(&before.own) <= before.tiny,
         tells: vec![true; suite.types.len()],
         unsettled: (vec![true; suite.items.len()], vec![true; suite.items.len()]),
+        doubtful: vec![true; suite.items.len()],
         unsteady: Vec::new(),
     };
     (types, whole)

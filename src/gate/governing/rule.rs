@@ -117,6 +117,8 @@ pub(super) struct Whole {
     pub(super) tells: Vec<bool>,
     /// By item: whether more answers would tell, on the base and on the head.
     pub(super) unsettled: (Vec<bool>, Vec<bool>),
+    /// By item: whether more answers would tell on either side, or it moves the decision on one side alone.
+    pub(super) doubtful: Vec<bool>,
     /// The places of the cases that are left out because their answers vary on the base.
     pub(super) unsteady: Vec<usize>,
 }
@@ -253,6 +255,7 @@ fn classes(
         vec![false; suite.items.len()],
         vec![false; suite.items.len()],
     );
+    let mut doubtful = vec![false; suite.items.len()];
     let types = (0..suite.types.len())
         .map(|of_type| {
             let places: Vec<usize> = suite
@@ -261,10 +264,10 @@ fn classes(
                 .filter(|place| steady[suite.items[*place].case])
                 .collect();
             let (figures, moved) = sides.figures(&places, rules.max_drop[of_type]);
-            let is_open = |chance: f64| chance > SETTLED && chance < 1.0 - SETTLED;
             for ((place, base), head) in places.iter().zip(&moved.0).zip(&moved.1) {
-                unsettled.0[*place] = is_open(*base);
-                unsettled.1[*place] = is_open(*head);
+                unsettled.0[*place] = !is_settled(*base);
+                unsettled.1[*place] = !is_settled(*head);
+                doubtful[*place] = is_doubtful(*base, *head);
             }
             figures
         })
@@ -278,9 +281,20 @@ fn classes(
         is_constant_base: is_constant(&before),
         tells: tells(suite, &after),
         unsettled,
+        doubtful,
         unsteady: unsteady.map(|(case, _)| case).collect(),
     };
     (types, whole)
+}
+
+/// Whether it is sure that an item moves the decision, or that it does not.
+fn is_settled(chance: f64) -> bool {
+    chance <= SETTLED || chance >= 1.0 - SETTLED
+}
+
+/// Whether another run may tell something of an item, by the chances that it moves the decision on both sides.
+fn is_doubtful(base: f64, head: f64) -> bool {
+    !is_settled(base) || !is_settled(head) || (base > 0.5) != (head > 0.5)
 }
 
 /// The likelihoods of both sides.
@@ -336,7 +350,10 @@ impl Sides<'_> {
         firm_cases.sort_unstable();
         firm_cases.dedup();
         let count = |moved: &[f64]| moved.iter().filter(|chance| **chance > 0.5).count();
-        let may_pass = !(self.is_noisy && self.head.0.draws < 2);
+        // One noisy run may be lucky, unless there is no swap that another run could change.
+        let mut pairs = base.iter().zip(&head);
+        let agrees = |(base, head): (&f64, &f64)| !is_doubtful(*base, *head);
+        let may_pass = !self.is_noisy || self.head.0.draws > 1 || pairs.all(agrees);
         let figures = TypeFigures {
             swaps: places.len(),
             moved_base: count(&base),

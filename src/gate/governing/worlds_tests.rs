@@ -195,6 +195,22 @@ fn judged(world: &World) -> (&'static str, Vec<TypeFigures>) {
     (word, figures)
 }
 
+/// What tells one judgement of a world from another.
+fn shown(figures: &[TypeFigures]) -> String {
+    let one = |one: &TypeFigures| {
+        format!(
+            "{} of {} to {}, drop {:.3} of {:.3}, loss {:.4}",
+            one.moved_base,
+            one.swaps,
+            one.moved_head,
+            one.drop,
+            one.limit,
+            one.likely_loss.unwrap_or(f64::NAN)
+        )
+    };
+    figures.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
 #[test]
 fn the_worlds_of_the_study_are_judged_as_it_judged_them() {
     let text = include_str!("../../../tests/fixtures/gate_worlds.json");
@@ -206,8 +222,10 @@ fn the_worlds_of_the_study_are_judged_as_it_judged_them() {
         match word == world.expected {
             true => equal += 1,
             false => other.push(format!(
-                "{}: {word}, not {}: {figures:#?}",
-                world.id, world.expected
+                "{}: {word}, not {}: {}",
+                world.id,
+                world.expected,
+                shown(&figures)
             )),
         }
         let allowed = world.acceptable.as_ref();
