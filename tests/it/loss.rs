@@ -156,7 +156,7 @@ const FAILURES: &str = "evidence.failure_rate";
 
 #[test]
 fn a_drop_is_not_hidden_by_an_empty_line_in_the_cases_that_drop() {
-    // 8 of 20 cases no longer heed the rule: of two types the half, so a drop of .20.
+    // 8 of 20 cases no longer heed the rule, so that 16 of its 40 swaps are lost.
     let (_remote, project) = suite(SUITE, FEW);
     let moved: Vec<usize> = (1..=8).collect();
     let worse = Pipeline {
@@ -167,7 +167,7 @@ fn a_drop_is_not_hidden_by_an_empty_line_in_the_cases_that_drop() {
     let open = gate(&project, &[]);
     open.is("regression", 3);
     let drop = |gated: &Gated| gated.of(SENSITIVITY)["drop"].as_f64().expect("a number");
-    assert!((drop(&open) - 0.2).abs() < 1e-9, "{}", drop(&open));
+    assert!((drop(&open) - 0.4).abs() < 1e-9, "{}", drop(&open));
     for case in &moved {
         edit(&project, *case);
     }
@@ -175,7 +175,7 @@ fn a_drop_is_not_hidden_by_an_empty_line_in_the_cases_that_drop() {
         let hidden = gate(&project, arguments);
         hidden.is("regression", 3).says("8 of 20 cases were edited");
         assert_eq!(hidden.of(SENSITIVITY)["unpaired"], json!(true));
-        assert!((drop(&hidden) - 0.2).abs() < 1e-9, "{}", drop(&hidden));
+        assert!((drop(&hidden) - 0.4).abs() < 1e-9, "{}", drop(&hidden));
     }
     // The rest of the cases edited as well, but for one.
     for case in 1..SUITE {
@@ -232,7 +232,7 @@ fn inputs_that_crash_where_the_answer_would_be_wrong_are_lost_and_fail() {
     assert_eq!(crashed.of(SENSITIVITY)["verdict"], json!("regression"));
     assert_eq!(crashed.of(SENSITIVITY)["coverage"]["lost"], json!(22));
     assert_eq!(crashed.of(FAILURES)["verdict"], json!("regression"));
-    // Too few crashes for the failure rate, but more than a tenth of one type: unmeasured.
+    // Too few crashes for the failure rate, but with the wrong answers they hide more of one type than may be lost.
     let crash = "case \"$place\" in */c0[1-4]/*/swap-rule-01*|*/c05/*/swap-rule*) exit 4;; esac";
     decides(
         &project,
@@ -243,10 +243,11 @@ fn inputs_that_crash_where_the_answer_would_be_wrong_are_lost_and_fail() {
         },
     );
     let few = gate(&project, &[]);
-    few.is("unmeasured", 3);
-    assert_eq!(few.of(SENSITIVITY)["cause"], json!("coverage"));
-    let reason = few.judgement["reasons"][0]["text"].to_string();
-    assert!(reason.contains("6 of 40 cells"), "{reason}");
+    few.is("regression", 3);
+    let reasons = few.judgement["reasons"].as_array().expect("a list");
+    let texts: Vec<String> = reasons.iter().map(|one| one["text"].to_string()).collect();
+    assert!(texts[0].contains("40 of 40 swaps"), "{texts:?}");
+    assert!(texts[1].contains("6 of the 40 cells"), "{texts:?}");
 }
 
 #[test]

@@ -165,8 +165,8 @@ fn swap(
 }
 
 impl Figures<'_> {
-    /// The sum of the reactions over the sum of the contrasts, over the samples of those swaps that
-    /// `pick` takes and whose donor is answered differently. 1: the decision goes where the donors'
+    /// The sum of the reactions over the sum of the contrasts, over those swaps that `pick` takes and whose donor is
+    /// answered differently; each counts once, however often it was run. 1: the decision goes where the donors'
     /// own answers are; 0: it stays. Noise and other units may take it outside of `[0, 1]`; it is
     /// shown within.
     ///
@@ -182,11 +182,11 @@ impl Figures<'_> {
             .counts_in(Unit::Ratio, Range::default())
     }
 
-    /// The mean contrast over the samples of all swaps: how far this suite lets a decision move,
+    /// The mean contrast over all swaps: how far this suite lets a decision move,
     /// after what noise alone moves. 0: the suite can show nothing.
     pub(super) fn donor_contrast(&self, pick: &dyn Fn(&VariantRecord) -> bool) -> Metric {
         let swaps = Swaps::of(self.cases, pick, |_| true);
-        let mean = |sums: CaseSums| (sums.n > 0).then(|| sums.contrast / sums.n as f64);
+        let mean = |sums: CaseSums| (sums.swaps > 0).then(|| sums.contrast / sums.swaps as f64);
         self.of_swaps(&swaps, mean)
             .counts_in(Unit::Share, Range::of(-1.0, 1.0))
     }
@@ -261,7 +261,7 @@ struct Swaps {
 /// The sums over the swaps of one case, or of several.
 #[derive(Clone, Copy, Default)]
 struct CaseSums {
-    n: usize,
+    swaps: usize,
     reaction: f64,
     contrast: f64,
 }
@@ -269,7 +269,7 @@ struct CaseSums {
 impl CaseSums {
     fn plus(self, other: Self) -> Self {
         Self {
-            n: self.n + other.n,
+            swaps: self.swaps + other.swaps,
             reaction: self.reaction + other.reaction,
             contrast: self.contrast + other.contrast,
         }
@@ -277,7 +277,7 @@ impl CaseSums {
 
     fn less(self, part: Self) -> Self {
         Self {
-            n: self.n - part.n,
+            swaps: self.swaps - part.swaps,
             reaction: self.reaction - part.reaction,
             contrast: self.contrast - part.contrast,
         }
@@ -318,10 +318,11 @@ impl Swaps {
                 let donor = donor(variant).map(|donor| cases.get(donor));
                 match (&variant.swap, donor) {
                     (Some(swap), _) => {
-                        if counts(swap) {
-                            sums.n += decided;
-                            sums.reaction += swap.reaction * decided as f64;
-                            sums.contrast += swap.contrast * decided as f64;
+                        if counts(swap) && decided > 0 {
+                            all.n += decided;
+                            sums.swaps += 1;
+                            sums.reaction += swap.reaction;
+                            sums.contrast += swap.contrast;
                         }
                         all.known += decided;
                         all.failed += made - decided;
@@ -336,8 +337,7 @@ impl Swaps {
                     (None, _) => all.failed += made,
                 }
             }
-            if sums.n > 0 {
-                all.n += sums.n;
+            if sums.swaps > 0 {
                 all.cases.push(sums);
             }
         }
