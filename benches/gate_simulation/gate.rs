@@ -6,3 +6,5 @@ pub(crate) mod broken;
 pub(crate) mod look;
 #[path = "../../src/gate/looks/mod.rs"]
 pub(crate) mod looks;
+#[path = "../../src/gate/governing/rule/mod.rs"]
+pub(crate) mod types;

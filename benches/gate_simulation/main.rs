@@ -17,6 +17,7 @@
 mod broken;
 mod first;
 mod gate;
+mod governing;
 mod plot;
 mod probe;
 mod promises;
@@ -51,7 +52,7 @@ type Table = fn(&mut Promises) -> String;
 
 fn main() -> ExitCode {
     let mut promises = Promises::default();
-    let all: [(&str, Table); 11] = [
+    let all: [(&str, Table); 14] = [
         ("power", tables::power),
         ("bases", tables::bases),
         ("whole", whole::verdicts),
@@ -62,6 +63,9 @@ fn main() -> ExitCode {
         ("real", whole::real_model),
         ("broken", broken::table),
         ("small", small::table),
+        ("types", governing::changes),
+        ("types_bases", governing::bases),
+        ("types_rules", governing::rules),
         ("plot", plot::table_and_plot),
     ];
     // A name on the command line is that of the only table to make.

@@ -18,7 +18,7 @@ use crate::config::Config;
 use crate::file;
 use crate::gate::policy::Policy;
 use crate::gate::verdict::{Reason, ReasonCode};
-use crate::gate::{Gate, Judgement, changes, flips};
+use crate::gate::{Gate, Judgement, changes, demands, flips};
 use crate::git;
 use crate::probe::ComparedSide;
 use crate::publish::comment;
@@ -158,6 +158,8 @@ fn by_rules(
     found: &mut Found,
 ) -> anyhow::Result<Judgement> {
     let mut judgement = weigh(asked, config, side, found)?;
+    let policy = Policy::of(&config.gate, config.baseline.require);
+    demands::tell(&policy, &side.report().metrics, &mut judgement.verdict);
     drift::tell(asked.0, config, &side.report(), &mut judgement);
     calibrated::tell(config, &mut judgement.verdict);
     Ok(judgement)

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::diagnostic::Problem;
 use super::raw::{RawCache, RawConfig, cache_dir};
-use super::yaml::Node;
+use super::yaml::{Content, Node};
 use super::{CacheSettings, Config, Limits, Overrides, Retry, approval, models};
 
 /// Everything that is wrong with the values of the general keys, whatever their types; types that
@@ -19,6 +19,7 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
     env(file, &mut found);
     fingerprint(file, &mut found);
     anchor(file, &mut found);
+    metric_rules(file, &mut found);
     found.extend(models::problems(file));
     found.extend(approval::problems(file));
     found
@@ -62,6 +63,33 @@ fn anchor(file: &Node, found: &mut Vec<Problem>) {
         found.push(Problem::new(at.clone(), message).help(
             "write `tag` for the last tag, a number of days such as `30d`, or a number of merges such as `20`",
         ));
+    }
+}
+
+/// A limit of a metric that is only shown would decide nothing.
+fn metric_rules(file: &Node, found: &mut Vec<Problem>) {
+    let metrics = file.get(&["gate", "metrics"]);
+    let Some(Content::Map(rules)) = metrics.map(|node| &node.content) else {
+        return;
+    };
+    for (id, rule) in rules {
+        let Some((_, at)) = rule.text(&["policy"]).filter(|(text, _)| *text == "info") else {
+            continue;
+        };
+        let limits = ["min", "max_drop"];
+        if let Some(limit) = limits
+            .into_iter()
+            .find(|limit| rule.get(&[limit]).is_some())
+        {
+            let message = format!(
+                "`{limit}` of `{}` decides nothing under `policy: info`",
+                id.text
+            );
+            found.push(
+                Problem::new(at.clone(), message)
+                    .help(format!("write `policy: gate`, or leave `{limit}` out")),
+            );
+        }
     }
 }
 

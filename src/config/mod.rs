@@ -207,10 +207,11 @@ impl GateOverrides {
             Some(BaselineOverride::From(source)) => {
                 baseline.from = *source;
                 baseline.file = None;
-                baseline.compute |= *source == BaselineSource::Compute;
             }
             Some(BaselineOverride::File(file)) => baseline.file = Some(file.clone()),
         }
+        // Whoever names it as the source allows it.
+        baseline.compute |= baseline.from == BaselineSource::Compute;
         baseline.repeats = self.base_repeats.unwrap_or(baseline.repeats);
         gate.budget.head_repeats = self.head_repeats.unwrap_or(gate.budget.head_repeats);
         gate.max_drop = self.max_drop.unwrap_or(gate.max_drop);

@@ -8,6 +8,7 @@ mod approved;
 mod assemble;
 pub(crate) mod broken;
 pub(crate) mod changes;
+pub(crate) mod demands;
 pub(crate) mod drift;
 pub(crate) mod flips;
 pub(crate) mod governing;

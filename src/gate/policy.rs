@@ -206,11 +206,13 @@ impl Policy {
         self.metrics.get(id)?.min
     }
 
-    /// How much a metric matters: as configured, else as its report says.
+    /// How much a metric matters: as configured, else as its report says. Whoever wrote a limit for it wants it gated.
     pub(crate) fn attention(&self, id: &str, metric: &MetricPair<'_>) -> Attention {
-        match self.metrics.get(id).and_then(|metric| metric.policy) {
+        let rule = self.metrics.get(id);
+        let has_limit = rule.is_some_and(|rule| rule.max_drop.is_some() || rule.min.is_some());
+        match rule.and_then(|rule| rule.policy) {
             Some(attention) => attention,
-            None if metric.gated => Attention::Gate,
+            None if metric.gated || has_limit => Attention::Gate,
             None => Attention::Info,
         }
     }

@@ -47,15 +47,7 @@ impl Subject<'_> {
             Cause::Bounded => self.pass(),
             Cause::Suspected => self.suspected(),
             Cause::Wide => self.wide(),
-            Cause::Minimum => format!(
-                "{id} is {}, {} the {} that the configuration allows",
-                shown(self.verdict.head),
-                match self.direction {
-                    Direction::Higher => "below",
-                    Direction::Lower => "above",
-                },
-                shown(self.min),
-            ),
+            Cause::Minimum => beyond(self.id, self.direction, (self.verdict.head, self.min)),
             Cause::Items | Cause::Missing => {
                 format!("{id} {}", self.why.unwrap_or("has lost items"))
             }
@@ -275,6 +267,24 @@ impl Subject<'_> {
         }
         format!("; spread over many cases, most in {}", names(&named))
     }
+}
+
+/// That the value of a metric is worse than the worst one that it may have.
+pub(super) fn beyond(
+    id: &str,
+    direction: Direction,
+    (value, worst): (Option<f64>, Option<f64>),
+) -> String {
+    format!(
+        "{} is {}, {} the {} that the configuration allows",
+        name(id),
+        shown(value),
+        match direction {
+            Direction::Higher => "below",
+            Direction::Lower => "above",
+        },
+        shown(worst),
+    )
 }
 
 /// Where the drop is.

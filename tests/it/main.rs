@@ -12,6 +12,7 @@ mod versions;
 mod wording;
 
 /// What a run leaves on disk, and what it never touches.
+mod demands;
 mod demo;
 mod disk;
 

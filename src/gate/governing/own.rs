@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::noise::{Own, wrong_own};
-use super::suite::{Answers, Side, Suite};
+use super::rule::{Answers, Own, Side, Suite, wrong_own};
 use crate::baseline::compare::{AnswerPairs, ItemAnswers};
 
 /// The chance that one of the two usual answers is not the usual one, up to which a case counts as changed.

@@ -47,7 +47,7 @@ impl TypeDecision {
             (_, Ending::AnswersKept) => {
                 "its re-runs came from answers that the pipeline keeps, and tell nothing of its noise"
             }
-            _ if self.figures.firm < super::FEWEST_TELLING as f64 => {
+            _ if self.figures.firm < super::rule::FEWEST_TELLING as f64 => {
                 "more cases in which it alone decides would tell"
             }
             _ if self.base_runs < 3 => {

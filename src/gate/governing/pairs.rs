@@ -1,67 +1,13 @@
-//! What both sides answered: to each case as it is, and to each of its swaps.
+//! The suite that the rule judges, made of the answers of a probe on both sides.
 
 use std::collections::BTreeMap;
 
+use super::rule::{Answers, Case, Item, Side, Suite};
 use crate::baseline::compare::{AnswerPairs, ItemAnswers};
 use crate::probe::Answer;
 
 /// With no more different answers than this, numbers are taken as classes: a rating is one of five.
 const MOST_CLASSES: usize = 6;
-
-/// The answers of one probe on both sides of a comparison.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Suite {
-    /// The names of the declared types.
-    pub(crate) types: Vec<String>,
-    /// The cases that both sides measured on the same input.
-    pub(crate) cases: Vec<Case>,
-    /// The swaps that both sides were asked, in any order.
-    pub(crate) items: Vec<Item>,
-    /// What was answered.
-    pub(crate) answers: Answers,
-}
-
-/// One case.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Case {
-    /// Its name.
-    pub(crate) name: String,
-    /// The names of the variants that should change nothing, on the base and on the head.
-    pub(crate) own: (Vec<String>, Vec<String>),
-}
-
-/// One swap.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Item {
-    /// The place of its case.
-    pub(crate) case: usize,
-    /// The place of its type.
-    pub(crate) of_type: usize,
-    /// The place of the case that its unit comes from; none where that is not among the cases.
-    pub(crate) donor: Option<usize>,
-    /// The names of the variant on the base and on the head.
-    pub(crate) variants: (String, String),
-}
-
-/// The answers of the base and of the head.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Answers {
-    /// Answers that are equal or not, as numbers of their classes.
-    Classes(Side<u32>, Side<u32>),
-    /// Answers that are numbers.
-    Numbers(Side<f64>, Side<f64>),
-}
-
-/// The answers of one side.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Side<A> {
-    /// The answers to each case as it is, and to its variants that should change nothing; at least one.
-    pub(crate) own: Vec<Vec<A>>,
-    /// The answers to each swap.
-    pub(crate) swaps: Vec<Vec<A>>,
-    /// How often the cases were run at most.
-    pub(crate) draws: usize,
-}
 
 impl Suite {
     /// Of the answers of one probe. What the head does not answer counts as an answer that moved nothing: the worst
@@ -124,25 +70,6 @@ impl Suite {
             items,
             answers,
         }
-    }
-
-    /// How often both sides were run at most.
-    pub(crate) fn draws(&self) -> (usize, usize) {
-        match &self.answers {
-            Answers::Classes(base, head) => (base.draws, head.draws),
-            Answers::Numbers(base, head) => (base.draws, head.draws),
-        }
-    }
-}
-
-impl<A> Side<A> {
-    /// By case: how often a swap of it was run at most.
-    pub(super) fn most_runs(&self, items: &[Item], cases: usize) -> Vec<usize> {
-        let mut most = vec![0; cases];
-        for (item, answers) in items.iter().zip(&self.swaps) {
-            most[item.case] = most[item.case].max(answers.len());
-        }
-        most
     }
 }
 

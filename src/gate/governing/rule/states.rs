@@ -159,6 +159,6 @@ fn beyond(parts: impl Iterator<Item = (f64, f64)>, threshold: f64) -> f64 {
         chances = next[first..=last.max(first)].to_vec();
     }
     let values = chances.iter().zip(least..);
-    let above = values.filter(|(_, value)| *value as f64 > threshold + super::GUARD);
+    let above = values.filter(|(_, value)| *value as f64 > threshold + crate::gate::look::GUARD);
     above.map(|(chance, _)| chance).sum()
 }

@@ -1,7 +1,7 @@
 //! The looks at a suite: what is run again between them. It says what to run; the caller runs it.
 
 use super::Rules;
-use super::rule::{Look, Status, TypeFigures, TypeVerdict, look};
+use super::look::{Look, Status, TypeFigures, TypeVerdict, look};
 use super::suite::Suite;
 use crate::gate::looks::{Ending, Means, Rerun, Side as Which};
 use crate::probe::{Wanted, WantedRepeats};

@@ -3,10 +3,10 @@
 use super::suite::Side;
 
 /// How many answers the noise of the whole suite weighs in that of one case.
-pub(super) const SHRINK: f64 = 8.0;
+pub(crate) const SHRINK: f64 = 8.0;
 
 /// The least and the most noise that a case is taken to have.
-pub(super) const E_MIN: f64 = 0.002;
+pub(crate) const E_MIN: f64 = 0.002;
 const E_MAX: f64 = 0.45;
 
 /// How many standard errors the upper bound of the noise is away.
@@ -14,20 +14,20 @@ const E_UP: f64 = 1.64;
 
 /// The usual answers of a side, and how noisy each case is.
 #[derive(Clone, Debug)]
-pub(super) struct Own {
+pub(crate) struct Own {
     /// The answer that each case gets most often.
-    pub(super) answers: Vec<u32>,
+    pub(crate) answers: Vec<u32>,
     /// The chance that one answer is another.
-    pub(super) e: Vec<f64>,
+    pub(crate) e: Vec<f64>,
     /// The upper bound of that chance.
-    pub(super) upper: Vec<f64>,
+    pub(crate) upper: Vec<f64>,
     /// How many answers each case got.
-    pub(super) count: Vec<usize>,
+    pub(crate) count: Vec<usize>,
 }
 
 impl Own {
     /// Of all answers of a side to its cases.
-    pub(super) fn of(side: &Side<u32>) -> Self {
+    pub(crate) fn of(side: &Side<u32>) -> Self {
         let counted: Vec<Counted> = side.own.iter().map(|own| Counted::of(own)).collect();
         let weights: f64 = counted.iter().map(Counted::weight).sum();
         let differing: f64 = counted.iter().map(|one| one.differ * one.weight()).sum();
@@ -54,7 +54,7 @@ impl Own {
     }
 
     /// At least as noisy as another side: a single run of everything says little of its own noise.
-    pub(super) fn at_least(&mut self, other: &Self) {
+    pub(crate) fn at_least(&mut self, other: &Self) {
         let raise = |own: &mut Vec<f64>, other: &[f64]| {
             for (own, other) in own.iter_mut().zip(other) {
                 *own = own.max(*other);
@@ -65,13 +65,13 @@ impl Own {
     }
 
     /// Whether any answer was seen to vary.
-    pub(super) fn is_noisy(&self) -> bool {
+    pub(crate) fn is_noisy(&self) -> bool {
         self.e.iter().any(|e| *e > 2.0 * E_MIN)
     }
 }
 
 /// The chance that what a case was answered most often, in so many answers, is not its answer.
-pub(super) fn wrong_own(e: f64, count: usize) -> f64 {
+pub(crate) fn wrong_own(e: f64, count: usize) -> f64 {
     let mut chance = 0.0;
     for wrong in count.div_ceil(2)..=count {
         let halves = if 2 * wrong == count { 0.5 } else { 1.0 };
@@ -81,7 +81,7 @@ pub(super) fn wrong_own(e: f64, count: usize) -> f64 {
 }
 
 /// The probability of so many hits among `n` draws.
-pub(super) fn binomial(n: usize, hits: usize, p: f64) -> f64 {
+pub(crate) fn binomial(n: usize, hits: usize, p: f64) -> f64 {
     let mut ways = 1.0;
     for at in 0..hits {
         ways *= (n - at) as f64 / (at + 1) as f64;

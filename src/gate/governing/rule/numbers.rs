@@ -4,10 +4,11 @@
 //! squared distance between two cases. So it does not hang on the scale: a score from 640 to 740 is judged as one from
 //! 0 to 1 is.
 
+use super::look::{TypeFigures, Whole, Won};
 use super::noise::SHRINK;
-use super::rule::{TypeFigures, Whole, Won};
 use super::suite::{Side, Suite};
-use super::{GUARD, Limit, Rules};
+use super::{Limit, Rules};
+use crate::gate::look::GUARD;
 
 /// How many standard errors a loss must be beyond the limit, and its squares beyond theirs, to be one.
 const RED_Z: f64 = 3.5;

@@ -7,7 +7,8 @@ use super::noise::{E_MIN, Own, binomial, wrong_own};
 use super::numbers;
 use super::states::{DOUBT, Likelihoods, PSEUDO, States};
 use super::suite::{Answers, Side, Suite};
-use super::{FEWEST_TELLING, GUARD, Limit, PASS, Rules, SURE};
+use super::{FEWEST_TELLING, Limit, PASS, Rules, SURE};
+use crate::gate::look::GUARD;
 
 /// A case whose answers vary more than this on the base is left out.
 const UNSTEADY: f64 = 0.25;
@@ -56,7 +57,7 @@ pub(crate) struct TypeFigures {
     pub(crate) moved_base: usize,
     pub(crate) moved_head: usize,
     /// How many are expected to move it on the base, and in how many cases.
-    pub(super) firm: f64,
+    pub(crate) firm: f64,
     pub(super) firm_cases: usize,
     /// The share that moved it on the base, and on the head; of numbers the part of the squared distances.
     pub(crate) had: f64,
@@ -70,7 +71,7 @@ pub(crate) struct TypeFigures {
     /// How many are expected to move it on both sides.
     pub(super) still: f64,
     /// The probability that more is lost than may be; none for numbers.
-    pub(super) likely_loss: Option<f64>,
+    pub(crate) likely_loss: Option<f64>,
     pub(super) is_dropped: bool,
     pub(super) is_kept: bool,
     /// Whether it rose beyond its limit, for sure.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::look::{TypeFigures, TypeVerdict};
 use super::looks::{Asked, Looks};
-use super::rule::{TypeFigures, TypeVerdict};
 use super::suite::{Answers, Case, Item, Side, Suite};
 use super::{Limit, Rules};
 use crate::gate::looks::{Means, Rerun};
@@ -213,7 +213,7 @@ fn shown(figures: &[TypeFigures]) -> String {
 
 #[test]
 fn the_worlds_of_the_study_are_judged_as_it_judged_them() {
-    let text = include_str!("../../../tests/fixtures/gate_worlds.json");
+    let text = include_str!("../../../../tests/fixtures/gate_worlds.json");
     let worlds: Worlds = serde_json::from_str(text).expect("it is JSON");
     let known = ["x36", "x39", "x72"];
     let (mut equal, mut beyond, mut other) = (0, Vec::new(), Vec::new());
