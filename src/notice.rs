@@ -45,8 +45,6 @@ pub(crate) enum Code {
     UnknownQueries,
     /// Queries whose invocation failed; they count 0.
     QueriesFailed,
-    /// The figures of a report of an earlier version, computed again by the rules of this one.
-    Recomputed,
     /// The answers of one run name several versions of the chunker.
     ChunkerVersions,
     /// A file in the folder of the cases that is not a case.

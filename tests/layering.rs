@@ -287,11 +287,6 @@ const NO_KIND: &[&str] = &["answer", "repeated", "tests"];
 /// This list may only become shorter.
 const KNOWS_A_PROBE: &[(&str, &str)] = &[
     (
-        "report/json/older.rs",
-        "reports of earlier versions had these probes, and said of their metrics no more than the ids; a \
-         probe that comes later is never in it",
-    ),
-    (
         "baseline/peer/mod.rs",
         "reads the reports of another evaluator, which measures one thing: its figures become those of \
          the probe that means the same",

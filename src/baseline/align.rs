@@ -29,11 +29,7 @@ pub(crate) fn align(base: &Report, head: &Report) -> AlignedReports {
         kind.figures_of_base(old, new, &mut aligned.base.metrics);
         let around = Surroundings {
             configuration: base.run.fingerprints.config != head.run.fingerprints.config,
-            command: match (old.fingerprint().command, new.fingerprint().command) {
-                (Some(before), Some(after)) => before != after,
-                // A report of version 1 does not tell it for each probe.
-                _ => false,
-            },
+            command: old.fingerprint().command != new.fingerprint().command,
         };
         let Some(sections) = kind.align(old, new, around) else {
             continue;

@@ -89,7 +89,7 @@ pub(crate) fn anchor(search: &Search<'_>, wanted: &Anchor) -> anyhow::Result<Anc
         bail!("the report of {} {why}", short(step.commit));
     }
     Ok(Anchored {
-        report: super::completed(report),
+        report,
         commit: step.commit.to_string(),
         merges: step.merges,
         days: step.days,

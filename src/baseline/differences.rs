@@ -47,13 +47,6 @@ pub(crate) enum Difference {
         /// Name and version of what measured the head.
         head: String,
     },
-    /// The figures of a side were computed again by the rules of today.
-    Recomputed {
-        /// The side.
-        side: ComparedSide,
-        /// Why.
-        why: String,
-    },
     /// What could not be read of the report of a side, or what is not in it.
     NotInReport {
         /// What that is.
@@ -155,7 +148,6 @@ impl fmt::Display for Difference {
             Self::Version { base, head } => {
                 write!(f, "the base was measured by {base}, the head by {head}")
             }
-            Self::Recomputed { side, why } => write!(f, "of the {side}: {why}"),
             Self::NotInReport { what } => f.write_str(what),
             Self::FinishedBefore => {
                 f.write_str("the report was finished before the gate saw it: no case was run again")

@@ -2,7 +2,6 @@
 
 use super::differences::{Difference, Incomparable};
 use crate::digest::Digest;
-use crate::notice::Code;
 use crate::probe::{AnySection, ComparedSide, Ending, Kind, SectionFingerprint};
 use crate::report::Report;
 
@@ -24,13 +23,7 @@ pub(crate) fn differences(base: &Report, head: &Report) -> Differences {
     if base.tool.name == head.tool.name {
         let differ = |of: fn(SectionFingerprint) -> Option<Digest>| {
             let mut both = in_both(base, head).into_iter();
-            both.any(
-                |(_, old, new)| match (of(old.fingerprint()), of(new.fingerprint())) {
-                    (Some(old), Some(new)) => old != new,
-                    // A report of version 1 has no digests for each probe.
-                    _ => false,
-                },
-            )
+            both.any(|(_, old, new)| of(old.fingerprint()) != of(new.fingerprint()))
         };
         for (difference, differs) in [
             (Difference::Cases, differ(|found| found.items)),
@@ -63,14 +56,6 @@ pub(crate) fn differences(base: &Report, head: &Report) -> Differences {
             base: version(base),
             head: version(head),
         });
-    }
-    for (side, report) in [(ComparedSide::Base, base), (ComparedSide::Head, head)] {
-        let again = report.notices.iter();
-        let again = again.filter(|notice| notice.code == Code::Recomputed);
-        told.extend(again.map(|notice| Difference::Recomputed {
-            side,
-            why: notice.text.clone(),
-        }));
     }
     Differences {
         told,
@@ -108,7 +93,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::notice::Notice;
     use crate::probe::evidence::{Basis, EvidenceSection};
     use crate::report::{Fingerprints, Run, Session, fixture};
     use crate::run::Cost;
@@ -183,18 +167,6 @@ mod tests {
         let measured =
             format!("the base was measured by kelvin {version}, the head by kelvin 9.0.0");
         assert_eq!(told[4], measured);
-    }
-
-    #[test]
-    fn a_report_whose_figures_were_computed_again_says_so() {
-        let mut base = report();
-        base.notices
-            .push(Notice::new(Code::Recomputed, "without hedges"));
-        let found = differences(&base, &report());
-        let [difference] = found.told.as_slice() else {
-            panic!("{found:?}");
-        };
-        assert_eq!(difference.to_string(), "of the base: without hedges");
     }
 
     #[test]

@@ -112,7 +112,7 @@ pub(crate) fn others(
         match (search.hold)(&repo, commit, &report) {
             Claims::Hold => others.reports.push(OtherReport {
                 first_is_copied,
-                report: super::completed(report),
+                report,
             }),
             Claims::Unknown(_) => {}
             Claims::Differ(why) => others.told.push(Difference::StoredNotBelieved {

@@ -6,7 +6,7 @@ use super::Checked;
 use super::head::Head;
 use super::settle::{judge, written};
 use super::{GateRequest, Judged, write};
-use crate::baseline::{self, differences::Difference};
+use crate::baseline::differences::Difference;
 use crate::config::Config;
 use crate::exit::Misuse;
 use crate::gate::Judgement;
@@ -49,7 +49,7 @@ pub(super) fn gate(
             file.parent().unwrap_or(Path::new("/")).to_path_buf()
         }
     };
-    let mut head = Finished(baseline::completed(report));
+    let mut head = Finished(report);
     let judgement = judge(request, &config, &mut head, observer)?;
     let Finished(mut report) = head;
     report.run.session.decision = judgement.decision();

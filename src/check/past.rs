@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::baseline::{self, Branch, Hint, Login, Remote, completed};
+use crate::baseline::{self, Branch, Hint, Login, Remote};
 use crate::config::{BaselineSettings, Config};
 use crate::history::{self, History};
 use crate::report::{self, Report};
@@ -73,7 +73,7 @@ impl Found {
     fn take(&mut self, place: (Place, String), name: &str, report: anyhow::Result<Report>) {
         let (from, place) = place;
         let report = match report {
-            Ok(report) => completed(report),
+            Ok(report) => report,
             Err(error) => return self.read.unread.push((place, format!("{error:#}"))),
         };
         if let Some(left) = PastRun::left(&report) {

@@ -188,12 +188,7 @@ fn look_up(
         })
     })?;
     Ok(Found {
-        baseline: match baseline {
-            Baseline::Found(report, provenance) => {
-                Baseline::Found(Box::new(baseline::completed(*report)), provenance)
-            }
-            none => none,
-        },
+        baseline,
         of_the_head: None,
     })
 }

@@ -10,7 +10,7 @@ use super::again::Again;
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::differences::Difference;
 use crate::baseline::fingerprints::{Differences, differences};
-use crate::baseline::{Source, align, completed};
+use crate::baseline::{Source, align};
 use crate::check;
 use crate::exit::{Exit, Misuse};
 use crate::gate::policy::Policy;
@@ -60,7 +60,7 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
     let notices = notices
         .into_iter()
         .map(|what| Difference::NotInReport { what });
-    let (base, head) = (completed(base.report), completed(head.report));
+    let (base, head) = (base.report, head.report);
     let told = differences(&base, &head);
     if args.strict {
         same_but_for_the_pipeline(&told)?;

@@ -1,4 +1,4 @@
-//! Stored reports: of an earlier version, of another branch, of somebody else.
+//! Stored reports: of another version, of another branch, of somebody else.
 
 use crate::baseline::compare::{Measured, compare};
 use crate::gate::Gate;

@@ -36,14 +36,6 @@ pub(crate) struct Verdict {
     /// What the change did to the items of each probe themselves, by the name of the probe.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) turnover: BTreeMap<String, Turnover>,
-    /// What earlier versions wrote of cases instead; it is read, and written under `turnover`.
-    #[serde(default, skip_serializing)]
-    #[schemars(skip)]
-    pub(crate) case_turnover: Option<Turnover>,
-    /// The same of queries.
-    #[serde(default, skip_serializing)]
-    #[schemars(skip)]
-    pub(crate) query_turnover: Option<Turnover>,
 }
 
 /// A verdict in one word.
@@ -337,8 +329,6 @@ impl Verdict {
             broken_cases: Vec::new(),
             answers: BTreeMap::new(),
             turnover: BTreeMap::new(),
-            case_turnover: None,
-            query_turnover: None,
         }
     }
 

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::History;
 use crate::probe::{Direction, probe_of};
-use crate::report::json::{are_of_earlier_rules, is_headline};
 use crate::report::{Report, StoredVerdict};
 use crate::run::Cost;
 
@@ -22,12 +21,10 @@ pub(crate) struct Figure {
     pub(crate) direction: Direction,
     /// Whether the gate looks at it by default.
     pub(crate) gated: bool,
-    /// Whether it is shown all the same; rows of earlier versions do not say so, and it is filled in
-    /// when they are read.
+    /// Whether it is shown all the same.
     #[serde(default)]
-    pub(crate) headline: Option<bool>,
-    /// The lowest and the highest value that it can have; none where one of them is open, and in rows of earlier
-    /// versions.
+    pub(crate) headline: bool,
+    /// The lowest and the highest value that it can have; none where one of them is open.
     #[serde(default)]
     pub(crate) ends: Option<(f64, f64)>,
 }
@@ -69,7 +66,7 @@ pub(super) fn figures(report: &Report) -> BTreeMap<&str, Figure> {
             n: metric.n,
             direction: metric.direction,
             gated: metric.gated,
-            headline: Some(metric.headline),
+            headline: metric.headline,
             ends: metric.ends(),
         };
         (id.as_str(), figure)
@@ -87,13 +84,12 @@ pub(super) fn probes(report: &Report) -> String {
 impl Figure {
     /// Whether it is among those that a list shows without being asked for all.
     pub(crate) fn is_shown_first(&self) -> bool {
-        self.gated || self.headline == Some(true)
+        self.gated || self.headline
     }
 }
 
 impl History {
-    /// The last runs, oldest first, with the figures that this version makes of them where an earlier
-    /// one made them by other rules.
+    /// The last runs, oldest first.
     ///
     /// # Errors
     ///
@@ -106,11 +102,7 @@ impl History {
         let rows = query.query_map([i64::try_from(most)?], |row| {
             let metrics: String = row.get(9)?;
             // A figure that a list cannot show is no reason to show no list.
-            let mut metrics: BTreeMap<String, Figure> =
-                serde_json::from_str(&metrics).unwrap_or_default();
-            for (id, figure) in &mut metrics {
-                figure.headline.get_or_insert_with(|| is_headline(id));
-            }
+            let metrics = serde_json::from_str(&metrics).unwrap_or_default();
             Ok(Listed {
                 id: row.get(0)?,
                 time: row.get(1)?,
@@ -128,15 +120,6 @@ impl History {
         })?;
         let mut runs: Vec<Listed> = rows.collect::<Result<_, _>>()?;
         runs.reverse();
-        // A line of figures of one name has to be of one meaning.
-        for run in &mut runs {
-            if are_of_earlier_rules(&run.metrics)
-                && let Ok(report) = self.report(&run.id)
-            {
-                let again = figures(&report).into_iter();
-                run.metrics = again.map(|(id, figure)| (id.to_owned(), figure)).collect();
-            }
-        }
         Ok(runs)
     }
 }

@@ -47,58 +47,6 @@ fn every_report_comes_back_as_it_was() {
 }
 
 #[test]
-fn a_list_of_earlier_runs_shows_the_kelvin_score_as_it_did() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut history = History::create(folder.path()).expect("made");
-    history
-        .record(&fixture::good(), &scene())
-        .expect("recorded");
-    let shown = |history: &History| -> Vec<String> {
-        let runs = history.runs(1).expect("listed");
-        let first = runs[0].metrics.iter();
-        let first = first.filter(|(_, figure)| figure.is_shown_first());
-        first.map(|(id, _)| id.clone()).collect()
-    };
-    let before = shown(&history);
-    assert!(before.contains(&"evidence.kelvin_score".to_owned()));
-    // Earlier versions did not write what is shown first.
-    let changed = history
-        .connection
-        .execute(
-            "UPDATE runs SET metrics = replace(replace(metrics, ',\"headline\":true', ''), \
-             ',\"headline\":false', '')",
-            [],
-        )
-        .expect("rewritten");
-    assert_eq!(changed, 1);
-    assert_eq!(shown(&history), before);
-}
-
-#[test]
-fn the_list_has_the_invariance_of_today_for_a_run_in_which_hedges_counted() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut history = History::create(folder.path()).expect("made");
-    let mut report = fixture::bad();
-    let mut old = report.metrics["evidence.invariance"].clone();
-    old.value = Some(0.123);
-    report.metrics.insert(
-        "evidence.invariance.hedge_injection".to_owned(),
-        old.clone(),
-    );
-    report.metrics.insert("evidence.invariance".to_owned(), old);
-    let id = history.record(&report, &scene()).expect("recorded");
-    let today = history.report(&id).expect("read").metrics["evidence.invariance"].value;
-    assert_ne!(today, Some(0.123));
-    let runs = history.runs(1).expect("listed");
-    assert_eq!(runs[0].metrics["evidence.invariance"].value, today);
-    assert!(
-        !runs[0]
-            .metrics
-            .contains_key("evidence.invariance.hedge_injection")
-    );
-}
-
-#[test]
 fn a_prefix_of_several_runs_names_them() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut history = History::create(folder.path()).expect("made");
@@ -294,50 +242,4 @@ fn a_sparkline_goes_from_the_least_to_the_largest() {
     let ends = Some((0.0, 1.0));
     assert_eq!(sparkline(&[Some(0.98), Some(0.97)], ends), "██");
     assert_eq!(sparkline(&[Some(0.0), Some(1.0), Some(1.2)], ends), "▁██");
-}
-
-#[test]
-fn a_row_of_version_1_of_the_report_is_read() {
-    let text = include_str!("../../tests/fixtures/version-1/report.json");
-    let stored: serde_json::Value = serde_json::from_str(text).expect("JSON");
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut history = History::create(folder.path()).expect("made");
-    let id = history
-        .record(&fixture::good(), &scene())
-        .expect("recorded");
-    // The row as the version before has written it: its own lists, and its own frame.
-    let mut frame = stored.clone();
-    let number: i64 = history
-        .connection
-        .query_row("SELECT number FROM runs", [], |row| row.get(0))
-        .expect("a row");
-    history
-        .connection
-        .execute("DELETE FROM items", [])
-        .expect("removed");
-    for list in ["/cases", "/retrieval/queries"] {
-        let map = frame.pointer_mut(list).expect("version 1 has it").take();
-        *frame.pointer_mut(list).expect("it is there") = serde_json::json!({});
-        for (name, record) in map.as_object().expect("a map") {
-            let record = pack::pack(record).expect("packed");
-            history
-                .connection
-                .execute(
-                    "INSERT INTO items (run, list, name, record) VALUES (?, ?, ?, ?)",
-                    rusqlite::params![number, list, name, record],
-                )
-                .expect("written");
-        }
-    }
-    history
-        .connection
-        .execute(
-            "UPDATE runs SET report = ?",
-            [pack::pack(&frame).expect("packed")],
-        )
-        .expect("written");
-    let read = history.report(&id).expect("read");
-    let whole = crate::report::json::read(text.as_bytes()).expect("read");
-    assert_eq!(read, whole);
-    assert_eq!(read.cases().len(), 4);
 }

@@ -93,7 +93,6 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::Unscored => "unscored",
         Code::NoUnits => "no units",
         Code::LookAlikeTypes => "look-alike types",
-        Code::Recomputed => "computed again",
         Code::IgnoredFile => "ignored file",
         Code::FewerJobs => "fewer jobs",
         Code::UnreadFolder => "unread folder",

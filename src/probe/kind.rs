@@ -87,30 +87,6 @@ pub(crate) trait Kind: Configure {
     /// The JSON schema of such a section.
     fn schema(&self, generator: &mut SchemaGenerator) -> Schema;
 
-    /// Adds the figures that a stored section lacks because an older version wrote it, and without
-    /// which nothing could be paired.
-    fn complete(&self, section: &dyn AnySection, metrics: &mut BTreeMap<String, Metric>) {
-        let _ = (section, metrics);
-    }
-
-    /// Whether metrics of these ids were made by other rules than those of this version.
-    fn is_of_earlier_rules(&self, ids: &[&str]) -> bool {
-        let _ = ids;
-        false
-    }
-
-    /// Brings the section and the figures of an older version to the rules of this one: otherwise two
-    /// figures of one name would be compared that mean something else. Returns also what a reader must
-    /// know of it.
-    fn renew(
-        &self,
-        section: Box<dyn AnySection>,
-        metrics: &mut BTreeMap<String, Metric>,
-    ) -> (Box<dyn AnySection>, Option<Notice>) {
-        let _ = metrics;
-        (section, None)
-    }
-
     /// The settings that differ between two sections whose figures can be compared all the same. The
     /// names are plural.
     fn differing_settings(

@@ -112,7 +112,7 @@ pub(crate) struct Metric {
     /// Which way is better.
     pub(crate) direction: Direction,
     /// The group of figures that it belongs to, such as `evidence` or, for one kind of perturbation,
-    /// `evidence.invariance`. Empty only in reports of versions that did not write it.
+    /// `evidence.invariance`. Empty where the report does not say it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) family: String,
     /// Whether it is among the first figures that a person is shown, also where the gate does not look

@@ -28,7 +28,6 @@ pub(crate) mod retrieval;
 mod scored;
 mod section;
 mod sections;
-pub(crate) mod version_1;
 
 use std::fmt;
 

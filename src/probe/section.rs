@@ -13,7 +13,7 @@ use crate::digest::Digest;
 use crate::notice::Notice;
 
 /// What the items of a probe and its command were; two sections are comparable as far as these agree.
-/// A digest is missing where a report of an earlier version had one for all probes together.
+/// A digest is missing where the items are those of the other probes, and in a report of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct SectionFingerprint {
     /// Every item that is configured, with its content, whether this run measured it or not.

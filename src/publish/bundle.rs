@@ -6,10 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Context, Excerpt, Publication};
-use crate::baseline::compare::Turnover;
 use crate::gate::Judgement;
-use crate::report::Report;
-use crate::report::json::{ITEMS, describe};
+use crate::report::{self, Report};
 
 /// The file in the artifact.
 pub(crate) const FILE: &str = "bundle.json";
@@ -77,12 +75,18 @@ impl Bundle {
             bytes.len() <= MOST_BYTES,
             "the bundle is longer than {MOST_BYTES} bytes"
         );
-        let mut bundle: Self =
+        let bundle: Self =
             serde_json::from_slice(bytes).context("the bundle is not what this version writes")?;
         ensure!(
             bundle.schema_version == SCHEMA_VERSION,
             "the bundle has version {}, and this program reads {SCHEMA_VERSION}",
             bundle.schema_version
+        );
+        let of_report = bundle.report.schema_version;
+        ensure!(
+            of_report == report::SCHEMA_VERSION,
+            "the report of the bundle has version {of_report}, and this program reads {}",
+            report::SCHEMA_VERSION
         );
         for (what, said, known) in [
             ("repository", &bundle.repository, &of.repository),
@@ -101,34 +105,7 @@ impl Bundle {
                 name.len()
             );
         }
-        bundle.describe();
         Ok(bundle)
-    }
-
-    /// Fills in what an earlier version left to the ids of the metrics and to the names of fields.
-    fn describe(&mut self) {
-        for (id, metric) in &mut self.report.metrics {
-            describe(id, metric);
-        }
-        let verdict = self.judgement.iter_mut();
-        for (id, metric) in verdict.flat_map(|judgement| &mut judgement.verdict.metrics) {
-            let measured = self.report.metrics.get(id);
-            metric.headline |= measured.is_some_and(|measured| measured.headline);
-        }
-        let Some(judgement) = &mut self.judgement else {
-            return;
-        };
-        let verdict = &mut judgement.verdict;
-        let earlier = [verdict.case_turnover.take(), verdict.query_turnover.take()];
-        for ((probe, item, items), turnover) in ITEMS.iter().zip(earlier) {
-            let Some(turnover) = turnover else { continue };
-            let named = Turnover {
-                item: (*item).to_owned(),
-                items: (*items).to_owned(),
-                ..turnover
-            };
-            verdict.turnover.insert((*probe).to_owned(), named);
-        }
     }
 }
 
@@ -137,9 +114,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::baseline::compare::{Measured, compare};
-    use crate::gate::Gate;
-    use crate::gate::policy::Policy;
     use crate::report::fixture;
 
     fn context() -> Context {
@@ -203,36 +177,6 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_of_an_earlier_version_is_shown_the_same() {
-        let (mut base, head) = (fixture::good(), fixture::bad());
-        fixture::cases(&mut base).pop_first();
-        let (old, new) = (Measured::from(&base), Measured::from(&head));
-        let policy = Policy::default();
-        let verdict = Gate::new(&policy, false, false, None).give_up(&compare(&old, &new));
-        let mut written = bundle(&head);
-        written.judgement = Some(Judgement::without_base(verdict, Vec::new()));
-        let mut earlier = serde_json::to_value(&written).expect("it is JSON");
-        let id = "evidence.kelvin_score";
-        for part in ["report", "judgement"] {
-            let metrics = earlier[part]["metrics"].as_object_mut().expect("a map");
-            for metric in metrics.values_mut() {
-                let metric = metric.as_object_mut().expect("a map");
-                metric.retain(|field, _| field != "headline" && field != "family");
-            }
-        }
-        let turnover = earlier["judgement"]["turnover"].take();
-        let judgement = earlier["judgement"].as_object_mut().expect("a map");
-        judgement.remove("turnover");
-        let mut of_cases = turnover["evidence"].clone();
-        let counts = of_cases.as_object_mut().expect("a case was added");
-        counts.retain(|field, _| !field.starts_with("item"));
-        judgement.insert("case_turnover".to_owned(), of_cases);
-        let read = Bundle::read(earlier.to_string().as_bytes(), &context()).expect("it is ours");
-        assert!(read.report.metrics[id].headline);
-        assert_eq!(read.judgement, written.judgement);
-    }
-
-    #[test]
     fn what_a_bundle_says_beyond_its_fields_is_not_read() {
         let written = bundle(&fixture::good());
         let mut further = serde_json::to_value(&written).expect("it is JSON");
@@ -246,10 +190,15 @@ mod tests {
         let good = serde_json::to_value(bundle(&fixture::good())).expect("it is JSON");
         let mut newer = good.clone();
         newer["schema_version"] = 2.into();
+        let mut of_another_report = good.clone();
+        of_another_report["report"]["schema_version"] = 3.into();
         let mut long = good;
         long["configuration"] = "x".repeat(NAME + 1).into();
         let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
-        let mut texts: Vec<String> = [newer, long].iter().map(ToString::to_string).collect();
+        let mut texts: Vec<String> = [newer, of_another_report, long]
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         texts.extend(["".to_owned(), "[]".to_owned(), "\u{0}".to_owned(), deep]);
         for text in texts {
             assert!(Bundle::read(text.as_bytes(), &context()).is_err());

@@ -1,4 +1,4 @@
-//! `kelvin/report.json`: what a run measured, in a form that later versions still read.
+//! `kelvin/report.json`: what a run measured, in a form that has a version.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -6,7 +6,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::versions::AnyVersion;
 use crate::config::Shard;
 use crate::digest::Digest;
 use crate::notice::{Code, Notice};
@@ -18,8 +17,7 @@ pub(crate) const SCHEMA_VERSION: u32 = 2;
 
 /// One run of `kelvin check`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "AnyVersion")]
-#[schemars(title = "kelvin report", !try_from)]
+#[schemars(title = "kelvin report")]
 pub(crate) struct Report {
     /// The version of this format.
     pub(crate) schema_version: u32,

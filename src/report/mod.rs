@@ -4,7 +4,6 @@
 mod document;
 pub(crate) mod json;
 pub(crate) mod page;
-mod versions;
 
 #[cfg(test)]
 pub(crate) mod fixture;

@@ -482,14 +482,10 @@ fn a_change_that_allows_itself_more_loss_is_told_so_first() {
     }
 }
 
-/// The report of an older version: no failure rate by case, and other inputs for what it wrote
-/// otherwise.
-fn as_of_an_older_version(project: &Project, rewritten: &str) {
+/// The report as another version of kelvin has made it, which gave other inputs to some of the variants.
+fn as_of_another_version(project: &Project, rewritten: &str) {
     let mut report = project.json("kelvin/report.json");
     report["tool"]["version"] = json!("0.0.9");
-    let rate = &mut report["metrics"][FAILURES];
-    rate["gated"] = json!(false);
-    rate.as_object_mut().expect("an object").remove("per_case");
     let other = |at: usize| json!(format!("{at:064x}"));
     let mut at = 0;
     let metrics = report["metrics"].as_object_mut().expect("an object");
@@ -507,33 +503,20 @@ fn as_of_an_older_version(project: &Project, rewritten: &str) {
             }
         }
     }
-    assert!(at > 0 || rewritten.is_empty());
+    assert!(at > 0);
     project.write(".kelvin/baseline.json", &report.to_string());
-    saved_in_the_tree(project);
-}
-
-fn saved_in_the_tree(project: &Project) {
-    commit(project, "a report of an older version");
+    commit(project, "a report of another version");
     git(project.root(), &["push", "--quiet", "origin", "main"]);
     git(project.root(), &["checkout", "--quiet", "-B", "change"]);
 }
 
 #[test]
-fn a_base_of_an_older_version_and_unchanged_code_pass() {
+fn a_base_of_another_version_and_unchanged_code_pass() {
     let (_remote, project) = suite(12, FEW);
-    for rewritten in ["none of them", "reorder", "pad_", "swap"] {
+    for rewritten in ["reorder", "pad_", "swap"] {
         git(project.root(), &["checkout", "--quiet", "main"]);
         project.check();
-        match rewritten {
-            "none of them" => {
-                let mut report = project.json("kelvin/report.json");
-                let rate = &mut report["metrics"][FAILURES];
-                rate.as_object_mut().expect("an object").remove("per_case");
-                project.write(".kelvin/baseline.json", &report.to_string());
-                saved_in_the_tree(&project);
-            }
-            rewritten => as_of_an_older_version(&project, rewritten),
-        }
+        as_of_another_version(&project, rewritten);
         let gated = gate(&project, &[]);
         gated.is("pass", 0);
         assert_eq!(gated.judgement["base"]["source"], json!("tree"));

@@ -8,7 +8,6 @@ mod project;
 mod scores;
 
 /// What kinds that edit numbers and words do to figures that are known.
-mod versions;
 mod wording;
 
 /// What a run leaves on disk, and what it never touches.

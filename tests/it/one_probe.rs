@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
-use crate::project::{GROUNDED, Project};
-use crate::repository::{bare, branch, commit, git, pushed, verdict};
+use crate::project::{CONSTANT, GROUNDED, Project};
+use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
 
 /// Answers with one hit.
 const FOUND: &str = "printf '{\"hits\":[{\"doc_id\":\"d\"}]}' > \"$2\"\n";
@@ -90,4 +90,43 @@ fn a_base_that_did_not_have_the_probe_yet_runs_nothing_and_is_no_error() {
 
     // A head without it is still refused: nothing would be measured.
     project.kelvin(&["gate", "--probe", "grading"]).expect(1);
+}
+
+#[test]
+fn one_probe_is_judged_against_a_baseline_that_has_others_too() {
+    let (_remote, url) = bare();
+    let project = project(&url);
+    with_queries(&project);
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    save(&project);
+    // What the other probe would find is not asked for.
+    branch(&project, "worse", CONSTANT);
+
+    let judgement = gated(&project);
+    assert_eq!(judgement["base"]["source"], json!("branch"), "{judgement}");
+    assert_eq!(judgement["verdict"], json!("pass"), "{judgement}");
+    let metrics = judgement["metrics"].as_object().expect("a map");
+    let ids: Vec<&String> = metrics.keys().collect();
+    assert!(!ids.is_empty());
+    assert!(ids.iter().all(|id| id.starts_with("retrieval.")), "{ids:?}");
+    let mut told = judgement["difference_codes"]
+        .as_array()
+        .expect("a list")
+        .iter();
+    let left_out = told.find(|told| told["code"] == json!("left_out"));
+    assert_eq!(left_out.expect("it is told")["probes"], json!(["evidence"]));
+    let reasons = judgement["reasons"].to_string();
+    assert!(!reasons.contains("evidence."), "{reasons}");
+
+    // The search fails, and that is a regression of the probe that was asked for.
+    project.write("ask.sh", "printf '{\"hits\":[]}' > \"$2\"\n");
+    commit(&project, "finds nothing");
+    let judgement = gated(&project);
+    assert_eq!(judgement["base"]["source"], json!("branch"), "{judgement}");
+    assert_eq!(judgement["verdict"], json!("regression"), "{judgement}");
+    let reasons = judgement["reasons"].to_string();
+    assert!(
+        reasons.contains("retrieval.") && !reasons.contains("evidence."),
+        "{reasons}"
+    );
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::project::{CONSTANT, Project};
 
@@ -122,52 +122,5 @@ fn hedges_are_shown_apart_and_in_no_gated_figure() {
     assert!(
         notices.contains("no opinion or judgement that takes a hedge"),
         "{notices}"
-    );
-}
-
-/// The report as a version wrote it in which hedges counted into invariance.
-fn with_hedges_in_invariance(report: &Value) -> Value {
-    let mut report = report.clone();
-    let metrics = report["metrics"].as_object_mut().expect("an object");
-    let mut hedges = metrics
-        .remove("evidence.hedge_invariance")
-        .expect("measured");
-    hedges["per_case"].take();
-    hedges
-        .as_object_mut()
-        .expect("an object")
-        .remove("per_case");
-    metrics.insert("evidence.invariance.hedge_injection".to_owned(), hedges);
-    metrics["evidence.invariance"]["value"] = json!(0.8);
-    metrics["evidence.invariance"]["display"] = json!("0.8000");
-    for case in report["probes"]["evidence"]["items"]
-        .as_object_mut()
-        .expect("an object")
-        .values_mut()
-    {
-        case["invariance"] = json!(0.8);
-    }
-    report
-}
-
-#[test]
-fn an_older_report_in_which_hedges_counted_is_computed_again_and_says_so() {
-    let project = of_units(UNSURE, "hedge_injection", "Go on.", OPINION);
-    project.check();
-    let report = project.json("kelvin/report.json");
-    project.write("old.json", &with_hedges_in_invariance(&report).to_string());
-    project.write("new.json", &report.to_string());
-    let said = project.kelvin(&["compare", "old.json", "new.json", "--format", "json"]);
-    assert_eq!(said.code, Some(0), "{}", said.stderr);
-    let compared: Value = serde_json::from_str(&said.stdout).expect("it is JSON");
-    let metrics = compared["metrics"].to_string();
-    assert!(
-        !metrics.contains("0.8") && !metrics.contains("invariance.hedge_injection"),
-        "{metrics}"
-    );
-    assert!(
-        said.stdout.contains("its figures were computed again"),
-        "{}",
-        said.stdout
     );
 }

@@ -113,8 +113,6 @@ impl Assembly<'_> {
                 .iter()
                 .map(|(probe, turnover)| ((*probe).to_owned(), turnover.clone()))
                 .collect(),
-            case_turnover: None,
-            query_turnover: None,
         }
     }
 

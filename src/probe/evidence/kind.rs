@@ -1,28 +1,20 @@
 //! The evidence probe as the rest of the program knows it.
 
-use std::collections::BTreeMap;
-
 use schemars::{Schema, SchemaGenerator};
 
 use super::answered;
 use super::basis::Basis;
 use super::course::CasesToRun;
-use super::failures::failure_rate;
 use super::flip;
 use super::page::{self, EvidenceRun, Expectations};
 use super::section::{EvidenceSection, findings};
 use super::{EvidenceKind, EvidenceSettings};
 use crate::config::Config;
 use crate::judge::{self, JudgeSettings};
-use crate::notice::{Code, Notice};
 use crate::page::{Chapter, ItemPage, PartView};
 use crate::probe::{
-    Answered, AnySection, CaseRecord, Findings, Flip, Items, Kind, Metric, RunView, SettingDiffers,
-    probe_of,
+    Answered, AnySection, CaseRecord, Findings, Flip, Items, Kind, RunView, SettingDiffers,
 };
-
-/// A figure that only a report has in which hedges counted into invariance.
-const HEDGES_IN_INVARIANCE: &str = "evidence.invariance.hedge_injection";
 
 impl Kind for EvidenceKind {
     fn name(&self) -> &'static str {
@@ -69,46 +61,6 @@ impl Kind for EvidenceKind {
 
     fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
         generator.subschema_for::<EvidenceSection>()
-    }
-
-    fn complete(&self, section: &dyn AnySection, metrics: &mut BTreeMap<String, Metric>) {
-        let Some(section) = section.as_any().downcast_ref::<EvidenceSection>() else {
-            return;
-        };
-        let known = metrics.get("evidence.failure_rate");
-        let has_cases = known.is_some_and(|metric| !metric.per_case.is_empty());
-        if !section.items.is_empty() && !has_cases {
-            let rate = failure_rate(&section.items);
-            metrics.insert("evidence.failure_rate".to_owned(), rate);
-        }
-    }
-
-    fn is_of_earlier_rules(&self, ids: &[&str]) -> bool {
-        ids.contains(&HEDGES_IN_INVARIANCE)
-    }
-
-    fn renew(
-        &self,
-        section: Box<dyn AnySection>,
-        metrics: &mut BTreeMap<String, Metric>,
-    ) -> (Box<dyn AnySection>, Option<Notice>) {
-        if !metrics.contains_key(HEDGES_IN_INVARIANCE) {
-            return (section, None);
-        }
-        let section = *section
-            .into_any()
-            .downcast::<EvidenceSection>()
-            .expect("a kind is given sections of its own");
-        // The distances stay: only what counts into which figure has changed.
-        let again = findings(section, None);
-        metrics.retain(|id, _| probe_of(id) != self.name());
-        metrics.extend(again.metrics);
-        let notice = Notice::new(
-            Code::Recomputed,
-            "the report is of an earlier version, in which `hedge_injection` counted into \
-             evidence.invariance; its figures were computed again without it",
-        );
-        (again.section, Some(notice))
     }
 
     fn differing_settings(

@@ -58,7 +58,7 @@ fn gate_one(metrics: &mut BTreeMap<String, Metric>) {
 }
 
 /// The share of the queries that got no answer.
-pub(crate) fn failure_rate(section: &RetrievalSection) -> Metric {
+fn failure_rate(section: &RetrievalSection) -> Metric {
     let mut metric = figure(&measures::failure_rate(), &section.items);
     metric.is_failure_rate = true;
     metric

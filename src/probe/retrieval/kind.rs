@@ -1,6 +1,5 @@
 //! The retrieval probe as the rest of the program knows it.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use serde_json::Value;
 use super::RetrievalKind;
 use super::compare::{self, RetrievalChange};
 use super::documents::Documents;
-use super::figures::{failure_rate, figures};
+use super::figures::figures;
 use super::measure::{self, Questions};
 use super::page::{self, RetrievalRun};
 use super::reader::HitsReader;
@@ -21,8 +20,8 @@ use crate::notice::Notice;
 use crate::page::Chapter;
 use crate::probe::{
     AlignedSection, AlignedSections, AnySection, ChosenItems, Findings, Forecast, ItemComparison,
-    Items, Kind, Listing, Metric, Planned, Probe, RepeatedItems, RunView, SectionFingerprint,
-    Surroundings, WantedRepeats,
+    Items, Kind, Listing, Planned, Probe, RepeatedItems, RunView, SectionFingerprint, Surroundings,
+    WantedRepeats,
 };
 use crate::run::{Runner, Step};
 
@@ -85,16 +84,6 @@ impl Kind for RetrievalKind {
 
     fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
         generator.subschema_for::<RetrievalSection>()
-    }
-
-    fn complete(&self, section: &dyn AnySection, metrics: &mut BTreeMap<String, Metric>) {
-        let Some(section) = section.as_any().downcast_ref::<RetrievalSection>() else {
-            return;
-        };
-        let rate = || failure_rate(section);
-        metrics
-            .entry("retrieval.failure_rate".to_owned())
-            .or_insert_with(rate);
     }
 
     fn align(

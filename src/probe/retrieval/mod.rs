@@ -27,10 +27,8 @@ pub(crate) use figures::figures;
 pub(crate) use measure::notices;
 pub(crate) use ranking::Ranking;
 #[cfg(test)]
-pub(crate) use record::Citations;
-pub(crate) use record::{
-    Hit, Labels, QueryRecord, RetrievalBasis, RetrievalSection, Retrieved, Span, StoredBasis,
-};
+pub(crate) use record::{Citations, RetrievalBasis};
+pub(crate) use record::{Hit, Labels, QueryRecord, RetrievalSection, Retrieved, Span, StoredBasis};
 
 /// Is found what there is to find?
 pub(crate) struct RetrievalKind;

@@ -5,7 +5,6 @@
 //! cases stays small, and a line that differs from that of another run says which variant it is.
 
 mod lines;
-mod older;
 
 use std::io::{self, Write};
 
@@ -18,7 +17,6 @@ use serde_json::ser::Serializer;
 use super::document::{Report, SCHEMA_VERSION};
 use crate::page::safe;
 use lines::Lines;
-pub(crate) use older::{ITEMS, are_of_earlier_rules, describe, is_headline};
 
 /// How deep lines are broken: the report, its metrics, a metric, its cases.
 const DEPTH: usize = 4;
@@ -87,14 +85,13 @@ pub(crate) fn write_item(
     writeln!(to)
 }
 
-/// Reads a run report that any version up to ours has written. What an earlier version did not say of
-/// its figures is filled in, and figures that it made by other rules are made again.
+/// Reads a run report of our version of the format.
 ///
 /// # Errors
 ///
-/// In words for a person: a newer schema, or where and how the text is damaged.
+/// In words for a person: another version, or where and how the text is damaged.
 pub(crate) fn read(bytes: &[u8]) -> anyhow::Result<Report> {
-    /// What is looked at before the rest: a newer report may have another shape.
+    /// What is looked at before the rest: a report of another version may have another shape.
     #[derive(Deserialize)]
     struct Head {
         schema_version: Option<Value>,
@@ -113,25 +110,24 @@ pub(crate) fn read(bytes: &[u8]) -> anyhow::Result<Report> {
     };
     match version.as_u64() {
         Some(version) if version > u64::from(SCHEMA_VERSION) => bail!(
-            "it was written by a newer kelvin{} (schema {version}, this one reads up to \
+            "it was written by a newer kelvin{} (schema {version}, this one reads \
              {SCHEMA_VERSION}): update kelvin, or measure again with this one",
             of_version(head.tool.as_ref())
         ),
-        Some(version) if version >= 1 => {}
+        Some(version) if version == u64::from(SCHEMA_VERSION) => {}
+        Some(version) if version >= 1 => bail!(
+            "it was written by an early kelvin (schema {version}), which is not read any more: measure \
+             again"
+        ),
         _ => bail!(
             "its `schema_version` is {}, which no kelvin has written",
             safe::cut(&version.to_string(), 40)
         ),
     }
-    let report: Report = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+    serde_json::from_slice(bytes).map_err(|error| match error.classify() {
         Category::Data => anyhow!("it is no whole report of kelvin: {error}"),
         _ => damaged(&error),
-    })?;
-    let mut report = older::by_the_rules_of_today(report);
-    for (id, metric) in &mut report.metrics {
-        older::describe(id, metric);
-    }
-    Ok(report)
+    })
 }
 
 fn damaged(error: &serde_json::Error) -> anyhow::Error {

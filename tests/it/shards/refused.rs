@@ -121,6 +121,10 @@ fn reports_that_are_not_what_a_shard_writes_are_refused() {
         "version of kelvin",
     );
     edited(
+        |report| report["schema_version"] = 1.into(),
+        "an early kelvin (schema 1)",
+    );
+    edited(
         |report| {
             report["run"]["shard"].take();
         },

@@ -150,7 +150,7 @@ pub(crate) fn align(
 ) -> (Aligned, Aligned, RetrievalChange) {
     let (mut old, mut new) = (base.clone(), head.clone());
     let alignment = Alignment::between(&mut old, &mut new);
-    // The figures are made again in any case: a report of an older version lacks what is newer.
+    // The figures are made again in any case, so that those of both sides are made by the same rules.
     let [old, new] = [old, new].map(|section| Aligned {
         metrics: match alignment.mode {
             ChunkerVersionMatch::Exact => figures(&section),

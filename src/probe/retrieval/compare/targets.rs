@@ -41,7 +41,7 @@ pub(super) fn of(base: &QueryRecord, head: Option<&QueryRecord>, by_span: bool) 
             .chain(documents(others))
             .collect();
     }
-    let known = chunks(base, head);
+    let known = chunks(base);
     let matched = matched(base, &known);
     if by_span {
         let found = passages(&known, &matched, &expected);
@@ -112,20 +112,10 @@ impl Target {
     }
 }
 
-/// The expected chunks, each with its document where the corpus of the base tells it. A base of an
-/// older version does not list them: then they are those of the head, if it asks the same.
-fn chunks<'r>(
-    base: &'r QueryRecord,
-    head: Option<&'r QueryRecord>,
-) -> BTreeMap<&'r str, Option<&'r str>> {
-    let own = &base.labels.expected_chunks;
-    if own.is_empty()
-        && let Some(head) = head.filter(|head| head.input == base.input)
-    {
-        let theirs = head.labels.expected_chunks.keys();
-        return theirs.map(|chunk| (chunk.as_str(), None)).collect();
-    }
-    own.iter()
+/// The expected chunks, each with its document where the corpus of the base tells it.
+fn chunks(base: &QueryRecord) -> BTreeMap<&str, Option<&str>> {
+    let chunks = base.labels.expected_chunks.iter();
+    chunks
         .map(|(chunk, doc)| (chunk.as_str(), doc.as_deref()))
         .collect()
 }
