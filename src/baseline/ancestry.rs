@@ -1,4 +1,6 @@
-//! Where a repository stands: its HEAD, and the parents of a commit.
+//! Where a repository stands: its HEAD, the parents of a commit, and which commit came after which.
+
+use std::path::Path;
 
 use super::Unknown;
 use crate::git::{self, Repository};
@@ -46,4 +48,35 @@ pub(crate) fn checked_out(repo: &Repository) -> anyhow::Result<Option<Oid>> {
 
 pub(super) fn head(repo: &Repository) -> anyhow::Result<Oid> {
     checked_out(repo)?.context("failed to read HEAD: the repository has no commit yet")
+}
+
+/// Those of some commits that the clone has, each after its ancestors. Those that lead to what is checked out come last,
+/// so that the last one is its nearest measured ancestor, whatever the clocks of the runs said. Empty without a repository.
+pub(crate) fn lineage(root: &Path, commits: &[&str]) -> Vec<String> {
+    let Ok(repo) = super::open(root) else {
+        return Vec::new();
+    };
+    let known = |commit: &&str| {
+        let commit = git::id(commit).ok()?;
+        repo.find_commit(commit).ok().map(|commit| commit.id())
+    };
+    let known: Vec<Oid> = commits.iter().filter_map(known).collect();
+    let Ok(mut walk) = repo.revwalk() else {
+        return Vec::new();
+    };
+    let is_sorted = walk
+        .set_sorting(git2::Sort::TOPOLOGICAL | git2::Sort::REVERSE)
+        .is_ok();
+    if !is_sorted || known.iter().any(|commit| walk.push(*commit).is_err()) {
+        return Vec::new();
+    }
+    let ordered: Vec<Oid> = walk.flatten().filter(|one| known.contains(one)).collect();
+    let tip = checked_out(&repo).ok().flatten();
+    let leads_there = |commit: &Oid| {
+        let reaches = |tip: Oid| repo.graph_descendant_of(tip, *commit).unwrap_or(false);
+        tip.is_some_and(|tip| tip == *commit || reaches(tip))
+    };
+    let (inside, outside): (Vec<Oid>, Vec<Oid>) = ordered.into_iter().partition(leads_there);
+    let all = outside.into_iter().chain(inside);
+    all.map(|commit| commit.to_string()).collect()
 }

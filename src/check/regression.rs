@@ -62,7 +62,11 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
         login: request.login.as_ref(),
     });
     demand_metrics(&runs, &request.metrics)?;
-    let mut versions = versions(&runs);
+    let commits: Vec<&str> = runs
+        .iter()
+        .filter_map(|run| run.commit.as_deref())
+        .collect();
+    let mut versions = versions(&runs, &baseline::lineage(&root, &commits));
     let current = versions.pop().ok_or_else(|| {
         let why = read.notices.join("; ");
         Misuse::new(format!("no run of `{name}` was found")).help(match why.is_empty() {
@@ -146,7 +150,7 @@ fn of_traces(path: &Path, request: &RegressionRequest) -> anyhow::Result<Compare
         for (side, version) in [(&mut current, newest), (&mut prior, before)] {
             let mut runs = Vec::new();
             for one in version.newest(NEWEST) {
-                match PastRun::of_trace(one) {
+                match PastRun::of_trace_of_any_time(one) {
                     Ok(run) => runs.push(run),
                     Err(why) => notices.push(format!("`{}` is not counted: {why}", one.trace_id)),
                 }

@@ -54,7 +54,9 @@ pub(crate) use graded::GradedPair;
 pub(crate) use kind::{Items, Kind, Planned, Probe, Rejudging};
 pub(crate) use listing::{Forecast, ListedVariant, Listing};
 pub(crate) use metric::{CaseValue, Crosses, Direction, Interval, Metric, Range, Unit, probe_of};
-pub(crate) use quality::{Band, POOR_BELOW, ScoredTrace, score_of_step, scored_traces};
+pub(crate) use quality::{
+    Band, POOR_BELOW, ScoredTrace, score_of_step, score_of_trace, scored_traces,
+};
 pub(crate) use repeated::RepeatedItems;
 pub(crate) use repeats::{Repeats, Wanted, WantedRepeats};
 pub(crate) use rescoring::Rescoring;

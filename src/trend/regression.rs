@@ -207,7 +207,32 @@ fn row(before: Option<&Sample>, now: Option<&Sample>, live_runs: usize) -> Optio
 
 /// The runs of each version, the newest version last. A version is a commit; files that differ from their
 /// commit are a version of their own, known by the fingerprint of the code.
-pub(crate) fn versions(runs: &[PastRun]) -> Vec<(String, Vec<&PastRun>)> {
+///
+/// `lineage`: the commits whose order the repository tells. A commit that is measured once more is no newer for it, and a
+/// clock that goes wrong moves nothing. What it does not tell stays where the clocks of the runs have it.
+pub(crate) fn versions<'r>(
+    runs: &'r [PastRun],
+    lineage: &[String],
+) -> Vec<(String, Vec<&'r PastRun>)> {
+    let by_time = by_time(runs);
+    let place = |version: &(String, Vec<&PastRun>)| {
+        let commit = version.1.first()?.commit.as_deref()?;
+        let at = lineage.iter().position(|known| known == commit)?;
+        Some((at, version.1.iter().any(|run| run.dirty)))
+    };
+    let mut told: Vec<_> = by_time.iter().filter(|one| place(one).is_some()).collect();
+    told.sort_by_key(|version| place(version));
+    let mut told = told.into_iter();
+    // The places of those that are told are filled in their order.
+    let filled = by_time.iter().map(|version| match place(version) {
+        Some(_) => told.next().unwrap_or(version).clone(),
+        None => version.clone(),
+    });
+    filled.collect()
+}
+
+/// The same by the clocks of the runs.
+fn by_time(runs: &[PastRun]) -> Vec<(String, Vec<&PastRun>)> {
     let mut ordered: Vec<&PastRun> = runs.iter().collect();
     ordered.sort_by_key(|run| run.at);
     let mut versions: Vec<(String, Vec<&PastRun>)> = Vec::new();

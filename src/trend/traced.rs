@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::fall::Scale;
 use super::past::{Left, MadeOf, PastFigure, PastRun, Place};
 use crate::digest::Digest;
-use crate::probe::{Direction, POOR_BELOW, score_of_step};
+use crate::probe::{Direction, POOR_BELOW, score_of_step, score_of_trace};
 use crate::run::{Cost, Usage, calendar};
 use crate::trace::ChainTrace;
 
@@ -25,19 +25,38 @@ impl PastRun {
     ///
     /// Where the trace does not say when it began.
     pub(crate) fn of_trace(trace: &ChainTrace) -> Result<Self, String> {
-        let at = trace.started_at.as_deref();
-        let at = calendar::moment(at.ok_or("it has no `started_at`")?)?;
+        let began = trace.started_at.as_deref();
+        Self::of_trace_at(
+            trace,
+            calendar::moment(began.ok_or("it has no `started_at`")?)?,
+        )
+    }
+
+    /// The same of a trace that counts whenever it began.
+    ///
+    /// # Errors
+    ///
+    /// Where it says when it began, and that is no time.
+    pub(crate) fn of_trace_of_any_time(trace: &ChainTrace) -> Result<Self, String> {
+        let began = trace.started_at.as_deref();
+        Self::of_trace_at(trace, began.map_or(Ok(0), calendar::moment)?)
+    }
+
+    /// The scores are made here, from what the steps tell: one that stands in the trace is what somebody says of it.
+    fn of_trace_at(trace: &ChainTrace, at: i64) -> Result<Self, String> {
         let mut cases: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
         for step in &trace.steps {
             let unit = step.unit_uri.as_ref().unwrap_or(&step.step_id);
+            // A unit of another version is the same unit, or each new version would be one lost and one won.
+            let (unit, _) = unit.rsplit_once('@').unwrap_or((unit, ""));
             cases
-                .entry(unit.clone())
+                .entry(unit.to_owned())
                 .or_default()
                 .push(score_of_step(step));
         }
         // A chain that failed without a score has left nothing that could be good. Were it in no mean, failing
         // would look better than a poor answer.
-        let value = match trace.quality_score {
+        let value = match score_of_trace(trace) {
             None if trace.has_failed() => Some(0.0),
             score => score,
         };
@@ -45,7 +64,7 @@ impl PastRun {
             value,
             reason: value
                 .is_none()
-                .then(|| "the trace has no `quality_score`".to_owned()),
+                .then(|| "the tokens and steps of the trace do not give a score".to_owned()),
             scale: Scale {
                 direction: Direction::Higher,
                 ends: Some((0.0, 1.0)),

@@ -278,7 +278,9 @@ impl Looks {
     /// moved were run often enough before it.
     fn look(&self, subject: &Subject, gated: usize) -> Result<Look, Unmeasured> {
         let first = look::look(&subject.cases, &self.question(subject, gated, 0.0))?;
-        let may_spend = self.rounds > 0 || runs(subject, &first) >= ENOUGH_RUNS;
+        // What another judgement had run again was chosen by the luck of the head, and that of the base stays.
+        let has_enough = !self.was_run_again && runs(subject, &first) >= ENOUGH_RUNS;
+        let may_spend = self.rounds > 0 || has_enough;
         if first.outcome != Outcome::Inconclusive || !may_spend {
             return Ok(first);
         }

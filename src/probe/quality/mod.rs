@@ -21,7 +21,7 @@ mod scorer;
 mod traces;
 
 pub(crate) use score::Band;
-pub(crate) use traces::{ScoredTrace, score_of_step, scored_traces};
+pub(crate) use traces::{ScoredTrace, score_of_step, score_of_trace, scored_traces};
 
 /// Below this a score is poor.
 pub(crate) const POOR_BELOW: f64 = Band::REVIEW;

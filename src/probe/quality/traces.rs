@@ -105,7 +105,13 @@ fn of_chain(trace: &ChainTrace) -> QualityIndicators {
     }
 }
 
-/// The score of one step, by the rules of a configuration that names none.
+/// The score of a whole trace, by the rules of a configuration that names none; none where a factor is missing.
+pub(crate) fn score_of_trace(trace: &ChainTrace) -> Option<f64> {
+    let weights = Weights::default();
+    scorer::score(SCORERS[0], &weights, &Factor::ALL, &of_chain(trace))
+}
+
+/// The score of one step, by the same rules.
 pub(crate) fn score_of_step(step: &StepTrace) -> Option<f64> {
     let weights = Weights::default();
     scorer::score(SCORERS[0], &weights, &Factor::ALL, &of_step(step))

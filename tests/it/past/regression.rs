@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{Kept, Made, fake_commit, place};
-use crate::repository::git;
+use crate::repository::{commit, git};
 
 /// What a version of this number measured: the values of each case.
 fn kept(versions: &[&[(&str, Vec<f64>)]]) -> Kept {
@@ -196,4 +196,47 @@ fn one_version_alone_is_compared_with_nothing() {
         .kelvin(&["regression", "--name", "other"])
         .expect(1);
     assert!(said.stderr.contains("no run of `other`"), "{}", said.stderr);
+}
+
+#[test]
+fn an_old_commit_that_is_measured_once_more_is_not_the_newest_version_and_no_clock_makes_it_so() {
+    let kept = Kept::new();
+    let project = &kept.project;
+    let good = git(project.root(), &["rev-parse", "HEAD"]);
+    project.write("notes.md", "worse\n");
+    let worse = commit(project, "worse");
+    // A branch that was never merged has a run too, and it is the newest by its clock.
+    git(
+        project.root(),
+        &["checkout", "--quiet", "-b", "aside", good.trim()],
+    );
+    project.write("aside.md", "better\n");
+    let aside = commit(project, "aside");
+    git(project.root(), &["checkout", "--quiet", "main"]);
+    let runs: [(&str, &str, u8, f64); 4] = [
+        (good.trim(), "2026-10-01T12:00:00Z", 1, 0.9),
+        (worse.trim(), "2026-10-02T12:00:00Z", 2, 0.7),
+        (good.trim(), "2030-01-01T12:00:00Z", 1, 0.9),
+        (aside.trim(), "2030-02-01T12:00:00Z", 3, 1.0),
+    ];
+    let files: Vec<(String, String)> = runs
+        .iter()
+        .enumerate()
+        .map(|(number, (commit, at, code, value))| {
+            let report = kept.form.report(&Made {
+                at,
+                commit,
+                code: *code,
+                cases: &[("case", vec![*value; 3])],
+            });
+            (place(number + 1), report.to_string())
+        })
+        .collect();
+    kept.push(&files);
+    let compared = compared(&kept, &[]);
+    assert_eq!(compared["current"], worse.trim());
+    assert_eq!(compared["prior"], good.trim());
+    assert_eq!(unit(&compared, "case")["standing"], "dropped");
+    let said = project.kelvin(&["regression", "--fail-on-regression"]);
+    said.expect(3);
 }
