@@ -12,6 +12,11 @@ pub(crate) use markup::{code, fenced, markdown};
 /// A column holds one character and the marks on it; more marks than this only hide what is there.
 const MARKS: usize = 4;
 
+/// Whether a text can stand in one line as it is: it has no line break of any kind, and nothing that is not shown.
+pub(crate) fn is_one_line(text: &str) -> bool {
+    text.chars().all(|c| c == ' ' || is_shown(c))
+}
+
 /// One line for a terminal: no control or bidirectional characters, runs of white space as one
 /// space.
 pub(crate) fn line(text: &str) -> String {

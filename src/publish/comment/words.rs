@@ -114,8 +114,12 @@ pub(super) fn reproduce(publication: &Publication<'_>) -> String {
     )
 }
 
-/// A command as code, whole: a command that was cut would be another one.
+/// A command as code, whole: a command that was cut would be another one. One that is no single line of text is not
+/// shown, for what comes after a line break would be no code any more.
 fn code(command: &str) -> String {
+    if !safe::is_one_line(command) {
+        return "(its arguments cannot be shown in one line)".to_owned();
+    }
     let longest = command
         .split(|c| c != '`')
         .map(str::len)
@@ -182,4 +186,37 @@ pub(super) fn foot(publication: &Publication<'_>) -> String {
         ));
     }
     format!("<sub>{}</sub>\n", parts.join(" · "))
+}
+
+#[cfg(test)]
+mod tests {
+    use pulldown_cmark::{Event, Parser};
+
+    use super::code;
+
+    #[test]
+    fn a_command_is_code_or_is_not_shown() {
+        assert_eq!(
+            code("kelvin gate --only='a  b'"),
+            "`kelvin gate --only='a  b'`"
+        );
+        assert_eq!(code("kelvin gate `x`"), "`` kelvin gate `x` ``");
+        for hostile in [
+            "kelvin gate '\n\n# Approved\n\n/merge @team'",
+            "kelvin gate \r![x](https://example.org/x.png)",
+            "kelvin gate \u{2028}@team",
+            "kelvin gate \u{85}@team",
+        ] {
+            let shown = code(hostile);
+            assert_eq!(shown.lines().count(), 1, "{shown}");
+            let is_text = |event: Event<'_>| {
+                matches!(event, Event::Start(_) | Event::End(_) | Event::Text(_))
+            };
+            assert!(Parser::new(&shown).all(is_text), "{shown}");
+            assert!(
+                !shown.contains("team") && !shown.contains("https"),
+                "{shown}"
+            );
+        }
+    }
 }
