@@ -7,7 +7,7 @@ use super::verdict::{Reason, ReasonCode, Word};
 use crate::report::Decision;
 
 impl Judgement {
-    /// What has regressed between which commits, where the verdict is a regression.
+    /// What has regressed between which commits, or is suspected to have.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl Judgement {
             .retain(|one| one.code != ReasonCode::Approval);
         verdict.verdict = match state {
             State::Pending => Word::PendingApproval,
-            State::Approved | State::Rejected | State::TimedOut => Word::Regression,
+            State::Approved | State::Rejected | State::TimedOut => approval.request.found(),
         };
         verdict.passed = false;
         let effect = match state {
@@ -69,13 +69,15 @@ impl Judgement {
         verdict
             .reasons
             .retain(|one| one.code != ReasonCode::Approval);
-        verdict.verdict = Word::Regression;
+        if verdict.verdict == Word::PendingApproval {
+            verdict.verdict = Word::Regression;
+        }
         verdict.passed = false;
         let behind = verdict.reasons.iter();
         let behind = behind
             .filter(|one| one.effect == Some(Effect::Fail))
             .count();
-        let text = format!("nobody can approve this regression: {why}");
+        let text = format!("nobody can approve this: {why}");
         verdict.reasons.insert(behind, reason(Effect::Warn, text));
         self.approval = None;
     }

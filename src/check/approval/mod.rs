@@ -47,7 +47,14 @@ pub(crate) enum Stage {
 /// Takes over what was decided about a regression, or says what has to be decided and by whom. Other
 /// verdicts stay as they are.
 pub(super) fn settle(site: Option<&Site>, config: &Config, judgement: &mut Judgement) {
-    if judgement.verdict.verdict != Word::Regression || judgement.verdict.passed {
+    let verdict = &judgement.verdict;
+    let is_approvable = match verdict.verdict {
+        Word::Regression => true,
+        // A drop that is only suspected fails by its figures too, where nothing is run again.
+        Word::Inconclusive => judgement.approvable("").is_ok(),
+        _ => false,
+    };
+    if verdict.passed || !is_approvable {
         return;
     }
     let Some(site) = site else {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::super::drift::Drift;
 use super::super::look::GUARD;
 use super::super::policy::Effect;
-use super::super::verdict::{ReasonCode, Verdict, Word};
+use super::super::verdict::{Cause, ReasonCode, Verdict, Word};
 
 /// More of them than this are no matter for one decision.
 const MOST: usize = 200;
@@ -31,6 +31,10 @@ pub(crate) struct Regressed {
     /// How much further it may fall when the same commit is measured again: what the gate takes for no
     /// regression at all.
     pub(crate) within: f64,
+    /// Whether the gate only suspects it: a drop beyond the limit that noise may explain, or that another type of
+    /// evidence may have caused. Whoever approves it has seen how far it fell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) suspected: bool,
 }
 
 /// Everything that a verdict fails for, if all of it can be approved.
@@ -48,7 +52,11 @@ pub(crate) fn of(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regress
     for reason in failing {
         let id = reason.metric.as_deref().unwrap_or_default();
         let metric = verdict.metrics.get(id);
-        let has_fallen = metric.is_some_and(|metric| metric.verdict == Word::Regression);
+        let is_suspected = metric.is_some_and(|metric| {
+            metric.verdict == Word::Inconclusive && metric.cause == Cause::Suspected
+        });
+        let has_fallen =
+            is_suspected || metric.is_some_and(|metric| metric.verdict == Word::Regression);
         match (reason.code, metric) {
             (ReasonCode::Metric | ReasonCode::NothingGated, Some(metric)) if has_fallen => {
                 found.push(Regressed {
@@ -58,6 +66,7 @@ pub(crate) fn of(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regress
                     head: metric.head.map(rounded),
                     drop: metric.drop.map(rounded),
                     within: metric.max_drop,
+                    suspected: is_suspected,
                 });
             }
             (ReasonCode::Drift, _) => {
@@ -70,6 +79,7 @@ pub(crate) fn of(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regress
                     head: Some(rounded(drifted.head)),
                     drop: Some(rounded(drifted.drop)),
                     within: metric.map_or(0.0, |metric| metric.max_drop),
+                    suspected: false,
                 });
             }
             (ReasonCode::BrokenCases, _) => {
@@ -82,6 +92,7 @@ pub(crate) fn of(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regress
                     head: None,
                     drop: None,
                     within: 0.0,
+                    suspected: false,
                 }));
             }
             _ => return Err(reason.text.clone()),

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::verdict::Word;
 use super::regressions::{self, Regressed};
 use crate::digest::Fields;
 
@@ -69,6 +70,14 @@ impl Request {
         fields.digest().short(12)
     }
 
+    /// What the gate found, whoever approved it since: a regression, unless all of it is only suspected.
+    pub(crate) fn found(&self) -> Word {
+        match self.regressions.iter().all(|one| one.suspected) {
+            true => Word::Inconclusive,
+            false => Word::Regression,
+        }
+    }
+
     /// Whether a decision about this request is one about what was found now. `base`: whether the base
     /// has to be the same; after the merge it is another one.
     pub(crate) fn covers(&self, now: &Self, base: bool) -> bool {
@@ -125,6 +134,7 @@ mod tests {
                 head: Some(0.7733),
                 drop: Some(0.0667),
                 within: 0.05,
+                suspected: false,
             }],
         };
         let origin = Origin {

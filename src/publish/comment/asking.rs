@@ -84,6 +84,7 @@ mod tests {
                     head: None,
                     drop: None,
                     within: 0.0,
+                    suspected: false,
                 }],
             };
             let rules = Rules {

@@ -117,6 +117,7 @@ mod tests {
                 head: Some(0.5),
                 drop: Some(0.5),
                 within: 0.05,
+                suspected: false,
             }],
         };
         let origin = Origin {

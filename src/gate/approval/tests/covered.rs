@@ -49,6 +49,27 @@ fn a_request_covers_the_same_regressions_and_no_further_one() {
 }
 
 #[test]
+fn a_drop_that_is_only_suspected_is_approved_by_its_figures_and_stays_suspected() {
+    let asked = |suspected: &[bool]| Request {
+        head: "a".repeat(40),
+        base: "b".repeat(40),
+        regressions: suspected
+            .iter()
+            .map(|suspected| Regressed {
+                suspected: *suspected,
+                ..regressed("a", 0.1)
+            })
+            .collect(),
+    };
+    assert_eq!(asked(&[true]).found(), Word::Inconclusive);
+    assert_eq!(asked(&[true, false]).found(), Word::Regression);
+    assert!(
+        asked(&[true]).covers(&asked(&[false]), true),
+        "the figures are the same"
+    );
+}
+
+#[test]
 fn what_is_not_known_cannot_be_approved() {
     let mut verdict = Verdict::unmeasured("the pipeline failed");
     assert!(regressions::of(&verdict, None).is_err());

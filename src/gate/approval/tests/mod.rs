@@ -32,6 +32,7 @@ fn regressed(metric: &str, drop: f64) -> Regressed {
         head: Some(0.9 - drop),
         drop: Some(drop),
         within: 0.05,
+        suspected: false,
     }
 }
 
