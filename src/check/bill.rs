@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Request, budget, list};
-use crate::config::GateSettings;
+use crate::baseline::compare::{Measured, compare};
+use crate::config::{Config, GateSettings};
+use crate::gate::foresight::{UnseenType, unseen_types};
 use crate::gate::policy::Policy;
 use crate::history::{History, KEPT};
 use crate::probe;
+use crate::report::Report;
 
 /// What a check and a gate would take.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,6 +26,8 @@ pub(crate) struct Bill {
     pub(crate) jobs: usize,
     /// What a call has taken; none where no run with a call was recorded.
     pub(crate) call: Option<Call>,
+    /// The governing types whose loss a gate could not show, by the newest recorded run; null where there is none.
+    pub(crate) unseen: Option<Vec<UnseenType>>,
 }
 
 /// Calls and what they take.
@@ -62,7 +67,9 @@ pub(crate) fn bill(request: &Request, usd: Option<f64>) -> anyhow::Result<Bill> 
     let config = probe::configured(&request.overrides)?;
     let calls_by = list(request, false)?.invocations;
     let calls = calls_by.values().sum();
-    let call = call(&config.root, &super::configuration(&config))?;
+    let configuration = super::configuration(&config);
+    let call = call(&config.root, &configuration)?;
+    let unseen = newest(&config.root, &configuration)?.map(|report| unseen(&config, &report));
     let jobs = config.jobs.get();
     let spent = |calls: usize| Spent {
         calls,
@@ -83,7 +90,29 @@ pub(crate) fn bill(request: &Request, usd: Option<f64>) -> anyhow::Result<Bill> 
         calls_by,
         jobs,
         call,
+        unseen,
     })
+}
+
+/// The governing types whose loss a gate against a report could not show.
+pub(super) fn unseen(config: &Config, report: &Report) -> Vec<UnseenType> {
+    let policy = Policy::of(&config.gate, config.baseline.require);
+    let own = Measured::from(report);
+    unseen_types(&policy, &compare(&own, &own))
+}
+
+/// The report of the newest run of a configuration that has any.
+fn newest(root: &std::path::Path, configuration: &str) -> anyhow::Result<Option<Report>> {
+    let Some(history) = History::open(root)? else {
+        return Ok(None);
+    };
+    let runs = history.runs(KEPT)?;
+    let own = runs.iter().rev();
+    let own = own.filter(|run| run.configuration == configuration);
+    own.take(1)
+        .map(|run| history.report(&run.id))
+        .next()
+        .transpose()
 }
 
 /// How many calls all re-runs of a gate may take that can run both sides again.

@@ -5,7 +5,7 @@ mod again;
 mod approval;
 mod asked;
 mod beside;
-mod bill;
+pub(crate) mod bill;
 mod budget;
 mod calibrate;
 mod calibrated;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::check::{Bill, Spent};
-use crate::page::{counted, duration, safe};
+use crate::page::{capitalized, counted, duration, safe};
 
 /// The bill for a terminal.
 pub(super) fn page(bill: &Bill) -> String {
@@ -53,6 +53,9 @@ pub(super) fn page(bill: &Bill) -> String {
         "Answers from the cache cost nothing, calls of judges come on top. A gate runs again only what it cannot \
          tell from noise, and `gate.budget` limits it.\n",
     );
+    for unseen in bill.unseen.iter().flatten() {
+        let _ = writeln!(page, "{}.", capitalized(&unseen.sentence()));
+    }
     page
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod changes;
 pub(crate) mod demands;
 pub(crate) mod drift;
 pub(crate) mod flips;
+pub(crate) mod foresight;
 pub(crate) mod governing;
 pub(crate) mod judgement;
 pub(crate) mod look;

@@ -1,9 +1,11 @@
 //! The checkout, the base of the change, and its baseline.
 
+use std::iter;
 use std::path::Path;
 
 use super::{CHECKOUT, Finding, JOB};
 use crate::baseline::{self, Baseline, Hint, Login, Remote, Repository, Search, Tried};
+use crate::check::bill::unseen;
 use crate::check::{claims, configuration};
 use crate::config::{BaselineSource, Config, FailOrWarn};
 use crate::file;
@@ -75,7 +77,7 @@ pub(super) fn look(
         return;
     }
     if let Some(config) = config {
-        findings.push(report(config, &repo, (hint, login)));
+        findings.extend(report(config, &repo, (hint, login)));
     }
 }
 
@@ -118,8 +120,12 @@ fn base(
     is_found
 }
 
-/// The baseline, from every source that measures nothing.
-fn report(config: &Config, repo: &Repository, (hint, login): (&Hint, Option<&Login>)) -> Finding {
+/// The baseline, from every source that measures nothing, and what a gate against it could not show.
+fn report(
+    config: &Config,
+    repo: &Repository,
+    (hint, login): (&Hint, Option<&Login>),
+) -> Vec<Finding> {
     let name = configuration(config);
     let found = baseline::find(&Search {
         settings: &config.baseline,
@@ -132,8 +138,14 @@ fn report(config: &Config, repo: &Repository, (hint, login): (&Hint, Option<&Log
         hold: &|repo, commit, report| claims::hold(config, (repo, commit), report, (login, hint)),
         compute: None,
     });
-    match found {
-        Ok(Baseline::Found(_, provenance)) => Finding::ok("baseline", provenance.to_string()),
+    let finding = match found {
+        Ok(Baseline::Found(report, provenance)) => {
+            let unseen = unseen(config, &report).into_iter();
+            let unseen = unseen.map(|unseen| Finding::warn("types", unseen.sentence()));
+            return iter::once(Finding::ok("baseline", provenance.to_string()))
+                .chain(unseen)
+                .collect();
+        }
         Ok(Baseline::Off) => Finding::ok("baseline", "turned off in the configuration"),
         Ok(Baseline::None(_)) if config.baseline.compute => {
             Finding::ok("baseline", "none is kept, so the base commit is measured")
@@ -163,7 +175,8 @@ fn report(config: &Config, repo: &Repository, (hint, login): (&Hint, Option<&Log
             finding.add(to, lines)
         }
         Err(error) => Finding::missing("baseline", format!("{error:#}")),
-    }
+    };
+    vec![finding]
 }
 
 /// What keeps a report of the base branch. The job that may write runs what was merged, and never a pull request.

@@ -132,6 +132,30 @@ fn an_or_a_majority_and_an_order_that_lose_a_condition_are_no_plain_pass_and_get
 }
 
 #[test]
+fn a_type_whose_loss_a_suite_cannot_see_is_named_before_a_change_is_judged() {
+    let right = rule("and", 2);
+    let suite = Suite::of(12, 2).known();
+    let asked = |rule: &str| {
+        suite.base(rule, 1);
+        let root = suite.project.root();
+        git(root, &["checkout", "--quiet", "-B", "change"]);
+        let forecast = suite.project.kelvin(&["check", "--forecast"]).stdout;
+        let doctor = suite.project.kelvin(&["doctor"]).stdout;
+        git(root, &["checkout", "--quiet", "main"]);
+        [forecast, doctor].map(|said| said.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    for said in asked(&without(&right, "collateral", 1)) {
+        let named =
+            "his suite cannot see the loss of `collateral`: 0 of 36 swaps of it move the decision";
+        assert!(said.contains(named), "{said}");
+        assert!(!said.contains("`income`"), "{said}");
+    }
+    for said in asked(&right) {
+        assert!(!said.contains("cannot see the loss"), "{said}");
+    }
+}
+
+#[test]
 fn a_score_that_becomes_constant_is_red_however_near_its_values_were() {
     let right = rule("score", 1);
     let suite = Suite::of(20, 1).known();

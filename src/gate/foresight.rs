@@ -1,0 +1,45 @@
+//! What a suite could not show, told before a change is judged by it: by its own report, as if nothing had changed.
+
+use serde::Serialize;
+
+use super::Gate;
+use super::policy::Policy;
+use super::sentence::name;
+use crate::baseline::compare::Comparison;
+
+/// A governing type whose loss a suite could not show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct UnseenType {
+    /// The name of the type.
+    pub(crate) of_type: String,
+    /// How many swaps of it there are.
+    pub(crate) swaps: usize,
+    /// How many of them move the decision.
+    pub(crate) moved: usize,
+}
+
+impl UnseenType {
+    /// What cannot be seen, and what to add.
+    pub(crate) fn sentence(&self) -> String {
+        let Self { swaps, moved, .. } = self;
+        let of = name(&self.of_type);
+        format!(
+            "this suite cannot see the loss of {of}: {moved} of {swaps} swaps of it move the decision; add cases in \
+             which it alone decides"
+        )
+    }
+}
+
+/// The types whose loss a gate with this suite could not show. `with_itself`: the report of the suite beside itself.
+pub(crate) fn unseen_types(policy: &Policy, with_itself: &Comparison<'_>) -> Vec<UnseenType> {
+    let gate = Gate::new(policy, false, false, None);
+    let decided = gate.types_as_they_are(with_itself).into_values();
+    decided
+        .filter(|decision| decision.figures.is_blind())
+        .map(|decision| UnseenType {
+            of_type: decision.name,
+            swaps: decision.figures.swaps,
+            moved: decision.figures.moved_base,
+        })
+        .collect()
+}
