@@ -16,16 +16,24 @@ pub(crate) struct UnseenType {
     pub(crate) swaps: usize,
     /// How many of them move the decision.
     pub(crate) moved: usize,
+    /// What else than other cases would show it, as a part of a sentence; empty where nothing would.
+    #[serde(skip)]
+    or_more: String,
 }
 
 impl UnseenType {
     /// What cannot be seen, and what to add.
     pub(crate) fn sentence(&self) -> String {
-        let Self { swaps, moved, .. } = self;
+        let Self {
+            swaps,
+            moved,
+            or_more,
+            ..
+        } = self;
         let of = name(&self.of_type);
         format!(
-            "this suite cannot see the loss of {of}: {moved} of {swaps} swaps of it move the decision; add cases in \
-             which it alone decides"
+            "this suite cannot see the loss of {of}: {moved} of {swaps} swaps of it move the decision; cases in \
+             which it alone decides{or_more} would show it"
         )
     }
 }
@@ -40,6 +48,7 @@ pub(crate) fn unseen_types(policy: &Policy, with_itself: &Comparison<'_>) -> Vec
             of_type: decision.name,
             swaps: decision.figures.swaps,
             moved: decision.figures.moved_base,
+            or_more: decision.figures.or_more_swaps(),
         })
         .collect()
 }

@@ -21,7 +21,8 @@ impl TypeDecision {
             ),
             TypeVerdict::Open(open) => self.open(open, &of, &seen),
             TypeVerdict::Pass if self.is_unseen() => format!(
-                "this suite cannot see the loss of {of}: {seen}; cases in which it alone decides would show it"
+                "this suite cannot see the loss of {of}: {seen}; cases in which it alone decides{} would show it",
+                self.figures.or_more_swaps()
             ),
             TypeVerdict::Pass => match self.status {
                 Status::New => format!("{of} decides now: {seen}"),
@@ -83,7 +84,23 @@ impl TypeDecision {
     }
 }
 
+/// With fewer swaps that move the decision a loss is red in two of three worlds, with so many in nearly all.
+const ENOUGH_TELLING: usize = 2 * super::rule::FEWEST_TELLING;
+
+/// More than so many times as many swaps cost more than other cases do.
+const MOST_TIMES: usize = 5;
+
 impl TypeFigures {
+    /// The other way to see a loss, where a few swaps move the decision already; else nothing.
+    pub(crate) fn or_more_swaps(&self) -> String {
+        let can_count = self.likely_loss.is_some() && self.moved_base > 0;
+        let times = ENOUGH_TELLING.div_ceil(self.moved_base.max(1));
+        match can_count && (2..=MOST_TIMES).contains(&times) {
+            true => format!(", or {times} times as many swaps (`variants: {{swap: …}}`),"),
+            false => String::new(),
+        }
+    }
+
     /// How many swaps moved the decision then and now; of numbers, how far.
     fn sentence(&self) -> String {
         if self.likely_loss.is_none() && self.moved_base > 0 {

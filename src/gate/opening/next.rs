@@ -108,7 +108,7 @@ fn fine(verdict: &Verdict) -> Phrase {
             let begun = Phrase::text("Add cases in which ").name(*first);
             let all = others
                 .iter()
-                .fold(begun, |all, other| all.and(", ").name(*other));
+                .fold(begun, |all, other| all.and(" or ").name(*other));
             all.and(" alone decides: this suite cannot see its loss.")
         }
     }
