@@ -45,6 +45,8 @@ pub(crate) enum Code {
     UnknownQueries,
     /// Queries whose invocation failed; they count 0.
     QueriesFailed,
+    /// Queries whose expected chunks the corpus does not have; they are judged by their documents and spans.
+    StaleLabels,
     /// The answers of one run name several versions of the chunker.
     ChunkerVersions,
     /// A file in the folder of the cases that is not a case.

@@ -1,6 +1,6 @@
 //! Two reports in the form in which they are compared: each kind of probe aligns its own sections.
 
-use crate::probe::{ItemComparisons, Surroundings, probe_of, registry};
+use crate::probe::{ItemComparisons, Surroundings, Viewpoint, probe_of, registry};
 use crate::report::Report;
 
 /// Two reports that can be compared.
@@ -14,8 +14,13 @@ pub(crate) struct AlignedReports {
     pub(crate) comparisons: ItemComparisons,
 }
 
-/// Aligns what both reports have of the same probe.
+/// Aligns what both reports have of the same probe, by the labels of the base and what is known.
 pub(crate) fn align(base: &Report, head: &Report) -> AlignedReports {
+    align_by(base, head, Viewpoint::default())
+}
+
+/// Aligns them by one of the readings.
+pub(crate) fn align_by(base: &Report, head: &Report, reading: Viewpoint) -> AlignedReports {
     let mut aligned = AlignedReports {
         base: base.clone(),
         head: head.clone(),
@@ -31,7 +36,7 @@ pub(crate) fn align(base: &Report, head: &Report) -> AlignedReports {
             configuration: base.run.fingerprints.config != head.run.fingerprints.config,
             command: old.fingerprint().command != new.fingerprint().command,
         };
-        let Some(sections) = kind.align(old, new, around) else {
+        let Some(sections) = kind.align(old, new, around, reading) else {
             continue;
         };
         let sides = [

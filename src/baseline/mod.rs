@@ -37,7 +37,7 @@ mod view;
 mod visit;
 mod withheld;
 
-pub(crate) use align::{AlignedReports, align};
+pub(crate) use align::{AlignedReports, align, align_by};
 pub(crate) use ancestry::{checked_out, lineage, short};
 pub(crate) use anchor::{Anchored, anchor};
 pub(crate) use artifact::Artifacts;

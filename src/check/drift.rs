@@ -10,6 +10,7 @@ use crate::config::{Anchor, Config};
 use crate::gate::Judgement;
 use crate::gate::drift::{Drift, metrics};
 use crate::gate::policy::Policy;
+use crate::probe::{ComparedSide, Viewpoint};
 use crate::report::Report;
 
 /// Compares with the anchor, where the configuration names one, and tells what drifted too far.
@@ -47,7 +48,12 @@ fn compared(config: &Config, anchored: &Anchored, wanted: &Anchor, head: &Report
     if let Some(why) = differences(&anchored.report, head).incomparable {
         return none(format!("{anchor} cannot be compared: {why}"));
     }
-    let aligned = baseline::align(&anchored.report, head);
+    // Labels that were corrected since then were judged when they were: both are held against those of today.
+    let reading = Viewpoint {
+        labels: ComparedSide::Head,
+        ..Viewpoint::default()
+    };
+    let aligned = baseline::align_by(&anchored.report, head, reading);
     let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
     let policy = Policy::of(&config.gate, config.baseline.require);
     let sides = (&aligned.base.metrics, &aligned.head.metrics);

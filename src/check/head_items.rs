@@ -10,6 +10,7 @@ use anyhow::ensure;
 
 use super::budget::Allowance;
 use super::compute::{self, What};
+use crate::baseline;
 use crate::baseline::compare::{Measured, Turnover, compare};
 use crate::baseline::differences::Difference;
 use crate::config::Config;
@@ -50,7 +51,12 @@ pub(super) fn ask_of_the_base(
     if !is_edited && base.run.seed == head.run.seed {
         return asked;
     }
-    let names = asked_otherwise(&old, &new);
+    // What was answered already needs only to be held against other labels.
+    let aligned = baseline::align(base, head);
+    let names = asked_otherwise(
+        &Measured::from(&aligned.base),
+        &Measured::from(&aligned.head),
+    );
     if names.is_empty() {
         return asked;
     }

@@ -16,7 +16,8 @@ use crate::baseline::fingerprints::differences;
 use crate::baseline::{self, Baseline, Oid, Repository, Search, Source};
 use crate::config::Config;
 use crate::file;
-use crate::gate::policy::Policy;
+use crate::gate::policy::{Effect, Policy};
+use crate::gate::readings::Readings;
 use crate::gate::verdict::{Reason, ReasonCode};
 use crate::gate::{Gate, Judgement, changes, demands, flips};
 use crate::git;
@@ -68,7 +69,11 @@ pub(super) fn judge(
         let code = reason.code;
         matches!(
             code,
-            ReasonCode::BaselineUnreachable | ReasonCode::OwnRules | ReasonCode::MeasuredAsBase
+            ReasonCode::BaselineUnreachable
+                | ReasonCode::OwnRules
+                | ReasonCode::MeasuredAsBase
+                | ReasonCode::Relabelled
+                | ReasonCode::LeftOut
         )
     };
     let at = reasons.iter().take_while(comes_first).count();
@@ -229,6 +234,9 @@ fn weigh(
     let before = side.invocations();
     let mut base_reruns = 0;
     let mut told = differences(base, &head);
+    let only = (!left_out.is_empty()).then(|| Difference::LeftOut {
+        probes: left_out.clone(),
+    });
     if !left_out.is_empty() {
         told.told.push(Difference::LeftOut { probes: left_out });
     }
@@ -291,7 +299,7 @@ fn weigh(
             looking.look(Some((beside, rerun)))
         })?;
     }
-    let mut verdict = match ending {
+    let verdict = match ending {
         Ending::Verdict(verdict) => *verdict,
         Ending::Unknown(judgement) => return Ok(*judgement),
         Ending::Base(_) => anyhow::bail!("the base was asked for twice"),
@@ -307,13 +315,31 @@ fn weigh(
     } = looking;
     told.told.extend(too_small);
     told.told.extend(stored.told(&verdict, beside > 0));
+    let readings = Readings {
+        policy: &policy,
+        base,
+        head: &head,
+        incomparable: told.incomparable.as_ref().map(ToString::to_string),
+    };
+    let (mut verdict, reading) = readings.settle(verdict);
     // What was edited is paired now, and is an edit all the same.
     for (name, turnover) in &of_the_head.turnover {
         verdict.turnover.insert(name.clone(), turnover.clone());
     }
-    let aligned = baseline::align(base, &head);
+    let aligned = baseline::align_by(base, &head, reading);
     verdict.warn_of_alignment(&aligned.comparisons);
     why::tell(&head, &mut verdict);
+    if let Some(only) = only {
+        verdict.reasons.insert(
+            0,
+            Reason {
+                code: ReasonCode::LeftOut,
+                effect: Some(Effect::Warn),
+                metric: None,
+                text: only.to_string(),
+            },
+        );
+    }
     let unchecked = claims::told(provenance, base, &head);
     verdict.reasons.splice(0..0, unchecked);
     told.told.extend(counted_once(ComparedSide::Base, base));

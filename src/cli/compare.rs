@@ -10,10 +10,11 @@ use super::again::Again;
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::differences::Difference;
 use crate::baseline::fingerprints::{Differences, differences};
-use crate::baseline::{Source, align};
+use crate::baseline::{AlignedReports, Source, align, align_by};
 use crate::check;
 use crate::exit::{Exit, Misuse};
 use crate::gate::policy::Policy;
+use crate::gate::readings::Readings;
 use crate::gate::verdict::Word;
 use crate::gate::{Gate, Judgement, Next, changes, flips};
 use crate::probe::ItemComparison;
@@ -65,8 +66,11 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
     if args.strict {
         same_but_for_the_pipeline(&told)?;
     }
-    let aligned = align(&base, &head);
-    let comparisons = aligned.comparisons;
+    let AlignedReports {
+        base: old,
+        head: new,
+        comparisons,
+    } = align(&base, &head);
     if args.strict_chunker_version {
         let mut each = comparisons.each();
         each.try_for_each(ItemComparison::strict).map_err(|what| {
@@ -74,16 +78,29 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
                 .help("leave `--strict-chunker-version` out to compare them by document")
         })?;
     }
-    let (base, head) = (aligned.base, aligned.head);
-    let (old, new) = (Measured::from(&base), Measured::from(&head));
+    let (old, new) = (Measured::from(&old), Measured::from(&new));
     let comparison = compare(&old, &new);
     let policy = Policy::default();
     let incomparable = told.incomparable.as_ref().map(ToString::to_string);
-    let mut gate = Gate::new(&policy, false, false, incomparable);
-    let mut verdict = match gate.next(&comparison, 0) {
+    let mut gate = Gate::new(&policy, false, false, incomparable.clone());
+    let verdict = match gate.next(&comparison, 0) {
         Next::Verdict(verdict) => *verdict,
         Next::Rerun(_) => gate.give_up(&comparison),
     };
+    let readings = Readings {
+        policy: &policy,
+        base: &base,
+        head: &head,
+        incomparable,
+    };
+    let (mut verdict, reading) = readings.settle(verdict);
+    let AlignedReports {
+        base,
+        head,
+        comparisons,
+    } = align_by(&base, &head, reading);
+    let (old, new) = (Measured::from(&base), Measured::from(&head));
+    let comparison = compare(&old, &new);
     verdict.warn_of_alignment(&comparisons);
     let cases = changes::of(&comparison, &verdict);
     let judgement = Judgement {

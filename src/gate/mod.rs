@@ -20,6 +20,7 @@ mod losses;
 mod missing;
 pub(crate) mod opening;
 pub(crate) mod policy;
+pub(crate) mod readings;
 mod reason;
 pub(crate) mod reproduce;
 mod sentence;

@@ -50,6 +50,12 @@ pub(crate) enum ReasonCode {
     OwnRules,
     /// What the settings of the base say of a change that edits what is measured.
     MeasuredAsBase,
+    /// The base has measured something that was not asked for, so that nothing is said of it.
+    LeftOut,
+    /// What the labels of the other side say of a change that edits labels.
+    Relabelled,
+    /// How much of a drop may come from what nobody has judged.
+    Unjudged,
     /// A metric is worse by more than is allowed than it was at the anchor, an older report.
     Drift,
     /// The change could not be held against the anchor.

@@ -45,7 +45,7 @@ impl Subject<'_> {
             }
             Cause::Drop => self.regression(),
             Cause::Bounded => self.pass(),
-            Cause::Suspected => self.suspected(),
+            Cause::Suspected | Cause::Unjudged => self.suspected(),
             Cause::Wide => self.wide(),
             Cause::Minimum => beyond(self.id, self.direction, (self.verdict.head, self.min)),
             Cause::Items | Cause::Missing => {

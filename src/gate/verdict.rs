@@ -189,6 +189,8 @@ pub(crate) enum Cause {
     Items,
     /// A drop beyond the limit can hide in what has no value.
     Missing,
+    /// The drop is beyond the limit, and what nobody has judged may explain it.
+    Unjudged,
     /// Too many inputs have no value, or were withdrawn.
     Coverage,
     /// A governing type was withdrawn.
@@ -340,8 +342,12 @@ impl Verdict {
     /// Adds what the alignment of two runs left to warn of. `is_open`: whether it leaves the verdict
     /// open, so that nothing passes without a word; what was found worse stays so.
     fn warn(&mut self, text: String, is_open: bool) {
-        let behind = |reason: &Reason| reason.effect == Some(Effect::Fail);
-        let at = self.reasons.iter().filter(|reason| behind(reason)).count();
+        let comes_first = |reason: &&Reason| {
+            let code = reason.code;
+            reason.effect == Some(Effect::Fail)
+                || matches!(code, ReasonCode::Relabelled | ReasonCode::Unjudged)
+        };
+        let at = self.reasons.iter().take_while(comes_first).count();
         self.reasons.insert(
             at,
             Reason {

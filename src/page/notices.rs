@@ -105,6 +105,7 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::CheckErrors => "checks in error",
         Code::CheckWarnings => "checks that warn",
         Code::PathInOutput => "path in an output",
+        Code::StaleLabels => "labels of other chunks",
         Code::ChunkerVersions => "chunker versions",
         Code::FewRuns => "too few runs",
         Code::TokenCounts => "token counts",

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Metric;
 use super::section::AnySection;
+use super::{ComparedSide, Metric};
 use crate::page::ComparisonPage;
 
 /// Two sections whose figures can be compared.
@@ -28,6 +28,25 @@ pub(crate) struct AlignedSection {
     pub(crate) section: Box<dyn AnySection>,
     /// The figures of the probe, by id. They stand in the place of all that it had.
     pub(crate) metrics: BTreeMap<String, Metric>,
+}
+
+/// By what two sections are compared, where more than one way is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Viewpoint {
+    /// The side whose labels say what is right, of an item whose labels the change edits.
+    pub(crate) labels: ComparedSide,
+    /// Whether what nobody knows of the head counts as good as it can be; else it counts as bad as it can be.
+    pub(crate) at_best: bool,
+}
+
+/// What stood there before, and nothing that is not known.
+impl Default for Viewpoint {
+    fn default() -> Self {
+        Self {
+            labels: ComparedSide::Base,
+            at_best: false,
+        }
+    }
 }
 
 /// What differs between two runs beside the records of a probe.
@@ -53,6 +72,16 @@ pub(crate) trait ItemComparison: fmt::Debug + Send + Sync {
     /// What a reader of the verdict must know of how the items were compared.
     fn warnings(&self) -> Vec<AlignmentWarning> {
         Vec::new()
+    }
+
+    /// The items whose labels the change edits, so that they are judged by those of one side.
+    fn relabelled(&self) -> &[String] {
+        &[]
+    }
+
+    /// What nobody knows of the head and counts as bad as it can be, in a clause; none where there is nothing.
+    fn doubt(&self) -> Option<String> {
+        None
     }
 
     /// Refuses sections that could be compared in a coarse way only.

@@ -24,6 +24,12 @@ impl ItemComparisons {
         self.0.insert(name.to_owned(), comparison);
     }
 
+    /// Every comparison with the name of its probe.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&str, &dyn ItemComparison)> {
+        let each = self.0.iter();
+        each.map(|(name, comparison)| (name.as_str(), &**comparison))
+    }
+
     /// Every comparison, in the order of the names of the probes.
     pub(crate) fn each(&self) -> impl Iterator<Item = &dyn ItemComparison> {
         self.0.values().map(|comparison| &**comparison)

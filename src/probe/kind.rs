@@ -8,7 +8,7 @@ use std::sync::Arc;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
-use super::aligned::{AlignedSections, ItemComparison, Surroundings};
+use super::aligned::{AlignedSections, ItemComparison, Surroundings, Viewpoint};
 use super::answered::Answered;
 use super::findings::{Findings, RunView, SettingDiffers};
 use super::flip::Flip;
@@ -105,15 +105,16 @@ pub(crate) trait Kind: Configure {
         None
     }
 
-    /// Brings two sections into the form in which they can be compared, and tells what became of each
+    /// Brings two sections into the form in which they can be compared by a reading, and tells what became of each
     /// item; none where they are compared as they are.
     fn align(
         &self,
         base: &dyn AnySection,
         head: &dyn AnySection,
         around: Surroundings,
+        reading: Viewpoint,
     ) -> Option<AlignedSections> {
-        let _ = (base, head, around);
+        let _ = (base, head, around, reading);
         None
     }
 

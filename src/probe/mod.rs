@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use crate::page::display;
 pub(crate) use aligned::{
-    AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings,
+    AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings, Viewpoint,
 };
 pub(crate) use answer::DecisionField;
 pub(crate) use answered::{Answer, Answered, AnsweredInput, AnsweredItem, AnsweredSwap};

@@ -115,6 +115,12 @@ fn one_probe_is_judged_against_a_baseline_that_has_others_too() {
         .iter();
     let left_out = told.find(|told| told["code"] == json!("left_out"));
     assert_eq!(left_out.expect("it is told")["probes"], json!(["evidence"]));
+    assert_eq!(judgement["reasons"][0]["code"], json!("left_out"));
+    let heading: String = project.read("kelvin/gate.md").lines().take(3).collect();
+    assert!(
+        heading.contains("`evidence`, which was not asked for here"),
+        "{heading}"
+    );
     let reasons = judgement["reasons"].to_string();
     assert!(!reasons.contains("evidence."), "{reasons}");
 

@@ -20,7 +20,7 @@ use crate::page::{Chapter, FigureTable, Headword, Phrase};
 use crate::probe::{
     AlignedSections, AnySection, CaseValue, Cells, ChosenItems, Findings, Forecast, ItemComparison,
     Items, Kind, Listing, Metric, Planned, Probe, RepeatedItems, RunView, SectionFingerprint,
-    Surroundings, WantedRepeats, estimate, family, registry,
+    Surroundings, Viewpoint, WantedRepeats, estimate, family, registry,
 };
 use crate::run::{Program, Runner, Step};
 use crate::stats;
@@ -90,6 +90,7 @@ impl Kind for ToyKind {
         base: &dyn AnySection,
         head: &dyn AnySection,
         _: Surroundings,
+        _: Viewpoint,
     ) -> Option<AlignedSections> {
         comparison::align(base, head)
     }

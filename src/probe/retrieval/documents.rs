@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::exit::Misuse;
@@ -19,6 +20,42 @@ pub(crate) struct Documents {
     pub(crate) chunks: BTreeMap<String, String>,
     /// The digest of the file.
     pub(crate) digest: Option<Digest>,
+}
+
+/// So many documents are kept in a report; of a larger corpus nothing is known.
+const MOST_KNOWN: usize = 100_000;
+
+/// How many hexadecimal digits of the digest of its name stand for a document.
+const DIGITS: usize = 10;
+
+/// Which documents there are, as a report keeps them: the first digits of the digest of each name, in order and
+/// without anything between them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct KnownDocuments(String);
+
+impl KnownDocuments {
+    /// Those of a corpus; none where it has more than a report keeps.
+    pub(super) fn of(corpus: &Documents) -> Option<Self> {
+        let names = &corpus.documents;
+        (names.len() <= MOST_KNOWN).then(|| {
+            let digits: BTreeSet<String> = names.iter().map(|name| digits(name)).collect();
+            Self(digits.into_iter().collect())
+        })
+    }
+
+    /// Whether a document is one of them.
+    pub(super) fn has(&self, name: &str) -> bool {
+        let wanted = digits(name);
+        let (known, _) = self.0.as_bytes().as_chunks::<DIGITS>();
+        known
+            .binary_search_by(|one| one.as_slice().cmp(wanted.as_bytes()))
+            .is_ok()
+    }
+}
+
+fn digits(name: &str) -> String {
+    Digest::of(name.as_bytes()).short(DIGITS)
 }
 
 /// One line; what else it has, such as the text, is for the pipeline.
@@ -88,6 +125,25 @@ mod tests {
         let all = load(text).expect("fine");
         assert_eq!((all.documents.len(), all.chunks.len()), (1, 2));
         assert!(all.paths.contains("a.md"));
+    }
+
+    #[test]
+    fn a_report_knows_the_documents_of_its_corpus_and_no_others() {
+        let lines: String = (0..300)
+            .map(|at| format!("{{\"doc_id\":\"d{at}\"}}\n"))
+            .collect();
+        let known = KnownDocuments::of(&load(&lines).expect("fine")).expect("few enough");
+        assert!((0..300).all(|at| known.has(&format!("d{at}"))));
+        assert!(!(300..600).any(|at| known.has(&format!("d{at}"))));
+        // A report may say anything.
+        for text in [
+            "",
+            "d",
+            "\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}",
+            "0123456789012345",
+        ] {
+            assert!(!KnownDocuments(text.to_owned()).has("d1"), "{text}");
+        }
     }
 
     #[test]

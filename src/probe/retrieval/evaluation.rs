@@ -81,6 +81,7 @@ pub(crate) fn evaluate(request: &EvalRequest) -> anyhow::Result<Evaluation> {
         let record = QueryRecord {
             input,
             by_document: None,
+            of_answer: None,
             query: String::new(),
             folder: None,
             labels: Labels {
@@ -102,6 +103,7 @@ pub(crate) fn evaluate(request: &EvalRequest) -> anyhow::Result<Evaluation> {
         basis: StoredBasis {
             figures: basis.clone(),
             unknown,
+            corpus: None,
         },
         items: queries,
     };

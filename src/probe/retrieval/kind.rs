@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::RetrievalKind;
 use super::compare::{self, RetrievalChange};
-use super::documents::Documents;
+use super::documents::{Documents, KnownDocuments};
 use super::figures::figures;
 use super::measure::{self, Questions};
 use super::page::{self, RetrievalRun};
@@ -21,7 +21,7 @@ use crate::page::Chapter;
 use crate::probe::{
     AlignedSection, AlignedSections, AnySection, ChosenItems, Findings, Forecast, ItemComparison,
     Items, Kind, Listing, Planned, Probe, RepeatedItems, RunView, SectionFingerprint, Surroundings,
-    WantedRepeats,
+    Viewpoint, WantedRepeats,
 };
 use crate::run::{Runner, Step};
 
@@ -91,10 +91,11 @@ impl Kind for RetrievalKind {
         base: &dyn AnySection,
         head: &dyn AnySection,
         around: Surroundings,
+        reading: Viewpoint,
     ) -> Option<AlignedSections> {
         let [old, new] = [base, head].map(|side| side.as_any().downcast_ref::<RetrievalSection>());
         let (old, new) = (old?, new?);
-        let (base, head, change) = compare::align(old, new, around);
+        let (base, head, change) = compare::align(old, new, around, reading);
         let side = |side: compare::Aligned| AlignedSection {
             section: Box::new(side.section),
             metrics: side.metrics,
@@ -254,6 +255,7 @@ impl Probe for AtWork<'_> {
             basis: StoredBasis {
                 figures: measure::basis(questions, settings),
                 unknown: Vec::new(),
+                corpus: questions.corpus.as_ref().and_then(KnownDocuments::of),
             },
             items: measure::queries(questions, settings, &self.answers),
         };

@@ -73,6 +73,7 @@ pub(crate) fn queries(
         let record = QueryRecord {
             input: query.digest(),
             by_document: Some(query.without_chunks().digest()),
+            of_answer: Some(query.of_answer()),
             query: query.query.clone(),
             folder: folder(&query.id),
             labels: output::labels(query, questions.corpus.as_ref()),
@@ -109,11 +110,13 @@ fn retrieved(
     let most = deepest.max(settings.cut_off);
     let read = outcome.result.as_ref().map(Output::read);
     let mut retrieved = match read {
-        Ok(Ok(output)) => output.judged(query, questions.corpus.as_ref(), most),
-        Ok(Err(_)) => output::unranked(query),
+        Ok(Ok(output)) => {
+            output.judged(query, questions.corpus.as_ref(), (most, settings.span_rule))
+        }
+        Ok(Err(_)) => output::unranked(query, questions.corpus.as_ref()),
         Err(failure) => Retrieved {
             failure: Some(failure.clone()),
-            ..output::unranked(query)
+            ..output::unranked(query, questions.corpus.as_ref())
         },
     };
     if retrieved.ran() && retrieved.chunker_version.is_none() {
@@ -158,6 +161,15 @@ pub(crate) fn notices(section: &RetrievalSection) -> Vec<Notice> {
         Code::MissingQueries,
         missing,
         "are not in the run, and count 0",
+    );
+    let items = section.items.iter();
+    let cut_anew = items.filter(|(_, query)| query.labels.cut_anew);
+    let cut_anew: Vec<&str> = cut_anew.map(|(id, _)| id.as_str()).collect();
+    tell(
+        Code::StaleLabels,
+        cut_anew,
+        "expect chunks that the corpus does not have, and are judged by the documents and spans that they name; where the \
+         documents were cut anew, name the new chunks, or give `expected_spans`",
     );
     let versions: Vec<&str> = section.chunker_versions().into_iter().collect();
     if versions.len() > 1 {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Ranking;
 use super::SpanRule;
+use super::documents::KnownDocuments;
 use crate::digest::Digest;
 use crate::probe::{Item, Repeats, Section, VariantPart};
 use crate::run::Failure;
@@ -23,6 +24,9 @@ pub(crate) struct StoredBasis {
     /// Queries of a run that the judgements do not have; in no figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) unknown: Vec<String>,
+    /// Which documents there were; none where no corpus is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) corpus: Option<KnownDocuments>,
 }
 
 impl Item for QueryRecord {
@@ -108,6 +112,9 @@ pub(crate) struct QueryRecord {
     /// The same without the chunks: another chunker has others. None where chunks are documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) by_document: Option<Digest>,
+    /// The digest of what is asked of the answer: the question, `must_contain` and `forbidden`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) of_answer: Option<Digest>,
     /// The question; empty where the run was made elsewhere.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) query: String,
@@ -147,6 +154,10 @@ pub(crate) struct Labels {
     /// The expected spans of documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) expected_spans: Vec<Span>,
+    /// Whether the corpus lacks an expected chunk, as after its documents were cut anew: then the query is
+    /// judged by its documents and spans.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) cut_anew: bool,
 }
 
 /// A part of a document.
@@ -224,6 +235,9 @@ pub(crate) struct Hit {
 pub(crate) struct AnswerRecord {
     /// Whether it claims to rest on what was found; false is a refusal.
     pub(crate) grounded: bool,
+    /// The digest of its text, by which an answer is known to be the same one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) text: Option<Digest>,
     /// How many citations it has.
     pub(crate) citations: usize,
     /// Those that lead nowhere.

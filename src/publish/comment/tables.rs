@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::more;
+use crate::baseline::compare::Change;
 use crate::gate::judgement::{change, said, value};
 use crate::gate::policy::Attention;
 use crate::gate::verdict::Word;
@@ -116,9 +117,16 @@ pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
         "<details{open}><summary>Case by case: {} changed, {worse} got worse (worst first)</summary>\n\n",
         counted(judgement.cases.len(), "value")
     );
-    page.push_str("| case | metric | what | base | head | variants that changed (1.00 is as it should be) |\n| --- | --- | --- | ---: | ---: | --- |\n");
+    page.push_str("| case | metric | what | base | head | variants that changed (1.00 is as it should be; of a failure rate 0.00) |\n| --- | --- | --- | ---: | ---: | --- |\n");
     for case in judgement.cases.iter().take(most) {
-        let word = serde_json::to_value(case.change).unwrap_or_default();
+        // That a decision moves further than before under a swap is no gain: nobody knows how far it should move.
+        let metric = judgement.verdict.metrics.get(&case.metric);
+        let is_by_swaps = metric.is_some_and(|metric| metric.swaps.is_some());
+        let word = match case.change {
+            Change::Win if is_by_swaps => "moves further".into(),
+            Change::Loss if is_by_swaps => "moves less far".into(),
+            change => serde_json::to_value(change).unwrap_or_default(),
+        };
         let _ = writeln!(
             page,
             "| {} | {} | {} | {} | {} | {} |",

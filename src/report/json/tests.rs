@@ -76,6 +76,7 @@ fn every_figure() -> BTreeMap<String, Metric> {
                 span_rule: SpanRule::default(),
             },
             unknown: Vec::new(),
+            corpus: None,
         },
         items: BTreeMap::new(),
     };

@@ -73,6 +73,43 @@ fn one_query_of_fifty_four_that_is_wholly_lost_is_named_first_and_leaves_somethi
 }
 
 #[test]
+fn topics_that_are_lost_stay_red_where_the_labels_are_edited_to_what_is_found() {
+    let few = 20;
+    let edited = |lost: std::ops::Range<usize>| {
+        move |project: &Project| {
+            let golden: Value = serde_json::from_str(&project.read("golden.yaml")).expect("JSON");
+            let mut golden = golden.as_array().expect("a list").clone();
+            for entry in &mut golden[lost] {
+                entry["expected_doc_ids"] = json!(["other-1"]);
+            }
+            project.write("golden.yaml", &json!(golden).to_string());
+        }
+    };
+    for more in ["", "baseline: {compute: true}\n"] {
+        let suite = queries(few);
+        let config = suite.project.read("kelvin.yaml");
+        suite.project.write("kelvin.yaml", &(config + more));
+        suite.base("", 1);
+        let gated = suite.gate_beside(&ranks(0..6, 0), &[], edited(0..6));
+        gated.red(more).says_first("labels of 6 of 20 queries");
+    }
+    // The labels were wrong, and are corrected while the search stays as it is.
+    let suite = queries(few);
+    let right = suite.project.read("golden.yaml");
+    edited(0..6)(&suite.project);
+    suite.base(&ranks(0..6, 2), 1);
+    let gated = suite.gate_beside(&ranks(0..6, 2), &[], |project| {
+        project.write("golden.yaml", &right);
+    });
+    gated.passes("corrected");
+    assert!(
+        gated.page.contains("labels of 6 of 20 queries"),
+        "{}",
+        gated.page
+    );
+}
+
+#[test]
 fn thirty_one_of_a_thousand_queries_that_are_lost_while_none_is_won_are_red() {
     let suite = queries(1000);
     // As many are lost before, so that they can be won.

@@ -3,6 +3,9 @@
 mod aligned;
 mod chunks;
 mod dodges;
+mod newcomers;
+mod rechunked;
+mod relabelled;
 
 use serde_json::{Value, json};
 
@@ -98,6 +101,45 @@ fn of_head(judgement: &Value) -> f64 {
 }
 
 const DETERMINISTIC: &str = "gate: {deterministic: true}\n";
+
+#[test]
+fn a_run_says_no_more_than_what_was_looked_at() {
+    let project = project(&by_chunk, DETERMINISTIC);
+    let with_answer = |at: usize| {
+        let mut answer = ranked(at, Some(1));
+        let citations = json!([{ "doc_id": format!("d{at}") }]);
+        answer["answer"] = json!({ "text": "no", "grounded": true, "citations": citations });
+        answer
+    };
+    let told = |golden: &dyn Fn(usize) -> Value, answer: &dyn Fn(usize) -> Value, what: &str| {
+        write_golden(&project, QUERIES, golden);
+        answers(&project, QUERIES, answer);
+        let said = project.kelvin(&["check"]).expect(0);
+        assert!(said.stdout.contains(what), "{what}: {}", said.stdout);
+    };
+    let bare = |at: usize| ranked(at, Some(1));
+    told(
+        &by_chunk,
+        &bare,
+        "All 13 queries found what they should; nothing of an answer was looked at",
+    );
+    told(
+        &by_chunk,
+        &with_answer,
+        "did as they should; of the answers the citations alone were looked at",
+    );
+    let few = |at: usize| if at < 3 { by_chunk(at) } else { json!({}) };
+    told(
+        &few,
+        &bare,
+        "3 of 13 queries found what they should, and of the others nothing is expected",
+    );
+    told(
+        &|_| json!({}),
+        &bare,
+        "Nothing is expected of the 13 queries",
+    );
+}
 
 #[test]
 fn a_reranker_that_wins_twelve_queries_and_ranks_one_second_passes() {

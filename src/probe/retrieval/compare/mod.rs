@@ -2,6 +2,8 @@
 //! and span, or by document alone, where they were not.
 
 mod align;
+mod labelled;
+mod newcomers;
 mod page;
 mod spans;
 mod targets;
@@ -14,8 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use super::figures::{figures, figures_by_document};
 use super::{QueryRecord, RetrievalSection, SpanRule};
-use crate::probe::{ComparedSide, Metric, Surroundings};
+use crate::probe::{ComparedSide, Metric, Surroundings, Viewpoint};
 use align::Alignment;
+pub(super) use labelled::by_document;
+pub(crate) use newcomers::UnjudgedHit;
 
 /// By what a hit of one side is the same as one of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +53,9 @@ impl ChunkerVersionMatch {
 pub(crate) enum QueryOutcome {
     /// The base hit and the head misses.
     Regression,
+    /// The base hit, and of what its expected chunk covered a part came back, of which nobody knows whether it is
+    /// the part that was asked for.
+    Open,
     /// Both hit, and the head ranks it worse.
     Loss,
     /// The base missed and the head hits, or ranks it better.
@@ -129,6 +136,28 @@ pub(crate) struct RetrievalChange {
     /// chunker and yet calls its chunks as the base does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) worse_by_chunk: Vec<String>,
+    /// Queries of the same question whose labels the head edits: both sides are ranked by the labels of one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) relabelled: Vec<String>,
+    /// The side whose labels these are; null where no label was edited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) labels: Option<ComparedSide>,
+    /// Those that ask something else of the answer, which is another answer too: `groundedness` has no value there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) answers_apart: Vec<String>,
+    /// Queries that count as found because the part that came back is what the labels of the head name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) by_own_label: Vec<String>,
+    /// Queries of which a part came back, of which nobody knows whether it is the part that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) in_part: Vec<String>,
+    /// The share of the hits of the head that somebody can have judged: documents that the base had, or that a label
+    /// names; null where a corpus is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) judged: Option<f64>,
+    /// The other hits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unjudged: Vec<UnjudgedHit>,
 }
 
 /// A run in the form in which it is compared with another one.
@@ -147,9 +176,10 @@ pub(crate) fn align(
     base: &RetrievalSection,
     head: &RetrievalSection,
     around: Surroundings,
+    reading: Viewpoint,
 ) -> (Aligned, Aligned, RetrievalChange) {
     let (mut old, mut new) = (base.clone(), head.clone());
-    let alignment = Alignment::between(&mut old, &mut new);
+    let alignment = Alignment::between(&mut old, &mut new, reading);
     // The figures are made again in any case, so that those of both sides are made by the same rules.
     let [old, new] = [old, new].map(|section| Aligned {
         metrics: match alignment.mode {
@@ -160,7 +190,7 @@ pub(crate) fn align(
         },
         section,
     });
-    let change = change(&old, &new, alignment, around);
+    let change = change(&old, &new, alignment, (around, reading));
     (old, new, change)
 }
 
@@ -169,7 +199,7 @@ fn change(
     base: &Aligned,
     head: &Aligned,
     alignment: Alignment,
-    around: Surroundings,
+    (around, reading): (Surroundings, Viewpoint),
 ) -> RetrievalChange {
     let (old, new) = (&base.section, &head.section);
     let notes = causes(old, new, around);
@@ -181,7 +211,8 @@ fn change(
         match (old.items.get(id), new.items.get(id)) {
             (Some(before), Some(after)) if before.input == after.input => {
                 if let (Some(before), Some(after)) = (rank(before, depth), rank(after, depth)) {
-                    queries.push(told(id, before, after, &notes));
+                    let is_in_part = after.is_none() && alignment.in_part.contains(id);
+                    queries.push(told(id, (before, after), is_in_part, &notes));
                 }
             }
             _ => not_compared.push(id.clone()),
@@ -209,6 +240,13 @@ fn change(
         oversized_hits: alignment.oversized,
         spans_gone: alignment.spans_gone,
         worse_by_chunk: alignment.worse_by_chunk,
+        labels: (!alignment.relabelled.is_empty()).then_some(reading.labels),
+        relabelled: alignment.relabelled,
+        answers_apart: alignment.answers_apart,
+        by_own_label: alignment.by_own_label,
+        in_part: alignment.in_part,
+        judged: alignment.newcomers.judged(),
+        unjudged: alignment.newcomers.unjudged,
     }
 }
 
@@ -224,8 +262,17 @@ fn rank(query: &QueryRecord, depth: usize) -> Option<Option<u32>> {
     Some(rank.filter(|rank| *rank as usize <= depth))
 }
 
-fn told(id: &str, base: Option<u32>, head: Option<u32>, causes: &[String]) -> QueryChange {
+/// What became of a query. `is_in_part`: of what the base had, a part came back.
+fn told(
+    id: &str,
+    (base, head): (Option<u32>, Option<u32>),
+    is_in_part: bool,
+    causes: &[String],
+) -> QueryChange {
     let (outcome, what) = match (base, head) {
+        (Some(rank), None) if is_in_part => {
+            (QueryOutcome::Open, format!("rank {rank}, now a part of it"))
+        }
         (None, None) => (QueryOutcome::Draw, String::new()),
         (None, Some(rank)) => (QueryOutcome::Win, format!("missed, now rank {rank}")),
         (Some(rank), None) => (QueryOutcome::Regression, format!("rank {rank}, now missed")),

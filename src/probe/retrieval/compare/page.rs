@@ -58,6 +58,23 @@ impl RetrievalChange {
             };
             blocks.push(sentence(Phrase::text(what).then(names(&self.not_compared))));
         }
+        if let Some(labels) = self.labels {
+            let what = match self.relabelled.len() {
+                1 => "The labels of 1 query were edited".to_owned(),
+                more => format!("The labels of {more} queries were edited"),
+            };
+            let what = format!("{what}; both sides are ranked by those of the {labels}: ");
+            blocks.push(sentence(Phrase::text(what).then(names(&self.relabelled))));
+        }
+        if let Some(judged) = self.judged.filter(|_| !self.unjudged.is_empty()) {
+            let what = format!(
+                "Of the hits of the head that were looked at, {} are documents that the base did not have and that no \
+                 label names: {:.1} % are judged.",
+                self.unjudged.len(),
+                100.0 * judged
+            );
+            blocks.push(sentence(Phrase::text(what)));
+        }
         if !self.not_aligned.is_empty() {
             let what = match self.not_aligned.len() {
                 1 => "1 query could not be compared, since nothing says which document has its expected chunk: "
@@ -129,8 +146,12 @@ impl RetrievalChange {
     /// How many queries there are of each outcome.
     fn outcomes(&self) -> String {
         let count = |outcome| self.counts.get(&outcome).copied().unwrap_or_default();
+        let open = match count(QueryOutcome::Open) {
+            0 => String::new(),
+            open => format!(", {open} open"),
+        };
         format!(
-            "{} wins, {} losses, {} regressions, {} draws",
+            "{} wins, {} losses, {} regressions, {} draws{open}",
             count(QueryOutcome::Win),
             count(QueryOutcome::Loss),
             count(QueryOutcome::Regression),
@@ -142,6 +163,7 @@ impl RetrievalChange {
 fn query_row(query: &QueryChange) -> TableRow {
     let what = match query.outcome {
         QueryOutcome::Regression => "regression",
+        QueryOutcome::Open => "open",
         QueryOutcome::Loss => "loss",
         QueryOutcome::Win => "win",
         QueryOutcome::Draw => "draw",
@@ -283,6 +305,13 @@ mod tests {
             }],
             spans_gone: false,
             worse_by_chunk: Vec::new(),
+            relabelled: Vec::new(),
+            labels: None,
+            answers_apart: Vec::new(),
+            by_own_label: Vec::new(),
+            in_part: Vec::new(),
+            judged: None,
+            unjudged: Vec::new(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! How much of an expected passage hits have, whatever the chunks are.
 
+use std::collections::BTreeSet;
+
 use crate::probe::retrieval::SpanRule;
 use crate::probe::retrieval::{Hit, Span};
 
@@ -19,6 +21,16 @@ pub(super) struct Passage {
     doc: String,
     /// Ascending, without overlap, none of them empty; at least one.
     ranges: Vec<Range>,
+}
+
+/// What hits have of a passage of which they do not have half.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct InPart {
+    /// The rank of the first expected chunk of the run's own labels that lies in the passage for at least a half of
+    /// its length, or has half of the passage.
+    pub(super) confirmed: Option<u32>,
+    /// The rank of the first hit that has so much of the passage that what was asked for may stand there.
+    pub(super) possible: Option<u32>,
 }
 
 /// Where a passage was found.
@@ -72,6 +84,27 @@ impl Passage {
             }
             SpanRule::HalfTogether => self.together(&parts),
         }
+    }
+
+    /// What the hits have of a passage that is known from a chunk alone: what was asked for stands somewhere in it.
+    /// `own`: the chunks that the labels of this run expect.
+    pub(super) fn in_part(&self, hits: &[Hit], own: &BTreeSet<String>) -> InPart {
+        let mut found = InPart::default();
+        for (rank, hit) in (1..).zip(hits) {
+            let part = self.part(rank, hit);
+            let common = length(&part.common);
+            if common == 0 {
+                continue;
+            }
+            let is_own = hit.chunk_id.as_ref().is_some_and(|id| own.contains(id));
+            if is_own && 2 * common >= part.length.min(length(&self.ranges)) {
+                found.confirmed.get_or_insert(rank);
+            }
+            if is_own || self.contributes(&part) {
+                found.possible.get_or_insert(rank);
+            }
+        }
+        found
     }
 
     fn together(&self, parts: &[Part]) -> Option<Place> {
@@ -163,8 +196,6 @@ fn length(ranges: &[Range]) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -227,6 +258,36 @@ mod tests {
         both.spans[0].doc_id = "d".to_owned();
         let place = passage(0, 300).find(&[both], SpanRule::HalfTogether);
         assert_eq!(place.map(|place| place.rank), Some(1));
+    }
+
+    #[test]
+    fn a_part_is_confirmed_by_a_label_that_lies_in_the_passage_for_half_of_its_length() {
+        let named = |spans: &[Range], own: &[&str]| {
+            let mut hits = hits(spans);
+            for (at, hit) in hits.iter_mut().enumerate() {
+                hit.chunk_id = Some(format!("c{}", at + 1));
+            }
+            let own = own.iter().map(|id| (*id).to_owned()).collect();
+            passage(0, 800).in_part(&hits, &own)
+        };
+        let part = |confirmed, possible| InPart {
+            confirmed,
+            possible,
+        };
+        // A piece of a finer chunker, which the labels name or do not.
+        assert_eq!(
+            named(&[(900, 999), (200, 400)], &["c2"]),
+            part(Some(2), Some(2))
+        );
+        assert_eq!(
+            named(&[(900, 999), (200, 400)], &["c1"]),
+            part(None, Some(2))
+        );
+        // A label that reaches into the passage with less than a half of its length.
+        assert_eq!(named(&[(700, 1_200)], &["c1"]), part(None, Some(1)));
+        // The edge of a neighbour that nothing names, and a hit elsewhere that is named.
+        assert_eq!(named(&[(700, 1_200)], &[]), part(None, None));
+        assert_eq!(named(&[(800, 1_200)], &["c1"]), part(None, None));
     }
 
     #[test]

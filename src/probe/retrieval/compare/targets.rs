@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::spans::{Passage, Place};
+use super::spans::{InPart, Passage, Place};
 use crate::probe::retrieval::SpanRule;
 use crate::probe::retrieval::{Hit, QueryRecord};
 
@@ -13,10 +13,12 @@ pub(super) enum Target {
     Document(String),
     /// A passage of a document.
     Passage(Passage),
+    /// The passage that an expected chunk covered: what was asked for stands somewhere in it.
+    Covered(Passage),
 }
 
-/// What a query expects, by the record of the base: the spans of the golden set; else the spans of
-/// the expected chunks that the base found; else the expected documents; else those of the expected
+/// What a query expects, by the record of the side whose labels count, here called the base, and the other side
+/// the head: the spans of the golden set; else the spans of the expected chunks that the base found; else the expected documents; else those of the expected
 /// chunks, by the corpus and by the hits that matched; else, where the base knows nothing, those
 /// that the corpus of the head tells. Empty where nothing is expected, or nothing is known.
 pub(super) fn of(base: &QueryRecord, head: Option<&QueryRecord>, by_span: bool) -> Vec<Target> {
@@ -80,7 +82,7 @@ pub(super) fn find(targets: &[Target], hits: &[Hit], rule: SpanRule) -> Option<P
     let places: Vec<Place> = targets
         .iter()
         .filter_map(|target| match target {
-            Target::Passage(passage) => passage.find(hits, rule),
+            Target::Passage(passage) | Target::Covered(passage) => passage.find(hits, rule),
             Target::Document(doc) => {
                 let at = hits.iter().position(|hit| hit.doc_id == *doc)?;
                 let rank = u32::try_from(at + 1).ok()?;
@@ -102,12 +104,32 @@ pub(super) fn find(targets: &[Target], hits: &[Hit], rule: SpanRule) -> Option<P
     })
 }
 
+/// What hits have of passages that are known from a chunk alone, where they have half of none.
+pub(super) fn in_part(targets: &[Target], hits: &[Hit], own: &BTreeSet<String>) -> InPart {
+    let parts: Vec<InPart> = targets
+        .iter()
+        .filter_map(|target| match target {
+            Target::Covered(passage) => Some(passage.in_part(hits, own)),
+            Target::Document(_) | Target::Passage(_) => None,
+        })
+        .collect();
+    InPart {
+        confirmed: parts.iter().filter_map(|part| part.confirmed).min(),
+        possible: parts.iter().filter_map(|part| part.possible).min(),
+    }
+}
+
 impl Target {
+    /// Whether it says which part of a document is wanted.
+    pub(super) const fn is_passage(&self) -> bool {
+        matches!(self, Self::Passage(_) | Self::Covered(_))
+    }
+
     /// The document.
     pub(super) fn doc(&self) -> &str {
         match self {
             Self::Document(doc) => doc,
-            Self::Passage(passage) => passage.doc(),
+            Self::Passage(passage) | Self::Covered(passage) => passage.doc(),
         }
     }
 }
@@ -172,7 +194,7 @@ fn passages(
     let others: Vec<Target> = documents(others).collect();
     found
         .into_values()
-        .map(Target::Passage)
+        .map(Target::Covered)
         .chain(others)
         .collect()
 }

@@ -5,7 +5,7 @@ use crate::digest::Digest;
 use crate::probe::retrieval::{
     Citations, Hit, Labels, Ranking, RetrievalBasis, Retrieved, Span, StoredBasis,
 };
-use crate::probe::{Ending, ItemComparison as _, SectionFingerprint};
+use crate::probe::{Ending, ItemComparison as _, SectionFingerprint, Viewpoint};
 
 fn digest() -> Digest {
     Digest::of(b"same")
@@ -38,6 +38,7 @@ fn query(rank: Option<u32>) -> QueryRecord {
     QueryRecord {
         input: digest(),
         by_document: None,
+        of_answer: None,
         query: String::new(),
         folder: None,
         labels,
@@ -69,6 +70,7 @@ fn record(version: Option<&str>, queries: Vec<QueryRecord>) -> RetrievalSection 
                 span_rule: SpanRule::default(),
             },
             unknown: Vec::new(),
+            corpus: None,
         },
         items,
     }
@@ -76,7 +78,7 @@ fn record(version: Option<&str>, queries: Vec<QueryRecord>) -> RetrievalSection 
 
 /// What became of the queries.
 fn change(base: &RetrievalSection, head: &RetrievalSection) -> RetrievalChange {
-    align(base, head, Surroundings::default()).2
+    align(base, head, Surroundings::default(), Viewpoint::default()).2
 }
 
 fn ranks(version: Option<&str>, ranks: &[Option<u32>]) -> RetrievalSection {
@@ -315,7 +317,12 @@ fn what_chunks_alone_expect_is_known_from_the_corpus_the_hits_of_the_base_or_not
             .map(|query| (query.base_rank, query.head_rank));
         assert_eq!(ranks, expected);
         assert_eq!(known.not_aligned.len(), usize::from(expected.is_none()));
-        let (base, head, _) = align(&sides.0, &sides.1, Surroundings::default());
+        let (base, head, _) = align(
+            &sides.0,
+            &sides.1,
+            Surroundings::default(),
+            Viewpoint::default(),
+        );
         let mrr = |side: &Aligned| side.metrics["retrieval.mrr"].value;
         assert!(mrr(&base).is_some(), "what the base measured stays");
         assert_eq!(mrr(&head).is_some(), expected.is_some());

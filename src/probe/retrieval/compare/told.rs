@@ -1,6 +1,7 @@
 //! What a verdict is told of two retrieval runs.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::RetrievalChange;
 use super::page::{LONGEST_ID, enumerated};
@@ -52,7 +53,51 @@ impl ItemComparison for RetrievalChange {
             );
             warn(text, true);
         }
+        if !self.answers_apart.is_empty() {
+            let text = format!(
+                "the change edits `must_contain` or `forbidden` of {}, whose answers are others too: whether these \
+                 held what was asked of them before is not known",
+                queries(&self.answers_apart)
+            );
+            warn(text, true);
+        }
+        if !self.by_own_label.is_empty() {
+            let text = format!(
+                "in {} less than half came back of what the expected chunk of the base covered; it counts as found, \
+                 because the labels of this change name the part that came back: `expected_spans` would tell",
+                queries(&self.by_own_label)
+            );
+            warn(text, false);
+        }
         warnings
+    }
+
+    fn relabelled(&self) -> &[String] {
+        &self.relabelled
+    }
+
+    fn doubt(&self) -> Option<String> {
+        let in_part = (!self.in_part.is_empty()).then(|| {
+            format!(
+                "in {} only a part came back of what the expected chunk of the base covered, and nothing tells \
+                 whether it is the part that was asked for: `expected_spans` would",
+                queries(&self.in_part)
+            )
+        });
+        let unjudged = (!self.unjudged.is_empty()).then(|| {
+            let documents = self.unjudged_documents();
+            let judged = self.judged.unwrap_or_default();
+            format!(
+                "{} of the hits that were looked at are documents that the base did not have and that no label names \
+                 ({:.0} % are judged); say in the golden set which of these {} answer the question: {}",
+                self.unjudged.len(),
+                100.0 * judged,
+                documents.len().min(FIRST),
+                safe::line(&enumerated(&documents, FIRST))
+            )
+        });
+        let all: Vec<String> = in_part.into_iter().chain(unjudged).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 
     /// Refuses versions of the chunker that differ or are not known.
@@ -71,7 +116,23 @@ impl ItemComparison for RetrievalChange {
     }
 }
 
+/// So many documents are named to be judged.
+const FIRST: usize = 12;
+
 impl RetrievalChange {
+    /// The documents that nobody can have judged: those of the most queries first, and of these the highest.
+    fn unjudged_documents(&self) -> Vec<String> {
+        let mut documents: BTreeMap<&str, (usize, u32)> = BTreeMap::new();
+        for hit in &self.unjudged {
+            let seen = documents.entry(&hit.doc_id).or_insert((0, hit.rank));
+            *seen = (seen.0 + 1, seen.1.min(hit.rank));
+        }
+        let mut documents: Vec<(&str, (usize, u32))> = documents.into_iter().collect();
+        documents.sort_by_key(|(_, (queries, rank))| (Reverse(*queries), *rank));
+        let names = documents.into_iter();
+        names.map(|(name, _)| safe::cut(name, LONGEST_ID)).collect()
+    }
+
     /// Queries with an oversized hit on the head and none on the base.
     fn newly_oversized(&self) -> Vec<String> {
         let of = |side: ComparedSide| -> BTreeSet<&str> {

@@ -95,6 +95,18 @@ impl GoldenQuery {
         }
     }
 
+    /// The digest of what is asked of the answer, whatever should be found.
+    pub(crate) fn of_answer(&self) -> Digest {
+        let fields = Fields::of("kelvin/golden-answer/v1").field("query", &self.query);
+        let add = |label, fields: Fields, text: &String| fields.field(label, text);
+        let contains = self.must_contain.iter();
+        let fields = contains.fold(fields, |fields, text| add("contains", fields, text));
+        let forbidden = self.forbidden.iter();
+        forbidden
+            .fold(fields, |fields, text| add("forbidden", fields, text))
+            .digest()
+    }
+
     /// The digest of everything but the tags: a different one means that it was edited.
     pub(crate) fn digest(&self) -> Digest {
         let known = Self {
@@ -154,10 +166,12 @@ fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>
             found.push(Problem::new(tree.at.clone(), "the list has no queries"));
         }
         duplicates(entries, &mut found);
+        let mut chunks = Strangers::default();
         for entry in entries {
             contradictions(entry, &mut found);
-            strangers(entry, exist, &mut found);
+            strangers(entry, exist, (&mut chunks, &mut found));
         }
+        found.extend(chunks.slips());
     }
     // The messages name a place by its keys, and a list at the top has none.
     let named = Node {
@@ -239,24 +253,58 @@ fn contradictions(entry: &Node, found: &mut Vec<Problem>) {
     }
 }
 
+/// Where more than this share of the expected chunks does not exist, the documents were cut anew, and nobody has
+/// mistyped so many.
+const SLIPS: f64 = 0.1;
+
+/// The expected chunks that do not exist.
+#[derive(Default)]
+struct Strangers {
+    /// How many chunks are expected.
+    all: usize,
+    unknown: Vec<Problem>,
+}
+
+impl Strangers {
+    /// Those that were mistyped; none where so many do not exist that the documents were cut anew. Queries with such
+    /// chunks are judged by their documents and spans then, and a notice names them.
+    fn slips(self) -> Vec<Problem> {
+        match self.unknown.len() as f64 > SLIPS * self.all as f64 {
+            true => Vec::new(),
+            false => self.unknown,
+        }
+    }
+}
+
 /// Expected documents and chunks that do not exist.
-fn strangers(entry: &Node, exist: Option<Exist<'_>>, found: &mut Vec<Problem>) {
-    let Some((documents, chunks)) = exist else {
+fn strangers(
+    entry: &Node,
+    exist: Option<Exist<'_>>,
+    (chunks, found): (&mut Strangers, &mut Vec<Problem>),
+) {
+    let Some((documents, known)) = exist else {
         return;
     };
-    type Known<'a> = &'a dyn Fn(&str) -> bool;
-    let is_document: Known<'_> = &|id| documents.contains(id);
-    let is_chunk: Known<'_> = &|id| chunks.contains_key(id);
-    for (key, what, is_known) in [
-        ("expected_doc_ids", "document", is_document),
-        ("expected_chunk_ids", "chunk", is_chunk),
-    ] {
-        for (id, at) in entry.texts(&[key]) {
-            if !is_known(id) {
-                let message = format!("the corpus has no {what} `{id}`");
-                found.push(Problem::new(at.clone(), message));
-            }
+    let unknown = |what: &str, id: &str, at: &std::ops::Range<usize>| {
+        Problem::new(at.clone(), format!("the corpus has no {what} `{id}`"))
+    };
+    for (id, at) in entry.texts(&["expected_doc_ids"]) {
+        if !documents.contains(id) {
+            found.push(unknown("document", id, at));
         }
+    }
+    for (id, at) in entry.texts(&["expected_chunk_ids"]) {
+        chunks.all += 1;
+        if known.contains_key(id) {
+            continue;
+        }
+        // A corpus that names no chunk at all is none that was cut anew.
+        let of = if known.is_empty() {
+            &mut *found
+        } else {
+            &mut chunks.unknown
+        };
+        of.push(unknown("chunk", id, at));
     }
 }
 

@@ -71,11 +71,27 @@ fn everything_that_is_wrong_is_told_at_once_with_line_and_column() {
 fn expected_ids_that_the_corpus_lacks_are_listed_with_their_places() {
     let documents = BTreeSet::from(["d".to_owned()]);
     let chunks = BTreeMap::from([("d#1".to_owned(), "d".to_owned())]);
-    let text = "- {id: a, query: q, expected_doc_ids: [d, e], expected_chunk_ids: [d#2]}\n";
-    let found = understand(text, Some((&documents, &chunks))).expect_err("refused");
-    assert_eq!(found.len(), 2);
-    assert_eq!(found[0].message, "the corpus has no document `e`");
-    assert_eq!(found[1].message, "the corpus has no chunk `d#2`");
+    let read = |text: &str, chunks: &BTreeMap<String, String>| {
+        let found = understand(text, Some((&documents, chunks)));
+        let found = found.map_or_else(|found| found, |_| Vec::new());
+        found
+            .into_iter()
+            .map(|problem| problem.message)
+            .collect::<Vec<_>>()
+    };
+    let one = "- {id: a, query: q, expected_doc_ids: [d, e], expected_chunk_ids: [d#2]}\n";
+    let (document, chunk) = (
+        "the corpus has no document `e`",
+        "the corpus has no chunk `d#2`",
+    );
+    // A chunk that stands for all of them was cut anew; where there are no chunks at all, nothing was.
+    assert_eq!(read(one, &chunks), [document]);
+    assert_eq!(read(one, &BTreeMap::new()), [document, chunk]);
+    // One of ten is a slip.
+    let nine: String = (0..9)
+        .map(|at| format!("- {{id: b{at}, query: q, expected_chunk_ids: [d#1]}}\n"))
+        .collect();
+    assert_eq!(read(&format!("{one}{nine}"), &chunks), [document, chunk]);
 }
 
 #[test]

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Ranking;
+use super::compare::by_document;
 use super::record::{AnswerRecord, Hit, Labels, Retrieved, Span};
+use super::{Ranking, SpanRule};
+use crate::digest::Digest;
 use crate::probe::retrieval::documents::Documents;
 use crate::probe::retrieval::golden::GoldenQuery;
 
@@ -105,22 +107,24 @@ impl Output {
         Ok(())
     }
 
-    /// Judges it by what is known of the query. `most`: how many hits the measures look at.
+    /// Judges it by what is known of the query. `most`: how many hits the measures look at; `rule`: when they have
+    /// an expected span.
     pub(super) fn judged(
         self,
         golden: &GoldenQuery,
         corpus: Option<&Documents>,
-        most: usize,
+        (most, rule): (usize, SpanRule),
     ) -> Retrieved {
-        let mut judged = unranked(golden);
+        let mut judged = unranked(golden, corpus);
         let (docs, chunks) = (golden.docs(), golden.chunks());
+        let is_cut_anew = is_cut_anew(golden, corpus);
         judged.count = self.hits.len();
         judged.rank = self.first(|hit| {
             hit.chunk_id
                 .as_deref()
                 .is_some_and(|id| chunks.contains(id))
         });
-        judged.judged = if chunks.is_empty() {
+        judged.judged = if chunks.is_empty() || is_cut_anew {
             Ranking::of_keys(self.hits.iter().map(|hit| hit.doc_id.as_str()), &docs)
         } else {
             let ids = self
@@ -135,6 +139,7 @@ impl Output {
         judged.docs = Ranking::new(found, docs.iter().map(|_| 1), 1);
         judged.answer = self.answer.as_ref().map(|answer| AnswerRecord {
             grounded: answer.grounded,
+            text: Some(Digest::of(answer.text.as_bytes())),
             citations: answer.citations.len(),
             broken: self.broken(answer, corpus),
             lacks: missing(&golden.must_contain, |text| answer.text.contains(text)),
@@ -150,6 +155,10 @@ impl Output {
                 spans: hit.spans,
             })
             .collect();
+        if is_cut_anew {
+            let looked_at = &judged.hits[..judged.hits.len().min(most)];
+            judged.rank = by_document(&labels(golden, corpus), looked_at, rule);
+        }
         judged
     }
 
@@ -191,26 +200,40 @@ fn missing(texts: &[String], holds: impl Fn(&str) -> bool) -> Vec<String> {
 }
 
 /// Nothing was retrieved, and what there would have been to find is known.
-pub(super) fn unranked(golden: &GoldenQuery) -> Retrieved {
+pub(super) fn unranked(golden: &GoldenQuery, corpus: Option<&Documents>) -> Retrieved {
     let (docs, chunks) = (golden.docs(), golden.chunks());
     let none = |keys: &BTreeSet<&str>| Ranking::of_keys([], keys);
+    let is_by_document = chunks.is_empty() || is_cut_anew(golden, corpus);
     Retrieved {
-        judged: none(if chunks.is_empty() { &docs } else { &chunks }),
+        judged: none(if is_by_document { &docs } else { &chunks }),
         docs: none(&docs),
         ..Retrieved::default()
     }
+}
+
+/// Whether the corpus lacks an expected chunk: its documents were cut anew since the labels were written.
+fn is_cut_anew(golden: &GoldenQuery, corpus: Option<&Documents>) -> bool {
+    let is_known = |chunk: &&str| corpus.is_none_or(|corpus| corpus.chunks.contains_key(*chunk));
+    !golden.chunks().iter().all(is_known)
 }
 
 /// What is known of a query, in short.
 pub(super) fn labels(golden: &GoldenQuery, corpus: Option<&Documents>) -> Labels {
     let (docs, chunks) = (golden.docs(), golden.chunks());
     let configured = !golden.must_contain.is_empty() || !golden.forbidden.is_empty();
-    let judged = !docs.is_empty() || !chunks.is_empty();
+    let cut_anew = is_cut_anew(golden, corpus);
+    // The names of chunks that do not exist say nothing.
+    let has_target = match cut_anew {
+        true => !docs.is_empty() || !golden.expected_spans.is_empty(),
+        false => !chunks.is_empty(),
+    };
+    let judged = !docs.is_empty() || has_target;
     let home = |chunk: &str| corpus?.chunks.get(chunk).cloned();
     Labels {
-        chunks: !chunks.is_empty(),
+        chunks: has_target,
+        cut_anew,
         docs: !docs.is_empty(),
-        judged,
+        judged: judged && (!cut_anew || !docs.is_empty()),
         refuse: golden.refuses(),
         content: judged && configured,
         expected_chunks: chunks

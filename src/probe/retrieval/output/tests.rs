@@ -20,7 +20,7 @@ fn golden(value: Value) -> GoldenQuery {
 
 fn judged(known: &GoldenQuery, output: Value, corpus: Option<&Documents>) -> Retrieved {
     let output = Output::read(&output).expect("an output");
-    output.judged(known, corpus, 10)
+    output.judged(known, corpus, (10, SpanRule::default()))
 }
 
 fn record(queries: Vec<(GoldenQuery, Retrieved)>) -> RetrievalSection {
@@ -28,6 +28,7 @@ fn record(queries: Vec<(GoldenQuery, Retrieved)>) -> RetrievalSection {
         let query = QueryRecord {
             input: known.digest(),
             by_document: None,
+            of_answer: None,
             query: known.query.clone(),
             folder: None,
             labels: labels(&known, None),
@@ -50,6 +51,7 @@ fn record(queries: Vec<(GoldenQuery, Retrieved)>) -> RetrievalSection {
                 span_rule: SpanRule::default(),
             },
             unknown: Vec::new(),
+            corpus: None,
         },
         items: queries.collect(),
     }
@@ -77,14 +79,14 @@ fn failed(known: &GoldenQuery) -> Retrieved {
             stderr: String::new(),
             stdout: String::new(),
         })),
-        ..unranked(known)
+        ..unranked(known, None)
     }
 }
 
 fn missing_from_run(known: &GoldenQuery) -> Retrieved {
     Retrieved {
         missing: true,
-        ..unranked(known)
+        ..unranked(known, None)
     }
 }
 

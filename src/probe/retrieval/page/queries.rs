@@ -236,6 +236,7 @@ mod tests {
         QueryRecord {
             input: Digest::of(b"a query"),
             by_document: None,
+            of_answer: None,
             query: "Where is it?".to_owned(),
             folder: None,
             labels: Labels {

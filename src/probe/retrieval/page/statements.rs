@@ -27,10 +27,7 @@ pub(super) fn of(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> Vec<S
         (0, _) => return Vec::new(),
         (total, None) => Statement {
             tone: Tone::Calm,
-            text: Phrase::text(match total {
-                1 => "the query did as it should".to_owned(),
-                total => format!("all {total} queries did as they should"),
-            }),
+            text: Phrase::text(fine(queries, total)),
         },
         (total, Some((_, why))) => {
             let what = format!(
@@ -56,4 +53,35 @@ pub(super) fn of(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> Vec<S
         }
     };
     vec![statement]
+}
+
+/// What is said where nothing went wrong: no more than was looked at.
+fn fine(queries: &BTreeMap<String, QueryRecord>, total: usize) -> String {
+    let expects = |query: &&QueryRecord| {
+        let labels = &query.labels;
+        labels.chunks || labels.docs || labels.refuse || labels.content
+    };
+    let expecting = queries.values().filter(expects).count();
+    let mut answers = queries.values().flat_map(|query| &query.runs);
+    let has_answer = answers.any(|run| run.answer.is_some());
+    let is_asked = |query: &QueryRecord| query.labels.content || query.labels.refuse;
+    let looked_at = match (has_answer, queries.values().any(is_asked)) {
+        (false, _) => "; nothing of an answer was looked at",
+        (true, false) => "; of the answers the citations alone were looked at",
+        (true, true) => "",
+    };
+    let what = match (expecting, total) {
+        (0, 1) => return format!("nothing is expected of the query{looked_at}"),
+        (0, total) => return format!("nothing is expected of the {total} queries{looked_at}"),
+        (1, 1) => "the query did as it should".to_owned(),
+        (expecting, total) if expecting < total => format!(
+            "{expecting} of {total} queries did as they should, and of the others nothing is expected"
+        ),
+        (_, total) => format!("all {total} queries did as they should"),
+    };
+    // Where no answer was looked at, finding is all that they did.
+    match has_answer {
+        true => format!("{what}{looked_at}"),
+        false => format!("{}{looked_at}", what.replace(" did as ", " found what ")),
+    }
 }
