@@ -191,22 +191,37 @@ fn default_branch(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow
     if let Some(name) = &hint.default_branch {
         return Ok(name.clone());
     }
+    match known_default(repo, remote) {
+        Some(name) => Ok(name),
+        None => remote.default_branch(),
+    }
+}
+
+/// The default branch as far as this clone tells it; nobody is asked.
+fn known_default(repo: &Repository, remote: &Remote<'_>) -> Option<String> {
     let head = format!("refs/remotes/{}/HEAD", remote.name());
     let prefix = format!("refs/remotes/{}/", remote.name());
     if let Ok(reference) = repo.find_reference(&head)
         && let Ok(Some(target)) = reference.symbolic_target()
         && let Some(name) = target.strip_prefix(&prefix)
     {
-        return Ok(name.to_owned());
+        return Some(name.to_owned());
     }
     let usual = ["main", "master"];
-    match usual
-        .into_iter()
-        .find(|name| tip(repo, remote, name).is_some())
-    {
-        Some(name) => Ok(name.to_owned()),
-        None => remote.default_branch(),
-    }
+    let mut usual = usual.into_iter();
+    let found = usual.find(|name| tip(repo, remote, name).is_some());
+    found.map(str::to_owned)
+}
+
+/// The branch that pull requests of a clone are merged into, for a text that names it; nobody is asked. In a repository
+/// with other branches only, or without any commit, it is the one that is checked out.
+pub(crate) fn branch_of_clone(repo: &Repository) -> Option<String> {
+    let checked_out = || {
+        let head = repo.find_reference("HEAD").ok()?;
+        let target = head.symbolic_target().ok()??;
+        Some(target.strip_prefix("refs/heads/")?.to_owned())
+    };
+    known_default(repo, &Remote::of(repo)).or_else(checked_out)
 }
 
 /// The tip of a branch: what the remote had, else the local one.

@@ -44,7 +44,7 @@ pub(crate) use artifact::Artifacts;
 pub(crate) use branch::{Branch, Entry, Taken, Writer};
 pub(crate) use checkout::{Form, checkout};
 pub(crate) use claims::Claims;
-pub(crate) use commit::base;
+pub(crate) use commit::{base, branch_of_clone};
 pub(crate) use find::find;
 pub(crate) use git2::Oid;
 pub(crate) use hint::{Hint, PullRequest};

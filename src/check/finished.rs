@@ -50,12 +50,12 @@ pub(super) fn gate(
         }
     };
     let mut head = Finished(report);
-    let judgement = judge(request, &config, &mut head, observer)?;
+    let (judgement, _) = judge(request, &config, &mut head, observer)?;
     let Finished(mut report) = head;
     report.run.session.decision = judgement.decision();
     let judgement = request.check.masked(judgement)?;
     write::judged_page(&report, &out, &judgement)?;
-    written(Checked::of(report, out), judgement)
+    written(Checked::of(report, out), judgement, None)
 }
 
 /// A report that nothing can be added to.

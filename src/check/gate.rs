@@ -30,7 +30,7 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
         }
         demand_base(request, stage.config)?;
         stage.measure(&|_| true)?;
-        let judgement = judge(request, stage.config, stage, observer)?;
+        let (judgement, base) = judge(request, stage.config, stage, observer)?;
         let mut report = stage.report();
         report.run.session.decision = judgement.decision();
         report.run.session.verdict = Some(opening::stored(&judgement));
@@ -42,7 +42,8 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
         let judgement = request.check.masked(judgement)?;
         let (report, out) = (&checked.report, &checked.out);
         write::files(report, out, &stage.texts(), Some(&judgement))?;
-        written(checked, judgement)
+        let base = base.map(|base| request.check.masked(base)).transpose()?;
+        written(checked, judgement, base)
     })
 }
 

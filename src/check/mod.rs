@@ -202,6 +202,18 @@ pub(crate) struct GateRequest {
     pub(crate) by_the_base: bool,
     /// A finished report that is judged as it is; nothing is run then.
     pub(crate) report: Option<PathBuf>,
+    /// What the run of that report says of the base, which it has measured itself. It takes the place of stored reports
+    /// where the configuration lets a job measure the base.
+    pub(crate) base_of_the_run: Option<BaseOfTheRun>,
+}
+
+/// The base as a run has measured it beside its change.
+#[derive(Clone, Debug)]
+pub(crate) struct BaseOfTheRun {
+    /// The commit that it says it is.
+    pub(crate) commit: String,
+    /// What it has measured.
+    pub(crate) report: Report,
 }
 
 /// A finished check with its verdict.
@@ -211,6 +223,8 @@ pub(crate) struct Judged {
     pub(crate) checked: Checked,
     /// What the gate says; written as `gate.json`.
     pub(crate) judgement: Judgement,
+    /// The base, where all of it or some of its cases were measured for this judgement.
+    pub(crate) base: Option<Report>,
 }
 
 impl Judged {

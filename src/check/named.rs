@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::baseline;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::file;
 
 /// The name of a configuration among several of one repository.
@@ -18,6 +18,13 @@ pub(super) fn named(name: Option<String>, root: &Path, file: &Path) -> String {
         .or_else(|| Some(path()?.display().to_string()))
         .unwrap_or_else(|| "kelvin".to_owned());
     file::slug(&name)
+}
+
+/// The same of a configuration that is not here: its text, where that could be had, and its file as the repository names
+/// it.
+pub(super) fn name_at(text: Option<&str>, file: &Path) -> String {
+    let by_path = || file.with_extension("").display().to_string();
+    file::slug(&text.and_then(config::name).unwrap_or_else(by_path))
 }
 
 /// The file of a configuration, relative to the top of its repository, as a report keeps it.

@@ -7,13 +7,13 @@ use super::head_items::{self, AskedOfTheBase};
 use super::looking::{Ending, Looking, unknown};
 use super::stored::Stored;
 use super::{
-    Checked, GateRequest, Judged, absent, again, approval, calibrated, claims, compute, drift,
-    edits, measure, rules, search, why,
+    BaseOfTheRun, Checked, GateRequest, Judged, absent, again, approval, calibrated, claims,
+    compute, drift, edits, measure, record, rules, search, why,
 };
 use crate::baseline::compare::{Measured, compare};
 use crate::baseline::differences::Difference;
 use crate::baseline::fingerprints::differences;
-use crate::baseline::{self, Baseline, Oid, Repository, Search, Source};
+use crate::baseline::{self, Baseline, Oid, Provenance, Remote, Repository, Search, Source};
 use crate::config::Config;
 use crate::file;
 use crate::gate::policy::{Effect, Policy};
@@ -27,9 +27,17 @@ use crate::report::Report;
 use crate::run::Observer;
 
 /// Writes the verdict beside the report.
-pub(super) fn written(checked: Checked, judgement: Judgement) -> anyhow::Result<Judged> {
+pub(super) fn written(
+    checked: Checked,
+    judgement: Judgement,
+    base: Option<Report>,
+) -> anyhow::Result<Judged> {
     write(&checked, &judgement)?;
-    Ok(Judged { checked, judgement })
+    Ok(Judged {
+        checked,
+        judgement,
+        base,
+    })
 }
 
 /// Writes it once more, where it has changed since.
@@ -42,6 +50,9 @@ pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<
     )
 }
 
+/// What was judged, and the base that it was judged by where that was measured for it, in part or as a whole.
+type Settled = (Judgement, Option<Report>);
+
 /// Judges, and tells before anything else where the change edits the rules it is judged by; only what such
 /// an edit has done, and a baseline that could not be asked for, come before that.
 pub(super) fn judge(
@@ -49,16 +60,17 @@ pub(super) fn judge(
     config: &Config,
     side: &mut dyn Head,
     observer: &dyn Observer,
-) -> anyhow::Result<Judgement> {
+) -> anyhow::Result<Settled> {
     let asked = (request, observer);
-    let mut judgement = settle(asked, config, side)?;
+    let (mut judgement, base) = settle(asked, config, side)?;
     as_the_base_measures(asked, config, side, &mut judgement);
     judgement.reproduce = Some(again::of(
         request,
         config,
         &side.report(),
         judgement.base.as_ref(),
-        request.rerun && side.can_be_run(),
+        // Whoever judges for somebody else does not run, and the run did.
+        request.rerun && (side.can_be_run() || request.by_the_base),
     ));
     let edits = match request.by_the_base {
         true => Vec::new(),
@@ -86,7 +98,7 @@ pub(super) fn judge(
         }
         false => {}
     }
-    Ok(judgement)
+    Ok((judgement, base))
 }
 
 /// What there is to compare with, and what was asked of its commit beside that.
@@ -96,29 +108,45 @@ struct Found {
     of_the_head: Option<AskedOfTheBase>,
 }
 
+impl Found {
+    /// The base, where it was measured for a judgement.
+    fn measured(self, judgement: &Judgement) -> Option<Report> {
+        match self.baseline {
+            Baseline::Found(report, provenance) => {
+                let is_measured = provenance.source == Source::Compute || judgement.base_reruns > 0;
+                is_measured.then_some(*report)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// What is asked, and who is told how it goes.
 type Asked<'a> = (&'a GateRequest, &'a dyn Observer);
 
 /// Judges by the rules of the head and, where the change edits them and passes, by those of the base too.
-fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn Head) -> anyhow::Result<Judgement> {
+fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn Head) -> anyhow::Result<Settled> {
     if let Some(judgement) = unknown(&side.report()) {
-        return Ok(judgement);
+        return Ok((judgement, None));
     }
     let mut found = look_up(asked, config, side)?;
     let mut judgement = by_rules(asked, config, side, &mut found)?;
     if !judgement.verdict.passed {
-        return Ok(judgement);
+        let base = found.measured(&judgement);
+        return Ok((judgement, base));
     }
     let Some(before) = rules::of_the_base(config, asked.0) else {
-        return Ok(judgement);
+        let base = found.measured(&judgement);
+        return Ok((judgement, base));
     };
     let by_base = match before.finds_as(config) {
         true => by_rules(asked, &before.config, side, &mut found),
         false => look_up(asked, &before.config, side)
             .and_then(|mut found| by_rules(asked, &before.config, side, &mut found)),
     };
+    let base = found.measured(&judgement);
     before.tell(&mut judgement, by_base);
-    Ok(judgement)
+    Ok((judgement, base))
 }
 
 /// Judges a change that edits what is measured, and passes, by what the base measures as well.
@@ -144,7 +172,7 @@ fn as_the_base_measures(
     }
     let judged = side.measured_by(&before.text, observer, &mut |side, found| {
         let calls = side.invocations();
-        let mut judgement = settle(asked, &measure::with_rules_of(found, config), side)?;
+        let (mut judgement, _) = settle(asked, &measure::with_rules_of(found, config), side)?;
         judgement.reruns += calls;
         Ok(judgement)
     });
@@ -176,6 +204,11 @@ fn look_up(
     config: &Config,
     side: &dyn Head,
 ) -> anyhow::Result<Found> {
+    if let Some(said) = &request.base_of_the_run
+        && config.baseline.compute
+    {
+        return as_the_run_says(request, config, said);
+    }
     let can_be_run = side.can_be_run();
     let compute = |repo: &_, commit| {
         anyhow::ensure!(can_be_run, "nothing is run to judge a finished report");
@@ -194,6 +227,37 @@ fn look_up(
     })?;
     Ok(Found {
         baseline,
+        of_the_head: None,
+    })
+}
+
+/// The base as the run has measured it: its records, and the figures that follow from them.
+fn as_the_run_says(
+    request: &GateRequest,
+    config: &Config,
+    said: &BaseOfTheRun,
+) -> anyhow::Result<Found> {
+    let repo = baseline::open(&config.root)?;
+    let remote = Remote::of(&repo).with(request.login.as_ref(), &request.hint);
+    let base = baseline::base(&repo, &remote, &request.hint)?;
+    anyhow::ensure!(
+        base.commit.to_string() == said.commit,
+        "the run has measured another commit than the base"
+    );
+    let provenance = Provenance {
+        source: Source::Compute,
+        place: "the base commit, as the run says".to_owned(),
+        commit: Some(said.commit.clone()),
+        artifact: None,
+        why: Some(base.why),
+        behind: 0,
+        days: Some(0),
+        tried: Vec::new(),
+        unchecked: None,
+    };
+    let report = record::recompute("", said.report.clone()).report;
+    Ok(Found {
+        baseline: Baseline::Found(Box::new(report), provenance),
         of_the_head: None,
     })
 }

@@ -21,9 +21,10 @@ pub(super) struct PostArgs {
     /// The run whose result is published [default: the one of the `workflow_run` event].
     #[arg(long, value_name = "ID")]
     run_id: Option<u64>,
-    /// The name of the configuration, where a repository has several.
-    #[arg(long, value_name = "NAME", default_value = "kelvin")]
-    configuration: String,
+    /// The name of the configuration, where a repository has several [default: the one that `config` has on the base
+    /// branch].
+    #[arg(long, value_name = "NAME")]
+    configuration: Option<String>,
     /// The configuration, as the repository names it; its rules on the base branch say who may approve.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: String,

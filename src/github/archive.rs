@@ -1,6 +1,7 @@
 //! Archives of artifacts: read into memory with limits on everything, and packed the same way every
 //! time. No name in an archive is ever used as a path.
 
+use std::fmt;
 use std::io::{Cursor, Read as _, Write as _};
 
 use anyhow::{Context as _, bail, ensure};
@@ -15,6 +16,21 @@ pub(crate) const MOST_BYTES: usize = 64 * 1024 * 1024;
 const MOST_ENTRIES: usize = 20_000;
 /// How many times larger than packed a file may be; a report packs about twenty to one.
 const MOST_RATIO: u64 = 300;
+
+/// A file of an archive that is longer than whoever reads it wants.
+#[derive(Debug)]
+pub(crate) struct TooLong {
+    name: String,
+    most: usize,
+}
+
+impl fmt::Display for TooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is larger than {} bytes", self.name, self.most)
+    }
+}
+
+impl std::error::Error for TooLong {}
 
 /// An archive whose names and sizes are what an artifact of ours can have.
 pub(crate) struct Archive<'a>(ZipArchive<Cursor<&'a [u8]>>);
@@ -57,7 +73,7 @@ impl<'a> Archive<'a> {
     ///
     /// # Errors
     ///
-    /// Where it is too large, packs too well to be honest, or cannot be read.
+    /// [`TooLong`] where it is too large; where it packs too well to be honest, or cannot be read.
     pub(crate) fn read(&mut self, name: &str, most: usize) -> anyhow::Result<Option<Vec<u8>>> {
         let Some(at) = self.0.index_for_name(name) else {
             return Ok(None);
@@ -84,7 +100,7 @@ impl<'a> Archive<'a> {
             if limit < most {
                 bail!("`{shown}` is over {MOST_RATIO} times larger than packed");
             }
-            bail!("`{shown}` is larger than {most} bytes");
+            return Err(TooLong { name: shown, most }.into());
         }
         Ok(Some(content))
     }

@@ -128,6 +128,17 @@ impl Client {
         self.named(&path, name)
     }
 
+    /// The names of all artifacts of one run.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub(crate) fn artifact_names(&self, run: u64) -> Result<Vec<String>, Error> {
+        let path = self.path(&format!("/actions/runs/{run}/artifacts"));
+        let found = self.pages(Surface::Artifact, &path, 1, |page: Page| page.artifacts)?;
+        Ok(found.into_iter().map(|artifact| artifact.name).collect())
+    }
+
     fn named(&self, path: &str, name: &str) -> Result<Vec<Artifact>, Error> {
         let mut found = self.pages(Surface::Artifact, path, 1, |page: Page| page.artifacts)?;
         found.retain(|artifact| artifact.name == name);

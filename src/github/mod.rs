@@ -14,14 +14,14 @@ mod pulls;
 mod upload;
 mod wire;
 
-pub(crate) use archive::{Archive, MOST_BYTES};
+pub(crate) use archive::{Archive, MOST_BYTES, TooLong};
 pub(crate) use artifacts::{Artifact, Run};
 pub(crate) use checks::{CheckRun, Remark};
 pub(crate) use client::{Access, Client, MOST_REQUESTS};
 pub(crate) use comments::Comment;
 pub(crate) use error::Error;
 pub(crate) use pulls::{Account, PullRequest};
-pub(crate) use upload::{REPORT_FILE, artifact_name, artifact_upload};
+pub(crate) use upload::{ARTIFACTS, REPORT_FILE, artifact_name, artifact_upload};
 
 /// A GitHub on loopback, which the tests of other modules use too.
 #[cfg(test)]

@@ -28,6 +28,9 @@ const MOST: usize = 64 * 1024;
 /// The report in an artifact.
 pub(crate) const REPORT_FILE: &str = "report.json";
 
+/// What the names of all artifacts with reports begin with.
+pub(crate) const ARTIFACTS: &str = "kelvin-report-";
+
 /// Reads a variable of the environment.
 pub(crate) type Variable<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
@@ -39,7 +42,7 @@ pub(crate) fn artifact_name(configuration: &str) -> String {
         _ => '-',
     };
     let plain: String = configuration.chars().map(kept).collect();
-    let name = format!("kelvin-report-{plain}");
+    let name = format!("{ARTIFACTS}{plain}");
     if plain == configuration && name.len() <= 120 {
         return name;
     }
@@ -49,7 +52,8 @@ pub(crate) fn artifact_name(configuration: &str) -> String {
 }
 
 /// Uploads files as one artifact of this run, and gives its number. The same files make the same
-/// archive.
+/// archive. `overwrites`: an artifact of this name gives way, as that of an earlier attempt has to; otherwise it is
+/// that of another job, which stays.
 ///
 /// # Errors
 ///
@@ -57,19 +61,23 @@ pub(crate) fn artifact_name(configuration: &str) -> String {
 pub(crate) fn artifact_upload(
     variable: &Variable<'_>,
     name: &str,
+    overwrites: bool,
     files: &[(&str, &[u8])],
 ) -> anyhow::Result<String> {
-    upload(variable, name, files, &std::thread::sleep)
+    upload(variable, (name, overwrites), files, &std::thread::sleep)
 }
 
 fn upload(
     variable: &Variable<'_>,
-    name: &str,
+    (name, overwrites): (&str, bool),
     files: &[(&str, &[u8])],
     pause: &dyn Fn(Duration),
 ) -> anyhow::Result<String> {
     let service = Service::of(variable, name)?;
     let zip = archive::pack(files)?;
+    if overwrites {
+        service.delete(name, pause)?;
+    }
     let mut created = service.ids(name);
     created["version"] = json!(4);
     let created = service.call("CreateArtifact", &created, pause)?;
@@ -136,6 +144,28 @@ impl Service {
             "workflow_job_run_backend_id": self.job,
             "name": name,
         })
+    }
+
+    /// Deletes the artifact of this name, where there is one: the service keeps one of each name in a run. It asks for
+    /// the job that made the artifact, which in an earlier attempt was another one.
+    fn delete(&self, name: &str, pause: &dyn Fn(Duration)) -> anyhow::Result<()> {
+        let list = json!({
+            "workflow_run_backend_id": self.run,
+            "workflow_job_run_backend_id": self.job,
+            "name_filter": name,
+        });
+        let there = self.call("ListArtifacts", &list, pause)?;
+        for artifact in there["artifacts"].as_array().into_iter().flatten() {
+            let id = |snake, camel| field(artifact, snake, camel).clone();
+            let one = json!({
+                "workflow_run_backend_id": id("workflow_run_backend_id", "workflowRunBackendId"),
+                "workflow_job_run_backend_id":
+                    id("workflow_job_run_backend_id", "workflowJobRunBackendId"),
+                "name": name,
+            });
+            self.call("DeleteArtifact", &one, pause)?;
+        }
+        Ok(())
     }
 
     fn call(&self, call: &str, body: &Value, pause: &dyn Fn(Duration)) -> anyhow::Result<Value> {
@@ -267,7 +297,7 @@ mod tests {
             "ACTIONS_RUNTIME_TOKEN" => Some(token.to_owned()),
             _ => None,
         };
-        upload(&variable, name, FILES, &|_| ())
+        upload(&variable, (name, false), FILES, &|_| ())
     }
 
     #[test]
@@ -297,7 +327,7 @@ mod tests {
     #[ignore = "takes the service of a runner: run it inside of a job, of `act` say"]
     fn files_are_uploaded_to_the_service_of_a_runner() {
         let variable = |key: &str| std::env::var(key).ok();
-        artifact_upload(&variable, "kelvin-report-test", FILES).expect("uploaded");
+        artifact_upload(&variable, "kelvin-report-test", false, FILES).expect("uploaded");
     }
 
     #[test]
@@ -324,8 +354,30 @@ mod tests {
     }
 
     #[test]
+    fn the_artifact_of_an_earlier_attempt_gives_way_and_no_other_one() {
+        let service = Results::start();
+        let send = |name: &str, overwrites: bool| {
+            let variable = |key: &str| match key {
+                "ACTIONS_RESULTS_URL" => Some(service.url().to_owned()),
+                "ACTIONS_RUNTIME_TOKEN" => Some(RUNTIME_TOKEN.to_owned()),
+                _ => None,
+            };
+            upload(&variable, (name, overwrites), FILES, &|_| ())
+        };
+        send("a", true).expect("there is none yet");
+        send("b", false).expect("uploaded");
+        assert!(send("a", false).is_err());
+        send("a", true).expect("uploaded again");
+        let uploaded = service.uploaded();
+        assert!(uploaded.wrong.is_empty(), "{:?}", uploaded.wrong);
+        assert_eq!(uploaded.deleted, ["a"]);
+        assert_eq!(uploaded.finalized.len(), 3);
+    }
+
+    #[test]
     fn outside_of_a_container_action_the_error_says_which_step_to_add() {
-        let error = upload(&|_| None, "kelvin-report-rag", FILES, &|_| ()).expect_err("no service");
+        let error = upload(&|_| None, ("kelvin-report-rag", false), FILES, &|_| ());
+        let error = error.expect_err("no service");
         let text = error.to_string();
         assert!(text.contains("actions/upload-artifact") && text.contains("kelvin-report-rag"));
         let error = send("", RUNTIME_TOKEN, "a")

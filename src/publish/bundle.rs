@@ -1,24 +1,27 @@
 //! What a run that may not write leaves behind: data alone, read by a run that may and does not
 //! believe it.
 
+use std::fmt;
+
 use anyhow::{Context as _, ensure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Context, Excerpt, Publication};
 use crate::gate::Judgement;
+use crate::gate::verdict::Word;
 use crate::report::{self, Report};
 
 /// The file in the artifact.
 pub(crate) const FILE: &str = "bundle.json";
 /// The version of this format.
-const SCHEMA_VERSION: u32 = 1;
-/// The longest bundle, in bytes.
-pub(crate) const MOST_BYTES: usize = 32 * 1024 * 1024;
-/// The longest name, in bytes.
-const NAME: usize = 200;
+const SCHEMA_VERSION: u32 = 2;
+/// The longest bundle, in bytes. A report has about 5 KiB for each case with its variants, so this is room for some
+/// 50,000 cases; packed, as an artifact is, it is a twentieth of that.
+pub(crate) const MOST_BYTES: usize = 256 * 1024 * 1024;
 
-/// A run's report and verdict, for somebody else to publish.
+/// A run's report and the word of its gate, for somebody else to judge and to publish. No sentence of the run is in
+/// it: whoever publishes it makes all texts of its own judgement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Bundle {
     /// The version of this format.
@@ -29,16 +32,104 @@ pub(crate) struct Bundle {
     pub(crate) head_sha: String,
     /// The run; compared with what GitHub says.
     pub(crate) run_id: String,
-    /// The name of the configuration.
-    pub(crate) configuration: String,
-    /// The folder of the configuration within the repository.
-    pub(crate) folder: String,
+    /// The attempt of the run, 1 for the first; compared with what GitHub says.
+    pub(crate) run_attempt: u64,
     /// What was measured.
     pub(crate) report: Report,
-    /// What the gate says.
-    pub(crate) judgement: Option<Judgement>,
+    /// The base as the run has measured it, in part or as a whole: a claim of its own, as the figures of the change are.
+    /// Missing where it was compared with a stored report alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) base: Option<Report>,
+    /// What the gate of the run said; null counts as nothing said.
+    pub(crate) judgement: Option<SaidVerdict>,
     /// What changed in the variants that got worst.
     pub(crate) excerpts: Vec<Excerpt>,
+}
+
+/// What the gate of a run said: a word, a commit and counts, and nothing that somebody could read as a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct SaidVerdict {
+    /// In one word.
+    pub(crate) verdict: Word,
+    /// Whether the job passes.
+    pub(crate) passed: bool,
+    /// What it compared with; null where there was nothing.
+    #[serde(default)]
+    pub(crate) base: Option<SaidBase>,
+    /// How many invocations the re-runs of the head took.
+    #[serde(default)]
+    pub(crate) reruns: usize,
+    /// How many invocations of the base it made to run it again next to the head.
+    #[serde(default)]
+    pub(crate) base_reruns: usize,
+}
+
+/// The base that a run has compared with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct SaidBase {
+    /// Its commit.
+    pub(crate) commit: Option<String>,
+    /// How many commits before the base it is.
+    #[serde(default)]
+    pub(crate) behind: usize,
+}
+
+impl From<&Judgement> for SaidVerdict {
+    fn from(judgement: &Judgement) -> Self {
+        let base = judgement.base.as_ref();
+        Self {
+            verdict: judgement.verdict.verdict,
+            passed: judgement.verdict.passed,
+            base: base.map(|base| SaidBase {
+                commit: base.commit.clone(),
+                behind: base.behind,
+            }),
+            reruns: judgement.reruns,
+            base_reruns: judgement.base_reruns,
+        }
+    }
+}
+
+/// Why a bundle cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// It is longer than is read.
+    TooLarge,
+    /// Another version of the program wrote it.
+    OtherVersion,
+    /// It is of another run, commit or repository than GitHub says.
+    OtherRun,
+    /// It is of an earlier attempt of the run.
+    OtherAttempt,
+    /// It is no bundle at all.
+    Unreadable,
+}
+
+/// A bundle that cannot be used, with the reason.
+#[derive(Debug)]
+pub(crate) struct BadBundle {
+    /// The kind of the reason.
+    pub(crate) flaw: Flaw,
+    /// The reason.
+    pub(crate) why: anyhow::Error,
+}
+
+impl fmt::Display for BadBundle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#}", self.why)
+    }
+}
+
+/// The versions alone: those of a bundle of another version are readable where nothing else of it is.
+#[derive(Deserialize)]
+struct Versions {
+    schema_version: u32,
+    report: OfReport,
+}
+
+#[derive(Deserialize)]
+struct OfReport {
+    schema_version: u32,
 }
 
 impl Bundle {
@@ -48,7 +139,7 @@ impl Bundle {
             repository,
             head_sha,
             run_id,
-            configuration,
+            run_attempt,
             ..
         } = publication.context;
         Self {
@@ -56,10 +147,10 @@ impl Bundle {
             repository: repository.clone(),
             head_sha: head_sha.clone(),
             run_id: run_id.clone(),
-            configuration: configuration.clone(),
-            folder: publication.folder.to_owned(),
+            run_attempt: run_attempt.parse().unwrap_or(1),
             report: publication.report.clone(),
-            judgement: publication.judgement.cloned(),
+            base: None,
+            judgement: publication.judgement.map(SaidVerdict::from),
             excerpts: publication.excerpts.to_vec(),
         }
     }
@@ -70,43 +161,89 @@ impl Bundle {
     /// # Errors
     ///
     /// What is wrong with it.
-    pub(crate) fn read(bytes: &[u8], of: &Context) -> anyhow::Result<Self> {
-        ensure!(
-            bytes.len() <= MOST_BYTES,
-            "the bundle is longer than {MOST_BYTES} bytes"
-        );
-        let bundle: Self =
-            serde_json::from_slice(bytes).context("the bundle is not what this version writes")?;
-        ensure!(
-            bundle.schema_version == SCHEMA_VERSION,
-            "the bundle has version {}, and this program reads {SCHEMA_VERSION}",
-            bundle.schema_version
-        );
-        let of_report = bundle.report.schema_version;
-        ensure!(
-            of_report == report::SCHEMA_VERSION,
-            "the report of the bundle has version {of_report}, and this program reads {}",
-            report::SCHEMA_VERSION
-        );
+    pub(crate) fn read(bytes: &[u8], of: &Context) -> Result<Self, BadBundle> {
+        let flawed = |flaw| move |why| BadBundle { flaw, why };
+        size(bytes.len()).map_err(flawed(Flaw::TooLarge))?;
+        versions(bytes)?;
+        let bundle: Self = serde_json::from_slice(bytes)
+            .context("the bundle is not what this version writes")
+            .map_err(flawed(Flaw::Unreadable))?;
+        bundle.demand_run(of).map_err(flawed(Flaw::OtherRun))?;
+        Ok(bundle)
+    }
+
+    fn demand_run(&self, of: &Context) -> anyhow::Result<()> {
         for (what, said, known) in [
-            ("repository", &bundle.repository, &of.repository),
-            ("commit", &bundle.head_sha, &of.head_sha),
-            ("run", &bundle.run_id, &of.run_id),
+            ("repository", &self.repository, &of.repository),
+            ("commit", &self.head_sha, &of.head_sha),
+            ("run", &self.run_id, &of.run_id),
         ] {
             ensure!(
                 said == known,
                 "the bundle names another {what} than the run it comes from"
             );
         }
-        for name in [&bundle.configuration, &bundle.folder] {
-            ensure!(
-                name.len() <= NAME,
-                "the bundle has a name of {} bytes",
-                name.len()
-            );
-        }
-        Ok(bundle)
+        Ok(())
     }
+
+    /// Checks that a bundle is of the attempt of its run that GitHub speaks of.
+    ///
+    /// # Errors
+    ///
+    /// Where it is of another one.
+    pub(crate) fn demand_attempt(&self, of: &Context) -> Result<(), BadBundle> {
+        let (said, known) = (self.run_attempt, of.run_attempt.parse().unwrap_or(1));
+        if said == known {
+            return Ok(());
+        }
+        Err(BadBundle {
+            flaw: Flaw::OtherAttempt,
+            why: anyhow::anyhow!(
+                "attempt {known} of run {} has left no result; there is one of attempt {said}, and what that found is \
+                 not what the run found now",
+                of.run_id
+            ),
+        })
+    }
+}
+
+fn size(bytes: usize) -> anyhow::Result<()> {
+    ensure!(
+        bytes <= MOST_BYTES,
+        "the bundle is longer than {} MiB, which is the most that is read; split the suite into configurations with a \
+         name each",
+        MOST_BYTES / 1024 / 1024
+    );
+    Ok(())
+}
+
+fn versions(bytes: &[u8]) -> Result<(), BadBundle> {
+    let said: Versions = serde_json::from_slice(bytes)
+        .context("the bundle is not what any version writes")
+        .map_err(|why| BadBundle {
+            flaw: Flaw::Unreadable,
+            why,
+        })?;
+    let versions = [
+        ("bundle", said.schema_version, SCHEMA_VERSION),
+        (
+            "report of the bundle",
+            said.report.schema_version,
+            report::SCHEMA_VERSION,
+        ),
+    ];
+    for (what, said, known) in versions {
+        if said != known {
+            return Err(BadBundle {
+                flaw: Flaw::OtherVersion,
+                why: anyhow::anyhow!(
+                    "the {what} has version {said}, and this program reads {known}: use one version of the action in \
+                     both workflows"
+                ),
+            });
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -121,7 +258,7 @@ mod tests {
             repository: "acme/widgets".to_owned(),
             head_sha: "abc".to_owned(),
             run_id: "12".to_owned(),
-            configuration: "kelvin".to_owned(),
+            run_attempt: "2".to_owned(),
             ..Context::default()
         }
     }
@@ -189,20 +326,67 @@ mod tests {
     fn a_bundle_of_any_other_shape_is_refused() {
         let good = serde_json::to_value(bundle(&fixture::good())).expect("it is JSON");
         let mut newer = good.clone();
-        newer["schema_version"] = 2.into();
-        let mut of_another_report = good.clone();
+        newer["schema_version"] = (SCHEMA_VERSION + 1).into();
+        let mut of_another_report = good;
         of_another_report["report"]["schema_version"] = 3.into();
-        let mut long = good;
-        long["configuration"] = "x".repeat(NAME + 1).into();
         let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
-        let mut texts: Vec<String> = [newer, of_another_report, long]
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        texts.extend(["".to_owned(), "[]".to_owned(), "\u{0}".to_owned(), deep]);
-        for text in texts {
-            assert!(Bundle::read(text.as_bytes(), &context()).is_err());
+        let flaw = |text: &str| {
+            let error = Bundle::read(text.as_bytes(), &context()).expect_err("it is refused");
+            error.flaw
+        };
+        for text in [newer, of_another_report] {
+            assert_eq!(flaw(&text.to_string()), Flaw::OtherVersion);
         }
-        assert!(Bundle::read(&vec![b' '; MOST_BYTES + 1], &context()).is_err());
+        for text in ["", "[]", "{}", "\u{0}", &deep] {
+            assert_eq!(flaw(text), Flaw::Unreadable);
+        }
+        assert!(size(MOST_BYTES).is_ok() && size(MOST_BYTES + 1).is_err());
+    }
+
+    #[test]
+    fn a_bundle_of_another_attempt_says_so() {
+        let written = bundle(&fixture::good());
+        assert_eq!(written.run_attempt, 2);
+        assert!(written.demand_attempt(&context()).is_ok());
+        let later = Context {
+            run_attempt: "3".to_owned(),
+            ..context()
+        };
+        let error = written.demand_attempt(&later).expect_err("it is of another");
+        assert_eq!(error.flaw, Flaw::OtherAttempt);
+        assert!(error.to_string().contains("attempt 3"), "{error}");
+    }
+
+    #[test]
+    fn no_sentence_of_a_judgement_is_in_a_bundle() {
+        let report = fixture::good();
+        let text = "nobody should read this";
+        let verdict = crate::gate::verdict::Verdict::unmeasured(text);
+        let judgement = Judgement {
+            differences: vec![text.to_owned()],
+            ..Judgement::without_base(verdict, Vec::new())
+        };
+        let written = Bundle::of(&Publication {
+            report: &report,
+            judgement: Some(&judgement),
+            context: &context(),
+            out: Path::new("kelvin"),
+            folder: "",
+            excerpts: &[],
+            warnings: &[],
+        });
+        let said = written.judgement.as_ref().expect("it was judged");
+        assert_eq!((said.verdict, said.passed), (Word::Unmeasured, false));
+        let written = serde_json::to_string(&written).expect("it is JSON");
+        assert!(!written.contains(text));
+    }
+
+    /// A suite beyond the limit of earlier versions.
+    #[test]
+    fn an_honest_suite_of_ten_thousand_cases_fits() {
+        let one = fixture::report(1, |_, _, _| Some(1.0));
+        let length = |report: &Report| serde_json::to_vec(report).expect("it is JSON").len();
+        let of_a_case = length(&fixture::report(11, |_, _, _| Some(1.0))) - length(&one);
+        assert!(10_000 * of_a_case / 10 < MOST_BYTES, "{of_a_case}");
     }
 }

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 
 use super::failure::{self, Failure};
 use super::post::{self, Check, Conclusion, Mode, Posted, Shown, Stamp, Sticky};
-use super::{Publication, annotations, commands, outputs, summary};
+use super::{Level, Publication, annotations, commands, outputs, summary};
 use crate::baseline::compare::Change;
 use crate::gate::Judgement;
 use crate::gate::verdict::{ReasonCode, Word};
@@ -97,6 +97,8 @@ pub(crate) fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>)
 pub(crate) enum Reach {
     /// Everywhere; a comment that is there already is replaced.
     Everywhere,
+    /// The same, but what this very attempt of the run has written itself stays.
+    EarlierRuns,
     /// Where only this job is read: what the comment and the check run say is of another commit than
     /// the one at hand, and stays.
     JobOnly,
@@ -112,7 +114,8 @@ pub(crate) fn fail(
     if surfaces.on_github {
         (surfaces.say)(&match failure::annotation(failure) {
             Some(annotation) => commands::annotations(&[annotation]),
-            None => commands::error(&failure.reason),
+            None if failure.level == Level::Failure => commands::error(&failure.reason),
+            None => commands::warning(&failure.reason),
         });
     }
     write(&surfaces, surfaces.outputs.as_ref(), "the outputs", || {
@@ -139,7 +142,7 @@ pub(crate) fn fail(
             surfaces.warn(&error.to_string());
         }
     }
-    let url = replace(failure, &surfaces)?;
+    let url = replace(failure, &surfaces, reach)?;
     write(&surfaces, surfaces.outputs.as_ref(), "the outputs", || {
         outputs::file(&[("comment-url", url.clone())])
     });
@@ -148,7 +151,7 @@ pub(crate) fn fail(
 
 /// Puts the failure in the place of the comment, where there is one. A first comment it does not
 /// make: the job is red, and nobody takes that for a pass.
-fn replace(failure: &Failure<'_>, surfaces: &Surfaces<'_>) -> Option<String> {
+fn replace(failure: &Failure<'_>, surfaces: &Surfaces<'_>, reach: Reach) -> Option<String> {
     let context = failure.context;
     let (client, pull_request) = (surfaces.client?, context.pull_request?);
     if context.read_only || surfaces.comment == Mode::Off {
@@ -163,6 +166,7 @@ fn replace(failure: &Failure<'_>, surfaces: &Surfaces<'_>) -> Option<String> {
         },
         stamp: &Stamp::of(context),
         quiet: true,
+        keeps_its_own: reach == Reach::EarlierRuns,
     };
     match post::comment(client, &sticky, &mut |_| failure::page(failure)) {
         Ok(posted) => posted.url().map(str::to_owned),
@@ -203,7 +207,8 @@ fn comment(publication: &Publication<'_>, surfaces: &Surfaces<'_>) -> Option<Str
         key: &context.comment_key,
         mode: surfaces.comment,
         stamp: &stamp,
-        quiet: publication.judgement.is_some_and(is_quiet),
+        quiet: context.caveat.is_none() && publication.judgement.is_some_and(is_quiet),
+        keeps_its_own: false,
     };
     let mut body = |budget| super::comment::render(publication, budget);
     match post::comment(client, &sticky, &mut body) {

@@ -50,6 +50,7 @@ pub(crate) fn context(name: &str, payload: &Value, variables: &Variables<'_>) ->
         configuration: String::new(),
         comment_key: String::new(),
         claim: None,
+        caveat: None,
         leaves_it: false,
         repository,
     }

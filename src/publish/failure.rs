@@ -21,6 +21,8 @@ pub(crate) struct Failure<'a> {
     pub(crate) reason: String,
     /// The file, as the repository names it, and the line, where it is about one.
     pub(crate) place: Option<(String, usize)>,
+    /// How the log tells it.
+    pub(crate) level: Level,
 }
 
 /// The page: the comment, the job summary and the check run.
@@ -39,7 +41,7 @@ pub(crate) fn page(failure: &Failure<'_>) -> String {
     };
     let mut page = format!(
         "### ❌ {kelvin}: could not check {commit}\n\n**{}.** There is no verdict, so nothing is \
-         known of this change; what stood here before was about another run.\n\n{}",
+         known of this change; what stood here before was about another run or attempt.\n\n{}",
         failure.what,
         safe::fenced(&failure.reason, REASON)
     );
@@ -59,7 +61,7 @@ pub(crate) fn title(failure: &Failure<'_>) -> String {
 pub(crate) fn annotation(failure: &Failure<'_>) -> Option<Annotation> {
     let (path, line) = failure.place.clone()?;
     Some(Annotation {
-        level: Level::Failure,
+        level: failure.level,
         path,
         line,
         title: "Kelvin".to_owned(),
@@ -87,6 +89,7 @@ mod tests {
                 what: "`setup` failed",
                 reason: format!("first\n{reason}\n```\n# forged\n@everybody"),
                 place: Some((reason.clone(), 0)),
+                level: Level::Failure,
             };
             let page = page(&failure);
             assert_eq!(

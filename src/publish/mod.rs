@@ -94,6 +94,8 @@ pub(crate) struct Context {
     pub(crate) comment_key: String,
     /// What the figures are to be taken for, where another run than this one has measured them; in sentences.
     pub(crate) claim: Option<String>,
+    /// What a heading that passes adds, where the run did not end well for another reason than its verdict; ours.
+    pub(crate) caveat: Option<&'static str>,
 }
 
 /// A remark at a place in a file.

@@ -12,7 +12,7 @@ use crate::file;
 use crate::github::Client;
 use crate::publish::deliver::{Reach, Surfaces, fail};
 use crate::publish::failure::Failure;
-use crate::publish::{Context, commands};
+use crate::publish::{Context, Level, commands};
 
 /// Why a run ended, and how far that is told.
 pub(super) struct Stop {
@@ -100,6 +100,7 @@ pub(super) fn tell<'a>(
         },
         reason,
         place: at.map(|(file, line)| (place::in_repository(root, file), *line)),
+        level: Level::Failure,
     };
     if request.dry_run {
         (request.say)(&crate::publish::failure::page(&failure));

@@ -5,139 +5,206 @@ use anyhow::{Context as _, ensure};
 
 use super::PostRequest;
 use crate::baseline::{self, Artifacts, Hint, Visited};
-use crate::check::{self, GateRequest, claims, configuration, gate};
+use crate::check::{self, BaseOfTheRun, GateRequest, claims, configuration, gate};
 use crate::config::Overrides;
 use crate::file;
 use crate::gate::Judgement;
 use crate::gate::approval::{Approval, Request};
-use crate::gate::verdict::{Verdict, Word};
+use crate::gate::policy::Effect;
+use crate::gate::reproduce::Reproduction;
+use crate::gate::verdict::{Reason, ReasonCode, Verdict, Word};
 use crate::github::PullRequest;
 use crate::probe;
-use crate::publish::bundle::Bundle;
+use crate::publish::bundle::{Bundle, SaidVerdict};
 use crate::run::Silent;
 
 /// What is published of a bundle.
 pub(super) struct Held {
-    /// The verdict.
-    pub(super) judgement: Option<Judgement>,
+    /// The verdict; every text of it was made here.
+    pub(super) judgement: Judgement,
     /// What it is to be taken for, in sentences.
     pub(super) claim: String,
     /// Why the verdict of the run is not believed, where it is not.
     pub(super) refused: Option<String>,
+    /// What a heading that passes adds; ours.
+    pub(super) caveat: Option<&'static str>,
+}
+
+/// What the gate says of the figures of a run.
+struct Again {
+    judgement: Judgement,
+    /// What is to be said of the base; empty where that was a stored report.
+    of_the_base: String,
+    /// What a heading that passes adds.
+    caveat: Option<&'static str>,
 }
 
 const OWN: &str = "The figures are the pull request's own claim: its own code has measured them.";
 
-/// What is published on each of the pull requests that the run of a bundle can have been for; once where there is
-/// none. GitHub does not say which of them it was, so what the run says need not follow from the base of every one.
+/// What is published on each of the pull requests that the run of a bundle can have been for. GitHub does not say which
+/// of them it was, so what the run says need not follow from the base of every one.
 pub(super) fn hold(
     request: &PostRequest<'_>,
     (found, workflow): (&[PullRequest], &str),
     bundle: &Bundle,
 ) -> Vec<Held> {
-    let Some((said, false)) = bundle
-        .judgement
-        .as_ref()
-        .map(|said| (said, found.is_empty()))
-    else {
-        return vec![Held {
-            judgement: bundle.judgement.clone(),
-            claim: OWN.to_owned(),
-            refused: None,
-        }];
-    };
+    let said = bundle.judgement.as_ref();
     let judged: Vec<_> = found
         .iter()
         .map(|found| judged_again(request, (found, workflow), bundle))
         .collect();
-    let agrees = |again: &Judgement| plain(said.verdict.verdict) == plain(again.verdict.verdict);
-    let has_its_own = judged.iter().any(|again| again.as_ref().is_ok_and(agrees));
-    let mut held = Vec::new();
-    for (found, again) in found.iter().zip(judged) {
-        held.push(match again {
-            Ok(again) if has_its_own && !agrees(&again) => of_another(found, again),
-            Ok(again) => of_its_own(found, said, again),
-            Err(error) => unknown(said, &error),
-        });
+    let agrees = |again: &Judgement| {
+        said.is_some_and(|said| plain(said.verdict) == plain(again.verdict.verdict))
+    };
+    let mut known = judged.iter().flatten();
+    let has_its_own = known.any(|again| agrees(&again.judgement));
+    let pairs = found.iter().zip(judged);
+    pairs
+        .map(|(found, again)| match again {
+            Ok(again) => {
+                let is_of_another = has_its_own && !agrees(&again.judgement);
+                let held = match is_of_another {
+                    true => of_another(found, again.judgement),
+                    false => of_one(found, said, Ok(again.judgement)),
+                };
+                Held {
+                    claim: format!("{}{}", held.claim, again.of_the_base),
+                    caveat: again.caveat,
+                    ..held
+                }
+            }
+            Err(error) => of_one(found, said, Err(error)),
+        })
+        .collect()
+}
+
+/// What is published on a pull request that the run was for. `again`: what the gate says of its figures.
+pub(super) fn of_one(
+    found: &PullRequest,
+    said: Option<&SaidVerdict>,
+    again: anyhow::Result<Judgement>,
+) -> Held {
+    match (said, again) {
+        (Some(said), Ok(again)) => of_its_own(found, said, again),
+        (None, Ok(again)) => of_nothing_said(found, again),
+        (said, Err(error)) => unknown(said, &error),
     }
-    held
 }
 
 /// The run was for another pull request.
 fn of_another(found: &PullRequest, again: Judgement) -> Held {
     Held {
         claim: format!("{OWN} The verdict is what they give {}.", with(found)),
-        judgement: Some(at_its_tip(again, found)),
+        judgement: at_its_tip(again, found),
         refused: None,
+        caveat: None,
+    }
+}
+
+/// A run that says what it has measured and not what it has found is none of ours.
+fn of_nothing_said(found: &PullRequest, again: Judgement) -> Held {
+    let why = format!(
+        "The run does not say what its gate has found. Computed from its figures, {}, the verdict is `{}`",
+        with(found),
+        again.verdict.verdict.as_str()
+    );
+    Held {
+        claim: format!("{OWN} {why}."),
+        judgement: at_its_tip(again, found),
+        refused: Some(why),
+        caveat: None,
     }
 }
 
 /// The run was for this pull request.
-fn of_its_own(found: &PullRequest, said: &Judgement, again: Judgement) -> Held {
+fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> Held {
     let word = again.verdict.verdict.as_str();
-    if !follows(&said.verdict, &again.verdict) {
+    if !follows(said, &again.verdict) {
         let why = format!(
             "The run says `{}`, and computed again from its own figures, {}, the verdict is `{word}`: that of the run \
              is not believed",
-            said.verdict.verdict.as_str(),
+            said.verdict.as_str(),
             with(found)
         );
         return Held {
             claim: format!("{OWN} {why}."),
-            judgement: Some(at_its_tip(again, found)),
+            judgement: at_its_tip(again, found),
             refused: Some(why),
+            caveat: None,
         };
     }
     let computed = format!(
         "{OWN} The verdict was computed again from them, {}",
         with(found)
     );
-    if plain(said.verdict.verdict) != plain(again.verdict.verdict) {
+    let again = with_counts(at_its_tip(again, found), said);
+    if said.passed || !again.verdict.passed {
         return Held {
-            claim: format!("{computed}, and is `{word}`."),
-            judgement: Some(Judgement {
-                approval: None,
-                ..said.clone()
-            }),
+            claim: format!("{computed}."),
+            judgement: again,
             refused: None,
+            caveat: None,
         };
     }
-    // What the run has done and looked at is known to the run alone.
-    let again = at_its_tip(again, found);
     Held {
-        claim: format!("{computed}."),
-        judgement: Some(Judgement {
-            verdict: again.verdict,
-            base: again.base,
-            tried: again.tried,
-            cases: again.cases,
-            flips: again.flips,
-            comparisons: again.comparisons,
-            drift: again.drift,
-            approval: again.approval,
-            ..said.clone()
-        }),
+        claim: format!("{computed}, and is `{word}`."),
+        judgement: worse_by_its_own_word(again, said, found),
         refused: None,
+        caveat: None,
     }
 }
 
-/// Nobody knows whether the run is right. What fails anyway stays as it is.
-fn unknown(said: &Judgement, error: &anyhow::Error) -> Held {
+/// Adds what the run has done, which is known to the run alone: nothing follows from it.
+fn with_counts(again: Judgement, said: &SaidVerdict) -> Judgement {
+    Judgement {
+        reruns: said.reruns,
+        base_reruns: said.base_reruns,
+        ..again
+    }
+}
+
+/// The run says that it does not pass, by rules or by runs of its own, and its job is red. A comment that passes would
+/// say the opposite of that, so neither counts as shown.
+fn worse_by_its_own_word(again: Judgement, said: &SaidVerdict, found: &PullRequest) -> Judgement {
+    let Judgement { mut verdict, .. } = again;
+    let text = format!(
+        "the run itself says `{}` and does not pass; computed again from its figures, {}, the verdict is `{}`. The log \
+         of the run says why it does not pass",
+        plain(said.verdict).as_str(),
+        with(found),
+        verdict.verdict.as_str()
+    );
+    let reason = Reason {
+        code: ReasonCode::NotMeasured,
+        effect: Some(Effect::Fail),
+        metric: None,
+        text,
+    };
+    verdict.reasons.insert(0, reason);
+    verdict.passed = false;
+    verdict.verdict = match said.verdict {
+        Word::Unmeasured | Word::BaselineUnreachable | Word::NoBaseline => Word::Unmeasured,
+        _ => Word::Inconclusive,
+    };
+    Judgement { verdict, ..again }
+}
+
+/// Nobody knows whether the run is right, so nothing of it is a pass.
+fn unknown(said: Option<&SaidVerdict>, error: &anyhow::Error) -> Held {
+    let says = match said {
+        Some(said) => format!("The run says `{}`. ", plain(said.verdict).as_str()),
+        None => String::new(),
+    };
     let why = format!(
         "The verdict could not be computed again, so nobody knows whether it is true: {error:#}"
     );
-    if !said.verdict.passed {
-        return Held {
-            judgement: Some(said.clone()),
-            claim: format!("{OWN} {why}."),
-            refused: None,
-        };
-    }
-    let verdict = Verdict::unmeasured(why.clone());
+    let verdict = Verdict::unmeasured(format!("{says}{why}"));
+    let is_red_anyway = said.is_some_and(|said| !said.passed);
     Held {
-        judgement: Some(Judgement::without_base(verdict, Vec::new())),
+        judgement: Judgement::without_base(verdict, Vec::new()),
         claim: OWN.to_owned(),
-        refused: Some(why),
+        refused: (!is_red_anyway).then_some(why),
+        caveat: None,
     }
 }
 
@@ -147,8 +214,12 @@ fn with(found: &PullRequest) -> String {
     format!("with the rules and the report of `{branch}`")
 }
 
-/// Somebody is asked about what has regressed at the tip, by the rules of the base.
+/// Somebody is asked about what has regressed at the tip, by the rules of the base; and runs that commit again.
 fn at_its_tip(again: Judgement, found: &PullRequest) -> Judgement {
+    let reproduce = again.reproduce.map(|again| Reproduction {
+        commit: Some(found.head.sha.clone()),
+        ..again
+    });
     let approval = again.approval.map(|approval| Approval {
         request: Request {
             head: found.head.sha.clone(),
@@ -156,7 +227,11 @@ fn at_its_tip(again: Judgement, found: &PullRequest) -> Judgement {
         },
         ..approval
     });
-    Judgement { approval, ..again }
+    Judgement {
+        approval,
+        reproduce,
+        ..again
+    }
 }
 
 /// What the gate says of the figures of a bundle.
@@ -168,7 +243,7 @@ fn judged_again(
     request: &PostRequest<'_>,
     (found, workflow): (&PullRequest, &str),
     bundle: &Bundle,
-) -> anyhow::Result<Judgement> {
+) -> anyhow::Result<Again> {
     // Of another version the figures may be made otherwise; then nobody knows what is true.
     ensure!(
         claims::figures_follow(&bundle.report),
@@ -210,12 +285,12 @@ fn judged_again(
         request.config
     );
     // The name that a configuration has by itself is that of its reports; another one was given by an input.
+    let asked = request.configuration.as_deref().unwrap_or_default();
     let by_itself = probe::configured(&Overrides {
         file: Some(config.clone()),
         ..Overrides::default()
     })?;
-    let name =
-        (configuration(&by_itself) != request.configuration).then(|| request.configuration.clone());
+    let name = (configuration(&by_itself) != asked).then(|| asked.to_owned());
     let asked = GateRequest {
         check: check::Request {
             overrides: Overrides {
@@ -235,9 +310,69 @@ fn judged_again(
         }),
         hint,
         by_the_base: true,
+        // As the run has done, and as whoever runs it again should; a finished report is not run again here.
+        rerun: true,
         ..GateRequest::default()
     };
-    Ok(gate(&asked, &Silent)?.judgement)
+    let stored = gate(&asked, &Silent)?.judgement;
+    let of_the_run = match is_shown(&stored.verdict) || !by_itself.baseline.compute {
+        true => None,
+        false => of_the_run(bundle),
+    };
+    let Some(base) = of_the_run else {
+        return Ok(Again {
+            judgement: stored,
+            of_the_base: String::new(),
+            caveat: None,
+        });
+    };
+    let judgement = gate(
+        &GateRequest {
+            base_of_the_run: Some(base),
+            ..asked
+        },
+        &Silent,
+    )?
+    .judgement;
+    Ok(by_the_base_of_the_run(&stored.verdict, judgement))
+}
+
+/// Whether a stored report alone shows that nothing is worse.
+fn is_shown(verdict: &Verdict) -> bool {
+    verdict.passed && verdict.verdict == Word::Pass
+}
+
+/// The base that a run says it has measured.
+fn of_the_run(bundle: &Bundle) -> Option<BaseOfTheRun> {
+    Some(BaseOfTheRun {
+        commit: said_base(bundle)?.to_owned(),
+        report: bundle.base.clone()?,
+    })
+}
+
+/// The run has measured its base too, as the configuration of the base branch lets it. Those figures are a claim as the
+/// others are, and what a stored report says against them is said.
+fn by_the_base_of_the_run(stored: &Verdict, judgement: Judgement) -> Again {
+    let was_compared = matches!(
+        stored.verdict,
+        Word::Regression | Word::Inconclusive | Word::PendingApproval
+    );
+    let by_stored = match was_compared {
+        true => format!(
+            "; by the stored report alone it would be `{}`",
+            plain(stored.verdict).as_str()
+        ),
+        false => String::new(),
+    };
+    let is_better = judgement.verdict.passed && was_compared && !stored.passed;
+    Again {
+        of_the_base: format!(
+            " The base was measured in that run too (`baseline: {{compute: true}}`), so its figures are a claim as \
+             well{by_stored}."
+        ),
+        judgement,
+        caveat: is_better.then_some("not by the stored report of the base"),
+    }
 }
 
 /// The commit that a bundle says it was compared with. Where the report of an earlier commit stood in for it, the
@@ -248,7 +383,7 @@ fn said_base(bundle: &Bundle) -> Option<&str> {
 }
 
 /// Whether what a run says of itself is no better than what its figures say.
-fn follows(said: &Verdict, again: &Verdict) -> bool {
+fn follows(said: &SaidVerdict, again: &Verdict) -> bool {
     let was_compared = matches!(again.verdict, Word::Pass | Word::Inconclusive);
     let is_same = plain(said.verdict) == plain(again.verdict);
     !said.passed || is_same || (again.passed && was_compared)
@@ -274,7 +409,8 @@ mod tests {
             verdict
         };
         let follow = |said: (Word, bool), again: (Word, bool)| {
-            follows(&of(said.0, said.1), &of(again.0, again.1))
+            let judgement = Judgement::without_base(of(said.0, said.1), Vec::new());
+            follows(&SaidVerdict::from(&judgement), &of(again.0, again.1))
         };
         let (pass, fail) = ((Word::Pass, true), (Word::Regression, false));
         assert!(follow(pass, pass) && follow(fail, pass) && follow(fail, fail));

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 
 use super::CiRequest;
 use crate::baseline::Taken;
@@ -15,6 +15,7 @@ use crate::github::{Client, artifact_name, artifact_upload};
 use crate::publish::bundle::{self, Bundle};
 use crate::publish::outputs;
 use crate::publish::{Context, Publication};
+use crate::report::Report;
 
 /// The files of the artifact, where they are there.
 const KEPT: [&str; 6] = [
@@ -34,16 +35,18 @@ const KEPT: [&str; 6] = [
 pub(super) fn keep(
     request: &CiRequest<'_>,
     config: &Config,
-    (client, publication): (Option<&Client>, &Publication<'_>),
+    (client, publication, base): (Option<&Client>, &Publication<'_>, Option<Report>),
     out: &Path,
 ) -> anyhow::Result<Vec<String>> {
     let mut warnings = Vec::new();
     let context = publication.context;
+    // A share is not judged, and whoever joins the shares leaves the result.
     if context.read_only
-        && let Err(error) = leave(publication, out)
+        && publication.judgement.is_some()
+        && let Err(error) = leave(publication, base, out)
     {
         warnings.push(format!(
-            "the bundle for `post/` could not be written: {error:#}"
+            "the bundle for `post/` cannot be used: {error:#}"
         ));
     }
     // A share is no baseline; what joins them saves.
@@ -75,7 +78,7 @@ pub(super) fn keep(
             demand_own(client, context, &name)?;
         }
         let kept = match (request.variables)("ACTIONS_RUNTIME_TOKEN") {
-            Some(_) => upload(request, out, &name),
+            Some(_) => upload(request, out, (&name, !is_first(context))),
             None => hand_on(request, out, &name),
         };
         if let Err(error) = kept {
@@ -91,16 +94,20 @@ fn demand_own(client: Option<&Client>, context: &Context, name: &str) -> anyhow:
     let (Some(client), Ok(run)) = (client, context.run_id.parse()) else {
         return Ok(());
     };
-    // A later attempt finds what it uploaded itself.
-    let is_first = matches!(&*context.run_attempt, "" | "1");
     match client.artifacts_of(run, name) {
-        Ok(there) if is_first && !there.is_empty() => {
+        // A later attempt finds what it uploaded itself.
+        Ok(there) if is_first(context) && !there.is_empty() => {
             let refused = Misuse::new(format!("this run has an artifact `{name}` already"))
                 .help("give each job a name of its own with the input `name`");
             Err(anyhow::Error::from(refused).context(Taken))
         }
         _ => Ok(()),
     }
+}
+
+/// Whether nothing of the run was tried before. A later attempt writes over what an earlier one has uploaded.
+fn is_first(context: &Context) -> bool {
+    matches!(&*context.run_attempt, "" | "1")
 }
 
 /// Leaves the upload to the step that follows in `host/action.yml`: only a container action has the
@@ -139,12 +146,32 @@ fn name(publication: &Publication<'_>) -> String {
     }
 }
 
-fn leave(publication: &Publication<'_>, out: &Path) -> anyhow::Result<()> {
-    let text = serde_json::to_vec(&Bundle::of(publication))?;
-    file::write(&out.join(bundle::FILE), &text)
+fn leave(
+    publication: &Publication<'_>,
+    base: Option<Report>,
+    out: &Path,
+) -> anyhow::Result<()> {
+    let bundle = Bundle {
+        base,
+        ..Bundle::of(publication)
+    };
+    let text = serde_json::to_vec(&bundle)?;
+    file::write(&out.join(bundle::FILE), &text)?;
+    // It is left all the same: `post/` then says on the pull request what is the matter.
+    ensure!(
+        text.len() <= bundle::MOST_BYTES,
+        "it has {} MiB, and `post/` reads {}; split the suite into configurations with a name each",
+        text.len() / 1024 / 1024,
+        bundle::MOST_BYTES / 1024 / 1024
+    );
+    Ok(())
 }
 
-fn upload(request: &CiRequest<'_>, out: &Path, name: &str) -> anyhow::Result<()> {
+fn upload(
+    request: &CiRequest<'_>,
+    out: &Path,
+    (name, is_again): (&str, bool),
+) -> anyhow::Result<()> {
     let mut files: Vec<(&str, Vec<u8>)> = Vec::new();
     for file in KEPT {
         if let Ok(bytes) = std::fs::read(out.join(file)) {
@@ -155,7 +182,7 @@ fn upload(request: &CiRequest<'_>, out: &Path, name: &str) -> anyhow::Result<()>
         .iter()
         .map(|(name, bytes)| (*name, &**bytes))
         .collect();
-    artifact_upload(request.variables, name, &files)?;
+    artifact_upload(request.variables, name, is_again, &files)?;
     (request.say)(&format!("uploaded the artifact `{name}`\n"));
     Ok(())
 }

@@ -9,6 +9,7 @@ mod excerpts;
 mod failed;
 mod follows;
 mod kept;
+mod left;
 mod place;
 mod post;
 mod second_half;
@@ -34,6 +35,7 @@ use crate::publish::event::Variables;
 use crate::publish::mask::Masker;
 use crate::publish::post::Mode;
 use crate::publish::{Context, Excerpt, Publication, commands, comment};
+use crate::report::Report;
 use crate::run::Observer;
 use aftermath::Before;
 use brackets::{quietly, setup};
@@ -131,7 +133,7 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
     let Job {
         context, surfaces, ..
     } = job;
-    let (config, checked, mut judgement) = match measured {
+    let (config, checked, mut judgement, base) = match measured {
         Ok(measured) => measured,
         Err(stop) => {
             let place = (surfaces, client.as_deref());
@@ -154,7 +156,7 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
             settle::write(&checked, judgement)?;
         }
     }
-    let found = (&checked, judgement.as_ref());
+    let found = (&checked, judgement.as_ref(), base);
     let comment = publish(request, &config, &context, found, surfaces)?;
     Ok(Ran {
         checked,
@@ -172,8 +174,8 @@ struct Job<'a> {
     surfaces: Surfaces<'a>,
 }
 
-/// What was measured, with the configuration that said how.
-type Measured = (Config, Checked, Option<Judgement>);
+/// What was measured, with the configuration that said how, what the gate says, and the base where that was measured too.
+type Measured = (Config, Checked, Option<Judgement>, Option<Report>);
 
 impl Job<'_> {
     /// Looks at the checkout, prepares the machine, and measures.
@@ -220,13 +222,13 @@ impl Job<'_> {
             let client = self.client.map(Arc::as_ref);
             self.surfaces.check = open(client, &self.context, &self.surfaces);
         }
-        let (checked, judgement) = self.run(&config, observer)?;
+        let (checked, judgement, base) = self.run(&config, observer)?;
         if let Some(tip) = &self.hint.tip {
             let commit = checked.report.run.session.commit.as_deref();
             tip.demand_of_report(&config.root, commit)
                 .map_err(|misuse| Stop::wrong_checkout(misuse.into()))?;
         }
-        Ok((config, checked, judgement))
+        Ok((config, checked, judgement, base))
     }
 
     fn refuse_other_commits(&mut self, root: &Path) -> Result<(), Stop> {
@@ -238,7 +240,7 @@ impl Job<'_> {
         &self,
         config: &Config,
         observer: &dyn Observer,
-    ) -> anyhow::Result<(Checked, Option<Judgement>)> {
+    ) -> anyhow::Result<(Checked, Option<Judgement>, Option<Report>)> {
         let request = self.request;
         let asked = GateRequest {
             check: super::Request {
@@ -252,6 +254,7 @@ impl Job<'_> {
             rerun: request.gate.rerun,
             advisory: request.gate.advisory,
             report: None,
+            base_of_the_run: None,
             by_the_base: false,
             login: login(request, &self.context),
             artifacts: self.client.map(|client| Artifacts {
@@ -268,10 +271,11 @@ impl Job<'_> {
                 (None, None) => gate(&asked, observer)?,
                 (None, Some(_)) => {
                     // A share is judged with the others.
-                    return check(&asked.check, observer, &|_| true).map(|checked| (checked, None));
+                    let checked = check(&asked.check, observer, &|_| true)?;
+                    return Ok((checked, None, None));
                 }
             };
-            Ok((judged.checked, Some(judged.judgement)))
+            Ok((judged.checked, Some(judged.judgement), judged.base))
         })
     }
 }
@@ -297,7 +301,7 @@ fn publish(
     request: &CiRequest<'_>,
     config: &Config,
     context: &Context,
-    (checked, judgement): (&Checked, Option<&Judgement>),
+    (checked, judgement, base): (&Checked, Option<&Judgement>, Option<Report>),
     surfaces: Surfaces<'_>,
 ) -> anyhow::Result<Option<String>> {
     let Checked { report, out, .. } = checked;
@@ -324,7 +328,12 @@ fn publish(
         });
         return Ok(None);
     }
-    let kept = kept::keep(request, config, (surfaces.client, &publication(&[])), out);
+    let kept = kept::keep(
+        request,
+        config,
+        (surfaces.client, &publication(&[]), base),
+        out,
+    );
     let (warnings, refused) = match kept {
         Ok(warnings) => (warnings, None),
         Err(error) => {
@@ -393,3 +402,6 @@ impl Ran {
         }
     }
 }
+
+#[cfg(test)]
+mod inert_tests;

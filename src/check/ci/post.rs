@@ -1,27 +1,32 @@
 //! Publishes what a run that may not write has left: the second half of the pair that is safe for
 //! forks. Nothing of the fork is run, and nothing that the bundle says of itself is believed.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{anyhow, ensure};
 
 use super::PostRequest;
 use super::follows::hold;
+use super::left::{Nothing, caveat, left};
 use super::site;
 use crate::check::approval::{self, Site, Stage};
+use crate::check::named;
 use crate::gate::Judgement;
 use crate::gate::approval::Origin;
-use crate::github::{Archive, Artifact, Client, PullRequest, artifact_name};
-use crate::publish::bundle::{self, Bundle};
+use crate::github::{PullRequest, Run};
+use crate::page::safe;
+use crate::publish::bundle::Bundle;
 use crate::publish::deliver::{Reach, Surfaces, deliver, fail};
 use crate::publish::failure::Failure;
-use crate::publish::{Context, Publication};
+use crate::publish::{Context, Level, Publication};
 
-/// Publishes the bundle of a run; where the comments are, one for each pull request that it can have been for.
+/// Publishes the bundle of a run; where the comments are, one for each pull request that it can have been for. However
+/// the run ended, no comment stays that is about an earlier one.
 ///
 /// # Errors
 ///
-/// Where the run, its artifact or its bundle is not what it must be.
+/// Where the run or what it has left is not what it must be. What could be said of it is on the pull request by then.
 pub(crate) fn post(
     request: &PostRequest<'_>,
     surfaces: Surfaces<'_>,
@@ -40,70 +45,100 @@ pub(crate) fn post(
         "run {} is of another repository",
         request.run
     );
+    let mut places = Places::new(surfaces);
+    if run.conclusion.is_none() {
+        // Somebody has started it again since: the end of that attempt starts this workflow once more.
+        (places.say)(&format!("run {} has not ended yet\n", request.run));
+        return Ok(Vec::new());
+    }
     // From GitHub and not from the bundle.
     let found = client.pull_requests_of_run(&run).map_err(told)?;
-    let mut context = Context {
+    if found.is_empty() {
+        (places.say)("no open pull request has this commit at its tip any more\n");
+        return Ok(Vec::new());
+    }
+    let configuration = configuration(request, &found, places.say);
+    let request = &PostRequest {
+        configuration: Some(configuration.clone()),
+        ..request.clone()
+    };
+    let context = Context {
         event: "workflow_run".to_owned(),
         repository: client.repository().to_owned(),
         server_url: request.server_url.clone(),
         head_sha: run.head_sha.clone(),
         run_id: request.run.to_string(),
         run_attempt: run.run_attempt.unwrap_or(1).to_string(),
-        configuration: request.configuration.clone(),
         comment_key: request
             .comment_key
             .clone()
-            .unwrap_or_else(|| format!("{}/{}", run.workflow(), request.configuration)),
+            .unwrap_or_else(|| format!("{}/{configuration}", run.workflow())),
+        configuration,
         ..Context::default()
     };
-    let name = artifact_name(&request.configuration);
-    let artifacts = client.artifacts_of(request.run, &name).map_err(told)?;
-    let mut places = Places::new(surfaces);
-    let Some(artifact) = artifacts.first() else {
-        (places.say)(&format!("run {} has no artifact `{name}`\n", request.run));
-        // It failed before it had measured anything: an older comment is not about this commit.
-        if run.conclusion.as_deref() != Some("failure") {
-            return Ok(Vec::new());
-        }
-        let urls = each(&found).map(|found| {
-            context.pull_request = found.map(|found| found.number);
-            let failure = Failure {
-                context: &context,
-                what: "The run ended without a result",
-                reason: format!(
-                    "run {} has left no artifact `{name}`; its log says why it failed",
-                    request.run
-                ),
-                place: None,
-            };
-            fail(&failure, places.next(), Reach::Everywhere)
-        });
-        return Ok(urls.flatten().collect());
-    };
-    let Some(bundle) = read(client, artifact, &context)? else {
-        (places.say)("the run left no bundle, since it could publish its result itself\n");
-        return Ok(Vec::new());
-    };
-    if found.is_empty() {
-        (places.say)("no open pull request has this commit at its tip any more\n");
+    match left(client, &run, &context) {
+        Ok(bundle) => publish(request, (&run, &found), context, &bundle, &mut places),
+        Err(nothing) => replace(&found, context, nothing, &mut places),
     }
-    let held = hold(request, (&found, run.workflow()), &bundle);
-    let refused = held.iter().find_map(|held| held.refused.clone());
-    let mut urls = Vec::new();
-    for (at, mut held) in held.into_iter().enumerate() {
-        let found_here = found.get(at);
-        context.pull_request = found_here.map(|found| found.number);
-        context.claim = found_here.map(|_| format!("{}{}", held.claim, several(&found)));
-        let surfaces = places.next();
-        if let Some(judgement) = &mut held.judgement {
-            decide(request, &context, found_here, judgement, &surfaces);
+}
+
+/// The name of the configuration. Where none was given it is the name that the file on the base branch gives itself,
+/// and the runs keep their reports by it. The first pull request tells the branch: of several, GitHub does not say
+/// which one the run was for.
+fn configuration(
+    request: &PostRequest<'_>,
+    found: &[PullRequest],
+    say: &dyn Fn(&str),
+) -> String {
+    if let Some(given) = &request.configuration {
+        return given.clone();
+    }
+    let text = found
+        .first()
+        .map(|found| request.client.file_of(&request.config, &found.base.branch));
+    let text = match text {
+        Some(Ok(text)) => Some(text),
+        Some(Err(error)) => {
+            let error = safe::line(&format!("{error:#}"));
+            say(&format!("the name of the configuration is taken from its path: {error}\n"));
+            None
         }
+        None => None,
+    };
+    named::name_at(text.as_deref(), Path::new(&request.config))
+}
+
+/// Judges what a run has left, and publishes that on each pull request.
+fn publish(
+    request: &PostRequest<'_>,
+    (run, found): (&Run, &[PullRequest]),
+    mut context: Context,
+    bundle: &Bundle,
+    places: &mut Places<'_>,
+) -> anyhow::Result<Vec<String>> {
+    let held = hold(request, (found, run.workflow()), bundle);
+    let refused = held.iter().find_map(|held| held.refused.clone());
+    let folder = Path::new(&request.config).parent();
+    let folder = folder.map(|folder| folder.display().to_string());
+    let mut urls = Vec::new();
+    for (found_here, mut held) in found.iter().zip(held) {
+        context.pull_request = Some(found_here.number);
+        let passes = held.judgement.verdict.passed;
+        context.caveat = caveat(run).or(held.caveat).filter(|_| passes);
+        context.claim = Some(format!(
+            "{}{}{}",
+            held.claim,
+            of_attempt(bundle, &context),
+            several(found)
+        ));
+        let surfaces = places.next();
+        decide(request, &context, found_here, &mut held.judgement, &surfaces);
         let publication = Publication {
             report: &bundle.report,
-            judgement: held.judgement.as_ref(),
+            judgement: Some(&held.judgement),
             context: &context,
-            out: std::path::Path::new("kelvin"),
-            folder: &bundle.folder,
+            out: Path::new("kelvin"),
+            folder: folder.as_deref().unwrap_or_default(),
             excerpts: &bundle.excerpts,
             warnings: &[],
         };
@@ -112,10 +147,52 @@ pub(crate) fn post(
     refused.map_or(Ok(urls), |why| Err(anyhow!("{why}")))
 }
 
-/// Every pull request, or none once.
-fn each(found: &[PullRequest]) -> impl Iterator<Item = Option<&PullRequest>> {
-    let none = found.is_empty().then_some(None);
-    found.iter().map(Some).chain(none)
+/// Says on each pull request that its run has left nothing, in the place of what an earlier run has found.
+fn replace(
+    found: &[PullRequest],
+    mut context: Context,
+    nothing: Nothing,
+    places: &mut Places<'_>,
+) -> anyhow::Result<Vec<String>> {
+    let Nothing {
+        what,
+        reason,
+        is_wrong,
+        may_have_published,
+    } = nothing;
+    (places.say)(&format!("{what}: {}\n", safe::line(&reason)));
+    let mut urls = Vec::new();
+    for found in found {
+        context.pull_request = Some(found.number);
+        let failure = Failure {
+            context: &context,
+            what,
+            reason: reason.clone(),
+            place: None,
+            level: match is_wrong {
+                true => Level::Failure,
+                false => Level::Warning,
+            },
+        };
+        let reach = match may_have_published {
+            true => Reach::EarlierRuns,
+            false => Reach::Everywhere,
+        };
+        urls.extend(fail(&failure, places.next(), reach));
+    }
+    ensure!(!is_wrong, "{what}: {reason}");
+    Ok(urls)
+}
+
+/// That another attempt has measured it, where that is so.
+fn of_attempt(bundle: &Bundle, context: &Context) -> String {
+    let (of, now) = (bundle.run_attempt, &context.run_attempt);
+    match of.to_string() == *now {
+        true => String::new(),
+        false => format!(
+            " They are of attempt {of} of the run; in attempt {now}, which ended well, the job was left alone."
+        ),
+    }
 }
 
 /// That there is more than one pull request, and what that means.
@@ -172,14 +249,10 @@ impl<'a> Places<'a> {
 fn decide(
     request: &PostRequest<'_>,
     context: &Context,
-    found: Option<&PullRequest>,
+    found: &PullRequest,
     judgement: &mut Judgement,
     surfaces: &Surfaces<'_>,
 ) {
-    let Some(found) = found else {
-        judgement.approval = None;
-        return;
-    };
     let site = Site {
         client: Arc::clone(request.client),
         teams: site::teams(request.client, request.variables),
@@ -198,17 +271,4 @@ fn decide(
     if let Err(why) = approval::ask(request.client, judgement) {
         surfaces.warn(&format!("nobody was asked for approval: {why}"));
     }
-}
-
-fn read(client: &Client, artifact: &Artifact, of: &Context) -> anyhow::Result<Option<Bundle>> {
-    ensure!(
-        !artifact.expired,
-        "the artifact `{}` has expired",
-        artifact.name
-    );
-    let zip = client
-        .download(artifact.id, crate::github::MOST_BYTES)
-        .map_err(|error| anyhow!("{error}"))?;
-    let bytes = Archive::open(&zip)?.read(bundle::FILE, bundle::MOST_BYTES)?;
-    bytes.map(|bytes| Bundle::read(&bytes, of)).transpose()
 }

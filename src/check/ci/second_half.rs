@@ -7,13 +7,14 @@ use crate::github::Client;
 use crate::publish::event::Variables;
 
 /// What is asked of the second half.
+#[derive(Clone)]
 pub(crate) struct PostRequest<'a> {
     /// The client.
     pub(crate) client: &'a Arc<Client>,
     /// The run whose bundle is published.
     pub(crate) run: u64,
-    /// The name of the configuration among several.
-    pub(crate) configuration: String,
+    /// The name of the configuration among several; unset, that of the file on the base branch.
+    pub(crate) configuration: Option<String>,
     /// Tells the comment from others; made of workflow and configuration unless given.
     pub(crate) comment_key: Option<String>,
     /// Where people read, e.g. `https://github.com`.

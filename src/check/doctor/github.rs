@@ -18,8 +18,14 @@ const EVENTS: [&str; 7] = [
     "workflow_run",
 ];
 
-const TRIGGERS: &str = "on: { pull_request: {}, push: { branches: [main] }, merge_group: {}, \
-                        workflow_dispatch: {} }";
+/// The events that a workflow should have.
+fn triggers(payload: &Value) -> String {
+    let branch = payload.pointer("/repository/default_branch");
+    let branch = branch.and_then(Value::as_str).unwrap_or("main");
+    format!(
+        "on: {{ pull_request: {{}}, push: {{ branches: [{branch}] }}, merge_group: {{}}, workflow_dispatch: {{}} }}"
+    )
+}
 
 /// Looks at the event; its payload and where the run happens, where that can be read.
 pub(super) fn event(
@@ -74,7 +80,7 @@ fn judged(context: &Context, payload: &Value) -> Finding {
                 EVENTS.join(", ")
             ),
         )
-        .add("the workflow, at its top", TRIGGERS);
+        .add("the workflow, at its top", triggers(payload));
     }
     let is_request = name.starts_with("pull_request");
     if is_request && payload.pointer("/pull_request/head/sha").is_none() {

@@ -187,11 +187,12 @@ fn keeping(config: &Config, repo: &Repository) -> (String, String) {
     };
     let by_hand = format!("run `kelvin check{repeats} && kelvin baseline save` there once");
     if repo.workdir().is_some_and(has_workflow) {
+        let branch = baseline::branch_of_clone(repo).unwrap_or_else(|| "main".to_owned());
         return (
             format!(
                 "the workflow, so that a push to the base branch keeps one in a job of its own; or {by_hand}"
             ),
-            KEEPING.to_owned(),
+            KEEPING.replace("[main]", &format!("[{branch}]")),
         );
     }
     let file = match config.file == Path::new("kelvin.yaml") {

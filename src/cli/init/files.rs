@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::template;
+use crate::baseline;
 use crate::exit::Misuse;
 use crate::file;
 
@@ -51,19 +52,22 @@ impl Target {
             None
         };
         let unusual = (shown != "kelvin.yaml").then_some(&*shown);
-        // As the reports of a configuration without a name are kept.
-        let name = file::slug(&config.with_extension("").display().to_string());
         let folder = top.join(".github/workflows");
         [
             (
                 folder.join("kelvin.yml"),
-                template::workflow(unusual, setup),
+                template::workflow(unusual, setup, &self.branch()),
             ),
-            (
-                folder.join("kelvin-post.yml"),
-                template::post(unusual.map(|path| (path, &*name))),
-            ),
+            (folder.join("kelvin-post.yml"), template::post(unusual)),
         ]
+    }
+
+    /// The branch that pull requests are merged into, as far as the clone tells it.
+    fn branch(&self) -> String {
+        let repo = self.repository.as_ref();
+        let repo = repo.and_then(|top| baseline::open(top).ok());
+        let branch = repo.and_then(|repo| baseline::branch_of_clone(&repo));
+        branch.unwrap_or_else(|| "main".to_owned())
     }
 
     /// Refuses to overwrite.

@@ -102,8 +102,8 @@ const OPTIONS: &str = "
 ";
 
 /// The text of the workflow that measures; `config` is the path of the configuration in the repository, where it
-/// is not the usual one.
-pub(super) fn workflow(config: Option<&str>, setup: Option<&str>) -> String {
+/// is not the usual one, and `branch` the branch whose pushes are measured for the changes to come.
+pub(super) fn workflow(config: Option<&str>, setup: Option<&str>, branch: &str) -> String {
     let with = |own: &str| {
         let mut with = format!("          {own}\n");
         with.extend(config.map(|path| format!("          config: {}\n", quote(path))));
@@ -112,6 +112,7 @@ pub(super) fn workflow(config: Option<&str>, setup: Option<&str>) -> String {
     };
     // What a base says of its own noise decides most of what a later change is told.
     let (change, base) = (with("comment: later"), with("base-repeats: 5"));
+    let branch = in_a_list(branch);
     format!(
         "# Tells on every pull request whether it made the pipeline worse, and where. It measures with a token\n\
          # that can only read, since it runs the code of the pull request; `kelvin-post` publishes what came of it.\n\
@@ -119,7 +120,7 @@ pub(super) fn workflow(config: Option<&str>, setup: Option<&str>) -> String {
          on:\n\
          \x20 pull_request:\n\
          \x20 push:\n\
-         \x20   branches: [main]\n\
+         \x20   branches: [{branch}]\n\
          \x20 merge_group:\n\
          \x20 workflow_dispatch:\n\
          permissions: {{}}\n\
@@ -152,15 +153,20 @@ pub(super) fn workflow(config: Option<&str>, setup: Option<&str>) -> String {
     )
 }
 
-/// The text of the workflow that publishes; `config`: the path of the configuration and the name that its reports
-/// are kept by, where they are not the usual ones.
-pub(super) fn post(config: Option<(&str, &str)>) -> String {
-    let with = config.map_or_else(String::new, |(path, name)| {
-        format!(
-            "        with:\n          config: {}\n          configuration: {}\n",
-            quote(path),
-            quote(name)
-        )
+/// The name of a branch within brackets.
+fn in_a_list(branch: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    match branch.starts_with(|c: char| c.is_ascii_alphabetic()) && branch.chars().all(is_plain) {
+        true => branch.to_owned(),
+        false => format!("\"{}\"", branch.replace('"', "\\\"")),
+    }
+}
+
+/// The text of the workflow that publishes; `config`: the path of the configuration, where it is not the usual one. The
+/// name that the reports are kept by is read from that file.
+pub(super) fn post(config: Option<&str>) -> String {
+    let with = config.map_or_else(String::new, |path| {
+        format!("        with:\n          config: {}\n", quote(path))
     });
     format!(
         "# Posts what the workflow `kelvin` has measured. It runs in the default branch, with a token that can\n\

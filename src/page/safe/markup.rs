@@ -28,8 +28,8 @@ pub(crate) fn markdown(text: &str, most: usize) -> String {
             // Formulas begin and end with it.
             '$' => out.push_str("&#36;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '#' => out.extend(['\\', c]),
-            // At the beginning these make a list or a rule.
-            '-' | '+' | '=' if before.is_empty() => out.extend(['\\', c]),
+            // At the beginning these make a list or a rule, and the last one an order to a bot.
+            '-' | '+' | '=' | '/' if before.is_empty() => out.extend(['\\', c]),
             '.' | ')' if is_number(before) && !joined => out.extend(['\\', c]),
             c => out.push(c),
         }

@@ -27,6 +27,10 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
     };
     let verdict = &judgement.verdict;
     let (_, mark, word) = opening::word(judgement);
+    let (mark, word) = match publication.context.caveat {
+        Some(caveat) => ("⚠️", format!("{word}, but {caveat}")),
+        None => (mark, word.to_owned()),
+    };
     let gist = match opening::gist(judgement) {
         gist if gist.is_empty() => String::new(),
         gist => format!(", {}", shown(&gist, columns)),

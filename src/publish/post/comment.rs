@@ -65,6 +65,8 @@ pub(crate) struct Sticky<'a> {
     pub(crate) stamp: &'a Stamp,
     /// Whether there is nothing to say: a pass without a change.
     pub(crate) quiet: bool,
+    /// Whether a comment that this very attempt has written stays as it is.
+    pub(crate) keeps_its_own: bool,
 }
 
 /// Renders a comment within a number of bytes.
@@ -206,6 +208,9 @@ impl Writer<'_, '_> {
     fn update(&mut self, comment: &Comment, theirs: &Stamp) -> Result<Posted, Error> {
         if self.sticky.stamp.is_older_than(theirs) {
             return Ok(skipped("a newer run has already written the comment"));
+        }
+        if self.sticky.keeps_its_own && self.sticky.stamp == theirs {
+            return Ok(skipped("the run has written the comment itself"));
         }
         let client = self.client;
         let id = comment.id;

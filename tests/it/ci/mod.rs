@@ -3,6 +3,7 @@
 mod approval;
 mod cached;
 mod checkout;
+mod endings;
 mod events;
 mod failed;
 mod forks;

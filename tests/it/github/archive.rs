@@ -16,6 +16,15 @@ pub(crate) fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().expect("finished").into_inner()
 }
 
+/// An archive of one file that is not packed, which takes less time.
+pub(crate) fn stored(name: &str, content: &[u8]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    writer.start_file(name, options).expect("started");
+    writer.write_all(content).expect("written");
+    writer.finish().expect("finished").into_inner()
+}
+
 /// A small archive of a large file of zeros.
 pub(crate) fn bomb(name: &str, bytes: usize) -> Vec<u8> {
     zip(&[(name, &vec![0; bytes])])

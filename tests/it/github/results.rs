@@ -16,6 +16,8 @@ pub(crate) const RUNTIME_TOKEN: &str = "eyJhbGciOiJub25lIn0.eyJzY3AiOiJBY3Rpb25z
 pub(crate) struct Uploaded {
     /// The requests for a place, as they came.
     pub(crate) created: Vec<Value>,
+    /// The names that were deleted.
+    pub(crate) deleted: Vec<String>,
     /// The requests to close it, as they came.
     pub(crate) finalized: Vec<Value>,
     /// A block that is in no list yet, and its name.
@@ -109,6 +111,30 @@ fn answer(uploaded: &mut Uploaded, url: &str, request: &Request) -> Response {
         }
     }
     match call {
+        Some("ListArtifacts") => {
+            let wanted = &body["name_filter"];
+            let there = uploaded.created.iter().filter(|one| one["name"] == *wanted);
+            let there: Vec<Value> = there
+                .map(|one| {
+                    json!({
+                        "workflow_run_backend_id": one["workflow_run_backend_id"],
+                        "workflow_job_run_backend_id": one["workflow_job_run_backend_id"],
+                        "name": one["name"], "database_id": "4711", "size": "1",
+                    })
+                })
+                .collect();
+            Response::json(200, &json!({ "artifacts": there }))
+        }
+        Some("DeleteArtifact") => {
+            let name = body["name"].as_str().unwrap_or_default().to_owned();
+            let before = uploaded.created.len();
+            uploaded.created.retain(|one| one["name"] != name.as_str());
+            if uploaded.created.len() == before {
+                return Response::json(404, &json!({ "code": "not_found", "msg": "no such artifact" }));
+            }
+            uploaded.deleted.push(name);
+            Response::json(200, &json!({ "ok": true, "artifact_id": "4711" }))
+        }
         Some("CreateArtifact") => {
             let name = body["name"].clone();
             let taken = uploaded.created.iter().any(|one| one["name"] == name);

@@ -140,6 +140,8 @@ pub(crate) struct State {
     pub(crate) files: BTreeMap<(String, String), String>,
     /// When runs began, of those that say so.
     pub(crate) started: BTreeMap<u64, i64>,
+    /// The last attempt of each run, of those that were made again.
+    pub(crate) attempts: BTreeMap<u64, u64>,
     /// The runs that were made again.
     pub(crate) run_again: Vec<u64>,
     /// The time of the server, in seconds since the epoch.
@@ -187,6 +189,7 @@ impl State {
             teams: None,
             files: BTreeMap::new(),
             started: BTreeMap::new(),
+            attempts: BTreeMap::new(),
             run_again: Vec::new(),
             now: 1_795_176_000,
             longest_comment: 65_536,

@@ -115,9 +115,10 @@ fn in_a_repository_the_workflow_stands_at_its_top_and_names_the_configuration() 
     );
     let post = top.path().join(".github/workflows/kelvin-post.yml");
     let post = fs::read_to_string(post).expect("read");
-    let name = crate::file::slug("my pipeline/kelvin");
-    let with = format!("config: my pipeline/kelvin.yaml\n          configuration: \"{name}\"\n");
-    assert!(post.ends_with(&with), "{post}");
+    // The name of the configuration is read from the file.
+    let with = "        with:\n          config: my pipeline/kelvin.yaml\n";
+    assert!(post.ends_with(with), "{post}");
+    assert!(text.contains("branches: [main]"), "{text}");
     // In a repository the output folder is kept out of it without being asked.
     assert!(inner.join(".gitignore").exists() && !top.path().join(".gitignore").exists());
 }

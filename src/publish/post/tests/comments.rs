@@ -13,6 +13,7 @@ fn sticky(mode: Mode, quiet: bool, stamp: &Stamp) -> Sticky<'_> {
         mode,
         stamp,
         quiet,
+        keeps_its_own: false,
     }
 }
 

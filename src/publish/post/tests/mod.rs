@@ -25,6 +25,7 @@ fn post(client: &Client, key: &str, stamp: &Stamp, text: &str) -> Result<Posted,
         mode: Mode::Update,
         stamp,
         quiet: false,
+        keeps_its_own: false,
     };
     comment(client, &sticky, &mut |budget| {
         text.chars().take(budget).collect()

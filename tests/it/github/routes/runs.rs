@@ -91,6 +91,7 @@ impl Api<'_> {
                 "head_repository": head, "pull_requests": requests.collect::<Vec<_>>(),
             }),
         );
+        json["run_attempt"] = (*self.state.attempts.get(&id).unwrap_or(&1)).into();
         if let Some(started) = self.state.started.get(&id) {
             json["run_started_at"] = super::time(*started).into();
         }

@@ -1,0 +1,182 @@
+//! What a run has left for `post/`, as far as GitHub and the run's artifact say; or why there is nothing of it that
+//! can be published, in words that hold for the way in which the run ended.
+
+use crate::github::{self, Archive, Artifact, Client, Run, TooLong, artifact_name};
+use crate::publish::Context;
+use crate::publish::bundle::{self, BadBundle, Bundle, Flaw};
+
+/// Why nothing of a run can be published.
+pub(super) struct Nothing {
+    /// What kind of ending that is, in a sentence without its full stop; ours. The table in `docs/comment.md` has
+    /// all of them.
+    pub(super) what: &'static str,
+    /// More about it; it may quote what the run has left.
+    pub(super) reason: String,
+    /// Whether the run has left something that cannot be used, which somebody has to look at.
+    pub(super) is_wrong: bool,
+    /// Whether the run may have published its result itself. What it wrote then stays.
+    pub(super) may_have_published: bool,
+}
+
+impl Nothing {
+    fn new(what: &'static str, reason: impl Into<String>) -> Self {
+        Self {
+            what,
+            reason: reason.into(),
+            is_wrong: false,
+            may_have_published: false,
+        }
+    }
+
+    fn wrong(what: &'static str, reason: impl Into<String>) -> Self {
+        Self {
+            is_wrong: true,
+            ..Self::new(what, reason)
+        }
+    }
+}
+
+impl From<BadBundle> for Nothing {
+    fn from(bad: BadBundle) -> Self {
+        let reason = bad.to_string();
+        match bad.flaw {
+            Flaw::TooLarge => Self::wrong(TOO_LARGE, reason),
+            Flaw::OtherVersion => Self::wrong(
+                "The result of the run was written by another version",
+                reason,
+            ),
+            Flaw::OtherRun => {
+                Self::wrong("The result that the run left is not its own", reason)
+            }
+            // As where there was no earlier attempt: the run has failed before it left anything.
+            Flaw::OtherAttempt => Self::new("This attempt of the run left no result", reason),
+            Flaw::Unreadable => Self::wrong(UNREADABLE, reason),
+        }
+    }
+}
+
+const TOO_LARGE: &str = "The result of the run is too large";
+const UNREADABLE: &str = "The result of the run cannot be read";
+const EXPIRED: &str = "The result of the run has expired";
+
+/// The bundle of a run that has ended.
+///
+/// # Errors
+///
+/// Why there is none that can be published.
+pub(super) fn left(client: &Client, run: &Run, context: &Context) -> Result<Bundle, Nothing> {
+    let name = artifact_name(&context.configuration);
+    let unfetched = |error: github::Error| {
+        Nothing::wrong("The result of the run could not be fetched", error.to_string())
+    };
+    let artifacts = client.artifacts_of(run.id, &name).map_err(unfetched)?;
+    let Some(artifact) = artifacts.first() else {
+        return Err(none(client, run, &name));
+    };
+    let expired = || {
+        let reason = format!("the artifact `{name}` of run {} is gone: run the job again", run.id);
+        Nothing::wrong(EXPIRED, reason)
+    };
+    if artifact.expired {
+        return Err(expired());
+    }
+    demand_size(artifact)?;
+    let zip = match client.download(artifact.id, github::MOST_BYTES) {
+        Ok(zip) => zip,
+        Err(error) if error.status() == Some(410) => return Err(expired()),
+        Err(error) => return Err(unfetched(error)),
+    };
+    let bytes = Archive::open(&zip).and_then(|mut zip| zip.read(bundle::FILE, bundle::MOST_BYTES));
+    let bytes = bytes.map_err(|error| {
+        let what = match error.downcast_ref::<TooLong>() {
+            Some(_) => TOO_LARGE,
+            None => UNREADABLE,
+        };
+        Nothing::wrong(what, format!("{error:#}"))
+    })?;
+    let Some(bytes) = bytes else {
+        return Err(Nothing {
+            may_have_published: true,
+            ..Nothing::new(
+                "The run left no result for `post/`",
+                format!(
+                    "its artifact `{name}` has no `{}`: a run that may write publishes its result itself",
+                    bundle::FILE
+                ),
+            )
+        });
+    };
+    let bundle = Bundle::read(&bytes, context)?;
+    demand_attempt(&bundle, run, context)?;
+    Ok(bundle)
+}
+
+fn demand_size(artifact: &Artifact) -> Result<(), Nothing> {
+    let most = github::MOST_BYTES;
+    match usize::try_from(artifact.size_in_bytes) {
+        Ok(size) if size <= most => Ok(()),
+        _ => Err(Nothing::wrong(
+            TOO_LARGE,
+            format!(
+                "the artifact `{}` has {} bytes, and at most {most} are read",
+                artifact.name, artifact.size_in_bytes
+            ),
+        )),
+    }
+}
+
+/// Checks that a bundle is of the attempt that has just ended. A job that passed is left alone where the failed jobs of
+/// a run are run again: where all of them have passed then, what that job left is still what the run says.
+fn demand_attempt(bundle: &Bundle, run: &Run, context: &Context) -> Result<(), Nothing> {
+    let was_left_alone = run.conclusion.as_deref() == Some("success")
+        && bundle.judgement.as_ref().is_some_and(|said| said.passed);
+    match bundle.demand_attempt(context) {
+        Err(_) if was_left_alone => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+/// What is said of a run without the artifact.
+fn none(client: &Client, run: &Run, name: &str) -> Nothing {
+    let what = match run.conclusion.as_deref().unwrap_or_default() {
+        "success" => "The run ended well and left no result",
+        "failure" => "The run failed and left no result",
+        "cancelled" => "The run was cancelled before it left a result",
+        "timed_out" => "The run took too long and left no result",
+        "skipped" => "The run was skipped, so nothing was measured",
+        "startup_failure" => "The run could not be started, so nothing was measured",
+        "action_required" => "The run waits for somebody who lets it start, so nothing was measured",
+        _ => "The run ended without a result",
+    };
+    let mut reason = format!("run {} has no artifact `{name}`", run.id);
+    let names = client.artifact_names(run.id).unwrap_or_default();
+    let others: Vec<String> = names
+        .iter()
+        .filter_map(|name| name.strip_prefix(github::ARTIFACTS))
+        // A share of the cases is no result.
+        .filter(|name| !name.contains("-shard-"))
+        .take(10)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    match others.is_empty() {
+        true => reason.push_str("; its log says why"),
+        false => reason.push_str(&format!(
+            ", but it has those of {}: the input `configuration` of `post/` names the one to publish, and `config` its \
+             file",
+            others.join(", ")
+        )),
+    }
+    Nothing::new(what, reason)
+}
+
+/// What has to be said beside a verdict that passes, where the run that it is of did not end well: another job or a
+/// later step may have failed, and nobody should take the comment for the whole run.
+pub(super) fn caveat(run: &Run) -> Option<&'static str> {
+    match run.conclusion.as_deref().unwrap_or_default() {
+        "success" => None,
+        "failure" => Some("the run failed"),
+        "cancelled" => Some("the run was cancelled"),
+        "timed_out" => Some("the run took too long"),
+        _ => Some("the run did not end well"),
+    }
+}
