@@ -352,7 +352,9 @@ mod tests {
             run_attempt: "3".to_owned(),
             ..context()
         };
-        let error = written.demand_attempt(&later).expect_err("it is of another");
+        let error = written
+            .demand_attempt(&later)
+            .expect_err("it is of another");
         assert_eq!(error.flaw, Flaw::OtherAttempt);
         assert!(error.to_string().contains("attempt 3"), "{error}");
     }

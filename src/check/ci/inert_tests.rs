@@ -2,11 +2,10 @@
 //! one after the other and several at once, and a parser reads the pages as GitHub does.
 //!
 //! The choices are seeded, so a run can be repeated. `KELVIN_FUZZ_EXECUTIONS=20000 cargo test --lib -- inert` makes more
-//! of them than the suite does.
+//! of them than the suite does, and `KELVIN_FUZZ_FROM` begins with a later one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -29,7 +28,9 @@ use crate::publish::{annotations, commands, comment, failure, outputs, summary};
 use crate::report::{Report, fixture};
 
 /// How many bundles the suite changes.
-const EXECUTIONS: usize = 300;
+const EXECUTIONS: usize = 150;
+/// So many fields are changed in one of them at most.
+const CHANGES: usize = 10;
 /// A word that stands in all that is put into a bundle.
 const MARK: &str = "zqx";
 const RUN: &str = "https://github.com/acme/widgets/actions/runs/12";
@@ -39,9 +40,8 @@ struct Document {
     name: String,
     bundle: Value,
     base: Value,
-    /// The fields of one form, with the parts of their ways that are names or numbers left open: the fields themselves,
-    /// and whether any text can stand there.
-    forms: Vec<(Vec<Way>, bool)>,
+    /// The fields, those of one form together: their ways are the same but for names of others and places in lists.
+    forms: Vec<Vec<Way>>,
 }
 
 /// The way to a field, or to the name of a field.
@@ -49,6 +49,20 @@ struct Document {
 struct Way {
     steps: Vec<Step>,
     is_name: bool,
+}
+
+impl Way {
+    /// The way within the report alone, for a way that leads into it.
+    fn of_the_report(&self) -> Self {
+        let is_in_it = matches!(self.steps.first(), Some(Step::Name(name)) if name == "report");
+        Self {
+            steps: match is_in_it {
+                true => self.steps[1..].to_vec(),
+                false => Vec::new(),
+            },
+            is_name: self.is_name,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -89,8 +103,8 @@ fn documents() -> Vec<Document> {
     files.sort();
     let mut documents = vec![document(
         "worse".to_owned(),
-        &fixture::report(3, |_, kind, _| Some(f64::from(u8::from(kind == "swap")))),
-        &fixture::report(3, |case, kind, number| match (kind, number) {
+        &fixture::report(2, |_, kind, _| Some(f64::from(u8::from(kind == "swap")))),
+        &fixture::report(2, |case, kind, number| match (kind, number) {
             ("swap", 2) => None,
             _ => Some(f64::from(u8::from(case == 0))),
         }),
@@ -105,7 +119,10 @@ fn documents() -> Vec<Document> {
 
 fn document(name: String, base: &Report, head: &Report) -> Document {
     let judgement = judged(base, head);
-    let case = judgement.cases.first().map_or("case", |case| case.case.as_str());
+    let case = judgement
+        .cases
+        .first()
+        .map_or("case", |case| case.case.as_str());
     let excerpts = [Excerpt {
         case: case.to_owned(),
         variant: "reorder-01".to_owned(),
@@ -124,15 +141,9 @@ fn document(name: String, base: &Report, head: &Report) -> Document {
     let bundle = serde_json::to_value(&bundle).expect("it is JSON");
     let mut ways = BTreeMap::<String, Vec<Way>>::new();
     collect(&bundle, &mut Vec::new(), &mut String::new(), &mut ways);
-    let forms = ways.into_values().map(|ways| {
-        let mut tried = bundle.clone();
-        put(&mut tried, &ways[0], MARK);
-        let is_open = Bundle::read(tried.to_string().as_bytes(), &context()).is_ok();
-        (ways, is_open)
-    });
     Document {
         name,
-        forms: forms.collect(),
+        forms: ways.into_values().collect(),
         base: serde_json::to_value(base).expect("it is JSON"),
         bundle,
     }
@@ -155,7 +166,9 @@ fn collect(
             for (name, inner) in map {
                 steps.push(Step::Name(name.clone()));
                 // Names that a report gives have other signs than fields, and one form.
-                let is_field = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+                let is_field = name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte == b'_');
                 form.push('/');
                 form.push_str(if is_field { name } else { "*" });
                 let name = ways.entry(format!("{form} name")).or_default();
@@ -221,9 +234,30 @@ fn put(value: &mut Value, way: &Way, text: &str) {
 /// A text that tries to be more than one.
 fn hostile(draw: &mut Draw, corpus: &[String]) -> String {
     const FURTHER: [&str; 24] = [
-        "/merge", "\n/merge", "`/merge", "x`/merge`", "\n\n# zqx", "\r\n- [ ] zqx", "- [x] zqx", "* [ ] x",
-        "@team", "`@team`", "#1", "acme/widgets#1", "GH-1", "![x](u)", "[x](u)", "<b>", "</details>",
-        "\n```\n@team", "~~~", "| a | b |\n| - | - |", "\u{2028}/merge", "\u{85}@team", "www.a.org", "> [!NOTE]",
+        "/merge",
+        "\n/merge",
+        "`/merge",
+        "x`/merge`",
+        "\n\n# zqx",
+        "\r\n- [ ] zqx",
+        "- [x] zqx",
+        "* [ ] x",
+        "@team",
+        "`@team`",
+        "#1",
+        "acme/widgets#1",
+        "GH-1",
+        "![x](u)",
+        "[x](u)",
+        "<b>",
+        "</details>",
+        "\n```\n@team",
+        "~~~",
+        "| a | b |\n| - | - |",
+        "\u{2028}/merge",
+        "\u{85}@team",
+        "www.a.org",
+        "> [!NOTE]",
     ];
     let one = |draw: &mut Draw| match draw.below(3) {
         0 => FURTHER[draw.below(FURTHER.len())].to_owned(),
@@ -295,6 +329,7 @@ fn pages(bytes: &[u8], base: &Report) -> (Vec<String>, bool) {
     let unknown = anyhow::anyhow!("the report is unusable: {names:?}");
     let mut pages = Vec::new();
     for again in [Ok(again), Err(unknown)] {
+        let is_known = again.is_ok();
         let mut held = of_one(&found(), said, again);
         context.claim = Some(held.claim.clone());
         if let Ok(request) = held.judgement.approvable(&context.head_sha) {
@@ -320,6 +355,9 @@ fn pages(bytes: &[u8], base: &Report) -> (Vec<String>, bool) {
             warnings: &[],
         };
         pages.push(comment::render(&publication, 60_000));
+        if !is_known {
+            continue;
+        }
         pages.push(comment::render(&publication, 3_000));
         pages.push(summary::render(&publication));
         for line in commands::annotations(&annotations::of(&publication)).lines() {
@@ -336,37 +374,48 @@ fn pages(bytes: &[u8], base: &Report) -> (Vec<String>, bool) {
 #[expect(clippy::print_stderr, reason = "a long run says how much it was")]
 #[test]
 fn no_field_of_a_bundle_is_active_in_what_is_published() {
-    let executions = std::env::var("KELVIN_FUZZ_EXECUTIONS");
-    let executions = executions.map_or(EXECUTIONS, |text| text.parse().expect("a number"));
-    let corpus = Arc::new(corpus());
+    let number = |name: &str| {
+        let text = std::env::var(name).ok();
+        text.map(|text| text.parse::<usize>().expect("a number"))
+    };
+    let executions = number("KELVIN_FUZZ_EXECUTIONS").unwrap_or(EXECUTIONS);
+    let from = number("KELVIN_FUZZ_FROM").unwrap_or(0);
+    let corpus = corpus();
     let documents = documents();
     let (mut read, mut changed) = (0, 0);
-    for execution in 0..executions {
+    let mut reached = std::collections::BTreeSet::new();
+    for execution in from..from + executions {
         let key: Digest = Fields::of("kelvin/inert/v1")
             .field("execution", execution.to_string())
             .digest();
         let mut draw = Draw::of(key);
-        let document = &documents[execution % documents.len()];
+        let at = execution % documents.len();
+        let document = &documents[at];
         let mut bundle = document.bundle.clone();
-        let mut base = json!({ "report": document.base });
-        // One form after the other, so that none is left out, and a few more beside it.
-        let turn = execution / documents.len();
-        for further in 0..draw.between(1, 5) {
-            let open = || document.forms.iter().filter(|(_, is_open)| *is_open);
-            let ways = match further {
-                0 => &document.forms[turn % document.forms.len()].0,
-                _ => &open().nth(draw.below(open().count())).expect("there are some").0,
-            };
+        let mut base = document.base.clone();
+        // One form after the other, so that none is left out, and others beside it.
+        let first = execution / documents.len() * CHANGES;
+        for turn in first..first + draw.between(1, CHANGES) {
+            let form = turn % document.forms.len();
+            let ways = &document.forms[form];
             let way = &ways[draw.below(ways.len())];
             let text = hostile(&mut draw, &corpus);
-            put(&mut bundle, way, &text);
+            let mut tried = bundle.clone();
+            put(&mut tried, way, &text);
+            let is_read = Bundle::read(tried.to_string().as_bytes(), &context()).is_ok();
+            // A field that takes no text makes a bundle that is not read; few of those tell all.
+            if !is_read && draw.below(20) > 0 {
+                continue;
+            }
+            bundle = tried;
             changed += 1;
+            reached.insert((at, form));
             // A name that both sides have is compared.
             if draw.below(2) == 0 {
-                put(&mut base, way, &text);
+                put(&mut base, &way.of_the_report(), &text);
             }
         }
-        let base = serde_json::from_value(base["report"].take());
+        let base = serde_json::from_value(base);
         let base: Report = base.unwrap_or_else(|_| {
             serde_json::from_value(document.base.clone()).expect("it is a report")
         });
@@ -381,9 +430,12 @@ fn no_field_of_a_bundle_is_active_in_what_is_published() {
             );
         }
     }
-    let forms: usize = documents.iter().map(|document| document.forms.len()).sum();
     eprintln!(
-        "{executions} executions: {changed} changes of {forms} kinds of fields, {read} bundles were read"
+        "{executions} executions: {changed} changes of {} kinds of fields, {read} bundles were read",
+        reached.len()
     );
-    assert!(read * 3 >= executions, "only {read} of {executions} could be read");
+    assert!(
+        read * 2 >= executions,
+        "only {read} of {executions} could be read"
+    );
 }

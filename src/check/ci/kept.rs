@@ -45,9 +45,7 @@ pub(super) fn keep(
         && publication.judgement.is_some()
         && let Err(error) = leave(publication, base, out)
     {
-        warnings.push(format!(
-            "the bundle for `post/` cannot be used: {error:#}"
-        ));
+        warnings.push(format!("the bundle for `post/` cannot be used: {error:#}"));
     }
     // A share is no baseline; what joins them saves.
     let is_whole = publication.report.run.shard.is_none() && publication.report.run.only.is_empty();
@@ -146,11 +144,7 @@ fn name(publication: &Publication<'_>) -> String {
     }
 }
 
-fn leave(
-    publication: &Publication<'_>,
-    base: Option<Report>,
-    out: &Path,
-) -> anyhow::Result<()> {
+fn leave(publication: &Publication<'_>, base: Option<Report>, out: &Path) -> anyhow::Result<()> {
     let bundle = Bundle {
         base,
         ..Bundle::of(publication)

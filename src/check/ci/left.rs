@@ -45,9 +45,7 @@ impl From<BadBundle> for Nothing {
                 "The result of the run was written by another version",
                 reason,
             ),
-            Flaw::OtherRun => {
-                Self::wrong("The result that the run left is not its own", reason)
-            }
+            Flaw::OtherRun => Self::wrong("The result that the run left is not its own", reason),
             // As where there was no earlier attempt: the run has failed before it left anything.
             Flaw::OtherAttempt => Self::new("This attempt of the run left no result", reason),
             Flaw::Unreadable => Self::wrong(UNREADABLE, reason),
@@ -67,14 +65,20 @@ const EXPIRED: &str = "The result of the run has expired";
 pub(super) fn left(client: &Client, run: &Run, context: &Context) -> Result<Bundle, Nothing> {
     let name = artifact_name(&context.configuration);
     let unfetched = |error: github::Error| {
-        Nothing::wrong("The result of the run could not be fetched", error.to_string())
+        Nothing::wrong(
+            "The result of the run could not be fetched",
+            error.to_string(),
+        )
     };
     let artifacts = client.artifacts_of(run.id, &name).map_err(unfetched)?;
     let Some(artifact) = artifacts.first() else {
         return Err(none(client, run, &name));
     };
     let expired = || {
-        let reason = format!("the artifact `{name}` of run {} is gone: run the job again", run.id);
+        let reason = format!(
+            "the artifact `{name}` of run {} is gone: run the job again",
+            run.id
+        );
         Nothing::wrong(EXPIRED, reason)
     };
     if artifact.expired {
@@ -145,7 +149,9 @@ fn none(client: &Client, run: &Run, name: &str) -> Nothing {
         "timed_out" => "The run took too long and left no result",
         "skipped" => "The run was skipped, so nothing was measured",
         "startup_failure" => "The run could not be started, so nothing was measured",
-        "action_required" => "The run waits for somebody who lets it start, so nothing was measured",
+        "action_required" => {
+            "The run waits for somebody who lets it start, so nothing was measured"
+        }
         _ => "The run ended without a result",
     };
     let mut reason = format!("run {} has no artifact `{name}`", run.id);

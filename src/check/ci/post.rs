@@ -85,11 +85,7 @@ pub(crate) fn post(
 /// The name of the configuration. Where none was given it is the name that the file on the base branch gives itself,
 /// and the runs keep their reports by it. The first pull request tells the branch: of several, GitHub does not say
 /// which one the run was for.
-fn configuration(
-    request: &PostRequest<'_>,
-    found: &[PullRequest],
-    say: &dyn Fn(&str),
-) -> String {
+fn configuration(request: &PostRequest<'_>, found: &[PullRequest], say: &dyn Fn(&str)) -> String {
     if let Some(given) = &request.configuration {
         return given.clone();
     }
@@ -100,7 +96,9 @@ fn configuration(
         Some(Ok(text)) => Some(text),
         Some(Err(error)) => {
             let error = safe::line(&format!("{error:#}"));
-            say(&format!("the name of the configuration is taken from its path: {error}\n"));
+            say(&format!(
+                "the name of the configuration is taken from its path: {error}\n"
+            ));
             None
         }
         None => None,
@@ -132,7 +130,13 @@ fn publish(
             several(found)
         ));
         let surfaces = places.next();
-        decide(request, &context, found_here, &mut held.judgement, &surfaces);
+        decide(
+            request,
+            &context,
+            found_here,
+            &mut held.judgement,
+            &surfaces,
+        );
         let publication = Publication {
             report: &bundle.report,
             judgement: Some(&held.judgement),

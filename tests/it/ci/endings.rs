@@ -5,7 +5,7 @@ use super::*;
 use crate::github::{Fault, archive};
 
 /// What the comment says after a run that passed.
-const PASS: &str = "### ✅ Kelvin: pass";
+pub(super) const PASS: &str = "### ✅ Kelvin: pass";
 /// The name of the artifact.
 const NAME: &str = "kelvin-report-kelvin";
 
@@ -22,7 +22,9 @@ struct Row {
 fn table() -> Vec<Row> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/comment.md");
     let text = fs::read_to_string(path).expect("the document is there");
-    let (_, rest) = text.split_once("<!-- endings: begin -->").expect("it begins");
+    let (_, rest) = text
+        .split_once("<!-- endings: begin -->")
+        .expect("it begins");
     let (table, _) = rest.split_once("<!-- endings: end -->").expect("it ends");
     let rows = table.trim().lines().skip(2);
     rows.map(|line| {
@@ -79,7 +81,9 @@ fn leave(rig: &Rig, row: &Row, run: u64, bundle: &[u8]) {
             only(&|artifact| artifact.zip = vec![0; 64 * 1024 * 1024 + 1]);
         }
         "an artifact that GitHub does not hand out" => {
-            state.faults.push_back(Fault::status("GET", "/zip", 99, 403));
+            state
+                .faults
+                .push_back(Fault::status("GET", "/zip", 99, 403));
         }
         "the result of an earlier attempt alone" => drop(state.attempts.insert(run, 2)),
         "a result that passes"
@@ -109,8 +113,17 @@ fn show(rig: &mut Rig, bundle: &[u8], is_shown: impl Fn(&Row) -> bool) -> usize 
         assert_eq!(comments.len(), 1, "{row:?}");
         assert!(comments[0].contains(&row.says), "{row:?}: {}", comments[0]);
         let is_green = comments[0].contains("### ✅");
-        assert_eq!(is_green, row.says.starts_with('✅'), "{row:?}: {}", comments[0]);
-        assert!(comments[0].contains(&format!("run={run} ")), "{row:?}: {}", comments[0]);
+        assert_eq!(
+            is_green,
+            row.says.starts_with('✅'),
+            "{row:?}: {}",
+            comments[0]
+        );
+        assert!(
+            comments[0].contains(&format!("run={run} ")),
+            "{row:?}: {}",
+            comments[0]
+        );
         shown += 1;
     }
     shown
@@ -175,16 +188,32 @@ fn a_second_attempt_that_left_nothing_takes_the_green_comment_of_the_first_away(
     assert!(said.stdout.contains("has not ended yet"), "{}", said.stdout);
     assert!(rig.comments()[0].contains(PASS));
     // What an upload that did not write over the first one leaves.
-    rig.server.state().runs.get_mut(&run).expect("there").conclusion = "failure";
+    rig.server
+        .state()
+        .runs
+        .get_mut(&run)
+        .expect("there")
+        .conclusion = "failure";
     post(&mut rig, run).expect(0);
     let comment = rig.comments().remove(0);
-    assert!(comment.contains("This attempt of the run left no result"), "{comment}");
+    assert!(
+        comment.contains("This attempt of the run left no result"),
+        "{comment}"
+    );
     assert!(comment.contains("attempt=2"), "{comment}");
     // Where only another job was run again, and passed, what this one found is still so.
-    rig.server.state().runs.get_mut(&run).expect("there").conclusion = "success";
+    rig.server
+        .state()
+        .runs
+        .get_mut(&run)
+        .expect("there")
+        .conclusion = "success";
     post(&mut rig, run).expect(0);
     let comment = rig.comments().remove(0);
-    assert!(comment.contains(PASS) && comment.contains("attempt 1 of the run"), "{comment}");
+    assert!(
+        comment.contains(PASS) && comment.contains("attempt 1 of the run"),
+        "{comment}"
+    );
 }
 
 #[test]
@@ -207,7 +236,10 @@ fn a_later_attempt_says_which_one_it_is_and_a_run_that_publishes_itself_is_left_
     let zip = archive::zip(&[("report.json", b"{}")]);
     {
         let mut state = rig.server.state();
-        state.artifacts.values_mut().for_each(|artifact| artifact.zip.clone_from(&zip));
+        state
+            .artifacts
+            .values_mut()
+            .for_each(|artifact| artifact.zip.clone_from(&zip));
     }
     post(&mut rig, run).expect(0);
     assert_eq!(rig.comments(), before);
@@ -225,22 +257,32 @@ fn a_configuration_with_a_name_of_its_own_gets_its_comment() {
         // As the action names it.
         let outputs = fs::read_to_string(rig.project.path(&format!("../runner-{run}/output")));
         let outputs = outputs.expect("it has outputs");
-        let line = outputs.lines().find(|line| line.starts_with("kelvin-report-"));
+        let line = outputs
+            .lines()
+            .find(|line| line.starts_with("kelvin-report-"));
         line.expect("it names its artifact").to_owned()
     };
     assert_ne!(name, NAME);
     let mut state = rig.server.state();
-    state.artifacts.values_mut().for_each(|artifact| artifact.name.clone_from(&name));
+    state
+        .artifacts
+        .values_mut()
+        .for_each(|artifact| artifact.name.clone_from(&name));
     drop(state);
     post(&mut rig, run).expect(0);
     let comments = rig.comments();
     assert_eq!(comments.len(), 1);
-    assert!(comments[0].contains("❌ Kelvin (rag): regression"), "{}", comments[0]);
+    assert!(
+        comments[0].contains("❌ Kelvin (rag): regression"),
+        "{}",
+        comments[0]
+    );
     // Where another one is asked for, the reason says what there is.
     let said = post_with(&mut rig, run, &["--configuration", "other"]).expect(0);
     let suite = name.trim_start_matches("kelvin-report-");
     assert!(
-        said.stdout.contains("no artifact `kelvin-report-other`, but it has those of")
+        said.stdout
+            .contains("no artifact `kelvin-report-other`, but it has those of")
             && said.stdout.contains(&format!("`{suite}`")),
         "{}",
         said.stdout
@@ -259,7 +301,10 @@ fn the_bundle_of_a_large_suite_is_read() {
     let zip = archive::stored("bundle.json", text.as_bytes());
     {
         let mut state = rig.server.state();
-        state.artifacts.values_mut().for_each(|artifact| artifact.zip.clone_from(&zip));
+        state
+            .artifacts
+            .values_mut()
+            .for_each(|artifact| artifact.zip.clone_from(&zip));
     }
     post(&mut rig, run).expect(0);
     assert!(rig.comments()[0].contains(PASS), "{}", rig.comments()[0]);

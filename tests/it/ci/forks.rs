@@ -44,7 +44,9 @@ pub(super) fn post_with(rig: &mut Rig, run: u64, more: &[&str]) -> Said {
     let (_, runner) = rig.command("workflow_run", &payload, &[]);
     // It is a run of its own, which leaves the number of the first alone.
     rig.run -= 1;
-    let arguments: Vec<&str> = std::iter::once("post").chain(more.iter().copied()).collect();
+    let arguments: Vec<&str> = std::iter::once("post")
+        .chain(more.iter().copied())
+        .collect();
     let mut command = rig.project.command(&arguments);
     command
         .env("GITHUB_API_URL", rig.server.url())
@@ -65,7 +67,8 @@ fn bundle(rig: &mut Rig) -> Vec<u8> {
 pub(super) fn bundle_of(rig: &mut Rig, code: i32) -> Vec<u8> {
     let mut payload = rig.payload("pull_request");
     payload["pull_request"]["head"]["repo"]["full_name"] = "stranger/widgets".into();
-    rig.ci("pull_request", &payload, &["--check-run"]).expect(code);
+    rig.ci("pull_request", &payload, &["--check-run"])
+        .expect(code);
     assert!(
         rig.comments().is_empty() && rig.checks().is_empty(),
         "nothing is even tried"
@@ -188,7 +191,10 @@ fn a_verdict_that_does_not_follow_from_the_figures_of_a_bundle_is_not_believed()
     });
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     assert!(!comment.contains("harmless"), "{comment}");
-    assert!(comment.contains("`kelvin gate --baseline branch"), "{comment}");
+    assert!(
+        comment.contains("`kelvin gate --baseline branch"),
+        "{comment}"
+    );
     let head = comment.lines().take(10).collect::<Vec<_>>().join(" ");
     assert!(
         head.contains("own claim") && head.contains("computed again"),

@@ -305,3 +305,23 @@ fn without_a_workflow_the_two_are_advised_and_with_one_a_job_that_keeps() {
     // One job with all rights runs the code of pull requests with them.
     assert!(!lines.contains("pull-requests"), "{lines}");
 }
+
+#[test]
+fn the_workflows_of_init_measure_pushes_to_the_branch_that_the_repository_has() {
+    for branch in ["main", "master", "trunk"] {
+        let project = Project::new(CONSTANT);
+        let begin = format!("--initial-branch={branch}");
+        repository::git(project.root(), &["init", "--quiet", &begin]);
+        repository::commit(&project, "base");
+        if branch != "trunk" {
+            // On a branch of a change the one that it is merged into counts.
+            repository::git(project.root(), &["checkout", "--quiet", "-b", "change"]);
+        }
+        project.kelvin(&["init", "--workflow"]).expect(0);
+        let text = project.read(".github/workflows/kelvin.yml");
+        let wanted = format!("branches: [{branch}]");
+        assert!(text.contains(&wanted), "{text}");
+        let post = project.read(".github/workflows/kelvin-post.yml");
+        assert!(!post.contains("configuration:"), "{post}");
+    }
+}

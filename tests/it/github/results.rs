@@ -130,7 +130,10 @@ fn answer(uploaded: &mut Uploaded, url: &str, request: &Request) -> Response {
             let before = uploaded.created.len();
             uploaded.created.retain(|one| one["name"] != name.as_str());
             if uploaded.created.len() == before {
-                return Response::json(404, &json!({ "code": "not_found", "msg": "no such artifact" }));
+                return Response::json(
+                    404,
+                    &json!({ "code": "not_found", "msg": "no such artifact" }),
+                );
             }
             uploaded.deleted.push(name);
             Response::json(200, &json!({ "ok": true, "artifact_id": "4711" }))

@@ -1,0 +1,132 @@
+//! A base that the run has measured itself, as `baseline: {compute: true}` lets it: `post/` judges by the same, and says
+//! whose figures they are.
+
+use super::endings::PASS;
+use super::forks::{bundle_of, ended_with, post};
+use super::*;
+
+const COMPUTE: &str = "baseline: {compute: true}\n";
+
+fn forget_reports(rig: &Rig) {
+    let root = rig.project.root();
+    git(
+        root,
+        &["push", "--quiet", "--delete", "origin", "kelvin-reports"],
+    );
+}
+
+/// What comes of a bundle of this run that was changed.
+fn changed(rig: &mut Rig, bundle: &[u8], change: impl Fn(&mut Value)) -> (Said, String) {
+    let mut bundle: Value = serde_json::from_slice(bundle).expect("JSON");
+    change(&mut bundle);
+    let text = bundle.to_string();
+    rig.server.state().artifacts.clear();
+    let run = ended_with(rig, "success", text.as_bytes());
+    let said = post(rig, run);
+    let comments = rig.comments();
+    assert_eq!(comments.len(), 1, "{comments:?}");
+    (said, comments[0].clone())
+}
+
+fn green(bundle: &mut Value) {
+    bundle["judgement"]["verdict"] = "pass".into();
+    bundle["judgement"]["passed"] = true.into();
+}
+
+#[test]
+fn a_pass_against_a_base_that_the_run_has_measured_is_believed_and_marked_as_its_claim() {
+    let mut rig = Rig::configured(Server::start(), GROUNDED, COMPUTE);
+    forget_reports(&rig);
+    let bundle = bundle_of(&mut rig, 0);
+    let (said, comment) = changed(&mut rig, &bundle, |bundle| {
+        assert!(bundle["base"].is_object(), "it has measured it");
+    });
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(comment.contains(PASS), "{comment}");
+    assert!(comment.contains("measured in that run too"), "{comment}");
+    // Without the records of the base there is nothing to judge by.
+    let (said, comment) = changed(&mut rig, &bundle, |bundle| bundle["base"] = Value::Null);
+    assert_eq!(said.code, Some(1), "{}", said.stdout);
+    assert!(!comment.contains(PASS), "{comment}");
+}
+
+#[test]
+fn a_loss_against_a_base_that_the_run_has_measured_stays_one_whatever_the_run_says() {
+    let mut rig = Rig::configured(Server::start(), CONSTANT, COMPUTE);
+    forget_reports(&rig);
+    let bundle = bundle_of(&mut rig, 3);
+    let (said, comment) = changed(&mut rig, &bundle, green);
+    assert_eq!(said.code, Some(1), "{}", said.stdout);
+    assert!(comment.contains("❌ Kelvin: regression"), "{comment}");
+    // Another commit than the base is no base.
+    let (said, comment) = changed(&mut rig, &bundle, |bundle| {
+        green(bundle);
+        bundle["base"] = bundle["report"].clone();
+        bundle["judgement"]["base"]["commit"] = bundle["head_sha"].clone();
+    });
+    assert_eq!(said.code, Some(1), "{}", said.stdout);
+    assert!(comment.contains("### ❌"), "{comment}");
+}
+
+#[test]
+fn where_the_base_branch_lets_no_job_measure_it_the_stored_report_alone_counts() {
+    let mut rig = Rig::new(CONSTANT);
+    let bundle = bundle_of(&mut rig, 3);
+    let (said, comment) = changed(&mut rig, &bundle, |bundle| {
+        assert!(
+            bundle.get("base").is_none(),
+            "it was compared with a stored one"
+        );
+        green(bundle);
+        bundle["base"] = bundle["report"].clone();
+    });
+    assert_eq!(said.code, Some(1), "{}", said.stdout);
+    assert!(comment.contains("❌ Kelvin: regression"), "{comment}");
+}
+
+/// The answers depend on the day, as those of a model do: what both sides lost since the base was stored is not the
+/// change's loss.
+#[test]
+fn a_change_that_was_measured_beside_its_base_is_not_red_for_what_the_stored_report_says() {
+    let mut rig = Rig::configured(Server::start(), GROUNDED, COMPUTE);
+    let root = rig.project.root().to_path_buf();
+    let day = rig.project.path("../another-day");
+    let script = format!(
+        "if [ -e '{}' ]; then\n{CONSTANT}\nelse\n{GROUNDED}\nfi\n",
+        day.display()
+    );
+    git(&root, &["checkout", "--quiet", "--force", "main"]);
+    rig.project.write("pipeline.sh", &script);
+    commit(&rig.project, "depends on the day");
+    git(&root, &["push", "--quiet", "origin", "main"]);
+    save(&rig.project);
+    git(&root, &["checkout", "--quiet", "--force", "-B", "feature"]);
+    rig.project.write("README.md", "A change of a word.\n");
+    rig.head = commit(&rig.project, "a change");
+    git(&root, &["checkout", "--quiet", "--detach", "main"]);
+    git(
+        &root,
+        &["merge", "--quiet", "--no-ff", "-m", "merge", "feature"],
+    );
+    let tip = rig.head.clone();
+    rig.server
+        .state()
+        .pulls
+        .get_mut(&PULL)
+        .expect("there")
+        .head_sha = tip;
+    fs::write(&day, "").expect("written");
+    let bundle = bundle_of(&mut rig, 0);
+    let (said, comment) = changed(&mut rig, &bundle, |bundle| {
+        assert!(bundle["base"].is_object() && bundle["judgement"]["base_reruns"] != 0);
+    });
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(
+        comment.contains("### ⚠️ Kelvin: pass, but not by the stored report of the base"),
+        "{comment}"
+    );
+    assert!(
+        comment.contains("by the stored report alone it would be"),
+        "{comment}"
+    );
+}
