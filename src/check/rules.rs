@@ -8,7 +8,7 @@ use crate::baseline::{self, Oid};
 use crate::config::Config;
 use crate::gate::Judgement;
 use crate::gate::policy::Effect;
-use crate::gate::verdict::{Reason, ReasonCode};
+use crate::gate::verdict::{Reason, ReasonCode, Word};
 use crate::page::safe;
 use crate::probe;
 
@@ -61,10 +61,14 @@ impl Before {
             Ok(by_base) => {
                 judgement.reruns += by_base.reruns;
                 judgement.base_reruns += by_base.base_reruns;
-                let verdict = by_base.verdict;
-                if verdict.passed {
+                if by_base.verdict.passed {
                     return;
                 }
+                let is_regression = by_base.verdict.verdict == Word::Regression;
+                if is_regression && self.config.gate.approval.is_some() {
+                    return self.take_over(judgement, by_base);
+                }
+                let verdict = by_base.verdict;
                 let mut reasons = verdict.reasons.iter();
                 let why = reasons.find(|reason| reason.effect == Some(Effect::Fail));
                 let why = why.map_or_else(String::new, |reason| format!(": {}", reason.text));
@@ -81,6 +85,27 @@ impl Before {
             effect: Some(Effect::Warn),
             metric: None,
             text: safe::line(&text),
+        };
+        judgement.verdict.reasons.insert(0, reason);
+    }
+
+    /// A regression by the rules of before is one where these rules say who may approve it: the change that makes it is
+    /// not to choose other rules for itself. The judgement by them is what is told, published and asked about.
+    fn take_over(&self, judgement: &mut Judgement, mut by_base: Judgement) {
+        // The runs that were made again for both count for the one that is left.
+        by_base.reruns += judgement.reruns;
+        by_base.base_reruns += judgement.base_reruns;
+        *judgement = by_base;
+        let of_base = baseline::short(self.commit);
+        let text = format!(
+            "this change edits the rules that it is judged by, and would pass by its own; by those of the base {of_base} it \
+             is a regression, which somebody has to approve (`gate.approval`)"
+        );
+        let reason = Reason {
+            code: ReasonCode::JudgedByTheBase,
+            effect: Some(Effect::Warn),
+            metric: None,
+            text,
         };
         judgement.verdict.reasons.insert(0, reason);
     }

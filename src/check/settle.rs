@@ -83,6 +83,7 @@ pub(super) fn judge(
             code,
             ReasonCode::BaselineUnreachable
                 | ReasonCode::OwnRules
+                | ReasonCode::JudgedByTheBase
                 | ReasonCode::MeasuredAsBase
                 | ReasonCode::Relabelled
                 | ReasonCode::LeftOut

@@ -48,6 +48,9 @@ pub(crate) enum ReasonCode {
     BaseNotChecked,
     /// The change passes by the rules that it has made, and not by those of the base.
     OwnRules,
+    /// The change edits the rules that it is judged by, and is judged by those of the base, since a regression by them
+    /// needs an approval.
+    JudgedByTheBase,
     /// What the settings of the base say of a change that edits what is measured.
     MeasuredAsBase,
     /// The base has measured something that was not asked for, so that nothing is said of it.

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Site, Stage};
 use crate::gate::approval::{
-    Act, Approval, Deed, Facts, Request, Rights, Rules, decide, eligible, read_command,
+    Act, Approval, Deed, Facts, OtherRequest, Request, Rights, Rules, decide, eligible,
+    read_command,
 };
 use crate::github::{Account, Client, Comment, Error, PullRequest};
-use crate::publish::post::{Notice, latest};
+use crate::publish::post::{Notice, latest, made};
 use crate::run::{of_seconds, to_seconds};
 
 /// So many people are asked about; a run may make few requests.
@@ -18,8 +19,10 @@ const MOST_PEOPLE: usize = 15;
 pub(in crate::check) struct Desk {
     pub(in crate::check) request: PullRequest,
     pub(in crate::check) comments: Vec<Comment>,
-    /// The requests that were made on it.
+    /// The requests that were made on it and stand.
     pub(in crate::check) notices: Vec<Notice>,
+    /// All that were ever made on it.
+    made: Vec<Notice>,
 }
 
 impl Desk {
@@ -33,11 +36,25 @@ impl Desk {
         let me = client.viewer()?;
         let comments = client.comments(number, 1)?;
         let notices = latest(&comments, &me, number);
+        let made = made(&comments, &me, number);
         Ok(Self {
             request,
             comments,
             notices,
+            made,
         })
+    }
+
+    /// The requests of other configurations about the commit of this one.
+    fn beside(&self, notice: &Notice) -> Vec<OtherRequest> {
+        let others = self.made.iter().filter(|other| {
+            other.request.head == notice.request.head && !other.origin.is_of(&notice.origin)
+        });
+        let others = others.map(|other| OtherRequest {
+            id: other.id(),
+            at: other.at,
+        });
+        others.collect()
     }
 }
 
@@ -49,8 +66,7 @@ pub(in crate::check) fn answer(
     rules: Rules,
     last_good: String,
 ) -> Option<Approval> {
-    let mut approval = Approval::pending(request, rules, last_good);
-    approval.origin = Some(site.origin.clone());
+    let mut approval = Approval::pending(request, rules, last_good).asked_on(site.origin.clone());
     let is_open = site.stage == Stage::Open;
     let told = |mut approval: Approval, error: &Error| {
         approval.unknown.push(error.to_string());
@@ -74,11 +90,17 @@ pub(in crate::check) fn answer(
     let of_key = |notice: &&Notice| notice.origin.is_of(&site.origin);
     let notice = match is_open {
         true => desk.notices.iter().find(of_key),
-        // The run of a merge has a key of its own.
-        false => desk.notices.iter().find(|notice| {
-            notice.origin.config == site.origin.config
-                && notice.request.covers(&approval.request, false)
-        }),
+        // The run of a merge may have a key of its own. Then the request counts that there is, and none of several: they
+        // are of different configurations, and what was decided about one of them decides about no other.
+        false => {
+            let covering = desk.notices.iter().filter(|notice| {
+                notice.origin.config == site.origin.config
+                    && notice.request.covers(&approval.request, false)
+            });
+            let covering: Vec<&Notice> = covering.collect();
+            let own = covering.iter().copied().find(|notice| of_key(notice));
+            own.or_else(|| <[&Notice; 1]>::try_from(covering).ok().map(|[only]| only))
+        }
     };
     let Some(notice) = notice.filter(|notice| notice.request.covers(&approval.request, is_open))
     else {
@@ -105,10 +127,12 @@ pub(in crate::check) fn settle(
     approval.comment = Some(notice.url.clone());
     approval.asked_at = Some(of_seconds(notice.at));
     // What was asked is what is decided about; what was measured since is a part of that.
-    approval.id = notice.request.digest();
+    approval.id = notice.id();
     let number = desk.request.number;
     let mut facts = Facts {
+        id: approval.id.clone(),
         asked_at: notice.at,
+        others: desk.beside(notice),
         deeds: deeds(client, desk, &approval.rules)?,
         ..Facts::default()
     };
@@ -170,7 +194,7 @@ fn deeds(client: &Client, desk: &Desk, rules: &Rules) -> Result<Vec<Deed>, Error
     let mut found = Vec::new();
     for comment in &desk.comments {
         let command = comment.body.as_deref().and_then(read_command);
-        let (Some((act, reason)), Ok(at)) = (command, to_seconds(&comment.created_at)) else {
+        let (Some(command), Ok(at)) = (command, to_seconds(&comment.created_at)) else {
             continue;
         };
         let by_app = comment.performed_via_github_app.is_some();
@@ -178,8 +202,9 @@ fn deeds(client: &Client, desk: &Desk, rules: &Rules) -> Result<Vec<Deed>, Error
             by: name(comment.user.as_ref()),
             is_person: is_person(comment.user.as_ref()) && !by_app,
             at,
-            act,
-            reason,
+            act: command.act,
+            names: command.names,
+            reason: command.reason,
             is_edited: comment.created_at != comment.updated_at,
         });
     }
@@ -202,6 +227,7 @@ fn deeds(client: &Client, desk: &Desk, rules: &Rules) -> Result<Vec<Deed>, Error
                 "labeled" => Act::Label,
                 _ => Act::Unlabel,
             },
+            names: None,
             reason: String::new(),
             is_edited: false,
         });

@@ -118,8 +118,8 @@ fn decided(
 ) -> anyhow::Result<Approval> {
     let base: String = notice.request.base.chars().take(7).collect();
     let last_good = format!("the commit `{base}`");
-    let mut approval = Approval::pending(notice.request.clone(), rules, last_good);
-    approval.origin = Some(notice.origin.clone());
+    let approval = Approval::pending(notice.request.clone(), rules, last_good);
+    let mut approval = approval.asked_on(notice.origin.clone());
     settle_notice(clients, desk, notice, &mut approval).map_err(|error| anyhow!("{error}"))?;
     Ok(approval)
 }

@@ -17,6 +17,8 @@ pub(crate) struct Deed {
     pub(crate) at: i64,
     /// What.
     pub(crate) act: Act,
+    /// The id of the request that a comment names; none where it names none, as a label.
+    pub(crate) names: Option<String>,
     /// The reason in a comment.
     pub(crate) reason: String,
     /// Whether the comment was changed after it was written.
@@ -36,11 +38,24 @@ pub(crate) enum Act {
     Unlabel,
 }
 
+/// A request of another configuration about the same commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OtherRequest {
+    /// Its id.
+    pub(crate) id: String,
+    /// When it was asked, in seconds since the epoch, by GitHub's time.
+    pub(crate) at: i64,
+}
+
 /// What GitHub knows about a request, beside who may do what.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
+    /// The id of the request.
+    pub(crate) id: String,
     /// When it was asked, in seconds since the epoch, by GitHub's time.
     pub(crate) asked_at: i64,
+    /// What else was asked about the same commit.
+    pub(crate) others: Vec<OtherRequest>,
     /// GitHub's time now.
     pub(crate) now: i64,
     /// Who wrote the change, in lower case.
@@ -69,6 +84,15 @@ pub(crate) fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, V
             Act::Label => true,
             Act::Approve | Act::Reject => false,
         };
+        let names = deed.names.as_deref();
+        let is_of_another = facts.others.iter().any(|other| Some(&*other.id) == names);
+        if is_of_another && names != Some(&*facts.id) {
+            continue;
+        }
+        // Whoever names no request has decided about the one that there was. Of several nobody knows which one was read
+        // before; a rejection is nobody's to pass over, and counts for all of them.
+        let waiting = facts.others.iter().filter(|other| other.at <= deed.at);
+        let is_unclear = names.is_none() && deed.act != Act::Reject && waiting.count() > 0;
         let is_author = || facts.authors.contains(&deed.by.to_lowercase());
         let why = if is_label && last_unlabel > Some(at) {
             "the label was taken off again"
@@ -83,6 +107,23 @@ pub(crate) fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, V
                 true => "the label was there before this was asked; take it off and add it again",
                 false => "it is older than this request",
             }
+        } else if is_unclear {
+            match (is_label, rules.comment) {
+                (false, _) => {
+                    "several requests wait for a decision about this commit, and it names none of them; write the id \
+                     of one behind the command"
+                }
+                (true, true) => {
+                    "several requests wait for a decision about this commit, and a label names none of them; write a \
+                     comment with the id of one"
+                }
+                (true, false) => {
+                    "several requests wait for a decision about this commit, and a label names none of them; have the \
+                     base branch allow comments (`gate.approval.how`)"
+                }
+            }
+        } else if names.is_some_and(|names| names != facts.id) {
+            "it names a request that there is not"
         } else if deed.at > deadline {
             "it came after the time for a decision was over"
         } else if deed.act == Act::Approve && !rules.comment {

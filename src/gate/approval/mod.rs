@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use command::read as read_command;
-pub(crate) use decide::{Act, Deed, Facts, decide, eligible};
+pub(crate) use decide::{Act, Deed, Facts, OtherRequest, decide, eligible};
 pub(crate) use regressions::Regressed;
 pub(crate) use request::{Origin, Request};
 pub(crate) use rules::{Rights, Rules};
@@ -90,7 +90,7 @@ impl Approval {
     pub(crate) fn pending(request: Request, rules: Rules, last_good: String) -> Self {
         Self {
             state: State::Pending,
-            id: request.digest(),
+            id: request.id(None),
             request,
             origin: None,
             rules,
@@ -102,6 +102,14 @@ impl Approval {
             unknown: Vec::new(),
             last_good,
         }
+    }
+
+    /// The same where there is a pull request to ask on.
+    #[must_use]
+    pub(crate) fn asked_on(mut self, origin: Origin) -> Self {
+        self.id = self.request.id(Some(&origin));
+        self.origin = Some(origin);
+        self
     }
 
     /// What it says in one sentence: who decided, or what to do.

@@ -11,6 +11,8 @@ use crate::digest::Fields;
 
 /// The version of the hidden line. A line of another version is none: its request is asked anew.
 const VERSION: u32 = 1;
+/// So many digits the id of a request has.
+pub(super) const ID: usize = 12;
 /// The longest hidden line; a comment has to hold the words beside it.
 const MOST: usize = 40_000;
 
@@ -56,9 +58,13 @@ struct Line {
 }
 
 impl Request {
-    /// A digest that two requests share only if they are about the same.
-    pub(crate) fn digest(&self) -> String {
-        let mut fields = Fields::of("kelvin/approval/v1")
+    /// The id that people name it by. Two requests share it only if they are about the same and of the same
+    /// configuration: two that regress alike are two decisions.
+    pub(crate) fn id(&self, origin: Option<&Origin>) -> String {
+        let of_origin = |field: fn(&Origin) -> &str| origin.map_or("", field);
+        let mut fields = Fields::of("kelvin/approval/v2")
+            .field("key", of_origin(|origin| &origin.key))
+            .field("config", of_origin(|origin| &origin.config))
             .field("head", &self.head)
             .field("base", &self.base);
         for one in &self.regressions {
@@ -67,7 +73,7 @@ impl Request {
             let drop = one.drop.map(|drop| format!("{drop:.4}"));
             fields = fields.field("drop", drop.unwrap_or_default());
         }
-        fields.digest().short(12)
+        fields.digest().short(ID)
     }
 
     /// What the gate found, whoever approved it since: a regression, unless all of it is only suspected.
@@ -185,14 +191,24 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_is_that_of_what_is_asked_and_not_of_where() {
-        let (request, _) = of("evidence.invariance", "alder");
-        let mut other = request.clone();
-        assert_eq!(request.digest(), other.digest());
-        other.regressions[0].case = Some("birch".to_owned());
-        assert_ne!(request.digest(), other.digest());
-        let mut other = request.clone();
-        other.head = "c".repeat(40);
-        assert_ne!(request.digest(), other.digest());
+    fn the_id_is_that_of_what_is_asked_and_of_its_configuration_and_not_of_the_run_that_asks() {
+        let (request, origin) = of("evidence.invariance", "alder");
+        let id = request.id(Some(&origin));
+        let change = |change: &dyn Fn(&mut Request, &mut Origin)| {
+            let (mut request, mut origin) = (request.clone(), origin.clone());
+            change(&mut request, &mut origin);
+            request.id(Some(&origin))
+        };
+        assert_eq!(
+            change(&|_, origin| (origin.run, origin.attempt) = (99, 7)),
+            id
+        );
+        assert_ne!(
+            change(&|request, _| request.regressions[0].case = Some("birch".to_owned())),
+            id
+        );
+        assert_ne!(change(&|request, _| request.head = "c".repeat(40)), id);
+        assert_ne!(change(&|_, origin| origin.key = "other".to_owned()), id);
+        assert_ne!(change(&|_, origin| origin.config = "b.yaml".to_owned()), id);
     }
 }

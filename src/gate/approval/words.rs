@@ -82,10 +82,15 @@ pub(super) fn who(approval: &Approval) -> String {
 }
 
 pub(super) fn how(approval: &Approval) -> String {
+    // Where there is no pull request to ask on, there is no request to name.
+    let id = match approval.origin {
+        Some(_) => format!("{} ", approval.id),
+        None => String::new(),
+    };
     let by_comment = approval
         .rules
         .comment
-        .then(|| "comments `/kelvin approve REASON`".to_owned());
+        .then(|| format!("comments `/kelvin approve {id}REASON`"));
     let label = approval.rules.label.as_ref();
     let by_label = label.map(|label| format!("adds the label `{}`", label.replace('`', "'")));
     let ways: Vec<String> = by_comment.into_iter().chain(by_label).collect();

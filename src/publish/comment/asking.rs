@@ -41,11 +41,12 @@ pub(crate) fn asking(approval: &Approval, mind: &[String]) -> String {
     };
     let _ = writeln!(
         page,
-        "\n**It passes if {} {}, within {time} of this comment.**{not_author} `/kelvin reject REASON` \
+        "\n**It passes if {} {}, within {time} of this comment.**{not_author} `/kelvin reject {} REASON` \
          rejects it. A new commit, another base or a further regression makes this request void.\n\n\
          <sub>Request {}. It counts as it was written: a change of this comment makes it void.</sub>",
         prose(&approval.who()),
         prose(&approval.how()),
+        approval.id,
         approval.id
     );
     page

@@ -9,7 +9,7 @@ mod notice;
 pub(crate) use check_run::{Check, Conclusion, Shown, close, external_id};
 pub(crate) use comment::{Mode, Posted, Sticky, comment};
 pub(crate) use marker::Stamp;
-pub(crate) use notice::{Notice, ask, latest};
+pub(crate) use notice::{Notice, ask, latest, made};
 
 #[cfg(test)]
 mod tests;

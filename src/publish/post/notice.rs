@@ -20,6 +20,30 @@ pub(crate) struct Notice {
     pub(crate) url: String,
 }
 
+impl Notice {
+    /// What people name it by.
+    pub(crate) fn id(&self) -> String {
+        self.request.id(Some(&self.origin))
+    }
+}
+
+/// Every request that this account ever made on a pull request, whatever became of it since: somebody who decided may
+/// have read any of them.
+pub(crate) fn made(comments: &[Comment], me: &str, pull_request: u64) -> Vec<Notice> {
+    let own = comments.iter().filter(|comment| comment.is_by(me));
+    let found = own.filter_map(|comment| {
+        let (request, origin) = comment.body.as_deref().and_then(request::read)?;
+        Some(Notice {
+            request,
+            origin,
+            at: to_seconds(&comment.created_at).ok()?,
+            url: comment.html_url.clone(),
+        })
+    });
+    let found = found.filter(|notice| notice.origin.pull_request == pull_request);
+    found.collect()
+}
+
 /// The requests of this account on a pull request, each as it stands now: of each configuration the last one, and
 /// of equal ones in a row the first, which people have answered. A comment that was changed counts for
 /// nothing, since whoever may push can change it.

@@ -54,6 +54,7 @@ fn deed(by: &str, act: Act, after: i64) -> Deed {
             Act::Approve | Act::Reject => "because".to_owned(),
             Act::Label | Act::Unlabel => String::new(),
         },
+        names: None,
         is_edited: false,
     }
 }
@@ -103,7 +104,9 @@ fn decided_by(
     let asked = request(vec![regressed("evidence.invariance", 0.1)]);
     let mut approval = Approval::pending(asked, rules.clone(), "the commit `b`".to_owned());
     let facts = Facts {
+        id: approval.id.clone(),
         asked_at: ASKED,
+        others: Vec::new(),
         now: ASKED + now,
         authors: BTreeSet::from(["author".to_owned()]),
         is_labelled: true,

@@ -22,7 +22,8 @@ fn a_regression_waits_for_approval_and_says_so_everywhere() {
     assert!(first.contains("waiting for approval"), "{first}");
     for word in [
         "`alice`",
-        "/kelvin approve REASON",
+        "/kelvin approve ",
+        " REASON",
         LABEL,
         "until `2026-11-23T12:00:00Z`",
     ] {

@@ -7,6 +7,7 @@ mod failures;
 mod merged;
 mod more_attacks;
 mod second;
+mod several;
 mod taken_over;
 
 use super::*;
