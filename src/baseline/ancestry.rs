@@ -1,8 +1,10 @@
 //! Where a repository stands: its HEAD, the parents of a commit, and which commit came after which.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::Unknown;
+use super::commit::default_branch_here;
+use super::{Remote, Unknown};
 use crate::git::{self, Repository};
 use anyhow::{Context as _, anyhow};
 use git2::Oid;
@@ -50,33 +52,98 @@ pub(super) fn head(repo: &Repository) -> anyhow::Result<Oid> {
     checked_out(repo)?.context("failed to read HEAD: the repository has no commit yet")
 }
 
-/// Those of some commits that the clone has, each after its ancestors. Those that lead to what is checked out come last,
-/// so that the last one is its nearest measured ancestor, whatever the clocks of the runs said. Empty without a repository.
-pub(crate) fn lineage(root: &Path, commits: &[&str]) -> Vec<String> {
+/// Commits that the clone has, each after its ancestors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lineage {
+    /// Those that do not lead to what is checked out: those after it, and those of other branches.
+    pub(crate) outside: Vec<String>,
+    /// Those that do; the last one is its nearest ancestor, or itself.
+    pub(crate) inside: Vec<String>,
+}
+
+/// Those of some commits that the clone has, whatever the clocks of their runs said. Empty without a repository.
+pub(crate) fn lineage(root: &Path, commits: &[&str]) -> Lineage {
     let Ok(repo) = super::open(root) else {
-        return Vec::new();
+        return Lineage::default();
     };
     let known = |commit: &&str| {
         let commit = git::id(commit).ok()?;
         repo.find_commit(commit).ok().map(|commit| commit.id())
     };
     let known: Vec<Oid> = commits.iter().filter_map(known).collect();
-    let Ok(mut walk) = repo.revwalk() else {
-        return Vec::new();
-    };
-    let is_sorted = walk
-        .set_sorting(git2::Sort::TOPOLOGICAL | git2::Sort::REVERSE)
-        .is_ok();
-    if !is_sorted || known.iter().any(|commit| walk.push(*commit).is_err()) {
-        return Vec::new();
-    }
-    let ordered: Vec<Oid> = walk.flatten().filter(|one| known.contains(one)).collect();
+    let ordered: Vec<Oid> = walked(&repo, &known, false)
+        .into_iter()
+        .filter(|one| known.contains(one))
+        .collect();
     let tip = checked_out(&repo).ok().flatten();
     let leads_there = |commit: &Oid| {
         let reaches = |tip: Oid| repo.graph_descendant_of(tip, *commit).unwrap_or(false);
         tip.is_some_and(|tip| tip == *commit || reaches(tip))
     };
     let (inside, outside): (Vec<Oid>, Vec<Oid>) = ordered.into_iter().partition(leads_there);
-    let all = outside.into_iter().chain(inside);
-    all.map(|commit| commit.to_string()).collect()
+    let words = |commits: Vec<Oid>| commits.iter().map(Oid::to_string).collect();
+    Lineage {
+        outside: words(outside),
+        inside: words(inside),
+    }
+}
+
+/// Everything that some commits have in their history, each after its ancestors; nothing where that cannot be read.
+fn walked(repo: &Repository, from: &[Oid], only_first_parents: bool) -> Vec<Oid> {
+    let found = || -> Result<Vec<Oid>, git2::Error> {
+        let mut walk = repo.revwalk()?;
+        walk.set_sorting(git2::Sort::TOPOLOGICAL | git2::Sort::REVERSE)?;
+        if only_first_parents {
+            walk.simplify_first_parent()?;
+        }
+        for commit in from {
+            walk.push(*commit)?;
+        }
+        walk.collect()
+    };
+    found().unwrap_or_default()
+}
+
+/// Where some commits stand beside the history of the default branch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MainLine {
+    /// Those that the branch itself had at its tip: its first parents, the oldest first.
+    pub(crate) on: Vec<String>,
+    /// Those that the clone has and that the branch never had at its tip: branches that are not merged, and the commits
+    /// of those that are.
+    pub(crate) off: BTreeSet<String>,
+}
+
+/// The place of each of some commits that the clone tells; of the others nothing is known. A shallow clone does not tell
+/// what is beside its history, and one without a default branch tells nothing.
+pub(crate) fn main_line(root: &Path, commits: &[&str]) -> MainLine {
+    let mut line = MainLine::default();
+    let Ok(repo) = super::open(root) else {
+        return line;
+    };
+    let remote = Remote::of(&repo);
+    let Some(branch) = default_branch_here(&repo, &remote) else {
+        return line;
+    };
+    // What was committed here and is not pushed yet is on the branch too.
+    let tips: Vec<Oid> = [
+        format!("refs/remotes/{}/{branch}", remote.name()),
+        format!("refs/heads/{branch}"),
+    ]
+    .iter()
+    .filter_map(|name| repo.refname_to_id(name).ok())
+    .collect();
+    let history = walked(&repo, &tips, true);
+    let ids: BTreeSet<Oid> = commits.iter().filter_map(|one| git::id(one).ok()).collect();
+    let on: Vec<Oid> = history
+        .into_iter()
+        .filter(|one| ids.contains(one))
+        .collect();
+    if !repo.is_shallow() && !tips.is_empty() {
+        let off = ids.iter().filter(|one| !on.contains(one));
+        let off = off.filter(|one| repo.find_commit(**one).is_ok());
+        line.off = off.map(Oid::to_string).collect();
+    }
+    line.on = on.iter().map(Oid::to_string).collect();
+    line
 }

@@ -191,14 +191,14 @@ fn default_branch(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow
     if let Some(name) = &hint.default_branch {
         return Ok(name.clone());
     }
-    match known_default(repo, remote) {
+    match default_branch_here(repo, remote) {
         Some(name) => Ok(name),
         None => remote.default_branch(),
     }
 }
 
 /// The default branch as far as this clone tells it; nobody is asked.
-fn known_default(repo: &Repository, remote: &Remote<'_>) -> Option<String> {
+pub(super) fn default_branch_here(repo: &Repository, remote: &Remote<'_>) -> Option<String> {
     let head = format!("refs/remotes/{}/HEAD", remote.name());
     let prefix = format!("refs/remotes/{}/", remote.name());
     if let Ok(reference) = repo.find_reference(&head)
@@ -221,7 +221,7 @@ pub(crate) fn branch_of_clone(repo: &Repository) -> Option<String> {
         let target = head.symbolic_target().ok()??;
         Some(target.strip_prefix("refs/heads/")?.to_owned())
     };
-    known_default(repo, &Remote::of(repo)).or_else(checked_out)
+    default_branch_here(repo, &Remote::of(repo)).or_else(checked_out)
 }
 
 /// The tip of a branch: what the remote had, else the local one.

@@ -38,7 +38,7 @@ mod visit;
 mod withheld;
 
 pub(crate) use align::{AlignedReports, align, align_by};
-pub(crate) use ancestry::{checked_out, lineage, short};
+pub(crate) use ancestry::{Lineage, MainLine, checked_out, lineage, main_line, short};
 pub(crate) use anchor::{Anchored, anchor};
 pub(crate) use artifact::Artifacts;
 pub(crate) use branch::{Branch, Entry, Taken, Writer};

@@ -7,7 +7,7 @@ use crate::config::{BaselineSettings, Config};
 use crate::history::{self, History};
 use crate::report::{self, Report};
 use crate::trace;
-use crate::trend::{PastRun, Place, Read};
+use crate::trend::{PastRun, Place, Read, placed};
 
 /// Where to look.
 pub(crate) struct Sources<'a> {
@@ -61,6 +61,22 @@ pub(crate) fn read(sources: &Sources<'_>) -> (Vec<PastRun>, Read) {
         found.read.unread.push((place, format!("{error:#}")));
     }
     (found.runs, found.read)
+}
+
+/// The same in the order of the history of the default branch, without the runs of commits beside it. What judges more
+/// than one run takes them from here. `now` is in seconds since 1970.
+pub(crate) fn in_order(sources: &Sources<'_>, now: i64) -> (Vec<PastRun>, Read) {
+    let (runs, mut read) = read(sources);
+    let runs = ordered(sources.root, runs, now, &mut read);
+    (runs, read)
+}
+
+/// Puts runs that were read in that order.
+pub(crate) fn ordered(root: &Path, runs: Vec<PastRun>, now: i64, read: &mut Read) -> Vec<PastRun> {
+    let commits = runs.iter().filter_map(|run| run.commit.as_deref());
+    let commits: Vec<&str> = commits.collect();
+    let line = baseline::main_line(root, &commits);
+    placed(runs, &line, now, read)
 }
 
 #[derive(Default)]

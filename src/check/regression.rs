@@ -12,7 +12,7 @@ use crate::exit::Misuse;
 use crate::page::listed;
 use crate::probe;
 use crate::trace;
-use crate::trend::{Compared, PastRun, Samples, compare, differing, versions};
+use crate::trend::{Compared, PastRun, Samples, compare, differing, lasting_falls, versions};
 
 /// What a person asks who wants to know what dropped.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +31,8 @@ pub(crate) struct RegressionRequest {
     pub(crate) live_runs: usize,
     /// The token of the action, for git.
     pub(crate) login: Option<Login>,
+    /// The time now, in seconds since 1970.
+    pub(crate) now: i64,
 }
 
 /// A version and its runs.
@@ -55,7 +57,7 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
         (None, Ok(config)) => configuration(config),
         (None, Err(_)) => named(None, &root, &request.config),
     };
-    let (runs, read) = past::read(&Sources {
+    let (runs, mut read) = past::read(&Sources {
         root: &root,
         config: config.as_ref().ok(),
         name: Some(&name),
@@ -66,7 +68,8 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
         .iter()
         .filter_map(|run| run.commit.as_deref())
         .collect();
-    let mut versions = versions(&runs, &baseline::lineage(&root, &commits));
+    let lineage = baseline::lineage(&root, &commits);
+    let mut versions = versions(&runs, &lineage);
     let current = versions.pop().ok_or_else(|| {
         let why = read.notices.join("; ");
         Misuse::new(format!("no run of `{name}` was found")).help(match why.is_empty() {
@@ -74,7 +77,21 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
             false => why,
         })
     })?;
+    let is_before = |version: &Version<'_>| {
+        let mut commits = version.1.iter().filter_map(|run| run.commit.as_ref());
+        !commits.any(|commit| lineage.outside.contains(commit))
+    };
+    let (before, beside): (Vec<_>, Vec<_>) = versions.into_iter().partition(is_before);
+    let mut versions = before;
     let prior = match &request.against {
+        None if versions.is_empty() && !beside.is_empty() && is_before(&current) => {
+            let what = format!(
+                "no version before {} has a run; those that have one come after it or are of other branches",
+                current.0
+            );
+            let help = "check the newest commit out to compare it with the one before, or name a version with `--against`";
+            return Err(Misuse::new(what).help(help).into());
+        }
         None => versions.pop().ok_or_else(|| {
             let what = format!(
                 "all runs of `{name}` are of one version, {}, so there is none to compare with",
@@ -83,7 +100,11 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
             Misuse::new(what)
                 .help("run `kelvin check` on an earlier commit too, or save its report")
         })?,
-        Some(asked) => asked_for(asked, &root, versions, &current)?,
+        // Whoever names a version means that one, wherever it stands.
+        Some(asked) => {
+            let all = beside.into_iter().chain(versions).collect();
+            asked_for(asked, &root, all, &current)?
+        }
     };
     let of = |version: &Version<'_>| Samples::of(&version.0, &version.1, &request.metrics);
     let mut compared = compare(&of(&current), &of(&prior), request.live_runs);
@@ -98,6 +119,8 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
             ));
         }
     }
+    let ordered = past::ordered(&root, runs.clone(), request.now, &mut read);
+    compared.lasting = lasting_falls(&ordered, &request.metrics);
     compared.notices.extend(read.notices);
     let unread = read.unread.into_iter();
     compared

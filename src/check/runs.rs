@@ -21,6 +21,8 @@ pub(crate) struct RunsRequest {
     pub(crate) name: Option<String>,
     /// The token of the action, for git.
     pub(crate) login: Option<Login>,
+    /// The time now, in seconds since 1970.
+    pub(crate) now: i64,
 }
 
 /// Makes the page.
@@ -34,12 +36,13 @@ pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
         file: Some(request.config.clone()),
         ..Overrides::default()
     });
-    let (runs, mut read) = past::read(&Sources {
+    let sources = Sources {
         root: &root,
         config: config.as_ref().ok(),
         name: request.name.as_deref(),
         login: request.login.as_ref(),
-    });
+    };
+    let (runs, mut read) = past::in_order(&sources, request.now);
     summary::demand_metrics(&runs, &request.metrics)?;
     let releases = baseline::releases(&root);
     read.notices.extend(releases.unread);

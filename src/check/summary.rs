@@ -49,12 +49,15 @@ pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
     let config = probe::configured(&overrides);
     let (runs, read) = match &request.traces {
         Some(path) => past::read_traces(path)?,
-        None => past::read(&Sources {
-            root: &root,
-            config: config.as_ref().ok(),
-            name: request.name.as_deref(),
-            login: request.login.as_ref(),
-        }),
+        None => {
+            let sources = Sources {
+                root: &root,
+                config: config.as_ref().ok(),
+                name: request.name.as_deref(),
+                login: request.login.as_ref(),
+            };
+            past::in_order(&sources, request.now.max(period.until))
+        }
     };
     demand_metrics(&runs, &request.metrics)?;
     let asked = Asked {

@@ -11,7 +11,8 @@ use super::names::Names;
 use crate::check::{self, RegressionRequest};
 use crate::exit::Exit;
 use crate::page::{counted, safe};
-use crate::trend::{Compared, RegressionRow, Standing};
+use crate::run::calendar;
+use crate::trend::{Compared, RegressionRow, Standing, fell};
 
 /// The arguments of `kelvin regression`.
 #[derive(Clone, Debug, Args)]
@@ -72,6 +73,7 @@ pub(super) fn main(args: RegressionArgs) -> anyhow::Result<Exit> {
         name,
         live_runs: live_runs.get(),
         login: super::doctor::login(),
+        now: calendar::now() + 1,
     })?;
     super::say(&match format {
         Format::Json => serde_json::to_string_pretty(&compared)? + "\n",
@@ -136,6 +138,10 @@ fn page(compared: &Compared) -> String {
             metrics.pad(&row.metric),
         ];
         line(&mut page, row, &names.join(" "));
+    }
+    for fall in &compared.lasting {
+        let text = fell(fall, "fell").show(|_, text| format!("`{text}`"));
+        let _ = writeln!(page, "lasting: {}", safe::line(&text));
     }
     for notice in &compared.notices {
         let _ = writeln!(page, "notice: {}", safe::line(notice));

@@ -5,15 +5,18 @@
 //! and values by case, and that is all that is looked at.
 
 mod change;
+mod course;
 mod decided;
 mod fall;
 mod flaky;
+mod lasting;
 mod mean;
 mod page;
 mod past;
 mod period;
 mod regression;
 mod runs;
+mod split;
 mod summarize;
 mod summary;
 #[cfg(test)]
@@ -21,10 +24,12 @@ mod tests;
 mod traced;
 
 pub(crate) use change::differing;
-
-pub(crate) use page::{article, history};
+pub(crate) use course::placed;
+pub(crate) use page::{article, fell, history};
 pub(crate) use past::{MadeOf, PastRun, Place};
 pub(crate) use period::Period;
-pub(crate) use regression::{Compared, RegressionRow, Samples, Standing, compare, versions};
+pub(crate) use regression::{
+    Compared, RegressionRow, Samples, Standing, compare, lasting_falls, versions,
+};
 pub(crate) use summarize::summarize;
 pub(crate) use summary::{Asked, Read, Summary};

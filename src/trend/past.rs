@@ -36,6 +36,8 @@ pub(crate) enum Left {
     Restricted,
     /// A person is still to decide about the chain.
     Undecided,
+    /// Its commit is none that the default branch had at its tip.
+    Unmerged,
 }
 
 impl Left {
@@ -47,6 +49,7 @@ impl Left {
             Self::Unfinished => "of a run that did not come to its end",
             Self::Restricted => "of a run that was restricted to some cases",
             Self::Undecided => "of a chain about which a person is still to decide",
+            Self::Unmerged => "of a commit beside the history of the default branch",
         }
     }
 }
@@ -62,7 +65,8 @@ pub(crate) struct PastRun {
     pub(crate) commit: Option<String>,
     /// Whether the files differed from it.
     pub(crate) dirty: bool,
-    /// When it started, in seconds since 1970.
+    /// When it started, in seconds since 1970; of runs that were put in the order of the history, when its commit was the
+    /// newest.
     pub(crate) at: i64,
     /// What its figures depend on.
     pub(crate) made_of: MadeOf,

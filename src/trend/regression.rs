@@ -8,8 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::fall::{Scale, is_fall};
-use super::mean;
+use super::lasting::{self, LastingFall};
 use super::past::{PastRun, live};
+use super::{mean, summarize};
+use crate::baseline::Lineage;
 use crate::probe::probe_of;
 
 /// How many runs of a version are looked at, the newest ones.
@@ -42,6 +44,13 @@ impl Sample {
         mean::Mean::of(&self.values, 0).value
     }
 
+    /// Whether all measurements of both have one and the same value, and both have as many.
+    fn is_equal(&self, other: &Self) -> bool {
+        let mut all = self.values.iter().chain(&other.values);
+        let first = self.values.first();
+        self.n() == other.n() && first.is_some_and(|first| all.all(|value| value == first))
+    }
+
     fn n(&self) -> usize {
         self.n.unwrap_or(self.values.len())
     }
@@ -67,6 +76,8 @@ pub(crate) struct Compared {
     pub(crate) live_runs: usize,
     /// Each chain and unit, what dropped first.
     pub(crate) rows: Vec<RegressionRow>,
+    /// What fell and stayed so, over all versions and not from the one before to this one alone: as a digest tells it.
+    pub(crate) lasting: Vec<LastingFall>,
     /// What a reader must know.
     pub(crate) notices: Vec<String>,
 }
@@ -162,6 +173,7 @@ pub(crate) fn compare(current: &Samples, prior: &Samples, live_runs: usize) -> C
         prior: prior.version.clone(),
         live_runs,
         rows,
+        lasting: Vec::new(),
         notices: Vec::new(),
     }
 }
@@ -186,6 +198,14 @@ fn row(before: Option<&Sample>, now: Option<&Sample>, live_runs: usize) -> Optio
         (Some(_), Some(_)) => match worse_by {
             // What the prior version could not measure either is no loss of this one, and no pass.
             None => Standing::Unmeasured,
+            // Where each measurement of both is the same one, there is no drop that noise could hide or explain.
+            Some(_)
+                if before
+                    .zip(now)
+                    .is_some_and(|(before, now)| before.is_equal(now)) =>
+            {
+                Standing::Held
+            }
             Some(_) if n_prior.min(n_current) < live_runs => Standing::Insufficient,
             Some((worse, _)) if is_fall(worse) => Standing::Dropped,
             Some((worse, _)) if is_fall(-worse) => Standing::Improved,
@@ -212,12 +232,13 @@ fn row(before: Option<&Sample>, now: Option<&Sample>, live_runs: usize) -> Optio
 /// clock that goes wrong moves nothing. What it does not tell stays where the clocks of the runs have it.
 pub(crate) fn versions<'r>(
     runs: &'r [PastRun],
-    lineage: &[String],
+    lineage: &Lineage,
 ) -> Vec<(String, Vec<&'r PastRun>)> {
     let by_time = by_time(runs);
     let place = |version: &(String, Vec<&PastRun>)| {
         let commit = version.1.first()?.commit.as_deref()?;
-        let at = lineage.iter().position(|known| known == commit)?;
+        let mut known = lineage.outside.iter().chain(&lineage.inside);
+        let at = known.position(|known| known == commit)?;
         Some((at, version.1.iter().any(|run| run.dirty)))
     };
     let mut told: Vec<_> = by_time.iter().filter(|one| place(one).is_some()).collect();
@@ -229,6 +250,13 @@ pub(crate) fn versions<'r>(
         None => version.clone(),
     });
     filled.collect()
+}
+
+/// The falls that last among all runs, which are in their order.
+pub(crate) fn lasting_falls(runs: &[PastRun], metrics: &[String]) -> Vec<LastingFall> {
+    let live = live(runs);
+    let metrics = summarize::metrics(&live, metrics);
+    lasting::find(&live, &metrics)
 }
 
 /// The same by the clocks of the runs.

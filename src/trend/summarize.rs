@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fall::{Scale, is_fall};
-use super::flaky;
 use super::mean::{self, Mean};
 use super::past::{PastRun, live};
 use super::period::Period;
@@ -11,6 +10,7 @@ use super::summary::{
     Asked, Candidate, Course, Of, OfConfiguration, Read, Row, Since, Summary, Word,
 };
 use super::{change, decided};
+use super::{flaky, lasting};
 use crate::probe::probe_of;
 use crate::run::{Cost, calendar};
 
@@ -33,10 +33,9 @@ pub(crate) fn summarize(runs: &[PastRun], read: Read, asked: Asked<'_>) -> Summa
     }
     candidates.sort_by(|one, other| {
         let rank = |of: &Candidate| (of.row.word != Word::Fell, of.row.worse_by.is_none());
-        let worse = |of: &Candidate| of.row.worse_by.unwrap_or(0.0);
         rank(one)
             .cmp(&rank(other))
-            .then(worse(other).total_cmp(&worse(one)))
+            .then(other.row.fall().total_cmp(&one.row.fall()))
     });
     Summary {
         before: calendar::written(asked.period.before().since),
@@ -56,6 +55,7 @@ fn of_configuration(
     asked: Asked<'_>,
 ) -> (OfConfiguration, Vec<Candidate>) {
     let period = asked.period;
+    let until = period.until;
     let within = |period: Period| own.iter().copied().filter(move |run| period.has(run.at));
     let (all_now, all_before): (Vec<_>, Vec<_>) =
         (within(period).collect(), within(period.before()).collect());
@@ -67,6 +67,23 @@ fn of_configuration(
     for (metric, scale) in &metrics {
         rows.extend(rows_of(metric, *scale, &before, &now));
     }
+    // What fell before the first run of both periods was told then.
+    let first = looked_at.first().map_or(until, |run| run.at);
+    let falls = lasting::find(&course, &metrics);
+    for fall in falls.into_iter().filter(|fall| fall.began > first) {
+        let mut rows = rows.iter_mut();
+        let own = rows.find(|row| row.metric == fall.metric && row.of == fall.of);
+        if let Some(row) = own.filter(|row| row.now.value.is_some()) {
+            row.word = Word::Fell;
+            row.lasting = Some(fall);
+        }
+    }
+    let mut suspected = lasting::suspected(&looked_at, &metrics);
+    suspected.retain(|fall| {
+        let mut rows = rows.iter();
+        let own = rows.find(|row| row.metric == fall.metric && row.of == fall.of);
+        own.is_none_or(|row| row.word != Word::Fell)
+    });
     let candidates: Vec<Candidate> = rows
         .iter()
         .filter(|row| row.is_poor || matches!(row.word, Word::Fell | Word::Unmeasured))
@@ -97,6 +114,7 @@ fn of_configuration(
         cost_before: cost(&all_before),
         courses: courses(&metrics, &candidates, &course, period),
         rows,
+        suspected,
         flaky,
         changes,
         decisions: decided::find(&all_now),
@@ -131,6 +149,7 @@ fn rows_of(metric: &str, scale: Scale, before: &[&PastRun], now: &[&PastRun]) ->
         is_poor: now.value.is_some_and(|value| scale.is_poor(value)),
         before,
         now,
+        lasting: None,
     };
     let both: Vec<&PastRun> = before.iter().chain(now).copied().collect();
     let mut rows = vec![row(
@@ -184,6 +203,13 @@ fn word(before: &Mean, now: &Mean, scale: Scale) -> Word {
 
 /// Since when a row is as bad as it is.
 fn since(row: &Row, scale: Scale, course: &[&PastRun], period: Period) -> Option<Since> {
+    if let Some(fall) = &row.lasting {
+        return Some(Since {
+            at: fall.at.clone(),
+            commit: fall.commit.clone(),
+            recovered: false,
+        });
+    }
     let is_bad = |value: f64| {
         let fell = row
             .before
@@ -214,7 +240,7 @@ fn since(row: &Row, scale: Scale, course: &[&PastRun], period: Period) -> Option
     })
 }
 
-fn value_in(run: &PastRun, metric: &str, of: &Of) -> Option<f64> {
+pub(super) fn value_in(run: &PastRun, metric: &str, of: &Of) -> Option<f64> {
     mean_of(&[run], metric, of).value
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::change::Change;
 use super::decided::DecidedRun;
 use super::flaky::Flaky;
+use super::lasting::LastingFall;
 use super::mean::Mean;
 use super::past::Left;
 use super::period::Period;
@@ -72,6 +73,8 @@ pub(crate) struct OfConfiguration {
     pub(crate) cost_before: Cost,
     /// The means of whole runs, of groups and of cases.
     pub(crate) rows: Vec<Row>,
+    /// Whole runs and groups that may have fallen, where too few runs tell it from noise.
+    pub(crate) suspected: Vec<LastingFall>,
     /// What is flaky.
     pub(crate) flaky: Vec<Flaky>,
     /// When something changed that the figures depend on.
@@ -100,6 +103,18 @@ pub(crate) struct Row {
     pub(crate) word: Word,
     /// Whether it is poor whatever it was before.
     pub(crate) is_poor: bool,
+    /// The fall that lasts and began in one of both periods; it may be in the middle of one, where the means of the
+    /// periods hide it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lasting: Option<LastingFall>,
+}
+
+impl Row {
+    /// By how much it is worse, by the means of both periods or since it fell.
+    pub(crate) fn fall(&self) -> f64 {
+        let lasting = self.lasting.as_ref().map_or(0.0, |fall| fall.worse_by);
+        self.worse_by.unwrap_or(0.0).max(lasting)
+    }
 }
 
 /// What a mean is of.
@@ -119,7 +134,7 @@ pub(crate) enum Of {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Word {
-    /// It is worse by more than a twentieth of its scale.
+    /// It is worse by more than a twentieth of its scale, in the mean of the period or since some run of both periods.
     Fell,
     /// It was measured before, and the runs of this period have it and could not measure it.
     Unmeasured,

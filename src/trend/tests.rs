@@ -348,3 +348,113 @@ fn a_case_that_moved_by_exactly_the_limit_did_not_move_on_the_page_of_all_runs()
     let moved: Vec<&str> = turn.moved.iter().map(|moved| moved.case).collect();
     assert_eq!(moved, ["b"]);
 }
+
+/// Runs of 24 days whose values have noise of many shapes, drawn by the number of the history; `level` is what is added on
+/// a day.
+fn noisy(history: u64, level: impl Fn(usize) -> f64) -> Vec<PastRun> {
+    let key = format!("noisy history {history}");
+    let mut draw = crate::draw::Draw::of(Digest::of(key.as_bytes()));
+    let of_day = |day: usize, draw: &mut crate::draw::Draw| {
+        let level = level(day);
+        let even = 0.8 + level + 0.2 * (draw.unit() - 0.5);
+        let rare = if draw.unit() < 0.15 { 0.0 } else { 0.9 + level };
+        let coin = if draw.unit() < 0.5 { 0.2 } else { 0.9 + level };
+        run(
+            day as i64 + 1,
+            1,
+            &[
+                ("even", &[even]),
+                ("rare", &[rare]),
+                ("coin", &[coin]),
+                ("steady", &[0.9 + level]),
+            ],
+        )
+    };
+    (0..24).map(|day| of_day(day, &mut draw)).collect()
+}
+
+fn lasting(runs: &[PastRun]) -> Vec<super::lasting::LastingFall> {
+    super::lasting_falls(runs, &[])
+}
+
+#[test]
+fn of_histories_in_which_nothing_changes_at_most_a_twentieth_has_a_fall_that_lasts() {
+    const HISTORIES: u64 = 120;
+    let alarms = (0..HISTORIES).filter(|history| !lasting(&noisy(*history, |_| 0.0)).is_empty());
+    let alarms = alarms.count();
+    assert!(alarms as f64 <= 0.05 * HISTORIES as f64, "{alarms}");
+}
+
+#[test]
+fn a_fall_within_noise_is_found_since_its_run_and_one_bad_run_is_none() {
+    let level = |day: usize| if day < 14 { 0.0 } else { -0.2 };
+    let falls = lasting(&noisy(1, level));
+    for name in ["even", "steady"] {
+        let found = falls.iter().find(|fall| fall.of == case(name));
+        let found = found.unwrap_or_else(|| panic!("{name}: {falls:?}"));
+        assert!(found.worse_by > 0.15 && !found.is_gradual, "{found:?}");
+        assert!((found.began / DAY - 15).abs() <= 1, "{found:?}");
+    }
+    for bad in [0, 11, 22, 23] {
+        let level = |day: usize| if day == bad { -0.5 } else { 0.0 };
+        let runs: Vec<PastRun> = (0..24_usize)
+            .map(|day| run(day as i64 + 1, 1, &[("a", &[0.9 + level(day)])]))
+            .collect();
+        assert_eq!(lasting(&runs), [], "the bad run of day {bad}");
+    }
+    // What came back is no fall that lasts, and what came back and fell again is one.
+    let of = |levels: &dyn Fn(usize) -> f64| {
+        let runs = (0..24_usize).map(|day| run(day as i64 + 1, 1, &[("a", &[levels(day)])]));
+        lasting(&runs.collect::<Vec<_>>())
+    };
+    assert_eq!(
+        of(&|day| if (8..16).contains(&day) { 0.7 } else { 0.9 }),
+        []
+    );
+    let again = of(&|day| if (8..16).contains(&day) { 0.9 } else { 0.7 });
+    assert!(
+        !again.is_empty() && again.iter().all(|fall| fall.began == 17 * DAY),
+        "{again:?}"
+    );
+    let drift = of(&|day| 0.9 - 0.01 * day as f64);
+    assert!(drift.iter().any(|fall| fall.is_gradual), "{drift:?}");
+}
+
+#[test]
+fn a_fall_in_the_middle_of_a_week_is_told_in_it_and_in_the_next_and_not_for_ever() {
+    let runs: Vec<PastRun> = (0..35_usize)
+        .map(|day| {
+            run(
+                day as i64,
+                1,
+                &[("a", &[if day < 10 { 0.84 } else { 0.75 }])],
+            )
+        })
+        .collect();
+    let week = |week: i64| {
+        let asked = Asked {
+            period: Period {
+                since: week * 7 * DAY,
+                until: (week + 1) * 7 * DAY,
+            },
+            metrics: &[],
+        };
+        summarize(&runs, Read::default(), asked)
+    };
+    for (number, told) in [(1, true), (2, true), (3, false), (4, false)] {
+        let summary = week(number);
+        assert_eq!(!summary.candidates.is_empty(), told, "week {number}");
+        for one in &summary.candidates {
+            assert_eq!(one.row.word, Word::Fell);
+            let since = one.since.as_ref().expect("it is known");
+            assert_eq!(since.at, "1970-01-11T00:00:00Z");
+        }
+    }
+    // With too few runs nothing is certain, and nothing is called fine.
+    let two = [run(8, 1, &[("a", &[0.875])]), run(9, 2, &[("a", &[0.70])])];
+    let summary = second_week(&two);
+    assert_eq!(summary.configurations[0].suspected.len(), 1);
+    let page = markdown::render_article(&article(&summary));
+    assert!(page.contains("the whole run may have fallen in"), "{page}");
+    assert!(!page.contains("no mean fell"), "{page}");
+}

@@ -15,6 +15,7 @@ use crate::exit::{Exit, Misuse};
 use crate::history::{self, History};
 use crate::page::{html, markdown, safe};
 use crate::report::{self, Report};
+use crate::run::calendar;
 
 /// The arguments of `kelvin history`.
 #[derive(Debug, Args)]
@@ -162,6 +163,7 @@ fn page(args: HistoryArgs) -> anyhow::Result<String> {
         metrics: args.metrics,
         name: args.name,
         login: super::doctor::login(),
+        now: calendar::now() + 1,
     })?;
     if args.format == ListFormat::Markdown {
         return Ok(markdown::render_article(&article));

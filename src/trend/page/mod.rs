@@ -14,6 +14,7 @@ use crate::page::{
 use crate::run::Cost;
 pub(crate) use runs::history;
 use statements::statements;
+pub(crate) use words::fell;
 use words::{are, cell, of, since, time};
 
 /// How many rows a table lists; the summary as JSON has them all.
@@ -25,7 +26,7 @@ const UNREAD: usize = 20;
 pub(crate) fn article(summary: &Summary) -> Article<'static> {
     let (first, last) = &summary.weeks;
     let mut blocks = vec![heading("Candidates for refinement")];
-    blocks.extend(candidates(&summary.candidates));
+    blocks.extend(candidates(summary));
     for one in &summary.configurations {
         blocks.extend(configuration(one));
     }
@@ -58,9 +59,16 @@ fn heading(text: &str) -> Block<'static> {
     Block::Heading(Phrase::text(text))
 }
 
-fn candidates(candidates: &[Candidate]) -> Vec<Block<'static>> {
+fn candidates(summary: &Summary) -> Vec<Block<'static>> {
+    let candidates: &[Candidate] = &summary.candidates;
     if candidates.is_empty() {
-        let none = "There is none: no mean fell, and none is below the bound of its metric.";
+        let mut each = summary.configurations.iter();
+        // Where nothing is compared, nothing that fell could be seen.
+        let is_thin = each.any(|one| !one.suspected.is_empty() || one.runs_before == 0);
+        let none = match is_thin {
+            true => "There is none that is certain; what could not be told stands at the top.",
+            false => "There is none: no mean fell, and none is below the bound of its metric.",
+        };
         return vec![Block::Aside(Phrase::text(none))];
     }
     let rows = candidates.iter().take(ROWS).map(|one| {
@@ -139,10 +147,9 @@ fn configuration(one: &OfConfiguration) -> Vec<Block<'static>> {
     let mut cases: Vec<&Row> = one.rows.iter().filter(is_of_cases).collect();
     let key = |row: &Row| (row.word != Word::Fell, !row.is_poor, row.worse_by.is_none());
     cases.sort_by(|one, other| {
-        let worse = |row: &Row| row.worse_by.unwrap_or(0.0);
         key(one)
             .cmp(&key(other))
-            .then(worse(other).total_cmp(&worse(one)))
+            .then(other.fall().total_cmp(&one.fall()))
     });
     blocks.extend(means("Cases", cases));
     if !one.flaky.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::words::time;
+use super::words::{fell, time};
 use super::{cost, heading, read, table};
 use crate::page::{
     Article, Block, Column, Phrase, Statement, TableCell, TableRow, Tone, Trend, TrendLine,
@@ -10,7 +10,8 @@ use crate::page::{
 };
 use crate::probe::Direction;
 use crate::run::calendar;
-use crate::trend::past::PastRun;
+use crate::trend::lasting;
+use crate::trend::past::{PastRun, live};
 use crate::trend::runs::{self, Runs, Turn};
 use crate::trend::summary::Read;
 
@@ -20,6 +21,8 @@ const RUNS: usize = 100;
 const PLOTS: usize = 6;
 /// How many cases are named that moved from one run to the next.
 const MOVED: usize = 3;
+/// How many falls of a configuration are named.
+const FALLS: usize = 10;
 
 /// The tags of each commit.
 type Releases = BTreeMap<String, Vec<String>>;
@@ -47,10 +50,20 @@ pub(crate) fn history(
     Article {
         title: Phrase::text("Kelvin: every run"),
         scope: vec![scope],
-        statements: configurations.iter().map(statement).collect(),
+        statements: configurations.iter().flat_map(statements).collect(),
         blocks,
         version: env!("CARGO_PKG_VERSION"),
     }
+}
+
+/// How the newest run of a configuration came out, and what fell and stayed so.
+fn statements(one: &Runs<'_>) -> Vec<Statement> {
+    let falls = lasting::find(&live(one.runs.iter().copied()), &one.metrics);
+    let falls = falls.iter().take(FALLS).map(|fall| Statement {
+        tone: Tone::Alarm,
+        text: Phrase::of_name(one.name).and(": ").then(fell(fall, "fell")),
+    });
+    [statement(one)].into_iter().chain(falls).collect()
 }
 
 /// How the newest run of a configuration came out.

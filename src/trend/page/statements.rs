@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::words::{are, of, since, value};
+use super::words::{are, fell, of, since, value};
 use crate::page::{Phrase, Statement, Tone, counted};
 use crate::trend::summary::{Candidate, Of, OfConfiguration, Summary, Word};
 
@@ -23,6 +23,10 @@ pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
     let falls = falls.filter(|one| one.row.word == Word::Fell);
     for one in falls.take(NAMED) {
         let row = &one.row;
+        if let Some(fall) = &row.lasting {
+            say(Tone::Alarm, fell(fall, "fell"));
+            continue;
+        }
         let phrase = of(row).and(" fell in ").name(row.metric.as_str());
         let (before, now) = (value(&row.before), value(&row.now));
         let phrase = phrase.and(format!(" from {before} to {now}"));
@@ -38,9 +42,9 @@ pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
         let found = summary.candidates.iter().filter(|one| is(one));
         found.count()
     };
-    let fell = count(&|one| one.row.word == Word::Fell);
-    if fell > NAMED {
-        let more = format!("{} fell in all", counted(fell, "mean"));
+    let fallen = count(&|one| one.row.word == Word::Fell);
+    if fallen > NAMED {
+        let more = format!("{} fell in all", counted(fallen, "mean"));
         say(Tone::Alarm, Phrase::text(more));
     }
     let poor = count(&|one| one.row.is_poor);
@@ -69,6 +73,11 @@ pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
             let cases = counted(gone.len(), "case");
             let text = format!("{cases} of the period before {verb} not run any more in ");
             say(Tone::Caution, Phrase::text(text).name(one.name.as_str()));
+        }
+        for fall in &one.suspected {
+            let text = fell(fall, "may have fallen");
+            let too_few = ": too few runs tell it from noise";
+            say(Tone::Caution, text.and(too_few));
         }
         if let Some(thin) = thin(one) {
             say(Tone::Caution, Phrase::of_name(one.name.as_str()).and(thin));

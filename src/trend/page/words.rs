@@ -1,6 +1,7 @@
 //! The few phrases that stand in several places of the page.
 
 use crate::page::{Phrase, counted, display};
+use crate::trend::lasting::LastingFall;
 use crate::trend::mean::Mean;
 use crate::trend::summary::{Candidate, Of, Row};
 
@@ -19,24 +20,47 @@ pub(super) fn time(written: &str) -> String {
 
 /// What a row is the mean of.
 pub(super) fn of(row: &Row) -> Phrase {
-    match &row.of {
+    subject(&row.of)
+}
+
+fn subject(of: &Of) -> Phrase {
+    match of {
         Of::Run => Phrase::text("the whole run"),
         Of::Group(label) => Phrase::text("the group ").name(label.as_str()),
         Of::Case(case) => Phrase::of_name(case.as_str()),
     }
 }
 
-/// Since when something is as bad as it is.
-pub(super) fn since(one: &Candidate) -> Option<Phrase> {
-    let since = one.since.as_ref()?;
-    let phrase = Phrase::text(since.at.get(..10).unwrap_or(&since.at));
-    let phrase = match &since.commit {
+/// A fall that lasts, as a sentence; `verb` is `fell` or what else is said of it.
+pub(crate) fn fell(fall: &LastingFall, verb: &str) -> Phrase {
+    let (before, now) = (value(&fall.before), value(&fall.now));
+    let slowly = match fall.is_gradual {
+        true => ", little by little around ",
+        false => ", since ",
+    };
+    subject(&fall.of)
+        .and(format!(" {verb} in "))
+        .name(fall.metric.as_str())
+        .and(format!(" from {before} to {now}{slowly}"))
+        .then(run(&fall.at, fall.commit.as_deref()))
+}
+
+/// The day of a run, with its commit.
+fn run(at: &str, commit: Option<&str>) -> Phrase {
+    let phrase = Phrase::text(at.get(..10).unwrap_or(at));
+    match commit {
         Some(commit) => phrase
             .and(" (")
             .name(commit.get(..7).unwrap_or(commit))
             .and(")"),
         None => phrase,
-    };
+    }
+}
+
+/// Since when something is as bad as it is.
+pub(super) fn since(one: &Candidate) -> Option<Phrase> {
+    let since = one.since.as_ref()?;
+    let phrase = run(&since.at, since.commit.as_deref());
     Some(match since.recovered {
         true => phrase.and("; the last run is better again"),
         false => phrase,

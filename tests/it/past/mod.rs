@@ -1,5 +1,6 @@
 mod digest;
 mod export;
+mod one_room;
 mod regression;
 mod traces;
 
