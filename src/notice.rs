@@ -69,6 +69,8 @@ pub(crate) enum Code {
     CheckWarnings,
     /// An output that contains the path of its input: the pipeline may have taken the path for the text.
     PathInOutput,
+    /// Scenarios of a change that ask and expect something else than those of its base.
+    OtherQuestions,
     /// Something that only a newer version tells of.
     #[serde(other)]
     Other,

@@ -1,9 +1,11 @@
 //! Tells where a change edits the rules that it is judged by, or what is measured.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::calibrated;
-use crate::baseline::{self, Hint, Login, Unknown};
+use super::rule_files::EditedRule;
+use super::{GateRequest, calibrated, measure};
+use crate::baseline::{self, Unknown};
 use crate::config::{self, Config, Edited};
 use crate::gate::policy::Effect;
 use crate::gate::verdict::{Reason, ReasonCode};
@@ -15,7 +17,8 @@ const CALIBRATION: &str = "calibration of the judges";
 /// A sentence for each part of the configuration that the change edits, and for each file that says what
 /// is measured, compared with the tree of the base commit. Where there is no base commit there is
 /// nothing to tell; where it could not be fetched, it is told that nobody knows.
-pub(super) fn told(config: &Config, with: (Option<&Login>, &Hint)) -> Vec<Reason> {
+pub(super) fn told(config: &Config, request: &GateRequest) -> Vec<Reason> {
+    let with = (request.login.as_ref(), &request.hint);
     let name = Path::new(config.file.file_name().unwrap_or_default());
     let mut measured = config.measured_files();
     // Whoever edits it decides which judges are trusted.
@@ -96,7 +99,38 @@ pub(super) fn told(config: &Config, with: (Option<&Login>, &Hint)) -> Vec<Reason
                 )
             })
         });
-    of_settings.chain(of_files).collect()
+    let of_files: Vec<Reason> = of_files.collect();
+    of_settings
+        .chain(of_files)
+        .chain(of_checks(config, request))
+        .collect()
+}
+
+/// The files that a check reads or runs without a setting that names them.
+fn of_checks(config: &Config, request: &GateRequest) -> Vec<Reason> {
+    let found = match measure::edited_files(config, config, request) {
+        Ok(found) => found.files,
+        // That there is no base is told elsewhere.
+        Err(_) => return Vec::new(),
+    };
+    let mut by_kind: BTreeMap<&str, Vec<EditedRule>> = BTreeMap::new();
+    let named: Vec<&str> = config
+        .measured_files()
+        .iter()
+        .map(|(what, _)| *what)
+        .collect();
+    for file in found.into_iter().filter(|file| !named.contains(&file.what)) {
+        by_kind.entry(file.what).or_default().push(file);
+    }
+    let told = by_kind.into_iter().map(|(what, files)| {
+        let names = measure::named(&files);
+        let text = match files.len() {
+            1 => format!("this change edits the {what} {names}"),
+            _ => format!("this change edits the {what}: {names}"),
+        };
+        warning(ReasonCode::EditsMeasure, text)
+    });
+    told.collect()
 }
 
 fn not_fetched() -> Reason {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Checked;
-use super::head::Head;
+use super::head::{Head, OtherSettings};
 use super::settle::{judge, written};
 use super::{GateRequest, Judged, write};
 use crate::baseline::differences::Difference;
@@ -76,7 +76,7 @@ impl Head for Finished {
 
     fn measured_by(
         &self,
-        _: &str,
+        _: &OtherSettings<'_>,
         _: &dyn Observer,
         _: &mut dyn FnMut(&mut dyn Head, &Config) -> anyhow::Result<Judgement>,
     ) -> anyhow::Result<Option<Judgement>> {

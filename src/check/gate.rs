@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, ensure};
 
-use super::head::Head;
+use super::head::{Head, OtherSettings};
 use super::settle::{judge, written};
 use super::stage::Stage;
 use super::{Checked, GateRequest, Judged, Mode, Request, finished, stage, write};
@@ -83,14 +83,16 @@ impl Head for Stage<'_> {
 
     fn measured_by(
         &self,
-        text: &str,
+        settings: &OtherSettings<'_>,
         observer: &dyn Observer,
         judge: &mut dyn FnMut(&mut dyn Head, &Config) -> anyhow::Result<Judgement>,
     ) -> anyhow::Result<Option<Judgement>> {
         let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
         let request = Request {
             overrides: Overrides {
-                text: Some(text.to_owned()),
+                text: Some(settings.text.to_owned()),
+                rules: Some(settings.rules.to_path_buf()),
+                no_cache: settings.no_cache || self.request.overrides.no_cache,
                 ..self.request.overrides.clone()
             },
             out: Some(folder.path().join("kelvin")),

@@ -1,11 +1,23 @@
 //! What a gate judges.
 
+use std::path::Path;
+
 use crate::baseline::differences::Difference;
 use crate::config::Config;
 use crate::gate::Judgement;
 use crate::gate::looks::Rerun;
 use crate::report::Report;
 use crate::run::Observer;
+
+/// What the same code is measured by.
+pub(super) struct OtherSettings<'a> {
+    /// The text of the configuration.
+    pub(super) text: &'a str,
+    /// The folder that everything a check reads or runs is taken from.
+    pub(super) rules: &'a Path,
+    /// Whether what the cache knows was found by other checks.
+    pub(super) no_cache: bool,
+}
 
 /// What is judged: a measurement under way, or a finished report.
 pub(super) trait Head {
@@ -21,11 +33,10 @@ pub(super) trait Head {
     /// Measures next to what the base has stored, where a probe needs both.
     fn against(&mut self, base: &Report) -> anyhow::Result<()>;
 
-    /// Measures the same code by another text of the configuration, and hands that on to be judged; none where
-    /// nothing can be run.
+    /// Measures the same code by other settings, and hands that on to be judged; none where nothing can be run.
     fn measured_by(
         &self,
-        text: &str,
+        settings: &OtherSettings<'_>,
         observer: &dyn Observer,
         judge: &mut dyn FnMut(&mut dyn Head, &Config) -> anyhow::Result<Judgement>,
     ) -> anyhow::Result<Option<Judgement>>;

@@ -1,13 +1,15 @@
-//! What the base measures: a change that edits what is measured is judged by the settings of before as well,
-//! on its own code and its own cases, and the worse verdict counts.
+//! What the base measures: a change that edits what is measured is judged by the settings and by the checks of before
+//! as well, on its own code and its own cases, and the worse verdict counts.
 
 use std::path::Path;
 
-use super::GateRequest;
 use super::budget::one_run;
+use super::head::OtherSettings;
+use super::rule_files::{self, EditedRule, EditedRules, Furnished};
+use super::{GateRequest, asked};
 use crate::baseline::differences::Difference;
-use crate::baseline::{self, Oid};
-use crate::config::{self, Config, Edited};
+use crate::baseline::{self, Hint, Login, Oid};
+use crate::config::{self, Config, Edited, Overrides};
 use crate::file;
 use crate::gate::Judgement;
 use crate::gate::policy::Effect;
@@ -19,15 +21,23 @@ use crate::report::Report;
 /// Settings that change how much is measured, and not what a figure means.
 const OF_EFFORT: [&str; 2] = ["repeats", "fingerprint"];
 
-/// The settings of before.
+/// The settings of before, and the files that say what is measured.
 pub(super) struct Before {
     /// The commit of the base.
     commit: Oid,
     /// The text of a configuration that measures as the base does.
-    pub(super) text: String,
+    text: String,
+    /// Whether the change edits settings.
+    edits_settings: bool,
+    /// The files that it edits.
+    files: EditedRules,
+    /// Why nothing can be measured by them, where that is so.
+    hindered: Option<String>,
+    /// The files of the base, once they are written.
+    furnished: Option<Furnished>,
 }
 
-/// The settings of the base, where the change edits what is measured. None where the base has none or they
+/// What the base measures by, where the change edits that. None where the base has no settings or they
 /// cannot be read, which is told where edits are.
 pub(super) fn of_the_base(
     config: &Config,
@@ -42,18 +52,76 @@ pub(super) fn of_the_base(
     let (commit, mut files) = baseline::base_files(&config.root, with, &[name]).ok()?;
     let base = String::from_utf8(files.remove(0).ok()??).ok()?;
     let head = file::read(&config.root.join(name)).ok()?;
-    let read = |text: &str| probe::configured_by(text, &config.file);
-    let edits = config::edits(&read(&base).ok()?, &read(&head).ok()?).ok()?;
+    let head_config = probe::configured_by(&head, &config.file).ok()?;
+    let (base_config, furnished) = read(&base, config, (commit, with))?;
+    let edits = config::edits(&base_config, &head_config).ok()?;
     // Then the base was asked with the seed of the head.
     let mut differences = judgement.difference_codes.iter();
     let same_seed = differences.any(|one| matches!(one, Difference::BaseRanCasesOfTheHead { .. }));
     let is_covered = |key: &str| OF_EFFORT.contains(&key) || (key == "seed" && same_seed);
-    let mut measured = edits.get(&Edited::Measured)?.iter();
-    if measured.all(|edit| is_covered(&edit.key)) {
+    let mut measured = edits.get(&Edited::Measured).into_iter().flatten();
+    let edits_settings = measured.any(|edit| !is_covered(&edit.key));
+    let (files, mut hindered) = match edited_files(&base_config, config, request) {
+        Ok(files) => (files, None),
+        Err(error) => {
+            let why =
+                format!("which files it edits that a check reads or runs is not known: {error:#}");
+            (EditedRules::default(), Some(why))
+        }
+    };
+    if !edits_settings && files.files.is_empty() && hindered.is_none() {
         return None;
     }
+    let template = |file: &EditedRule| file.what == rule_files::TEMPLATE;
+    if let (Some(inside), true) = (&files.pipeline_inside, files.files.iter().any(template)) {
+        hindered = hindered.or_else(|| {
+            Some(format!(
+                "the pipeline itself lies in the template of the workspace, as `{inside}`, so the template of the base \
+                 cannot be taken without it; put the pipeline beside the configuration and call it as `{{root}}/{inside}`"
+            ))
+        });
+    }
     let text = config::measuring_as(&base, &head)?;
-    Some(Before { commit, text })
+    Some(Before {
+        commit,
+        text,
+        edits_settings,
+        files,
+        hindered,
+        furnished,
+    })
+}
+
+/// The files of the base that say what is measured and that the change edits.
+pub(super) fn edited_files(
+    base: &Config,
+    head: &Config,
+    request: &GateRequest,
+) -> anyhow::Result<EditedRules> {
+    let items = || {
+        let sides = asked::read(&request.check, head).unwrap_or_default();
+        sides.iter().flat_map(|side| side.items.files()).collect()
+    };
+    rule_files::edited(base, &items, (request.login.as_ref(), &request.hint))
+}
+
+/// The configuration of the base. It may name what only the base has: then the files of the base are written first.
+fn read(
+    text: &str,
+    config: &Config,
+    (commit, with): (Oid, (Option<&Login>, &Hint)),
+) -> Option<(Config, Option<Furnished>)> {
+    if let Ok(found) = probe::configured_by(text, &config.file) {
+        return Some((found, None));
+    }
+    let furnished = Furnished::of(&config.root, commit, with).ok()?;
+    let found = probe::configured(&Overrides {
+        file: Some(config.file.clone()),
+        text: Some(text.to_owned()),
+        rules: Some(furnished.root.clone()),
+        ..Overrides::default()
+    });
+    Some((found.ok()?, Some(furnished)))
 }
 
 /// Why the budget does not allow measuring everything once more, where that is so.
@@ -73,9 +141,65 @@ pub(super) fn with_rules_of(before: &Config, head: &Config) -> Config {
 }
 
 impl Before {
+    /// Why nothing can be measured by what the base has, where that is known before.
+    pub(super) fn hindered(&self) -> Option<&str> {
+        self.hindered.as_deref()
+    }
+
+    /// Writes the files of the base, and says what to measure by.
+    ///
+    /// # Errors
+    ///
+    /// Where they cannot be written.
+    pub(super) fn settings(
+        &mut self,
+        config: &Config,
+        request: &GateRequest,
+    ) -> anyhow::Result<OtherSettings<'_>> {
+        let furnished = match self.furnished.take() {
+            Some(furnished) => furnished,
+            None => {
+                let with = (request.login.as_ref(), &request.hint);
+                Furnished::of(&config.root, self.commit, with)?
+            }
+        };
+        let furnished = self.furnished.insert(furnished);
+        Ok(OtherSettings {
+            text: &self.text,
+            rules: &furnished.root,
+            // What the cache knows was found by the files of the change.
+            no_cache: !self.files.files.is_empty(),
+        })
+    }
+
+    /// Demands that nobody has touched the files of the base meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Where somebody has.
+    pub(super) fn demand_untouched(&self) -> anyhow::Result<()> {
+        match &self.furnished {
+            Some(furnished) => baseline::demand_untouched(&furnished.root),
+            None => Ok(()),
+        }
+    }
+
+    /// What is taken from the base, in words.
+    fn taken(&self) -> String {
+        let commit = baseline::short(self.commit);
+        match (self.edits_settings, self.files.files.as_slice()) {
+            (_, []) => format!("the settings of the base {commit}"),
+            (false, files) => format!("the files of the base {commit} ({})", named(files)),
+            (true, files) => format!(
+                "the settings and files of the base {commit} ({})",
+                named(files)
+            ),
+        }
+    }
+
     /// Takes over the judgement by these settings where it is the worse one, and else tells of it.
     pub(super) fn tell(&self, judgement: &mut Judgement, mut by_base: Judgement) {
-        let commit = baseline::short(self.commit);
+        let taken = self.taken();
         let word = by_base.verdict.verdict.as_str().replace('_', " ");
         let is_worse =
             !by_base.verdict.passed || by_base.verdict.verdict > judgement.verdict.verdict;
@@ -83,18 +207,26 @@ impl Before {
             by_base.reruns += judgement.reruns;
             by_base.base_reruns += judgement.base_reruns;
             std::mem::swap(judgement, &mut by_base);
+            let reasons = judgement.verdict.reasons.iter();
+            let mut failing = reasons.filter(|reason| reason.effect == Some(Effect::Fail));
+            // What is read first has to say what failed.
+            let why = failing
+                .next()
+                .map_or_else(String::new, |reason| format!(": {}", reason.text));
             let text = format!(
-                "this change edits what is measured; measured with the settings of the base {commit}, the verdict is {word}"
+                "this change edits what is measured; measured with {taken}, the verdict is {word}{why}"
             );
-            let reason = reason(Some(Effect::Warn), text);
+            let reason = reason(Some(Effect::Warn), safe::line(&text));
             judgement.verdict.reasons.insert(0, reason);
             return;
         }
         judgement.reruns += by_base.reruns;
         judgement.base_reruns += by_base.base_reruns;
-        let text =
-            format!("measured with the settings of the base {commit}, the verdict is {word} too");
-        judgement.verdict.reasons.push(reason(None, text));
+        let text = format!("measured with {taken}, the verdict is {word} too");
+        judgement
+            .verdict
+            .reasons
+            .push(reason(None, safe::line(&text)));
         // By its own settings and by its own rules it passes; by both of before it does not.
         let own_rules = by_base.verdict.reasons.into_iter();
         let mut own_rules = own_rules.filter(|reason| reason.code == ReasonCode::OwnRules);
@@ -106,14 +238,33 @@ impl Before {
     }
 }
 
+/// Some files by name.
+pub(super) fn named(files: &[EditedRule]) -> String {
+    const NAMED: usize = 3;
+    let mut names: Vec<String> = files
+        .iter()
+        .take(NAMED)
+        .map(|file| format!("`{}`", file.path.display()))
+        .collect();
+    if let Some(more) = files.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        names.push(format!("{more} more"));
+    }
+    names.join(", ")
+}
+
 /// Tells that nobody knows what the settings of before would say, which is no pass.
 pub(super) fn unknown(judgement: &mut Judgement, why: &str) {
     let text = format!(
-        "this change edits what is measured, and was not measured with the settings of the base: {why}"
+        "this change edits what is measured, and was not measured by what the base has: {why}"
     );
+    leave_open(judgement, &text);
+}
+
+/// Leaves a verdict open that passes, and says why before anything else.
+pub(super) fn leave_open(judgement: &mut Judgement, text: &str) {
     let verdict = &mut judgement.verdict;
     verdict.verdict = verdict.verdict.max(Word::Inconclusive);
-    let reason = reason(Some(Effect::Warn), safe::line(&text));
+    let reason = reason(Some(Effect::Warn), safe::line(text));
     verdict.reasons.insert(0, reason);
 }
 

@@ -40,6 +40,7 @@ mod record;
 mod regression;
 mod rejudge;
 mod rescore;
+mod rule_files;
 mod rules;
 mod runs;
 mod save;

@@ -21,6 +21,7 @@ use crate::gate::readings::Readings;
 use crate::gate::verdict::{Reason, ReasonCode};
 use crate::gate::{Gate, Judgement, changes, demands, flips};
 use crate::git;
+use crate::notice::Code;
 use crate::probe::ComparedSide;
 use crate::publish::comment;
 use crate::report::Report;
@@ -74,7 +75,7 @@ pub(super) fn judge(
     ));
     let edits = match request.by_the_base {
         true => Vec::new(),
-        false => edits::told(config, (request.login.as_ref(), &request.hint)),
+        false => edits::told(config, request),
     };
     let reasons = &mut judgement.verdict.reasons;
     let comes_first = |reason: &&Reason| {
@@ -165,22 +166,34 @@ fn as_the_base_measures(
     if !judgement.verdict.passed || !may_have_a_base() {
         return;
     }
-    let Some(before) = measure::of_the_base(config, request, judgement) else {
+    let Some(mut before) = measure::of_the_base(config, request, judgement) else {
         return;
     };
+    if let Some(why) = before.hindered() {
+        return measure::unknown(judgement, why);
+    }
     if let Some(why) = measure::over_budget(config, &side.report()) {
         return measure::unknown(judgement, &why);
     }
-    let judged = side.measured_by(&before.text, observer, &mut |side, found| {
-        let calls = side.invocations();
-        let (mut judgement, _) = settle(asked, &measure::with_rules_of(found, config), side)?;
-        judgement.reruns += calls;
-        Ok(judgement)
+    let mut other_questions = None;
+    let judged = before.settings(config, request).and_then(|settings| {
+        side.measured_by(&settings, observer, &mut |side, found| {
+            let calls = side.invocations();
+            let mut notices = side.report().notices.into_iter();
+            other_questions = notices.find(|notice| notice.code == Code::OtherQuestions);
+            let (mut judgement, _) = settle(asked, &measure::with_rules_of(found, config), side)?;
+            judgement.reruns += calls;
+            Ok(judgement)
+        })
     });
+    let judged = judged.and_then(|judged| before.demand_untouched().map(|()| judged));
     match judged {
         Ok(Some(by_base)) => before.tell(judgement, by_base),
         Ok(None) => measure::unknown(judgement, "nothing is run to judge a finished report"),
         Err(error) => measure::unknown(judgement, &format!("{error:#}")),
+    }
+    if let Some(notice) = other_questions {
+        measure::leave_open(judgement, &notice.text);
     }
 }
 

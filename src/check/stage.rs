@@ -96,8 +96,13 @@ pub(super) fn with<T>(
                 let ids = side.items.ids().into_iter().map(str::to_owned);
                 answers.push((out.clone(), ids.collect()));
             }
+            let mut rules = Rules::of(&config, &step.program);
+            // A judge may be a command, or a file of recorded answers.
+            if let (true, Some(other)) = (step.reader.is_of_a_judge(), config.other_rules()) {
+                rules.root = other.to_path_buf();
+            }
             let settings = RunnerSettings {
-                rules: Rules::of(&config, &step.program),
+                rules,
                 out,
                 start,
                 fingerprint,

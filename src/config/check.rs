@@ -143,6 +143,7 @@ pub(super) fn settle(raw: RawConfig, file: &Path, root: &Path, overrides: &Overr
     Config {
         file: file.to_path_buf(),
         root: root.to_path_buf(),
+        rules: overrides.rules.clone(),
         seed: overrides.seed.unwrap_or(raw.seed),
         repeats: match overrides.is_base {
             true => repeats.max(baseline.repeats),

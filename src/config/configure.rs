@@ -81,6 +81,16 @@ pub(crate) trait ProbeSettings: Any + Debug + Send + Sync {
         Vec::new()
     }
 
+    /// The folders of which every file says what is measured, in the same way.
+    fn folders(&self) -> Vec<(&'static str, &Path)> {
+        Vec::new()
+    }
+
+    /// The command lines that look at what the pipeline has left. They may run and read any file.
+    fn commands(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
     /// How often each invocation has to be made for a figure of the probe; none where it does not say.
     fn live_runs(&self) -> Option<NonZeroUsize> {
         None

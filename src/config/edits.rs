@@ -102,6 +102,22 @@ impl Config {
             .flat_map(|probe| probe.settings.files())
             .collect()
     }
+
+    /// The folders whose files say what is measured, in the same way.
+    pub(crate) fn measured_folders(&self) -> Vec<(&'static str, &Path)> {
+        let configured = self.probes.iter().filter(|probe| probe.is_configured);
+        configured
+            .flat_map(|probe| probe.settings.folders())
+            .collect()
+    }
+
+    /// The command lines that look at what a pipeline has left.
+    pub(crate) fn checking_commands(&self) -> Vec<&str> {
+        let configured = self.probes.iter().filter(|probe| probe.is_configured);
+        configured
+            .flat_map(|probe| probe.settings.commands())
+            .collect()
+    }
 }
 
 /// Whether two texts hold the same data, whatever their layout is: as YAML, or as a value on each line.

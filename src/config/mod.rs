@@ -52,6 +52,8 @@ pub(crate) struct Config {
     pub(crate) file: PathBuf,
     /// The folder of the file: the working directory of the pipeline, and the base of every path.
     pub(crate) root: PathBuf,
+    /// The folder that everything a check reads or runs is taken from, where that is another one.
+    rules: Option<PathBuf>,
     /// Seeds the choice of perturbations, never the pipeline.
     pub(crate) seed: u64,
     /// How often every invocation is made; each repeat is scored by itself.
@@ -138,6 +140,8 @@ pub(crate) struct Overrides {
     pub(crate) file: Option<PathBuf>,
     /// Instead of what the file holds.
     pub(crate) text: Option<String>,
+    /// The folder that everything a check reads or runs is taken from, instead of that of the file.
+    pub(crate) rules: Option<PathBuf>,
     /// Instead of `name`.
     pub(crate) name: Option<String>,
     /// Instead of `seed`.
@@ -239,6 +243,17 @@ impl Config {
     /// As [`load`](Self::load).
     pub(crate) fn parse(text: &str, file: &Path, owners: &[Owner]) -> anyhow::Result<Self> {
         load::parse(text, file, &Overrides::default(), owners)
+    }
+
+    /// The folder that everything a check reads or runs is taken from: scripts, schemas, SQL, the template of a
+    /// workspace. It is the folder of the file unless a change is judged by what its base has there.
+    pub(crate) fn rules_root(&self) -> &Path {
+        self.rules.as_deref().unwrap_or(&self.root)
+    }
+
+    /// The same, where it is not the folder of the file.
+    pub(crate) fn other_rules(&self) -> Option<&Path> {
+        self.rules.as_deref()
     }
 
     /// The settings of the kind of probe that has settings of this type; none where the file does

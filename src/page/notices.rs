@@ -104,6 +104,7 @@ pub(crate) const fn label(code: Code) -> &'static str {
         Code::ScenariosFailed => "failed scenarios",
         Code::CheckErrors => "checks in error",
         Code::CheckWarnings => "checks that warn",
+        Code::OtherQuestions => "other questions",
         Code::PathInOutput => "path in an output",
         Code::StaleLabels => "labels of other chunks",
         Code::ChunkerVersions => "chunker versions",

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Digest, Fields};
 pub(crate) use made::Made;
+pub(crate) use repository::{Against, against};
 pub(crate) use watch::{Seen, Watch, begin};
 
 /// What tells the code of a pipeline.

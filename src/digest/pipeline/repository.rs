@@ -7,7 +7,10 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use git2::{Delta, Diff, DiffOptions, FileMode, IndexEntry, ObjectFormat, ObjectType, Oid};
+use git2::{
+    Delta, Diff, DiffOptions, FileMode, IndexEntry, ObjectFormat, ObjectType, Oid, Tree,
+    TreeWalkMode, TreeWalkResult,
+};
 
 use super::{Entry, Excluded, Files};
 use crate::file::{self, OUTPUT_MARK};
@@ -85,6 +88,72 @@ pub(super) fn committed(root: &Path, exclude: &Excluded) -> Option<Files> {
         files.insert(entry.path, Entry { kind, content });
     }
     Some(files)
+}
+
+/// The files of a work tree, and those of them that a commit has otherwise.
+pub(crate) struct Against {
+    /// The top of the work tree.
+    pub(crate) top: PathBuf,
+    /// Every file that git knows or would take in, relative to the top.
+    pub(crate) files: BTreeSet<PathBuf>,
+    /// What was made, changed or removed since the commit.
+    pub(crate) changed: BTreeSet<PathBuf>,
+}
+
+/// Holds the work tree around `root` against the tree of a commit; none where it cannot be listed.
+///
+/// # Errors
+///
+/// Where the tree cannot be read.
+pub(crate) fn against(root: &Path, tree: &Tree<'_>) -> anyhow::Result<Option<Against>> {
+    let Some(seen) = look(root, &Excluded::new(&[])) else {
+        return Ok(None);
+    };
+    let Some(files) = seen.files else {
+        return Ok(None);
+    };
+    let repository = discover(root);
+    let index = repository.as_ref().and_then(|found| found.index().ok());
+    let mut before = Files::new();
+    let mut submodules = BTreeSet::new();
+    let mut changed = BTreeSet::new();
+    let path = |name: &[u8]| PathBuf::from(OsStr::from_bytes(name));
+    tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
+        if entry.kind() == Some(ObjectType::Tree) {
+            return TreeWalkResult::Ok;
+        }
+        let name = [folder.as_bytes(), entry.name_bytes()].concat();
+        let kind = kind(entry.filemode().cast_unsigned());
+        if kind == SUBMODULE {
+            // Its files are those of another repository.
+            let here = index
+                .as_ref()
+                .and_then(|index| index.get_path(&path(&name), 0));
+            if here.is_none_or(|here| here.id != entry.id()) {
+                changed.insert(path(&name));
+            }
+            submodules.insert(path(&name));
+        } else {
+            let content = entry.id().as_bytes().to_vec();
+            before.insert(name, Entry { kind, content });
+        }
+        TreeWalkResult::Ok
+    })?;
+    let differing = files
+        .iter()
+        .filter(|(name, entry)| before.get(*name) != Some(entry));
+    let gone = before.keys().filter(|name| !files.contains_key(*name));
+    let differing = differing
+        .map(|(name, _)| name)
+        .chain(gone)
+        .map(|name| path(name));
+    let is_foreign = |one: &PathBuf| one.ancestors().any(|above| submodules.contains(above));
+    changed.extend(differing.filter(|one| !is_foreign(one)));
+    Ok(Some(Against {
+        top: seen.top,
+        files: files.keys().map(|name| path(name)).collect(),
+        changed,
+    }))
 }
 
 /// What the index calls an entry of this mode.

@@ -67,7 +67,7 @@ impl Kind for ChecksKind {
         let settings: &ChecksSettings = config
             .settings()
             .expect("a kind reads the items of a configuration that asks for it");
-        let scenarios = scenarios::read(&config.root, settings)?;
+        let scenarios = scenarios::read((&config.root, config.other_rules()), settings)?;
         Ok(Box::new(ScenariosToRun {
             config,
             settings,
@@ -234,7 +234,7 @@ impl Items for ScenariosToRun<'_> {
 
     fn notices(&self) -> Vec<Notice> {
         let mut notices = self.scenarios.notices.clone();
-        notices.extend(scripts::notices(&self.config.root, self.settings));
+        notices.extend(scripts::notices(self.config.rules_root(), self.settings));
         notices
     }
 
@@ -304,6 +304,10 @@ impl Planned for PlannedScenarios<'_> {
             settings: self.scenarios.settings,
             pipeline: self.scenarios.settings.program().target.open(site)?,
             site: site.clone(),
+            rules: match self.scenarios.config.other_rules() {
+                Some(rules) => rules.to_path_buf(),
+                None => site.root.clone(),
+            },
         }))
     }
 

@@ -9,11 +9,14 @@ use super::config::{ChecksSettings, Source};
 use super::keys::Parameter;
 use super::scenario::Scenario;
 use crate::exit::Misuse;
-use crate::notice::Notice;
+use crate::notice::{Code, Notice};
 use crate::probe::evidence::cases;
 
 /// The name of the one scenario of a configuration that names neither cases nor scenarios.
 const ALONE: &str = "run";
+
+/// So many scenarios are named.
+const NAMED: usize = 5;
 
 /// All scenarios of a configuration.
 #[derive(Debug)]
@@ -26,12 +29,16 @@ pub(super) struct Scenarios {
     pub(super) notices: Vec<Notice>,
 }
 
-/// Reads the scenarios that a configuration names.
+/// Reads the scenarios that a configuration in a folder names. Where what checks read is taken from another folder,
+/// scenarios whose question is the same there have what is expected there.
 ///
 /// # Errors
 ///
 /// A [`Misuse`] with everything that is wrong with them.
-pub(super) fn read(root: &Path, settings: &ChecksSettings) -> anyhow::Result<Scenarios> {
+pub(super) fn read(
+    (root, rules): (&Path, Option<&Path>),
+    settings: &ChecksSettings,
+) -> anyhow::Result<Scenarios> {
     let (plain, files, notices) = match &settings.source {
         Source::Alone => {
             let scenario = Scenario {
@@ -55,7 +62,12 @@ pub(super) fn read(root: &Path, settings: &ChecksSettings) -> anyhow::Result<Sce
         }
         Source::File(name) => {
             let path = root.join(name);
-            (lines(&path, name)?, vec![path], Vec::new())
+            let mut scenarios = lines(&path, name)?;
+            let notices = match rules {
+                Some(rules) => expect_as(&mut scenarios, &lines(&rules.join(name), name)?),
+                None => Vec::new(),
+            };
+            (scenarios, vec![path], notices)
         }
     };
     clashes(&plain, settings)?;
@@ -70,6 +82,42 @@ pub(super) fn read(root: &Path, settings: &ChecksSettings) -> anyhow::Result<Sce
         files,
         notices,
     })
+}
+
+/// Expects of scenarios what is expected of those of the same name and question. Where the question is another one,
+/// nobody can tell whether another answer is right, and a notice says so.
+fn expect_as(scenarios: &mut [Scenario], rules: &[Scenario]) -> Vec<Notice> {
+    let words =
+        |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+    let mut unknown = Vec::new();
+    for scenario in scenarios {
+        let Some(before) = rules.iter().find(|one| one.id == scenario.id) else {
+            continue;
+        };
+        if before.expected == scenario.expected {
+            continue;
+        }
+        let is_same =
+            words(&before.prompt) == words(&scenario.prompt) && before.params == scenario.params;
+        match is_same {
+            true => scenario.expected.clone_from(&before.expected),
+            false => unknown.push(format!("`{}`", scenario.id)),
+        }
+    }
+    if unknown.is_empty() {
+        return Vec::new();
+    }
+    let more = match unknown.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    unknown.truncate(NAMED);
+    let text = format!(
+        "both what is asked and what is expected are others than before in {}{more}, so nobody can tell whether the \
+         answers are as good as before",
+        unknown.join(", ")
+    );
+    vec![Notice::new(Code::OtherQuestions, text)]
 }
 
 /// Every combination of the values of a matrix; one that is empty where there is none.

@@ -22,7 +22,7 @@ pub(super) struct Scene<'a> {
     pub(super) scenario: &'a Scenario,
     /// Which run of it this is, from 1.
     pub(super) replica: usize,
-    /// The folder of the configuration.
+    /// The folder that everything a check reads or runs is taken from: that of the configuration.
     pub(super) root: &'a Path,
     /// The workspace.
     pub(super) folder: &'a Path,

@@ -25,6 +25,8 @@ use crate::target::{
     Workplace,
 };
 
+/// The variable that names the folder of the configuration.
+const ROOT: &str = "KELVIN_ROOT";
 /// The name of the file to which events are appended.
 const AUDIT_LOG: &str = "audit.jsonl";
 /// So many characters of what the pipeline answered are kept for people.
@@ -38,6 +40,8 @@ pub(super) struct ScenarioTarget<'a> {
     pub(super) pipeline: Box<dyn Target + 'a>,
     /// What the calls of the run share.
     pub(super) site: Site,
+    /// The folder that the template and everything that a check reads or runs is taken from.
+    pub(super) rules: PathBuf,
 }
 
 /// The folder of one scenario, which goes away with it.
@@ -52,8 +56,8 @@ struct Place {
 }
 
 impl Place {
-    /// Makes a workspace from the template, and beside it the files that are none of its content.
-    fn make(settings: &ChecksSettings, root: &Path, prompt: &str) -> io::Result<Self> {
+    /// Makes a workspace from the template below a folder, and beside it the files that are none of its content.
+    fn make(settings: &ChecksSettings, rules: &Path, prompt: &str) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("kelvin-").tempdir()?;
         // Without links, so that the path in an output can be told from others.
         let base = folder.path().canonicalize()?;
@@ -68,7 +72,7 @@ impl Place {
         fs::create_dir(&place.private)?;
         fs::create_dir(&place.workspace)?;
         if let Some(template) = &settings.template {
-            copy(&root.join(template), &place.workspace)?;
+            copy(&rules.join(template), &place.workspace)?;
         }
         fs::write(&place.input, prompt)?;
         fs::write(&place.audit_log, "")?;
@@ -92,7 +96,7 @@ impl Place {
         let mut variables: Vec<(String, OsString)> = vec![
             ("KELVIN_SCENARIO".to_owned(), scenario.id.clone().into()),
             ("KELVIN_WORKSPACE".to_owned(), (&self.workspace).into()),
-            ("KELVIN_ROOT".to_owned(), root.into()),
+            (ROOT.to_owned(), root.into()),
             ("KELVIN_AUDIT_LOG".to_owned(), (&self.audit_log).into()),
         ];
         variables.extend(scenario.params.iter().map(|(name, value)| {
@@ -211,6 +215,14 @@ impl ScenarioTarget<'_> {
         let text = services.masked(text.to_owned());
         let text = text.replace(&workspace, "{workspace}");
         let text = text.replace(beside.trim_end_matches('/'), "{workspace}/..");
+        // The base's files lie elsewhere in every run.
+        let text = match self.rules == self.site.root {
+            true => text,
+            false => {
+                let root = self.site.root.display().to_string();
+                text.replace(&*self.rules.display().to_string(), &root)
+            }
+        };
         self.settings.without_values(&text)
     }
 
@@ -292,7 +304,7 @@ impl Target for ScenarioTarget<'_> {
             Err(error) => return impossible(format!("the scenario cannot be read: {error}")),
         };
         let root = &self.site.root;
-        let place = match Place::make(self.settings, root, &scenario.prompt) {
+        let place = match Place::make(self.settings, &self.rules, &scenario.prompt) {
             Ok(place) => place,
             Err(error) => return impossible(format!("the workspace could not be made: {error}")),
         };
@@ -300,7 +312,7 @@ impl Target for ScenarioTarget<'_> {
             &self.settings.services,
             ServiceSite {
                 name: "",
-                root,
+                root: &self.rules,
                 folder: &place.workspace,
                 private: &place.private,
                 audit_log: &place.audit_log,
@@ -360,15 +372,22 @@ impl Target for ScenarioTarget<'_> {
         }));
         let both = before.as_ref().zip(after.as_ref());
         found.extend(both.and_then(|(before, after)| forbidden.writes(before, after)));
+        // What looks is of the rules, wherever the pipeline is.
+        let mut looking = variables.clone();
+        for (name, value) in &mut looking {
+            if name == ROOT {
+                *value = (&self.rules).into();
+            }
+        }
         let scene = Scene {
             scenario: &scenario,
             replica: call.repeat,
-            root,
+            root: &self.rules,
             folder: &place.workspace,
             beneath: &beneath,
             private: &place.private,
             audit_log: &place.audit_log,
-            variables: &variables,
+            variables: &looking,
             output: &answered,
             output_file: &place.output,
             printed: &ran.printed,

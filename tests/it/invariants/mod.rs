@@ -1,3 +1,4 @@
+mod checks_of_base;
 mod gate;
 mod judged;
 mod mock;

@@ -53,6 +53,8 @@ pub(crate) struct ChecksSettings {
     pub(super) forbidden: Forbidden,
     /// The values that `${NAME}` stands for, by name.
     values: BTreeMap<String, String>,
+    /// The command lines that look.
+    commands: Vec<String>,
     /// The files that say what is measured.
     files: Vec<(&'static str, PathBuf)>,
     /// What the file says of what is measured, with defaults, under its keys.
@@ -167,6 +169,7 @@ impl Configure for ChecksKind {
         let mut invariants = Vec::new();
         let mut judged = Vec::new();
         let mut files: Vec<(&'static str, PathBuf)> = Vec::new();
+        let mut commands = services::commands(&keys.services);
         let declared = services::declared(&keys.services);
         let services = services::settle(part, config, &keys.services, &mut values)?;
         files.extend(services.files);
@@ -181,6 +184,9 @@ impl Configure for ChecksKind {
                 _ => None,
             };
             files.extend(script.clone().map(|script| ("script of a check", script)));
+            if let CheckKeys::CommandExit(keys) = &filled {
+                commands.push(keys.command.clone());
+            }
             if let CheckKeys::LlmAsJudge(keys) = &filled {
                 judged.push(judge(part, config, name, keys)?);
             }
@@ -254,6 +260,7 @@ impl Configure for ChecksKind {
                 secrets,
             },
             values,
+            commands,
             files,
             written: without(written, &["run", "cases"]),
         })))
@@ -325,7 +332,7 @@ fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow:
         Err(part.misuse(Problem::new(at, what).help(help)).into())
     };
     if let Some(template) = &keys.workspace.template
-        && !config.root.join(template).is_dir()
+        && !config.rules_root().join(template).is_dir()
     {
         let what = format!("the template of the workspace, `{template}`, is no folder");
         let help =
@@ -336,7 +343,8 @@ fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow:
         if let CheckKeys::Custom(custom) = &invariant.check {
             let path = ["invariants", name, "check", "script"];
             let script = &custom.script;
-            if interpolate::names(script).next().is_none() && !config.root.join(script).is_file() {
+            let is_there = config.rules_root().join(script).is_file();
+            if interpolate::names(script).next().is_none() && !is_there {
                 let what = format!("the script `{script}` is not there");
                 let help = "a script is named relative to the folder of the configuration";
                 return refuse(&path, what, help);
@@ -355,7 +363,9 @@ fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow:
         let what = "`scenarios` takes the place of `cases`, which nothing uses then".to_owned();
         return refuse(&["cases"], what, "leave one of the two out");
     }
-    if let Some(script) = misplaced(&run, &config.root, keys.workspace.template.as_deref()) {
+    let template = keys.workspace.template.as_ref();
+    let template = template.map(|template| config.rules_root().join(template));
+    if let Some(script) = misplaced(&run, &config.root, template.as_deref()) {
         let what = format!(
             "`{script}` stands beside the configuration, and a scenario begins in its workspace"
         );
@@ -368,13 +378,13 @@ fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow:
 /// The file that a command is to run and that the workspace will not have, although the folder of the
 /// configuration has it. Only the plain form `python3 agent.py …` is looked at: of any other the first
 /// run tells.
-fn misplaced(run: &str, root: &Path, template: Option<&str>) -> Option<String> {
+fn misplaced(run: &str, root: &Path, template: Option<&Path>) -> Option<String> {
     let mut words = run.split_whitespace();
     let _program = words.next()?;
     let script = words.next()?;
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '/' | '_' | '-');
     let is_relative = !script.starts_with(['/', '-']) && script.chars().all(is_plain);
-    let is_copied = template.is_some_and(|template| root.join(template).join(script).is_file());
+    let is_copied = template.is_some_and(|template| template.join(script).is_file());
     (is_relative && root.join(script).is_file() && !is_copied).then(|| script.to_owned())
 }
 
@@ -391,6 +401,17 @@ impl ProbeSettings for ChecksSettings {
     fn files(&self) -> Vec<(&'static str, &Path)> {
         let files = self.files.iter();
         files.map(|(what, path)| (*what, path.as_path())).collect()
+    }
+
+    fn folders(&self) -> Vec<(&'static str, &Path)> {
+        let template = self.template.iter();
+        template
+            .map(|folder| ("template of the workspace", Path::new(folder)))
+            .collect()
+    }
+
+    fn commands(&self) -> Vec<&str> {
+        self.commands.iter().map(String::as_str).collect()
     }
 
     fn target(&self) -> Option<&Address> {

@@ -89,6 +89,12 @@ pub(super) fn declared(keys: &BTreeMap<String, ServiceKeys>) -> DeclaredServices
     DeclaredServices::of(types).recording(recording.map(|(name, _)| &**name))
 }
 
+/// The command lines that tell whether a server is ready, which may prepare it too.
+pub(super) fn commands(keys: &BTreeMap<String, ServiceKeys>) -> Vec<String> {
+    let ready = keys.values().filter_map(ServiceKeys::ready_command);
+    ready.map(str::to_owned).collect()
+}
+
 /// The services as a part of what is measured: not where they are.
 pub(super) fn without_places(
     keys: &BTreeMap<String, ServiceKeys>,
@@ -129,14 +135,16 @@ pub(super) fn settle(
         fields = fields.field(name, serde_json::to_string(&filled)?);
         let init = match filled.init() {
             Some(file) => {
-                let text = std::fs::read_to_string(config.root.join(file)).map_err(|error| {
-                    let node = part.node.get(&["services", name, "init"]);
-                    let at = node.map_or(0..0, |node| node.at.clone());
-                    let shown = written.init().unwrap_or_default();
-                    let what = format!("`{shown}` cannot be read: {error}");
-                    let help = "name a file with SQL, relative to the folder of the configuration";
-                    part.misuse(Problem::new(at, what).help(help))
-                })?;
+                let text =
+                    std::fs::read_to_string(config.rules_root().join(file)).map_err(|error| {
+                        let node = part.node.get(&["services", name, "init"]);
+                        let at = node.map_or(0..0, |node| node.at.clone());
+                        let shown = written.init().unwrap_or_default();
+                        let what = format!("`{shown}` cannot be read: {error}");
+                        let help =
+                            "name a file with SQL, relative to the folder of the configuration";
+                        part.misuse(Problem::new(at, what).help(help))
+                    })?;
                 fields = fields.field("init", &text);
                 settled
                     .files

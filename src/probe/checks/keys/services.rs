@@ -119,6 +119,14 @@ impl ServiceKeys {
         }
     }
 
+    /// The command that tells whether it is ready.
+    pub(in crate::probe::checks) fn ready_command(&self) -> Option<&str> {
+        match self {
+            Self::Postgres(keys) | Self::Mysql(keys) => keys.ready.as_ref()?.command.as_deref(),
+            Self::Sqlite(_) | Self::HttpMock(_) => None,
+        }
+    }
+
     /// The same without what says where the service is: that is no part of what is measured, and it may
     /// hold a password.
     pub(in crate::probe::checks) fn without_place(&self) -> Self {

@@ -303,7 +303,7 @@ fn inv_33_every_scenario_is_crossed_with_the_matrix_and_has_a_stable_id() {
         + "matrix: {model: [small, 7], language: [de, en]}\nscoring: {replicas: 3}\n";
     let read = |text: &str| {
         let config = load_in(folder.path(), text)?;
-        let scenarios = scenarios::read(&config.root, settings(&config))?;
+        let scenarios = scenarios::read((&config.root, None), settings(&config))?;
         anyhow::Ok(scenarios.all)
     };
     let ids = |text: &str| -> Vec<String> {

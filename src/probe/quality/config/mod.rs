@@ -155,7 +155,7 @@ impl Configure for QualityKind {
         let contract = match (&keys.output_schema, &keys.contract) {
             (Some(file), _) => {
                 let help = "name a file, relative to the configuration, that holds one JSON schema";
-                let contract = schema(&config.root.join(file))
+                let contract = schema(&config.rules_root().join(file))
                     .map_err(|what| refuse("output_schema", format!("`{file}`: {what}"), help))?;
                 Some(contract)
             }

@@ -1,0 +1,102 @@
+//! What a change does to the files of a repository, and the files of its base with whatever git does not keep.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+use git2::{Oid, Status, StatusOptions};
+
+use super::checkout::{Form, checkout};
+use super::remote::Remote;
+use super::{Hint, Login, commit, tree};
+use crate::digest::pipeline::{self, Against};
+
+/// The commit that a change is compared with, and what the work tree around `root` has otherwise; none where its
+/// files cannot be listed.
+///
+/// # Errors
+///
+/// Where there is no base, or it cannot be read.
+pub(crate) fn edited(
+    root: &Path,
+    (login, hint): (Option<&Login>, &Hint),
+) -> anyhow::Result<(Oid, Option<Against>)> {
+    let repo = super::open(root)?;
+    let remote = Remote::of(&repo).with(login, hint);
+    let base = commit::base(&repo, &remote, hint)?;
+    let tree = tree::of(&repo, &remote, base.commit)?;
+    let against = pipeline::against(root, &tree);
+    Ok((base.commit, against.context("failed to read the base")?))
+}
+
+/// Writes the files of a commit into an empty folder, as [`checkout`] does, and puts links to whatever the work tree
+/// has and git does not keep beside them: a program that was installed there is found. Returns what `root` is called.
+///
+/// # Errors
+///
+/// Where the commit is not at hand, or its files cannot be written.
+pub(crate) fn furnished(
+    root: &Path,
+    commit: Oid,
+    into: &Path,
+    (login, hint): (Option<&Login>, &Hint),
+) -> anyhow::Result<PathBuf> {
+    let repo = super::open(root)?;
+    let below = checkout(
+        &repo,
+        commit,
+        root,
+        (into, Form::OfAWorkTree),
+        (login, hint),
+    )?;
+    let top = repo.workdir().context("the repository has no work tree")?;
+    let depth = root.canonicalize()?;
+    let depth = depth
+        .strip_prefix(top.canonicalize()?)?
+        .components()
+        .count();
+    let files = below.ancestors().nth(depth);
+    let files = files.context("the checkout has no such folder")?;
+    let mut options = StatusOptions::new();
+    options.include_untracked(true).include_ignored(true);
+    let statuses = repo.statuses(Some(&mut options))?;
+    for entry in statuses.iter() {
+        let is_kept = !entry.status().intersects(Status::WT_NEW | Status::IGNORED);
+        let Ok(name) = entry.path() else { continue };
+        let name = name.trim_end_matches('/');
+        let to = files.join(name);
+        if is_kept || to.symlink_metadata().is_ok() {
+            continue;
+        }
+        if let Some(folder) = to.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        symlink(top.join(name), &to).with_context(|| format!("failed to link `{name}`"))?;
+    }
+    // What a link stands for is no edit of the base.
+    Ok(below)
+}
+
+/// Demands that the files of a commit are still those that were written.
+///
+/// # Errors
+///
+/// Where one of them was changed or removed.
+pub(crate) fn demand_untouched(root: &Path) -> anyhow::Result<()> {
+    let repo = super::open(root)?;
+    let mut options = StatusOptions::new();
+    options.include_untracked(false);
+    let statuses = repo.statuses(Some(&mut options))?;
+    let touched = Status::WT_MODIFIED | Status::WT_DELETED | Status::WT_TYPECHANGE;
+    let mut touched = statuses
+        .iter()
+        .filter(|entry| entry.status().intersects(touched));
+    let touched = touched.next();
+    let name = touched.as_ref().and_then(|entry| entry.path().ok());
+    ensure!(
+        touched.is_none(),
+        "`{}`, a file of the base, was changed while it ran",
+        name.unwrap_or("?")
+    );
+    Ok(())
+}

@@ -1,0 +1,303 @@
+//! The files that say what is measured and that a change edits: those that a setting names, and those that a check
+//! reads or runs without one.
+//!
+//! What a program reads cannot be known without running it, so texts are looked through for names: the command lines
+//! of the checks, and every file that one of them names, and so on. What is found too much costs another
+//! measurement; what is found too little is an edit that nobody judges. So a text that names a folder, lists one, or
+//! starts a tool that finds its files by itself, is taken to read all of it, apart from what the pipeline is known
+//! to be made of.
+
+mod mentions;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::baseline::{self, Hint, Login, Oid};
+use crate::config::{self, Config};
+use crate::probe::registry;
+use mentions::{Files, Reached};
+
+/// What the files are called that are told of, and not measured by: items, which are compared one by one.
+const OF_ITEMS: [&str; 3] = ["golden set", "corpus", "prompts"];
+/// What the file of scenarios is called: of its lines, what is expected says what is measured.
+const SCENARIOS: &str = "scenarios";
+/// What the template is called.
+pub(super) const TEMPLATE: &str = "template of the workspace";
+/// What any other file is called.
+const READ: &str = "file that a check reads or runs";
+
+/// A file that says what is measured and that the change edits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct EditedRule {
+    /// What it is.
+    pub(super) what: &'static str,
+    /// Where it is, as the repository names it.
+    pub(super) path: PathBuf,
+}
+
+/// What a change does to the files that say what is measured.
+#[derive(Debug, Default)]
+pub(super) struct EditedRules {
+    /// Those that it edits.
+    pub(super) files: Vec<EditedRule>,
+    /// A file of the template that belongs to the pipeline, where the pipeline lies in the template.
+    pub(super) pipeline_inside: Option<String>,
+}
+
+/// Finds them, of a configuration of the base. `items`: where the items of the change are read from, which are
+/// compared one by one.
+///
+/// # Errors
+///
+/// Where the base cannot be read.
+pub(super) fn edited(
+    config: &Config,
+    items: &dyn Fn() -> Vec<PathBuf>,
+    with: (Option<&Login>, &Hint),
+) -> anyhow::Result<EditedRules> {
+    if !looks(config) {
+        return Ok(EditedRules::default());
+    }
+    let (_, Some(against)) = baseline::edited(&config.root, with)? else {
+        anyhow::bail!("the files of the repository cannot be listed");
+    };
+    if against.changed.is_empty() {
+        return Ok(EditedRules::default());
+    }
+    let top = against.top.canonicalize().unwrap_or(against.top);
+    let root = config.root.canonicalize()?;
+    let below = root
+        .strip_prefix(&top)
+        .unwrap_or(Path::new(""))
+        .to_path_buf();
+    let mut all = against.files;
+    all.extend(against.changed.iter().cloned());
+    let files = Files::of(&top, &below, &all);
+    let templates: Vec<PathBuf> = config
+        .measured_folders()
+        .iter()
+        .flat_map(|(_, folder)| places(&top, &root.join(folder)))
+        .collect();
+    let mut scripts = BTreeMap::new();
+    for (what, path) in config.measured_files() {
+        for place in places(&top, &root.join(path)) {
+            scripts.insert(place, what);
+        }
+    }
+    let pipeline = pipeline(config, &files);
+    let checks = checks(config, &files, &templates, scripts.keys());
+    let inside = templates
+        .iter()
+        .find_map(|folder| inside(config, &top.join(folder)));
+    let in_template = |path: &Path| templates.iter().any(|folder| path.starts_with(folder));
+    let own = config.file.file_name().map(|name| below.join(name));
+    let calibration = below.join(&config.gate.calibration);
+    let mut found = EditedRules {
+        files: Vec::new(),
+        pipeline_inside: inside,
+    };
+    let mut read = Vec::new();
+    for path in &against.changed {
+        if Some(path) == own.as_ref() || *path == calibration {
+            continue;
+        }
+        let what = match scripts.get(path) {
+            Some(what) if OF_ITEMS.contains(what) => continue,
+            Some(&SCENARIOS) if !expects_otherwise(config, path, &top, with)? => continue,
+            Some(what) => *what,
+            None if checks.names(path) && !in_template(path) => READ,
+            // What the pipeline is made of is judged by what it does.
+            None if !checks.names(path)
+                && (pipeline.names(path) || pipeline.may_read(path) && !in_template(path)) =>
+            {
+                continue;
+            }
+            None if in_template(path) => TEMPLATE,
+            None if checks.may_read(path) => {
+                read.push(path.clone());
+                continue;
+            }
+            None => continue,
+        };
+        found.files.push(EditedRule {
+            what,
+            path: path.clone(),
+        });
+    }
+    if !read.is_empty() {
+        let items: BTreeSet<PathBuf> = items()
+            .iter()
+            .filter_map(|item| item.canonicalize().ok())
+            .collect();
+        read.retain(|path| !items.contains(&top.join(path)));
+        found
+            .files
+            .extend(read.into_iter().map(|path| EditedRule { what: READ, path }));
+    }
+    found.files.sort();
+    Ok(found)
+}
+
+/// Whether anything but settings says what is measured.
+fn looks(config: &Config) -> bool {
+    let mut files = config.measured_files().into_iter();
+    files.any(|(what, _)| !OF_ITEMS.contains(&what))
+        || !config.measured_folders().is_empty()
+        || !config.checking_commands().is_empty()
+        || !judges(config).is_empty()
+}
+
+/// A path as the repository names it, and what it is a link to.
+fn places(top: &Path, path: &Path) -> Vec<PathBuf> {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::CurDir => {}
+            std::path::Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    let real = path.canonicalize().ok();
+    let both = [Some(plain), real].into_iter().flatten();
+    let mut both: Vec<PathBuf> = both
+        .filter_map(|path| path.strip_prefix(top).ok().map(Path::to_path_buf))
+        .collect();
+    both.dedup();
+    both
+}
+
+/// What the judges of all probes call.
+fn judges(config: &Config) -> Vec<String> {
+    let kinds = registry::kinds().into_iter();
+    let settings = kinds.flat_map(|kind| kind.judges(config));
+    let judges = settings.filter_map(|(_, settings)| settings.open(config).ok());
+    let texts = judges.flat_map(|judge| {
+        let seats = judge.seats().into_iter();
+        let texts = seats.map(|seat| seat.address().text().into_owned());
+        texts.collect::<Vec<_>>()
+    });
+    texts.collect()
+}
+
+/// What the pipeline is known to be made of.
+fn pipeline<'f>(config: &Config, files: &'f Files<'f>) -> Reached<'f> {
+    let mut reached = Reached::of(files);
+    for target in config.targets() {
+        reached.look_through(
+            &target.text().replace("{root}", "$KELVIN_ROOT"),
+            Some(files.own()),
+        );
+    }
+    reached.follow();
+    reached.with_neighbours()
+}
+
+/// What checks read or run.
+fn checks<'f, 's>(
+    config: &Config,
+    files: &'f Files<'f>,
+    templates: &[PathBuf],
+    scripts: impl Iterator<Item = &'s PathBuf>,
+) -> Reached<'f> {
+    let mut reached = Reached::of(files);
+    for command in config.checking_commands() {
+        reached.look_through(command, None);
+    }
+    for judge in judges(config) {
+        reached.look_through(&judge, Some(files.own()));
+    }
+    for script in scripts {
+        reached.reach(script);
+    }
+    // What lies in a workspace is called by commands there, and may call what lies in the folder of the configuration.
+    let in_templates = files.below(templates);
+    for path in in_templates {
+        reached.reach_where(path, |text| text.contains("KELVIN_ROOT"));
+    }
+    reached.follow();
+    reached
+}
+
+/// The file of a template that the command of the pipeline names, as `sh agent.sh` does.
+fn inside(config: &Config, template: &Path) -> Option<String> {
+    let mut lines = config.targets().filter_map(|target| target.command_line());
+    lines.find_map(|line| {
+        let mut words = line.split_whitespace();
+        let named = words.find(|word| {
+            let is_relative = !word.starts_with(['/', '-', '{', '$']);
+            is_relative && template.join(word).is_file()
+        });
+        named.map(str::to_owned)
+    })
+}
+
+/// Whether a scenario that both sides have expects something else on the base.
+fn expects_otherwise(
+    config: &Config,
+    path: &Path,
+    top: &Path,
+    with: (Option<&Login>, &Hint),
+) -> anyhow::Result<bool> {
+    let root = config.root.canonicalize()?;
+    let name = match top.join(path).strip_prefix(&root) {
+        Ok(name) => name.to_path_buf(),
+        Err(_) => return Ok(true),
+    };
+    let (_, mut base) = baseline::base_files(&config.root, with, &[&name])?;
+    let Some(base) = base.remove(0)? else {
+        return Ok(false);
+    };
+    let head = std::fs::read(top.join(path)).unwrap_or_default();
+    if config::is_same_data(&base, &head) {
+        return Ok(false);
+    }
+    let expected = |bytes: &[u8]| -> BTreeMap<String, Value> {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let lines = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        lines
+            .filter_map(|line| Some((line["id"].as_str()?.to_owned(), line["expected"].clone())))
+            .collect()
+    };
+    let (base, head) = (expected(&base), expected(&head));
+    let mut both = base
+        .iter()
+        .filter_map(|(id, before)| Some((before, head.get(id)?)));
+    Ok(both.any(|(before, after)| before != after))
+}
+
+/// The files of a commit, with links to what git does not keep, while somebody measures by them.
+#[derive(Debug)]
+pub(super) struct Furnished {
+    /// Removes everything when it is dropped.
+    _folder: tempfile::TempDir,
+    /// The folder of the configuration in it.
+    pub(super) root: PathBuf,
+}
+
+impl Furnished {
+    /// Writes them.
+    ///
+    /// # Errors
+    ///
+    /// Where the commit is not at hand, or the disk refuses it.
+    pub(super) fn of(
+        root: &Path,
+        commit: Oid,
+        with: (Option<&Login>, &Hint),
+    ) -> anyhow::Result<Self> {
+        let folder = tempfile::tempdir()?;
+        // Without links, so that the path in an output can be told from others.
+        let into = folder.path().canonicalize()?;
+        let root = baseline::furnished(root, commit, &into, with)?;
+        Ok(Self {
+            _folder: folder,
+            root,
+        })
+    }
+}

@@ -1,0 +1,344 @@
+//! Which files of a repository a text names, as far as the text tells.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use globset::{Glob, GlobMatcher};
+
+/// The variable that names the folder of the configuration.
+const ROOT: &str = "KELVIN_ROOT";
+/// A larger file is no script.
+const MOST_READ: u64 = 1 << 20;
+/// So many files are looked through; a check that names more may read anything.
+const MOST_FILES: usize = 2_000;
+/// The first words of lines that name another module without its ending.
+const OF_IMPORTS: [&str; 8] = [
+    "import",
+    "from",
+    "require",
+    "require_relative",
+    "include",
+    "source",
+    "load",
+    "use",
+];
+/// Words that mean a folder of a repository too seldom.
+const COMMON: [&str; 8] = ["test", "bin", "lib", "src", "usr", "tmp", "dev", "home"];
+/// What tells that a program looks for files beside itself.
+const OF_LISTINGS: [&str; 12] = [
+    "__file__",
+    "__dirname",
+    "dirname",
+    "$0",
+    "BASH_SOURCE",
+    "import.meta",
+    "listdir",
+    "readdir",
+    "rglob",
+    "iterdir",
+    "find",
+    "ls",
+];
+/// Programs that find by themselves what they run.
+const OF_TOOLS: [&str; 24] = [
+    "pytest",
+    "unittest",
+    "tox",
+    "nox",
+    "make",
+    "just",
+    "npm",
+    "npx",
+    "yarn",
+    "pnpm",
+    "cargo",
+    "go",
+    "gradle",
+    "mvn",
+    "bazel",
+    "rake",
+    "bundle",
+    "composer",
+    "phpunit",
+    "jest",
+    "vitest",
+    "ctest",
+    "dotnet",
+    "pre-commit",
+];
+
+/// The files of a repository, by what a text may call them.
+pub(super) struct Files<'a> {
+    top: &'a Path,
+    /// The folder of the configuration, relative to the top.
+    below: &'a Path,
+    all: &'a BTreeSet<PathBuf>,
+    by_name: BTreeMap<&'a OsStr, Vec<&'a PathBuf>>,
+    by_stem: BTreeMap<&'a str, Vec<&'a PathBuf>>,
+    folders: BTreeMap<&'a OsStr, BTreeSet<&'a Path>>,
+}
+
+impl<'a> Files<'a> {
+    pub(super) fn of(top: &'a Path, below: &'a Path, all: &'a BTreeSet<PathBuf>) -> Self {
+        let mut by_name: BTreeMap<&OsStr, Vec<&PathBuf>> = BTreeMap::new();
+        let mut by_stem: BTreeMap<&str, Vec<&PathBuf>> = BTreeMap::new();
+        let mut folders: BTreeMap<&OsStr, BTreeSet<&Path>> = BTreeMap::new();
+        for path in all {
+            for folder in path.ancestors().skip(1) {
+                if let Some(name) = folder.file_name() {
+                    folders.entry(name).or_default().insert(folder);
+                }
+            }
+            let Some(name) = path.file_name() else {
+                continue;
+            };
+            by_name.entry(name).or_default().push(path);
+            if let Some((stem, _)) = name.to_str().and_then(|name| name.split_once('.')) {
+                by_stem.entry(stem).or_default().push(path);
+            }
+        }
+        Self {
+            top,
+            below,
+            all,
+            by_name,
+            by_stem,
+            folders,
+        }
+    }
+
+    /// Those in some folders.
+    pub(super) fn below(&self, folders: &[PathBuf]) -> Vec<&'a PathBuf> {
+        let all = self.all.iter();
+        all.filter(|path| folders.iter().any(|folder| path.starts_with(folder)))
+            .collect()
+    }
+
+    /// The folder of the configuration, relative to the top.
+    pub(super) const fn own(&self) -> &'a Path {
+        self.below
+    }
+
+    fn text(&self, path: &Path) -> Option<String> {
+        let path = self.top.join(path);
+        let data = std::fs::metadata(&path).ok()?;
+        if !data.is_file() || data.len() > MOST_READ {
+            return None;
+        }
+        let bytes = std::fs::read(path).ok()?;
+        let is_text = !bytes.iter().take(8_000).any(|byte| *byte == 0);
+        is_text.then(|| String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// What was found to be named.
+pub(super) struct Reached<'f> {
+    files: &'f Files<'f>,
+    /// By name, one by one.
+    named: BTreeSet<&'f PathBuf>,
+    /// As a whole, relative to the top.
+    folders: BTreeSet<PathBuf>,
+    waiting: Vec<&'f PathBuf>,
+}
+
+impl<'f> Reached<'f> {
+    pub(super) const fn of(files: &'f Files<'f>) -> Self {
+        Self {
+            files,
+            named: BTreeSet::new(),
+            folders: BTreeSet::new(),
+            waiting: Vec::new(),
+        }
+    }
+
+    /// Whether a file is named by itself.
+    pub(super) fn names(&self, path: &PathBuf) -> bool {
+        self.named.contains(path)
+    }
+
+    /// Whether it lies where files are looked for.
+    pub(super) fn may_read(&self, path: &Path) -> bool {
+        path.ancestors()
+            .skip(1)
+            .any(|folder| self.folders.contains(folder))
+    }
+
+    /// The same with the folders of what is named, apart from that of the configuration: a program is made of what
+    /// lies beside it.
+    pub(super) fn with_neighbours(mut self) -> Self {
+        let folders = self.named.iter().filter_map(|path| path.parent());
+        let is_own = |folder: &&Path| !self.files.below.starts_with(folder);
+        let folders: Vec<PathBuf> = folders.filter(is_own).map(Path::to_path_buf).collect();
+        // What lists the folder of the configuration may read a check there, and is none of it for that.
+        let below = self.files.below;
+        self.folders.retain(|folder| !below.starts_with(folder));
+        self.folders.extend(folders);
+        self
+    }
+
+    /// Takes a file in, and what it names.
+    pub(super) fn reach(&mut self, path: &Path) {
+        if let Some(path) = self.files.all.get(path) {
+            self.add(path);
+        }
+    }
+
+    /// Looks through a file without taking it in, where its text is such.
+    pub(super) fn reach_where(&mut self, path: &PathBuf, is_wanted: impl Fn(&str) -> bool) {
+        if let Some(text) = self.files.text(path).filter(|text| is_wanted(text)) {
+            self.look_through(&text, None);
+        }
+    }
+
+    /// Looks through everything that was named, and what that names, and so on.
+    pub(super) fn follow(&mut self) {
+        let mut seen = 0;
+        while let Some(path) = self.waiting.pop() {
+            seen += 1;
+            if seen > MOST_FILES {
+                self.folders.insert(PathBuf::new());
+                return;
+            }
+            if let Some(text) = self.files.text(path) {
+                self.look_through(&text, path.parent());
+            }
+        }
+    }
+
+    fn add(&mut self, path: &'f PathBuf) {
+        if self.named.insert(path) {
+            self.waiting.push(path);
+        }
+    }
+
+    /// Takes in what a text names. `beside`: the folder of the file that it is of, or where it is run; none for what
+    /// is run in a workspace: without the variable it means what lies there.
+    pub(super) fn look_through(&mut self, text: &str, beside: Option<&Path>) {
+        let text: String = text
+            .chars()
+            .filter(|c| !matches!(c, '"' | '\'' | '`' | '\\'))
+            .collect();
+        let text = text.replace("${KELVIN_ROOT}", "$KELVIN_ROOT");
+        let is_part = |c: char| c.is_alphanumeric() || "_-./*?$@+~".contains(c);
+        let is_in_root = text.contains(ROOT) || beside.is_some();
+        if !is_in_root {
+            return;
+        }
+        for line in text.lines() {
+            let words: Vec<&str> = line
+                .split(|c| !is_part(c))
+                .filter(|word| !word.is_empty())
+                .collect();
+            let imports = words.first().is_some_and(|word| OF_IMPORTS.contains(word))
+                || words.contains(&"-m")
+                || line.contains("require(")
+                || line.contains("import(");
+            for word in words {
+                if let Some((_, rest)) = word.split_once(ROOT) {
+                    self.from_root(rest);
+                    continue;
+                }
+                self.word(word, imports);
+                let is_tool = OF_TOOLS.contains(&word.rsplit('/').next().unwrap_or(word));
+                if is_tool {
+                    self.folders.insert(self.files.below.to_path_buf());
+                }
+                let is_listing = word == "$0" || OF_LISTINGS.iter().any(|name| is_word(word, name));
+                if let (true, Some(folder)) = (is_listing, beside) {
+                    self.folders.insert(folder.to_path_buf());
+                }
+            }
+        }
+    }
+
+    /// Takes in what follows the name of the variable for the folder of the configuration.
+    fn from_root(&mut self, rest: &str) {
+        let mut folder = self.files.below.to_path_buf();
+        let mut parts = rest
+            .split('/')
+            .filter(|part| !part.is_empty() && *part != ".")
+            .peekable();
+        let is_path = rest.starts_with('/') && parts.peek().is_some();
+        if !is_path {
+            self.folders.insert(folder);
+            return;
+        }
+        for part in parts {
+            if part == ".." {
+                folder.pop();
+                continue;
+            }
+            if part.contains(['*', '?', '$']) {
+                self.folders.insert(folder);
+                return;
+            }
+            folder.push(part);
+        }
+        let files = self.files;
+        match files.all.get(&folder) {
+            Some(path) => self.add(path),
+            // A folder; or a link, or what is made later.
+            None => {
+                self.folders.insert(folder);
+            }
+        }
+    }
+
+    fn word(&mut self, word: &str, imports: bool) {
+        let files = self.files;
+        let trimmed = word.trim_matches('.').trim_end_matches('/');
+        let (above, name) = trimmed.rsplit_once('/').unwrap_or(("", trimmed));
+        if name.contains(['*', '?']) {
+            self.glob(name);
+            self.folder(above.rsplit('/').next().unwrap_or(above));
+            return;
+        }
+        for path in files.by_name.get(OsStr::new(name)).into_iter().flatten() {
+            self.add(path);
+        }
+        if imports {
+            for part in trimmed.split(['.', '/']) {
+                for path in files.by_stem.get(part).into_iter().flatten() {
+                    self.add(path);
+                }
+            }
+        }
+        if word.contains('/') || !COMMON.contains(&name) {
+            self.folder(name);
+        }
+    }
+
+    /// Takes in every folder of a name.
+    fn folder(&mut self, name: &str) {
+        let named = self.files.folders.get(OsStr::new(name));
+        let named = named
+            .into_iter()
+            .flatten()
+            .map(|folder| folder.to_path_buf());
+        self.folders.extend(named);
+    }
+
+    fn glob(&mut self, name: &str) {
+        // What takes everything says nothing of where.
+        if name.chars().all(|c| matches!(c, '*' | '?' | '.')) {
+            return;
+        }
+        let Ok(glob) = Glob::new(name) else { return };
+        let glob: GlobMatcher = glob.compile_matcher();
+        let files = self.files;
+        for (file, paths) in &files.by_name {
+            if glob.is_match(file) {
+                for path in paths {
+                    self.add(path);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a name stands in a word as one of its parts.
+fn is_word(word: &str, name: &str) -> bool {
+    let mut parts = word.split(['.', '/', '$']);
+    word == name || parts.any(|part| part == name) || name.contains('.') && word.contains(name)
+}

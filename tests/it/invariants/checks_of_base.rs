@@ -1,0 +1,172 @@
+//! Changes that edit what a check reads or runs: they are judged by what the base has there as well.
+
+use super::gate::{gate, measured};
+use super::*;
+
+/// Does everything that is looked at.
+const GOOD: &str = "echo good > a.txt; echo good > b.txt; echo good > c.txt; echo done";
+
+const SETTINGS: &str = "\
+run: sh {root}/agent.sh
+scenarios: scenarios.jsonl
+jobs: 4
+workspace: {template: tpl}
+invariants:
+  in_template: {description: a, check: {type: command_exit, command: 'sh test.sh'}}
+  in_root: {description: b, check: {type: command_exit, command: 'sh $KELVIN_ROOT/checks/verify.sh'}}
+  of_a_script: {description: c, check: {type: custom, script: check.sh, runs_in: workspace}}
+  as_expected: {description: d, check: {type: equals}}
+";
+
+fn scenarios(expected: &str) -> String {
+    let line = |at: usize| {
+        let line =
+            json!({"id": format!("s{at}"), "prompt": format!("Room {at}."), "expected": expected});
+        format!("{line}\n")
+    };
+    (0..4).map(line).collect()
+}
+
+/// A project whose checks lie in every place that a check can lie in, with its base measured.
+fn checked() -> (tempfile::TempDir, Project) {
+    let project = project("", 0, "");
+    project.write("kelvin.yaml", SETTINGS);
+    project.write("agent.sh", GOOD);
+    project.write("scenarios.jsonl", &scenarios("done"));
+    project.write("tpl/test.sh", "grep -q good a.txt\n");
+    project.write(
+        "checks/verify.sh",
+        ". \"$(dirname \"$0\")/lib.sh\"\nlook b.txt\n",
+    );
+    script(
+        &project,
+        "check.sh",
+        "grep -q good c.txt && echo '{\"passed\": true}' || echo '{\"passed\": false}'",
+    );
+    // Git does not keep what was installed, and the checks of the base need it as well.
+    project.write(
+        "checks/lib.sh",
+        "look() { sh \"$KELVIN_ROOT\"/calls/seek.sh \"$1\"; }\n",
+    );
+    project.write("calls/seek.sh", "grep -q good \"$1\"\n");
+    (measured(&project), project)
+}
+
+fn from_main(project: &Project, name: &str) {
+    git(
+        project.root(),
+        &["checkout", "--quiet", "--force", "-B", name, "main"],
+    );
+}
+
+fn reasons(judgement: &Value) -> &Vec<Value> {
+    judgement["reasons"].as_array().expect("a list")
+}
+
+#[test]
+fn a_broken_agent_whose_check_is_silenced_in_the_same_change_fails_by_the_check_of_the_base() {
+    let (_remote, project) = checked();
+    let silent = "#!/bin/sh\necho '{\"passed\": true}'\n";
+    let expects_no = scenarios("no");
+    let tricks: [(&str, &str, &str, &str); 5] = [
+        ("a.txt", "tpl/test.sh", "true\n", "in_template"),
+        ("b.txt", "checks/verify.sh", "true\n", "in_root"),
+        ("b.txt", "checks/lib.sh", "look() { true; }\n", "in_root"),
+        ("c.txt", "check.sh", silent, "of_a_script"),
+        ("echo done", "scenarios.jsonl", &expects_no, "as_expected"),
+    ];
+    for (broken, file, text, check) in tricks {
+        from_main(&project, "change");
+        let agent = match broken {
+            "echo done" => GOOD.replace("echo done", "echo no"),
+            broken => GOOD.replace(&format!("good > {broken}"), &format!("bad > {broken}")),
+        };
+        project.write("agent.sh", &agent);
+        project.write(file, text);
+        commit(&project, file);
+        let (said, judgement) = gate(&project);
+        assert_eq!(said.code, Some(3), "{file}: {}", judgement["reasons"]);
+        assert_eq!(judgement["verdict"], "regression", "{file}: {judgement}");
+        let first = &reasons(&judgement)[0];
+        assert_eq!(first["code"], "measured_as_base", "{file}: {first}");
+        let told = first["text"].as_str().expect("a text");
+        for part in [file, check] {
+            assert!(told.contains(part), "{file}: {part}: {told}");
+        }
+    }
+}
+
+#[test]
+fn an_edited_check_beside_an_agent_that_is_right_is_told_and_passes() {
+    let (_remote, project) = checked();
+    let edits = [
+        ("tpl/test.sh", "# said again\ngrep -q good a.txt\n"),
+        ("checks/lib.sh", "look() { grep -q good \"$1\"; }\n"),
+    ];
+    for (file, text) in edits {
+        from_main(&project, "change");
+        project.write("agent.sh", &format!("# the same\n{GOOD}"));
+        project.write(file, text);
+        commit(&project, file);
+        let (said, judgement) = gate(&project);
+        assert_eq!(judgement["verdict"], "pass", "{file}: {}", said.stdout);
+        let told = |code: &str| {
+            let mut all = reasons(&judgement).iter();
+            let found = all.find(|reason| reason["code"] == code);
+            found.unwrap_or_else(|| panic!("{file}: {code}: {}", judgement["reasons"]))
+        };
+        let edit = told("edits_measure")["text"].as_str().expect("a text");
+        assert!(edit.contains(file), "{edit}");
+        assert_eq!(told("measured_as_base")["effect"], Value::Null, "{file}");
+    }
+    // Nothing of this is asked of a change that edits no check, and adds a scenario.
+    from_main(&project, "change");
+    project.write("agent.sh", &format!("# the same\n{GOOD}"));
+    let more = "{\"id\": \"s9\", \"prompt\": \"Room 9.\", \"expected\": \"done\"}\n";
+    project.write("scenarios.jsonl", &format!("{}{more}", scenarios("done")));
+    project.write("notes.txt", "Nothing looks at this.\n");
+    commit(&project, "another agent");
+    let (said, judgement) = gate(&project);
+    assert_eq!(judgement["verdict"], "pass", "{}", said.stdout);
+    assert_eq!(judgement["reruns"], 0, "{}", said.stdout);
+}
+
+#[test]
+fn a_check_that_is_edited_in_step_with_the_agent_says_first_what_failed_by_the_check_of_before() {
+    let (_remote, project) = checked();
+    project.write("agent.sh", &GOOD.replace("b.txt", "room.txt"));
+    project.write(
+        "checks/verify.sh",
+        ". \"$(dirname \"$0\")/lib.sh\"\nlook room.txt\n",
+    );
+    commit(&project, "another name");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(3), "{}", judgement["reasons"]);
+    let first = reasons(&judgement)[0]["text"].as_str().expect("a text");
+    for part in ["checks/verify.sh", "in_root", "of the base"] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+}
+
+#[test]
+fn another_question_with_another_answer_leaves_the_verdict_open() {
+    let (_remote, project) = checked();
+    let lines = scenarios("done");
+    let edited = lines.replacen("Room 0.", "Something else.", 1);
+    project.write(
+        "scenarios.jsonl",
+        &edited.replacen("\"done\"", "\"DONE\"", 1),
+    );
+    project.write(
+        "agent.sh",
+        &format!(
+            "{}; [ $KELVIN_SCENARIO = s0 ] && echo DONE || echo done",
+            GOOD.replace("; echo done", "")
+        ),
+    );
+    commit(&project, "another question");
+    let (said, judgement) = gate(&project);
+    assert_eq!(judgement["verdict"], "inconclusive", "{}", said.stdout);
+    let first = reasons(&judgement)[0]["text"].as_str().expect("a text");
+    assert!(first.contains("`s0`"), "{first}");
+}
