@@ -73,7 +73,6 @@ pub(crate) fn furnished(
         }
         symlink(top.join(name), &to).with_context(|| format!("failed to link `{name}`"))?;
     }
-    // What a link stands for is no edit of the base.
     Ok(below)
 }
 

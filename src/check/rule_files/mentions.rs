@@ -185,7 +185,7 @@ impl<'f> Reached<'f> {
     }
 
     /// Looks through a file without taking it in, where its text is such.
-    pub(super) fn reach_where(&mut self, path: &PathBuf, is_wanted: impl Fn(&str) -> bool) {
+    pub(super) fn reach_where(&mut self, path: &Path, is_wanted: impl Fn(&str) -> bool) {
         if let Some(text) = self.files.text(path).filter(|text| is_wanted(text)) {
             self.look_through(&text, None);
         }
@@ -236,7 +236,7 @@ impl<'f> Reached<'f> {
                 || line.contains("import(");
             for word in words {
                 if let Some((_, rest)) = word.split_once(ROOT) {
-                    self.from_root(rest);
+                    self.below_root(rest);
                     continue;
                 }
                 self.word(word, imports);
@@ -253,7 +253,7 @@ impl<'f> Reached<'f> {
     }
 
     /// Takes in what follows the name of the variable for the folder of the configuration.
-    fn from_root(&mut self, rest: &str) {
+    fn below_root(&mut self, rest: &str) {
         let mut folder = self.files.below.to_path_buf();
         let mut parts = rest
             .split('/')
