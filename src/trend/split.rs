@@ -1,13 +1,16 @@
 //! Where a series of values changes its level, told from noise without a word about what the noise is like.
 //!
-//! For each place at which a series can be cut, Student's statistic compares the mean before with the mean after; the
-//! largest of them, over all places, is the statistic of the series (Hawkins, "Testing a sequence of observations for a
-//! shift in location", JASA 72, 1977). How large it is by chance is told by the same runs in other orders: where nothing
-//! has changed each order is as likely as any other (Antoch and Huskova, "Permutation tests in change point analysis",
-//! Statistics and Probability Letters 53, 2001). Several series of the same runs are tested together, by the smallest share
-//! of orders that any of them has in an order (Westfall and Young, "Resampling-Based Multiple Testing", 1993), so that the
-//! bound holds for all of them at once. Within a series that has changed the parts before and after are searched in the
-//! same way (Vostrikova, "Detecting disorder in multidimensional random processes", 1981).
+//! For each place at which a series can be cut, the mean before is compared with the mean after, by the sum of squares
+//! between the two; the largest of them, over all places, is the statistic of the series (Hawkins, "Testing a sequence of
+//! observations for a shift in location", JASA 72, 1977). The means are those of ranks, so that one very bad run does not
+//! hide a change (Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics 28, 1979). What
+//! comes before the cut may begin later than the series does, so that an older change the other way does not hide one.
+//! How large the statistic is by chance is told by the same runs in other orders: where nothing has changed each order is
+//! as likely as any other (Antoch and Huskova, "Permutation tests in change point analysis", Statistics and Probability
+//! Letters 53, 2001). Several series of the same runs are tested together, by the smallest share of orders that any of
+//! them has in an order (Westfall and Young, "Resampling-Based Multiple Testing", 1993), so that the bound holds for all of
+//! them at once. Within a series that has changed the parts before and after are searched in the same way (Vostrikova,
+//! "Detecting disorder in multidimensional random processes", 1981).
 
 use crate::digest::Digest;
 use crate::draw::Draw;
@@ -20,8 +23,8 @@ const ORDERS: (usize, usize) = (999, 9_999);
 const ORDERS_OF_A_SERIES: usize = 40;
 /// Two statistics that differ by less are the same, added up in another order.
 const SAME: f64 = 1e-6;
-/// What a variance is at least. Where nothing varies on either side, a statistic would have no bound.
-const LEAST_VARIANCE: f64 = 1e-12;
+/// What comes before a cut begins at one of so many places, spread evenly over the series.
+const BEGINNINGS: usize = 8;
 
 /// A place at which a series changes its level.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,7 +78,7 @@ fn cut(values: &[f64], part: (usize, usize), alpha: Option<f64>, found: &mut Vec
     /// Within a series that has changed a part is searched by itself.
     const OF_A_PART: f64 = 0.05;
     let own = &values[part.0..part.1];
-    let Some((_, at)) = statistic(own) else {
+    let Some(largest) = statistic(&ranks(own)) else {
         return;
     };
     if let Some(alpha) = alpha {
@@ -84,12 +87,13 @@ fn cut(values: &[f64], part: (usize, usize), alpha: Option<f64>, found: &mut Vec
             return;
         }
     }
+    let (begin, at) = (part.0 + largest.begin, part.0 + largest.at);
+    let around = &values[begin..part.1];
     found.push(Split {
-        at: part.0 + at,
-        part,
-        is_gradual: of_a_line(own) < of_levels(own, at),
+        at,
+        part: (begin, part.1),
+        is_gradual: of_a_line(around) < of_levels(around, at - begin),
     });
-    let at = part.0 + at;
     for part in [(part.0, at), (at, part.1)] {
         cut(values, part, Some(OF_A_PART), found);
     }
@@ -97,12 +101,18 @@ fn cut(values: &[f64], part: (usize, usize), alpha: Option<f64>, found: &mut Vec
 
 /// For each order the share of orders whose statistic is at least as large.
 fn shares(series: &[Option<f64>], orders: &[Vec<usize>]) -> Vec<f64> {
+    let known: Vec<f64> = series.iter().flatten().copied().collect();
+    let mut ranks = ranks(&known).into_iter();
+    let ranked: Vec<Option<f64>> = series
+        .iter()
+        .map(|value| value.and_then(|_| ranks.next()))
+        .collect();
     let statistics: Vec<f64> = orders
         .iter()
         .map(|order| {
-            let values = order.iter().filter_map(|at| *series.get(*at)?);
+            let values = order.iter().filter_map(|at| *ranked.get(*at)?);
             let values: Vec<f64> = values.collect();
-            statistic(&values).map_or(0.0, |(statistic, _)| statistic)
+            statistic(&values).map_or(0.0, |largest| largest.between)
         })
         .collect();
     let mut sorted = statistics.clone();
@@ -129,32 +139,47 @@ fn orders(runs: usize, count: usize) -> Vec<Vec<usize>> {
     orders
 }
 
-/// The largest statistic of two means, and the first value after the place where it is.
-fn statistic(values: &[f64]) -> Option<(f64, usize)> {
+/// The largest sum of squares between what is before a cut and what is after it.
+struct Largest {
+    between: f64,
+    /// Where that which is before the cut begins.
+    begin: usize,
+    /// The first value after the cut.
+    at: usize,
+}
+
+/// None where there are too few values to cut.
+fn statistic(values: &[f64]) -> Option<Largest> {
     let count = values.len();
-    if count < 2 * LEAST_RUNS {
-        return None;
+    let mut sums = vec![0.0; count + 1];
+    for (at, value) in values.iter().enumerate() {
+        sums[at + 1] = sums[at] + value;
     }
-    let mean = values.iter().sum::<f64>() / count as f64;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let mut best: Option<(f64, usize)> = None;
-    let mut sum = 0.0;
-    for at in 1..=count - LEAST_RUNS {
-        sum += values[at - 1] - mean;
-        if at < LEAST_RUNS {
-            continue;
-        }
-        let (old, new) = (at as f64, (count - at) as f64);
-        // Deviations from the mean add up to zero, so those after the place are those before it with another sign.
-        let apart = sum / old + sum / new;
-        let between = apart.powi(2) * old * new / count as f64;
-        let variance = ((squares - between) / (count as f64 - 2.0)).max(LEAST_VARIANCE);
-        let statistic = apart.abs() / (variance * (1.0 / old + 1.0 / new)).sqrt();
-        if best.is_none_or(|(known, _)| statistic > known * (1.0 + SAME)) {
-            best = Some((statistic, at));
+    let mut best: Option<Largest> = None;
+    for begin in (0..BEGINNINGS).map(|part| part * count / BEGINNINGS) {
+        for at in begin + LEAST_RUNS..(count + 1).saturating_sub(LEAST_RUNS) {
+            let (old, new) = ((at - begin) as f64, (count - at) as f64);
+            let apart = (sums[at] - sums[begin]) / old - (sums[count] - sums[at]) / new;
+            let between = apart.powi(2) * old * new / (old + new);
+            let is_larger = |known: &Largest| between > known.between * (1.0 + SAME) + SAME;
+            if best.as_ref().is_none_or(is_larger) {
+                best = Some(Largest { between, begin, at });
+            }
         }
     }
     best
+}
+
+/// The rank of each value; values that are the same share the mean of theirs.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = |value: &f64| {
+        let smaller = sorted.partition_point(|other| *other < value - SAME);
+        let with_own = sorted.partition_point(|other| *other <= value + SAME);
+        (smaller + with_own) as f64 / 2.0
+    };
+    values.iter().map(rank).collect()
 }
 
 /// The sum of the squared distances to the two levels.
