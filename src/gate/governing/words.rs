@@ -84,20 +84,23 @@ impl TypeDecision {
     }
 }
 
-/// With fewer swaps that move the decision a loss is red in two of three worlds, with so many in nearly all.
-const ENOUGH_TELLING: usize = 2 * super::rule::FEWEST_TELLING;
-
-/// More than so many times as many swaps cost more than other cases do.
-const MOST_TIMES: usize = 5;
+/// How many times as many swaps would show the loss of a type, where so few move the decision now; none where that costs
+/// more than other cases do, or where none moves it.
+fn more_swaps(moved: usize) -> Option<usize> {
+    /// With five to nine swaps that tell a loss is red in two of three worlds, with so many in nearly all.
+    const ENOUGH: usize = 2 * super::rule::FEWEST_TELLING;
+    const MOST_TIMES: usize = 5;
+    let times = ENOUGH.div_ceil(moved.max(1));
+    (2..=MOST_TIMES).contains(&times).then_some(times)
+}
 
 impl TypeFigures {
     /// The other way to see a loss, where a few swaps move the decision already; else nothing.
     pub(crate) fn or_more_swaps(&self) -> String {
-        let can_count = self.likely_loss.is_some() && self.moved_base > 0;
-        let times = ENOUGH_TELLING.div_ceil(self.moved_base.max(1));
-        match can_count && (2..=MOST_TIMES).contains(&times) {
-            true => format!(", or {times} times as many swaps (`variants: {{swap: …}}`),"),
-            false => String::new(),
+        let is_counted = self.likely_loss.is_some();
+        match more_swaps(self.moved_base).filter(|_| is_counted) {
+            Some(times) => format!(", or {times} times as many swaps (`variants: {{swap: …}}`),"),
+            None => String::new(),
         }
     }
 
@@ -117,5 +120,17 @@ impl TypeFigures {
                 format!("{was} of {swaps} swaps of it moved the decision on the base, {is} do now")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::more_swaps;
+
+    #[test]
+    fn more_swaps_are_advised_where_a_few_move_the_decision_already() {
+        let times: Vec<_> = [0, 1, 2, 3, 4, 9, 10].map(more_swaps).into();
+        let some = [None, None, Some(5), Some(4), Some(3), Some(2), None];
+        assert_eq!(times, some);
     }
 }
