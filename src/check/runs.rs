@@ -8,7 +8,7 @@ use crate::baseline::{self, Login};
 use crate::config::Overrides;
 use crate::page::Article;
 use crate::probe;
-use crate::trend;
+use crate::trend::{self, Read};
 
 /// What a person asks of the page of all runs.
 #[derive(Clone, Debug, Default)]
@@ -42,12 +42,16 @@ pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
         name: request.name.as_deref(),
         login: request.login.as_ref(),
     };
-    let (runs, mut read) = past::in_order(&sources, request.now);
+    // The page has every run; falls are told by those of the default branch, in the order of its history.
+    let (runs, mut read) = past::read(&sources);
+    let mut of_line = Read::default();
+    let line = past::ordered(&root, runs.clone(), request.now, &mut of_line);
+    read.notices.extend(of_line.notices);
     summary::demand_metrics(&runs, &request.metrics)?;
     let releases = baseline::releases(&root);
     read.notices.extend(releases.unread);
     Ok(trend::history(
-        &runs,
+        (&runs, &line),
         &read,
         &releases.by_commit,
         &request.metrics,

@@ -27,9 +27,10 @@ const FALLS: usize = 10;
 /// The tags of each commit.
 type Releases = BTreeMap<String, Vec<String>>;
 
-/// The page of all runs that were read, and why some were not.
+/// The page of all runs that were read, and why some were not. `line`: those of the default branch, in the order of its
+/// history, by which falls are told.
 pub(crate) fn history(
-    runs: &[PastRun],
+    (runs, line): (&[PastRun], &[PastRun]),
     found: &Read,
     releases: &Releases,
     metrics: &[String],
@@ -50,15 +51,19 @@ pub(crate) fn history(
     Article {
         title: Phrase::text("Kelvin: every run"),
         scope: vec![scope],
-        statements: configurations.iter().flat_map(statements).collect(),
+        statements: configurations
+            .iter()
+            .flat_map(|one| statements(one, line))
+            .collect(),
         blocks,
         version: env!("CARGO_PKG_VERSION"),
     }
 }
 
 /// How the newest run of a configuration came out, and what fell and stayed so.
-fn statements(one: &Runs<'_>) -> Vec<Statement> {
-    let falls = lasting::find(&live(one.runs.iter().copied()), &one.metrics);
+fn statements(one: &Runs<'_>, line: &[PastRun]) -> Vec<Statement> {
+    let own = line.iter().filter(|run| run.configuration == one.name);
+    let falls = lasting::find(&live(own), &one.metrics);
     let falls = falls.iter().take(FALLS).map(|fall| Statement {
         tone: Tone::Alarm,
         text: Phrase::of_name(one.name).and(": ").then(fell(fall, "fell")),
