@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::fall::{Scale, is_fall};
-use super::mean::{self, Mean};
+use super::mean::{self, Mean, Of, value_in};
 use super::past::PastRun;
 use super::split::{Split, splits};
-use super::summary::Of;
 use crate::probe::{Direction, probe_of};
 use crate::run::calendar;
 
@@ -107,7 +106,7 @@ fn series<'a>(runs: &[&PastRun], metrics: &BTreeMap<&'a str, Scale>) -> Vec<Seri
                 Direction::Lower => (high - value) / (high - low),
             };
             let values = runs.iter();
-            let values = values.map(|run| super::summarize::value_in(run, metric, &of).map(share));
+            let values = values.map(|run| value_in(run, metric, &of).map(share));
             found.push(Series {
                 values: values.collect(),
                 metric,
@@ -161,7 +160,7 @@ fn fall(
     known: &[(usize, f64)],
     runs: &[&PastRun],
 ) -> LastingFall {
-    let value = |place: usize| super::summarize::value_in(runs[place], series.metric, &series.of);
+    let value = |place: usize| value_in(runs[place], series.metric, &series.of);
     let of = |part: &[(usize, f64)]| {
         let values: Vec<f64> = part.iter().filter_map(|(place, _)| value(*place)).collect();
         Mean::of(&values, values.len())

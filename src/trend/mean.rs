@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::past::PastRun;
+use crate::probe::probe_of;
 use crate::stats;
 
 /// A mean with what it rests on.
@@ -129,4 +130,35 @@ pub(super) fn groups<'a>(
         }
     }
     groups
+}
+
+/// What a mean is of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Of {
+    /// Whole runs.
+    #[serde(rename = "run")]
+    Run,
+    /// The cases of one label.
+    Group(String),
+    /// One case.
+    Case(String),
+}
+
+/// The value of one run.
+pub(super) fn value_in(run: &PastRun, metric: &str, of: &Of) -> Option<f64> {
+    mean_of(&[run], metric, of).value
+}
+
+/// The mean of some runs.
+pub(super) fn mean_of(runs: &[&PastRun], metric: &str, of: &Of) -> Mean {
+    match of {
+        Of::Run => of_runs(runs, metric),
+        Of::Case(case) => of_case(runs, metric, case),
+        Of::Group(label) => {
+            let groups = groups(runs, probe_of(metric));
+            let cases = groups.get(label.as_str()).cloned().unwrap_or_default();
+            of_cases(runs, metric, &cases)
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fall::{Scale, is_fall};
-use super::mean::{self, Mean};
+use super::mean::{self, Mean, mean_of, value_in};
 use super::past::{PastRun, live};
 use super::period::Period;
 use super::summary::{
@@ -238,22 +238,6 @@ fn since(row: &Row, scale: Scale, course: &[&PastRun], period: Period) -> Option
         commit: run.commit.clone(),
         recovered: first_of_tail.is_none(),
     })
-}
-
-pub(super) fn value_in(run: &PastRun, metric: &str, of: &Of) -> Option<f64> {
-    mean_of(&[run], metric, of).value
-}
-
-fn mean_of(runs: &[&PastRun], metric: &str, of: &Of) -> Mean {
-    match of {
-        Of::Run => mean::of_runs(runs, metric),
-        Of::Case(case) => mean::of_case(runs, metric, case),
-        Of::Group(label) => {
-            let groups = mean::groups(runs, probe_of(metric));
-            let cases = groups.get(label.as_str()).cloned().unwrap_or_default();
-            mean::of_cases(runs, metric, &cases)
-        }
-    }
 }
 
 fn courses(

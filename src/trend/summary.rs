@@ -9,6 +9,7 @@ use super::decided::DecidedRun;
 use super::flaky::Flaky;
 use super::lasting::LastingFall;
 use super::mean::Mean;
+pub(crate) use super::mean::Of;
 use super::past::Left;
 use super::period::Period;
 use crate::run::Cost;
@@ -115,19 +116,6 @@ impl Row {
         let lasting = self.lasting.as_ref().map_or(0.0, |fall| fall.worse_by);
         self.worse_by.unwrap_or(0.0).max(lasting)
     }
-}
-
-/// What a mean is of.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Of {
-    /// Whole runs.
-    #[serde(rename = "run")]
-    Run,
-    /// The cases of one label.
-    Group(String),
-    /// One case.
-    Case(String),
 }
 
 /// What became of a mean.
