@@ -213,6 +213,8 @@ pub(crate) struct GateRequest {
 pub(crate) struct BaseOfTheRun {
     /// The commit that it says it is.
     pub(crate) commit: String,
+    /// Whether it has run doubtful cases again.
+    pub(crate) was_rerun: bool,
     /// What it has measured.
     pub(crate) report: Report,
 }

@@ -347,12 +347,17 @@ fn weigh(
     }
     let of_the_head = of_the_head.get_or_insert_default();
     told.told.extend(of_the_head.told.clone());
-    let gate = Gate::new(
+    let mut gate = Gate::new(
         &policy,
         request.rerun && can_be_run,
         base_at.is_some(),
         told.incomparable.as_ref().map(ToString::to_string),
     );
+    // A pipeline that varies stays open after re-runs, which warns. The same report is no more doubtful where it is read.
+    let of_the_run = request.base_of_the_run.as_ref();
+    if of_the_run.is_some_and(|said| said.was_rerun && config.baseline.compute) {
+        gate.was_rerun_before();
+    }
     let mut looking = Looking {
         allowance,
         side,

@@ -36,7 +36,7 @@ use broken::{Demand, Finding, Guard};
 use governing::{Asked, Suite, TypeDecision};
 pub(crate) use judgement::Judgement;
 use look::Outcome;
-use looks::{Decision, Looks, Means, Rerun, Step, Subject};
+use looks::{Decision, Ending, Looks, Means, Rerun, Step, Subject};
 use policy::{Attention, Policy, Rule};
 use verdict::{BrokenCase, Verdict};
 
@@ -50,6 +50,8 @@ pub(crate) struct Gate<'a> {
     looks: Looks,
     /// Whether the pipeline answered repeats of the head from memory.
     are_kept: bool,
+    /// Whether the reports are finished ones, whose run has run doubtful cases again.
+    was_rerun_before: bool,
     /// The looks at the governing types of each probe that declares any.
     types: BTreeMap<String, governing::Looks>,
     /// Whether what is missing was to be run again.
@@ -94,6 +96,7 @@ impl<'a> Gate<'a> {
             // What is lost is judged of the comparison as a whole.
             looks: Looks::new(means, policy.is_exact(), 1.0),
             are_kept: false,
+            was_rerun_before: false,
             types: BTreeMap::new(),
             asked_missing: false,
             asked_unpaired: false,
@@ -105,6 +108,12 @@ impl<'a> Gate<'a> {
     pub(crate) fn answers_are_kept(&mut self, are_kept: bool) {
         self.are_kept = are_kept;
         self.looks.answers_are_kept(are_kept);
+    }
+
+    /// Says that the reports are finished ones, whose run has run doubtful cases again: what is open in them is open
+    /// after re-runs, though nothing is run here.
+    pub(crate) const fn was_rerun_before(&mut self) {
+        self.was_rerun_before = true;
     }
 
     /// Whether noise can explain a drop, so that repeats tell something.
@@ -160,8 +169,17 @@ impl<'a> Gate<'a> {
         &self,
         comparison: &Comparison<'_>,
         mut decisions: BTreeMap<String, Decision>,
-        (types, broken): (BTreeMap<String, TypeDecision>, Vec<BrokenCase>),
+        (mut types, broken): (BTreeMap<String, TypeDecision>, Vec<BrokenCase>),
     ) -> Verdict {
+        if self.was_rerun_before {
+            let endings = decisions.values_mut().map(|decision| &mut decision.ending);
+            let of_types = types.values_mut().map(|decision| &mut decision.ending);
+            for ending in endings.chain(of_types) {
+                if *ending == Ending::NoRerun {
+                    *ending = Ending::RerunBefore;
+                }
+            }
+        }
         for attention in [Attention::Warn, Attention::Info] {
             for (id, subject) in self.subjects(comparison, attention) {
                 let alone = BTreeMap::from([(id, subject)]);

@@ -346,6 +346,10 @@ fn is_shown(verdict: &Verdict) -> bool {
 fn of_the_run(bundle: &Bundle) -> Option<BaseOfTheRun> {
     Some(BaseOfTheRun {
         commit: said_base(bundle)?.to_owned(),
+        was_rerun: bundle
+            .judgement
+            .as_ref()
+            .is_some_and(|said| said.reruns + said.base_reruns > 0),
         report: bundle.base.clone()?,
     })
 }

@@ -43,6 +43,7 @@ impl TypeDecision {
                  who may approve, can tell"
             }
             (_, Ending::NoRerun) => "nothing was run again; `--rerun` would tell more",
+            (_, Ending::RerunBefore) => "it stayed open when the run had run doubtful cases again",
             (_, Ending::NoBudget) => "the budget allows no re-run",
             (_, Ending::BudgetSpent) => "the budget for re-runs ran out",
             (_, Ending::AnswersKept) => {

@@ -102,6 +102,8 @@ pub(crate) enum Ending {
     StillOpen,
     /// It is open, and nothing could be run again, or nothing was to be.
     NoRerun,
+    /// It is open in a finished report, whose run has run doubtful cases again.
+    RerunBefore,
     /// It is open, and the budget does not allow the first re-run.
     NoBudget,
     /// It is open, and the budget ran out after the first re-runs.
@@ -117,7 +119,7 @@ impl Ending {
     pub(crate) const fn was_rerun(self) -> bool {
         matches!(
             self,
-            Self::StillOpen | Self::BudgetSpent | Self::AnswersKept
+            Self::StillOpen | Self::BudgetSpent | Self::AnswersKept | Self::RerunBefore
         )
     }
 }

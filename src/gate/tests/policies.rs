@@ -312,3 +312,28 @@ fn a_configured_gate_is_followed() {
         (Effect::Warn, Effect::Fail)
     );
 }
+
+#[test]
+fn a_finished_report_whose_run_has_run_again_is_no_redder_than_the_run_was() {
+    let (base, head) = (suite(20, 0, 0, 1), suite(20, 3, 9, 1));
+    let policy = Policy::default();
+    let comparison = compare(&base.side(), &head.side());
+    let verdict = |was_rerun: bool| {
+        let mut gate = Gate::new(&policy, false, false, None);
+        if was_rerun {
+            gate.was_rerun_before();
+        }
+        match gate.next(&comparison, 0) {
+            Next::Verdict(verdict) => *verdict,
+            asked @ Next::Rerun(_) => panic!("{asked:?}"),
+        }
+    };
+    for (was_rerun, passes) in [(false, false), (true, true)] {
+        let verdict = verdict(was_rerun);
+        assert_eq!(
+            (verdict.verdict, verdict.passed),
+            (Word::Inconclusive, passes),
+            "{verdict:?}"
+        );
+    }
+}

@@ -65,15 +65,22 @@ fn bundle(rig: &mut Rig) -> Vec<u8> {
 
 /// The same where the run ends with another code.
 pub(super) fn bundle_of(rig: &mut Rig, code: i32) -> Vec<u8> {
+    let (said, bundle) = any_bundle_of(rig);
+    said.expect(code);
+    bundle
+}
+
+/// The same however the run ends, with what it said.
+pub(super) fn any_bundle_of(rig: &mut Rig) -> (Said, Vec<u8>) {
     let mut payload = rig.payload("pull_request");
     payload["pull_request"]["head"]["repo"]["full_name"] = "stranger/widgets".into();
-    rig.ci("pull_request", &payload, &["--check-run"])
-        .expect(code);
+    let ran = rig.ci("pull_request", &payload, &["--check-run"]);
     assert!(
         rig.comments().is_empty() && rig.checks().is_empty(),
         "nothing is even tried"
     );
-    fs::read(rig.project.path("kelvin/bundle.json")).expect("it left a bundle")
+    let bundle = fs::read(rig.project.path("kelvin/bundle.json"));
+    (ran.said, bundle.expect("it left a bundle"))
 }
 
 #[test]

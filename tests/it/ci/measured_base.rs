@@ -2,7 +2,7 @@
 //! whose figures they are.
 
 use super::endings::PASS;
-use super::forks::{bundle_of, ended_with, post};
+use super::forks::{any_bundle_of, bundle_of, ended_with, post};
 use super::*;
 
 const COMPUTE: &str = "baseline: {compute: true}\n";
@@ -129,4 +129,32 @@ fn a_change_that_was_measured_beside_its_base_is_not_red_for_what_the_stored_rep
         comment.contains("by the stored report alone it would be"),
         "{comment}"
     );
+}
+
+/// A pipeline that varies, and did not change: what its job says after re-runs, its comment says too.
+#[test]
+fn an_unchanged_pipeline_that_varies_has_no_redder_comment_than_job() {
+    let mut open = 0;
+    for every in [5, 9, 13] {
+        // Its luck follows from the input and from how often that was asked before, and not from the order of calls.
+        let luck = tempfile::tempdir().expect("a folder");
+        let counts = luck.path().display();
+        let script = format!(
+            "input=$(cksum < \"$1\" | tr -d ' ')\n\
+             printf . >> '{counts}/'$input\n\
+             drawn=$(echo $input $(wc -c < '{counts}/'$input) | cksum | cut -d' ' -f1)\n\
+             if [ $((drawn % {every})) = 0 ]; then printf '{{\"decision\": \"none\"}}' > \"$2\"; else\n\
+             {GROUNDED}\nfi\n"
+        );
+        let mut rig = Rig::changed(Server::start(), (&script, &script), COMPUTE);
+        let (job, bundle) = any_bundle_of(&mut rig);
+        let judged: Value = serde_json::from_slice(&bundle).expect("JSON");
+        let judged = &judged["judgement"];
+        let is_open = judged["verdict"] == "inconclusive" && judged["reruns"] != 0;
+        open += usize::from(is_open && job.code == Some(0));
+        let (posted, comment) = changed(&mut rig, &bundle, |_| {});
+        let passes = |said: &Said| said.code == Some(0);
+        assert_eq!(passes(&posted), passes(&job), "1 of {every}: {comment}");
+    }
+    assert!(open > 0, "none of them stays open after re-runs");
 }

@@ -55,8 +55,13 @@ impl Rig {
 
     /// The same with further lines of configuration, on both sides.
     fn configured(server: Server, script: &str, more: &str) -> Self {
+        Self::changed(server, (GROUNDED, script), more)
+    }
+
+    /// The same with the script of either side.
+    fn changed(server: Server, (base, script): (&str, &str), more: &str) -> Self {
         let (remote, url) = bare();
-        let project = pushed(&url, GROUNDED);
+        let project = pushed(&url, base);
         if !more.is_empty() {
             project.config(more);
             commit(&project, "configuration");
