@@ -46,11 +46,8 @@ pub(super) fn hold(
         let of: String = of.chars().take(7).collect();
         return Claims::Differ(format!("says that it is of {of}; {MEND}"));
     }
-    let is_of_this_version = report.tool.version == env!("CARGO_PKG_VERSION");
-    if is_of_this_version && !figures_follow(report) {
-        return Claims::Differ(format!(
-            "has figures that its own records do not give; {MEND}"
-        ));
+    if is_forged(report) {
+        return Claims::Differ(format!("has {FORGED}; {MEND}"));
     }
     let against = |form| against(config, (repo, commit), (report, form), fetched_with);
     // Whoever wrote a file may have it as it is stored, whatever a work tree that is checked out has.
@@ -75,7 +72,7 @@ pub(super) fn hold(
     if claims.is_empty() {
         return Claims::Hold;
     }
-    if !is_of_this_version {
+    if report.tool.version != env!("CARGO_PKG_VERSION") {
         return unknown(format!(
             "it was made by kelvin {}, which may compute digests in another way",
             report.tool.version
@@ -93,6 +90,15 @@ pub(super) fn hold(
 /// What to do about a report that is not what it says it is.
 const MEND: &str = "check who may push to that branch, and replace the report by running the job of \
                     that commit again";
+
+/// What is said of a report that `is_forged`.
+pub(super) const FORGED: &str = "figures that its own records do not give";
+
+/// Whether somebody has written other figures into a report than its records give. The formulas of another version may
+/// give others.
+pub(super) fn is_forged(report: &Report) -> bool {
+    report.tool.version == env!("CARGO_PKG_VERSION") && !figures_follow(report)
+}
 
 /// Checks the commit out and makes the fingerprints that a report of it has.
 fn against(

@@ -303,7 +303,9 @@ fn after(ending: Ending, look: &Look, verdict: &MetricVerdict) -> String {
     match ending {
         Ending::Decided => String::new(),
         Ending::NoRerun => "; no case was run again".to_owned(),
-        Ending::RerunBefore => "; it stayed open when the run had run doubtful cases again".to_owned(),
+        Ending::RerunBefore => {
+            "; it stayed open when the run had run doubtful cases again".to_owned()
+        }
         Ending::NoBudget => "; the budget allows no re-run".to_owned(),
         Ending::BudgetSpent => "; the budget for re-runs ran out".to_owned(),
         Ending::AnswersKept => "; its re-runs came from answers that the pipeline keeps, and tell \

@@ -220,3 +220,26 @@ fn project_shard(project: &Project, share: &str, out: &str) {
     let shard = ["check", "--shard", share, "--out", out];
     project.kelvin(&shard).expect(0);
 }
+
+/// One case of many is no news to a mean, and is news to whoever asked whether everything is well.
+#[test]
+fn a_single_case_that_is_not_as_it_should_be_is_told_where_the_means_are_fine() {
+    let said = |does: &str| {
+        let by_order = format!(
+            "if grep -q '^# Loan 5' \"$1\" && head -n 4 \"$1\" | grep -q '## Notes'; then {does}; fi"
+        );
+        let script = format!("{by_order}\n{LOANS}");
+        let said = project(&script, "credit_score", &loans(), "").check();
+        said.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let moved = said("printf '{\"decision\": \"none\"}' > \"$2\"; exit");
+    let silent = said("exit 3");
+    for (said, what) in [
+        (moved, "`loan-05` went against what is expected in "),
+        (silent, "`loan-05` got no answer in "),
+    ] {
+        let told = format!("The means are as they should be, and not every case is: {what}");
+        assert!(said.contains(&told), "{said}");
+        assert!(!said.contains("Nothing stands out"), "{said}");
+    }
+}

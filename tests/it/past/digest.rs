@@ -300,7 +300,7 @@ fn the_digest_is_written_where_it_is_asked_for_and_ends_with_the_configuration_o
         page.starts_with("# Kelvin digest of 2026-W41 to 2026-W44\n"),
         "{page}"
     );
-    let fell = "- ❗ `falls` fell in `evidence.invariance` from 0.9000 (n ";
+    let fell = "- ❗ `falls` fell in `words.kept` from 0.9000 (n ";
     assert!(page.contains(fell), "{page}");
     assert!(page.contains(", since 2026-10-05 ("), "{page}");
     let (_, end) = page
@@ -335,4 +335,29 @@ fn the_digest_is_written_where_it_is_asked_for_and_ends_with_the_configuration_o
     let page = write(&[]);
     assert!(page.contains("| missing | config: "), "{page}");
     assert!(page.contains("`falls` fell in"), "{page}");
+}
+
+/// Whoever may write to the branch of reports may write any figure there; the records are what was measured.
+#[test]
+fn a_report_whose_figures_its_records_do_not_give_is_read_by_no_command_that_judges() {
+    let kept = Kept::new();
+    let project = &kept.project;
+    project.check();
+    let mut report = project.json("kelvin/report.json");
+    let push = |report: &Value| kept.push(&[(place(1), report.to_string())]);
+    let arguments = ["digest", "--since", "2020-01-01", "--format", "json"];
+    let read = || -> Value {
+        let summary = project.kelvin(&arguments).expect(0).stdout;
+        let summary: Value = serde_json::from_str(&summary).expect("JSON");
+        summary["read"].clone()
+    };
+    push(&report);
+    assert_eq!(read()["unread"], json!([]));
+    report["metrics"]["evidence.invariance"]["value"] = json!(0.2);
+    push(&report);
+    let unread = read()["unread"].to_string();
+    assert!(
+        unread.contains("figures that its own records do not give"),
+        "{unread}"
+    );
 }

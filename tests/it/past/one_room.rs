@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Kept, Made, place};
-use crate::repository::{commit, git};
+use crate::project::{CONSTANT, GROUNDED};
+use crate::repository::{commit, git, save};
 
 const COMMITS: usize = 30;
 /// The commit with which the step comes: a Thursday.
@@ -149,8 +150,37 @@ fn a_history_with_known_falls_has_the_same_ones_in_every_command_that_judges_it(
     assert!(line.is_some_and(|line| line.contains(short)), "{page}");
     assert!(!page.contains("`steady` fell in"), "{page}");
 
-    // The version before the step beside the one with it.
+    // A change is compared with the newest commit of its own history that has a report, whatever a branch beside it, or a
+    // clock, says.
     let root = kept.project.root();
+    git(
+        root,
+        &["checkout", "--quiet", "--detach", &commits[COMMITS - 3]],
+    );
+    save(&kept.project);
+    git(
+        root,
+        &["checkout", "--quiet", "--detach", &commits[COMMITS - 2]],
+    );
+    kept.project.write("pipeline.sh", CONSTANT);
+    commit(&kept.project, "beside");
+    save(&kept.project);
+    for (script, code) in [(GROUNDED, 0), (CONSTANT, 3)] {
+        git(
+            root,
+            &["checkout", "--quiet", "--detach", &commits[COMMITS - 2]],
+        );
+        kept.project.write("pipeline.sh", script);
+        kept.project.write("notes.md", "a change\n");
+        commit(&kept.project, "the change");
+        let gated = kept.project.kelvin(&["gate"]);
+        let judged = kept.project.json("kelvin/gate.json");
+        assert_eq!(judged["base"]["commit"], commits[COMMITS - 3]);
+        assert_eq!(gated.code, Some(code));
+    }
+    git(root, &["checkout", "--quiet", "main"]);
+
+    // The version before the step beside the one with it.
     git(root, &["checkout", "--quiet", &commits[STEP]]);
     let compared = as_json(&kept, &["regression", "--format", "json"]);
     assert_eq!(compared["current"], commits[STEP]);

@@ -117,10 +117,25 @@ impl<'a> RankedCase<'a> {
         cases
     }
 
-    /// How far the case is from what was expected of it: 0 where everything was as expected.
+    /// How far the case is from what was expected of it, at most 2: 0 where everything was as expected. A failure to
+    /// answer is the worst answer.
     fn lack(&self) -> f64 {
+        let is_answered = |sample: &Sample| sample.failure.is_none();
+        if !self.case.baseline.iter().any(is_answered) {
+            return 2.0;
+        }
         let drift = 1.0 - self.case.invariance.unwrap_or(1.0);
-        drift + self.against as f64 / self.case.variants.len().max(1) as f64
+        let wrong = self.against + self.failed();
+        drift + wrong as f64 / self.case.variants.len().max(1) as f64
+    }
+
+    /// How many of its variants have a call without an answer.
+    pub(super) fn failed(&self) -> usize {
+        let has_failed = |variant: &&VariantRecord| {
+            let mut samples = variant.samples.iter();
+            samples.any(|sample| sample.failure.is_some())
+        };
+        self.case.variants.iter().filter(has_failed).count()
     }
 }
 

@@ -4,6 +4,7 @@
 mod follows;
 mod values;
 
+use super::cases::RankedCase;
 use super::standing::{Standing, most_noise, without_noise};
 use super::swaps::SwapCounts;
 use super::words::{QUADRANT, SignalWords};
@@ -106,7 +107,8 @@ fn found(run: &EvidenceRun<'_>) -> Vec<Weighted> {
         _ => None,
     };
     if let Some(calm) = calm.filter(|_| !stands_out) {
-        found.insert(0, Weighted::new(Tone::Calm, 0.0, Phrase::text(calm)));
+        let calm = || Weighted::new(Tone::Calm, 0.0, Phrase::text(calm));
+        found.insert(0, strays(run).unwrap_or_else(calm));
     }
     if found.is_empty() {
         let text = standing.map_or("no figure of the evidence probe is here", Standing::meaning);
@@ -131,6 +133,33 @@ fn failures(run: &EvidenceRun<'_>) -> Option<Weighted> {
         rate * 100.0
     );
     Some(Weighted::new(tone, weight, Phrase::text(text)))
+}
+
+/// Single cases that are not as they should be, which no mean shows.
+fn strays(run: &EvidenceRun<'_>) -> Option<Weighted> {
+    let mut cases = RankedCase::all(run);
+    cases.retain(|case| case.against + case.failed() > 0);
+    let (worst, rest) = cases.split_first()?;
+    let variants = counted(worst.case.variants.len(), "variant");
+    let mut wrong = Vec::new();
+    if worst.against > 0 {
+        wrong.push(format!(
+            "went against what is expected in {} of {variants}",
+            worst.against
+        ));
+    }
+    if worst.failed() > 0 {
+        wrong.push(format!("got no answer in {} of {variants}", worst.failed()));
+    }
+    let text = Phrase::text("the means are as they should be, and not every case is: ")
+        .name(worst.name)
+        .and(format!(" {}", wrong.join(", and ")));
+    let text = match rest.len() {
+        0 => text,
+        1 => text.and("; one other case is not either"),
+        more => text.and(format!("; {more} other cases are not either")),
+    };
+    Some(Weighted::new(Tone::Caution, FEW, text))
 }
 
 /// The kind that moves the decision most of those that should not.
