@@ -238,7 +238,9 @@ impl<'a> Gate<'a> {
             let looks = self.types.entry(probe.to_owned()).or_default();
             let means = (self.means, self.are_kept);
             match looks.next(&Suite::of(pairs), &rules, means) {
-                Asked::Decided(ended) => decided.extend(governing::by_metric(pairs, ended)),
+                Asked::Decided(ended) => {
+                    decided.extend(governing::by_metric(pairs, ended, (looks, &rules)));
+                }
                 Asked::Rerun(asked) => {
                     rerun.base.extend(asked.base);
                     rerun.head.extend(asked.head);
@@ -260,8 +262,9 @@ impl<'a> Gate<'a> {
         let decided = suites.flat_map(|(probe, pairs)| {
             let max_drop = self.max_drop(pairs);
             let looks = self.types.get(probe).cloned().unwrap_or_default();
-            let ended = looks.give_up(&Suite::of(pairs), &self.rules(&max_drop));
-            governing::by_metric(pairs, ended)
+            let rules = self.rules(&max_drop);
+            let ended = looks.give_up(&Suite::of(pairs), &rules);
+            governing::by_metric(pairs, ended, (&looks, &rules))
         });
         decided.collect()
     }

@@ -269,7 +269,9 @@ const fn of_type(decision: &TypeDecision) -> Finding {
     let (word, cause) = match decision.verdict {
         TypeVerdict::Pass | TypeVerdict::MadeRoom => (Word::Pass, Cause::Bounded),
         TypeVerdict::Regression => (Word::Regression, Cause::Drop),
-        TypeVerdict::Open(Open::Suspected | Open::Trade) => (Word::Inconclusive, Cause::Suspected),
+        TypeVerdict::Open(Open::Suspected | Open::Strays | Open::Trade) => {
+            (Word::Inconclusive, Cause::Suspected)
+        }
         TypeVerdict::Open(Open::Wide | Open::Noise) => (Word::Inconclusive, Cause::Wide),
     };
     Finding {

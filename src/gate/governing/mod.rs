@@ -10,6 +10,7 @@
 mod own;
 mod pairs;
 mod rule;
+mod strays;
 mod words;
 
 pub(crate) use own::OwnAnswers;
@@ -39,28 +40,36 @@ pub(crate) struct TypeDecision {
     pub(crate) new: Vec<String>,
     /// The cases that were left out of the figures, because their answers vary too much on the base.
     pub(crate) unsteady: Vec<String>,
+    /// The answers that no case is given, where it is open because of them.
+    pub(crate) strays: Option<strays::Strays>,
 }
 
 /// The decisions by the metric that each type is gated by.
-pub(super) fn by_metric(pairs: &AnswerPairs, ended: TypeEnding) -> Vec<(String, TypeDecision)> {
+pub(super) fn by_metric(
+    pairs: &AnswerPairs,
+    ended: TypeEnding,
+    (looks, rules): (&Looks, &Rules<'_>),
+) -> Vec<(String, TypeDecision)> {
     let names = || pairs.types.iter().zip(&ended.types);
     let new: Vec<String> = names()
         .filter(|(_, (_, status, _))| *status == Status::New)
         .map(|((name, _), _)| name.clone())
         .collect();
-    names()
-        .map(|((name, metric), (figures, status, verdict))| {
-            let decision = TypeDecision {
-                name: name.clone(),
-                figures: figures.clone(),
-                status: *status,
-                verdict: *verdict,
-                ending: ended.ending,
-                base_runs: ended.base_runs,
-                new: new.clone(),
-                unsteady: ended.unsteady.clone(),
-            };
-            (metric.clone(), decision)
-        })
-        .collect()
+    let decisions = names().map(|((name, metric), (figures, status, verdict))| {
+        let decision = TypeDecision {
+            name: name.clone(),
+            figures: figures.clone(),
+            status: *status,
+            verdict: *verdict,
+            ending: ended.ending,
+            base_runs: ended.base_runs,
+            new: new.clone(),
+            unsteady: ended.unsteady.clone(),
+            strays: None,
+        };
+        (metric.clone(), decision)
+    });
+    let mut decisions: Vec<(String, TypeDecision)> = decisions.collect();
+    strays::open(&mut decisions, pairs, looks, rules);
+    decisions
 }

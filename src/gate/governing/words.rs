@@ -38,6 +38,9 @@ impl TypeDecision {
 
     fn open(&self, open: Open, of: &str, seen: &str) -> String {
         let settles = match (open, self.ending) {
+            (Open::Strays, _) => {
+                "a case that is given such an answer, or somebody who may approve, can tell"
+            }
             (Open::Trade, _) => {
                 "another type may stand in its way or decides more often, so that only right answers, or somebody \
                  who may approve, can tell"
@@ -63,6 +66,15 @@ impl TypeDecision {
                 format!("{of} may be lost: {seen}; {settles}")
             }
             Open::Suspected => format!("{of} may be lost in part: {seen}; {settles}"),
+            Open::Strays => {
+                let strays = self.strays.as_ref();
+                let (swaps, example) =
+                    strays.map_or((0, ""), |strays| (strays.swaps, &strays.example));
+                format!(
+                    "{of} may be lost: {seen}, and {swaps} get answers that no case is given, such as {}; {settles}",
+                    name(example)
+                )
+            }
             Open::Trade => format!("{of} decides less often: {seen}; {settles}"),
             Open::Wide => format!("a loss of {of} is not ruled out: {seen}; {settles}"),
             Open::Noise => format!(

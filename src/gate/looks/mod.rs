@@ -345,6 +345,8 @@ impl Looks {
                 Ending::NoRerun | Ending::NoBudget if is_first && !self.answers_are_kept => {
                     self.without_repeats(subject, gated, look)
                 }
+                // What another judgement had run again is all that there is. It is looked at once.
+                Ending::BudgetSpent if self.rounds == 0 => self.last_look(subject, gated, look),
                 _ => look,
             };
             self.close(&id, Ok(look), ending);
@@ -362,6 +364,15 @@ impl Looks {
         match look::look(&subject.cases, &question) {
             Ok(look) if look.outcome == Outcome::Regression && look.moved >= FEWEST_MOVED => look,
             _ => first,
+        }
+    }
+
+    /// The look at what was run for another judgement.
+    fn last_look(&self, subject: &Subject, gated: usize, first: Look) -> Look {
+        let question = self.question(subject, gated, ALPHA_OF_A_LOOK);
+        match look::look(&subject.cases, &question) {
+            Ok(look) => careful(look, first),
+            Err(_) => first,
         }
     }
 

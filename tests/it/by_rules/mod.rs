@@ -10,6 +10,7 @@ mod noise;
 mod places;
 mod queries;
 mod scenarios;
+mod strays;
 
 use std::fs;
 

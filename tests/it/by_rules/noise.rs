@@ -40,3 +40,18 @@ fn an_unchanged_pipeline_whose_calls_fail_now_and_then_is_never_red_and_one_that
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
+
+/// The types take all that may be run again; what was run for them tells of invariance too.
+#[test]
+fn a_change_that_answers_at_random_is_red_though_its_base_was_run_once() {
+    let right = rule("and", 2);
+    let suite = Suite {
+        settings: String::new(),
+        ..Suite::of(20, 2)
+    }
+    .known();
+    suite.lucky(1).base(&right, 1);
+    let random = format!("{}flip .4\n", without(&right, "collateral", 1));
+    suite.gate(&random, &[]).red("random answers");
+    suite.gate(&right, &[]).passes("no change");
+}

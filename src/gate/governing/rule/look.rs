@@ -166,6 +166,8 @@ pub(crate) enum Open {
     Trade,
     /// Too many cases became unsteady on the head.
     Noise,
+    /// Only answers that no case is given keep it from being lost.
+    Strays,
 }
 
 /// One look at a suite.

@@ -56,6 +56,11 @@ pub(crate) struct Side<A> {
 }
 
 impl Suite {
+    /// Whether the answers are numbers, and not a few levels.
+    pub(crate) const fn is_of_numbers(&self) -> bool {
+        matches!(self.answers, Answers::Numbers(..))
+    }
+
     /// How often both sides were run at most.
     pub(crate) fn draws(&self) -> (usize, usize) {
         match &self.answers {

@@ -1,0 +1,97 @@
+//! Answers to swaps that no case is given.
+//!
+//! The rule counts that a swap moves the decision, and not where to, since a third answer may be right. So a head that
+//! gives an answer of its own to everything that was exchanged (null, an apology, a text that is never the same) would
+//! follow more than the base did. Where a type is followed by such answers alone, nobody knows whether it is.
+
+use std::collections::BTreeSet;
+
+use super::rule::{Looks, Rules, Suite, TypeVerdict};
+use super::{Open, TypeDecision};
+use crate::baseline::compare::{AnswerPairs, ItemAnswers};
+use crate::probe::Answer;
+
+/// What a swap of a type was answered with on the head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Strays {
+    /// How many swaps have such an answer.
+    pub(super) swaps: usize,
+    /// One of the answers, as JSON.
+    pub(super) example: String,
+}
+
+/// Opens each type that only such answers keep from being lost. `decisions` are those of the suite, in the order of its
+/// types.
+pub(super) fn open(
+    decisions: &mut [(String, TypeDecision)],
+    pairs: &AnswerPairs,
+    looks: &Looks,
+    rules: &Rules<'_>,
+) {
+    let Some((known, strays)) = without(pairs) else {
+        return;
+    };
+    let held = looks.give_up(&Suite::of(&known), rules);
+    let types = decisions.iter_mut().zip(held.types).zip(strays);
+    for (((_, decision), (_, _, by_known)), strays) in types {
+        let is_doubted = matches!(
+            by_known,
+            TypeVerdict::Regression | TypeVerdict::Open(Open::Suspected)
+        );
+        let is_told = matches!(
+            decision.verdict,
+            TypeVerdict::Regression | TypeVerdict::Open(Open::Suspected)
+        );
+        if let Some(strays) = strays.filter(|_| is_doubted && !is_told) {
+            decision.verdict = TypeVerdict::Open(Open::Strays);
+            decision.strays = Some(strays);
+        }
+    }
+}
+
+/// The same answers with those of the head to a case in place of each stray one, and the strays of each type; none where
+/// there are none, and for numbers, which are seldom the same.
+fn without(pairs: &AnswerPairs) -> Option<(AnswerPairs, Vec<Option<Strays>>)> {
+    if Suite::of(pairs).is_of_numbers() {
+        return None;
+    }
+    let given = |item: &ItemAnswers| -> Vec<String> {
+        let own = [&item.itself.0, &item.own.0, &item.itself.1, &item.own.1];
+        let swaps = item.swaps.iter().map(|swap| &swap.answers.0);
+        let answers = own.into_iter().chain(swaps).flatten().flatten();
+        answers.map(Answer::to_string).collect()
+    };
+    let known: BTreeSet<String> = pairs.items.iter().flat_map(given).collect();
+    let mut strays: Vec<Option<Strays>> = vec![None; pairs.types.len()];
+    let mut without = pairs.clone();
+    for item in &mut without.items {
+        let own = item
+            .itself
+            .1
+            .iter()
+            .chain(&item.own.1)
+            .flatten()
+            .next()
+            .cloned();
+        for swap in &mut item.swaps {
+            let is_stray = |answer: &Option<Answer>| {
+                let text = answer.as_ref().map(Answer::to_string);
+                text.filter(|text| !known.contains(text))
+            };
+            let Some(example) = swap.answers.1.iter().find_map(is_stray) else {
+                continue;
+            };
+            let of_type = strays[swap.of_type].get_or_insert(Strays { swaps: 0, example });
+            of_type.swaps += 1;
+            for answer in &mut swap.answers.1 {
+                if is_stray(answer).is_some() {
+                    answer.clone_from(&own);
+                }
+            }
+        }
+    }
+    strays
+        .iter()
+        .any(Option::is_some)
+        .then_some((without, strays))
+}
