@@ -410,7 +410,12 @@ impl<'a> Gate<'a> {
                 .coverage
                 .whole
                 .misses_more_than(self.policy.max_missing);
-            for (name, case) in subject.names.iter().zip(&subject.cases) {
+            let edited = match demand.is_declared {
+                true => unpaired::edited(pair),
+                false => Vec::new(),
+            };
+            let edited = edited.iter().map(|(name, case)| (name, case));
+            for (name, case) in subject.names.iter().zip(&subject.cases).chain(edited) {
                 if is_lacking && !pair.is_failure_rate {
                     continue;
                 }

@@ -34,6 +34,8 @@ pub(crate) enum ReasonCode {
     BrokenCases,
     /// Cases may have broken; that is not certain.
     DoubtfulCases,
+    /// New cases do not do what is demanded of every case.
+    AddedBroken,
     /// No metric is gated.
     NothingGated,
     /// There is nothing to compare with.

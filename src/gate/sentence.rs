@@ -367,6 +367,22 @@ pub(super) fn broken(cases: &[&BrokenCase], certain: bool, of_failures: bool) ->
     )
 }
 
+/// New cases that do not do what is demanded of every case.
+pub(super) fn added_broken(cases: &[String], metric: &str, of_failures: bool) -> String {
+    let (are, get, fail) = match cases.len() {
+        1 => ("is", "gets", "fails"),
+        _ => ("are", "get", "fail"),
+    };
+    match of_failures {
+        true => format!("{} {are} new and {get} no answer in any run", names(cases)),
+        false => format!(
+            "{} {are} new and {fail} {} in every run",
+            names(cases),
+            name(metric)
+        ),
+    }
+}
+
 /// A name from elsewhere, between backticks.
 pub(super) fn name(text: &str) -> String {
     format!("`{}`", safe::cut(text, LONGEST_NAME))

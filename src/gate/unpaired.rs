@@ -76,6 +76,15 @@ pub(super) fn look(pair: &MetricPair<'_>, policy: &Policy, id: &str, gated: usiz
     Some(Seen { names, look })
 }
 
+/// The cases whose input is another one on the head, each as a whole: what is demanded of every case holds for them too.
+pub(super) fn edited(pair: &MetricPair<'_>) -> Vec<(String, Case)> {
+    let edited = pair.cases.iter().filter_map(|(name, case)| {
+        let whole = case.unpaired.as_ref().filter(|_| case.cells.is_empty())?;
+        Some(((*name).to_owned(), as_case(pair, whole)))
+    });
+    edited.collect()
+}
+
 fn as_case(pair: &MetricPair<'_>, whole: &Unpaired) -> Case {
     let turn = |values: &[Option<f64>]| -> Vec<Option<f64>> {
         let values = values.iter();

@@ -389,6 +389,11 @@ impl Verdict {
             .any(|metric| metric.policy == Attention::Gate && metric.is_thin)
     }
 
+    /// Whether an item of the base is gone.
+    pub(crate) fn has_lost_items(&self) -> bool {
+        self.turnover.values().any(|turnover| turnover.removed > 0)
+    }
+
     /// The governing types whose loss this suite could not show, so that a pass says nothing of them.
     pub(crate) fn unseen_types(&self) -> impl Iterator<Item = &str> {
         let swaps = self

@@ -55,6 +55,8 @@ pub(crate) enum Answer {
     Number(f64),
     /// Anything else; two answers are the same where the texts are.
     Text(String),
+    /// The null of JSON: where no item is given it as it is, it is no answer.
+    Null,
 }
 
 /// As JSON.
@@ -63,6 +65,7 @@ impl fmt::Display for Answer {
         match self {
             Self::Number(number) => number.fmt(f),
             Self::Text(text) => f.write_str(text),
+            Self::Null => f.write_str("null"),
         }
     }
 }

@@ -82,7 +82,7 @@ impl Sides<'_, '_> {
             let once = (items.0.counts_once, items.1.counts_once);
             (is_same && covers).then(|| item(name, (before, after), &types, once))
         });
-        let items = items.collect();
+        let items = without_nulls(items.collect());
         let nouns = self.head.0.items.get(self.probe);
         let nouns = nouns.map_or(("item", "items"), |items| items.nouns);
         AnswerPairs {
@@ -95,6 +95,24 @@ impl Sides<'_, '_> {
     fn item<'m>(&self, side: &'m Measured<'_>, name: &str) -> Option<&'m ComparedItem<'m>> {
         side.items.get(self.probe)?.by_name.get(name)
     }
+}
+
+/// A pipeline may abstain with null, and that is an answer. Where no item is given it by itself, on neither side, null is
+/// what is left of an answer to evidence that was exchanged: there was none.
+fn without_nulls(mut items: Vec<ItemAnswers>) -> Vec<ItemAnswers> {
+    let is_null = |answer: &Option<Answer>| *answer == Some(Answer::Null);
+    let abstains = items.iter().any(|item| {
+        let own = [&item.itself.0, &item.itself.1, &item.own.0, &item.own.1];
+        own.into_iter().flatten().any(is_null)
+    });
+    if !abstains {
+        let swaps = items.iter_mut().flat_map(|item| &mut item.swaps);
+        let answers = swaps.flat_map(|swap| swap.answers.0.iter_mut().chain(&mut swap.answers.1));
+        answers
+            .filter(|answer| is_null(answer))
+            .for_each(|answer| *answer = None);
+    }
+    items
 }
 
 /// One item. `once`: whether the repeats of a side count as one run.

@@ -16,7 +16,8 @@ use super::sentence;
 use super::unpaired::Seen;
 use super::verdict::{BrokenCase, Cause, MetricVerdict, Rank, Reason, ReasonCode};
 use super::verdict::{Urgency, Verdict, Word};
-use crate::baseline::compare::{Comparison, MetricPair, Presence, loss};
+use crate::baseline::compare::{CasePair, Change, Comparison, MetricPair, Presence, loss};
+use crate::probe::Direction;
 
 /// Everything a verdict is made from.
 pub(super) struct Assembly<'a> {
@@ -73,6 +74,11 @@ impl Assembly<'_> {
                 (Rank::of(urgency), reason)
             }));
         }
+        let added = self.comparison.metrics.iter();
+        reasons
+            .extend(added.filter_map(|(id, pair)| {
+                Some((Rank::of(Urgency::Doubt), added_broken(id, pair)?))
+            }));
         let gated: Vec<Word> = metrics
             .values()
             .filter(|metric| metric.policy == Attention::Gate)
@@ -262,6 +268,33 @@ impl Assembly<'_> {
             Attention::Info => None,
         }
     }
+}
+
+/// What is demanded of every item, and no run of a new one gave. Its base is none, so it fails nothing.
+fn added_broken(id: &str, pair: &MetricPair<'_>) -> Option<Reason> {
+    let worst = match pair.direction {
+        Direction::Higher => pair.range.low,
+        Direction::Lower => pair.range.high,
+    };
+    let is_broken = |case: &CasePair<'_>| {
+        let is_added = case.change == Change::Added;
+        is_added
+            && worst
+                .zip(case.head)
+                .is_some_and(|(worst, head)| (head - worst).abs() <= GUARD)
+    };
+    let is_demanded = pair.is_declared || pair.is_failure_rate;
+    let broken = pair
+        .cases
+        .iter()
+        .filter(|(_, case)| is_demanded && is_broken(case));
+    let broken: Vec<String> = broken.map(|(name, _)| (*name).to_owned()).collect();
+    (!broken.is_empty()).then(|| Reason {
+        code: ReasonCode::AddedBroken,
+        effect: Some(Effect::Warn),
+        metric: Some(id.to_owned()),
+        text: sentence::added_broken(&broken, id, pair.is_failure_rate),
+    })
 }
 
 /// What the swaps of a type say.

@@ -11,6 +11,10 @@ use super::{Open, TypeDecision};
 use crate::baseline::compare::{AnswerPairs, ItemAnswers};
 use crate::probe::Answer;
 
+/// Numbers are seldom the same, so it is the way that tells. Where swaps go more than twice as far as the two cases are
+/// apart, so that the squared way is more than this, they do not lead from the one to the other.
+const FAR: f64 = 4.0;
+
 /// What a swap of a type was answered with on the head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Strays {
@@ -28,6 +32,16 @@ pub(super) fn open(
     looks: &Looks,
     rules: &Rules<'_>,
 ) {
+    if Suite::of(pairs).is_of_numbers() {
+        let passed = decisions.iter_mut().map(|(_, decision)| decision);
+        passed
+            .filter(|decision| {
+                matches!(decision.verdict, TypeVerdict::Pass | TypeVerdict::MadeRoom)
+            })
+            .filter(|decision| decision.figures.has > FAR * decision.figures.had.max(1.0))
+            .for_each(|decision| decision.verdict = TypeVerdict::Open(Open::Strays));
+        return;
+    }
     let Some((known, strays)) = without(pairs) else {
         return;
     };
@@ -50,11 +64,8 @@ pub(super) fn open(
 }
 
 /// The same answers with those of the head to a case in place of each stray one, and the strays of each type; none where
-/// there are none, and for numbers, which are seldom the same.
+/// there are none.
 fn without(pairs: &AnswerPairs) -> Option<(AnswerPairs, Vec<Option<Strays>>)> {
-    if Suite::of(pairs).is_of_numbers() {
-        return None;
-    }
     let given = |item: &ItemAnswers| -> Vec<String> {
         let own = [&item.itself.0, &item.own.0, &item.itself.1, &item.own.1];
         let swaps = item.swaps.iter().map(|swap| &swap.answers.0);

@@ -67,13 +67,15 @@ impl TypeDecision {
             }
             Open::Suspected => format!("{of} may be lost in part: {seen}; {settles}"),
             Open::Strays => {
-                let strays = self.strays.as_ref();
-                let (swaps, example) =
-                    strays.map_or((0, ""), |strays| (strays.swaps, &strays.example));
-                format!(
-                    "{of} may be lost: {seen}, and {swaps} get answers that no case is given, such as {}; {settles}",
-                    name(example)
-                )
+                let to = match &self.strays {
+                    Some(strays) => format!(
+                        "and {} get answers that no case is given, such as {}",
+                        strays.swaps,
+                        name(&strays.example)
+                    ),
+                    None => "which is farther than the cases are apart".to_owned(),
+                };
+                format!("{of} may be lost: {seen}, {to}; {settles}")
             }
             Open::Trade => format!("{of} decides less often: {seen}; {settles}"),
             Open::Wide => format!("a loss of {of} is not ruled out: {seen}; {settles}"),

@@ -31,6 +31,10 @@ pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) 
         }
         (true, Word::Pass) if verdict.is_thin() => warn("passes on few pairs"),
         (true, Word::Pass) if verdict.tells(ReasonCode::Drift) => warn("passes, and has drifted"),
+        (true, Word::Pass) if verdict.tells(ReasonCode::AddedBroken) => {
+            warn("passes, but not what is new")
+        }
+        (true, Word::Pass) if verdict.has_lost_items() => warn("passes on what is left"),
         (true, Word::Pass) => fine("pass"),
         (true, Word::NoBaseline) => (Tone::Caution, "⚪", "no baseline"),
         (true, Word::Inconclusive) => warn("inconclusive, passes"),

@@ -77,6 +77,7 @@ fn answers<'a>(
 fn answer(decision: &Value, scorer: &dyn Scorer) -> Answer {
     match scorer.number(decision) {
         Some(number) => Answer::Number(number),
+        None if decision.is_null() => Answer::Null,
         None => Answer::Text(scorer.class(decision)),
     }
 }

@@ -65,3 +65,62 @@ fn two_of_five_runs_that_lose_their_score_everywhere_are_no_pass() {
     gated.leaves_something_to_do("two of five");
     assert!(!gated.is("pass"), "{}", gated.shown());
 }
+
+/// An edit of the input, or another name, hides nothing that is demanded of every item.
+#[test]
+fn an_item_that_breaks_is_told_though_the_change_edits_renames_or_removes_its_case() {
+    let right = rule("and", 2);
+    let path = format!("cases/{}.md", name(5));
+    let edit = |project: &Project| {
+        let text = project.read(&path);
+        project.write(&path, &format!("{text}\n## Remark\n\nNothing more.\n"));
+    };
+    let remove = |project: &Project| fs::remove_file(project.path(&path)).expect("removed");
+    let rename = |project: &Project| {
+        let text = project.read(&path);
+        remove(project);
+        project.write("cases/renamed.md", &text);
+    };
+    let (asked, scenarios) = (Suite::of(20, 2).known(), Suite::of(20, 2).scenarios());
+    for (suite, broken) in [
+        (&asked, "crash"),
+        (&scenarios, "crash"),
+        (&scenarios, "check"),
+    ] {
+        suite.base(&right, 1);
+        let head = format!("{right}broken 5 {broken}\n");
+        let edited = suite.gate_beside(&head, &[], edit);
+        edited.red(broken);
+        assert!(
+            edited.first_lines().contains(&name(5)),
+            "{}",
+            edited.shown()
+        );
+        let renamed = suite.gate_beside(&head, &[], rename);
+        renamed.passes(broken);
+        let lines = renamed.first_lines();
+        assert!(
+            lines.contains("⚠️ Kelvin: passes, but not what is new"),
+            "{lines}"
+        );
+        assert!(
+            renamed.page.contains("`renamed` is new and "),
+            "{}",
+            renamed.shown()
+        );
+        let removed = suite.gate_beside(&head, &[], remove);
+        let lines = removed.first_lines();
+        assert!(
+            lines.contains("⚠️ Kelvin: passes on what is left"),
+            "{lines}"
+        );
+        // Whoever edits a case, and breaks nothing, is not accused.
+        let same = suite.gate_beside(&right, &[], edit);
+        same.passes("an edit");
+        assert!(
+            same.first_lines().contains("✅ Kelvin: pass"),
+            "{}",
+            same.shown()
+        );
+    }
+}
