@@ -57,7 +57,7 @@ pub(crate) enum Code {
     UnreadFolder,
     /// Repeats that the pipeline answered from memory; they count as one run.
     AnswersKept,
-    /// Scenarios in which the pipeline failed, so that no check was made.
+    /// Scenarios in which the pipeline or a service failed, so that no check was made.
     ScenariosFailed,
     /// Checks that could not be made; the runs have no composite.
     CheckErrors,

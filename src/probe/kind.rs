@@ -265,6 +265,12 @@ pub(crate) trait Items: Sync {
         None
     }
 
+    /// Tries each service that the items use beside the pipeline, without changing anything: its name, and what it
+    /// says of itself or why it cannot be used.
+    fn services(&self) -> Vec<(String, Result<String, String>)> {
+        Vec::new()
+    }
+
     /// Restricts them to those of these ids, where the list is not empty, and to a share of these.
     /// Returns how many were chosen before they were shared out.
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize;

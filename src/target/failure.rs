@@ -17,6 +17,9 @@ pub(crate) enum FailureKind {
     Timeout,
     /// It could not be started, e.g. the program was not found.
     NotStarted,
+    /// A service beside the pipeline, such as a database, could not be used or did not end as it should: that is
+    /// no fault of the pipeline.
+    ServiceFailed,
     /// It ended well and left no output file.
     OutputMissing,
     /// The output is not a regular file, or could not be read.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{DoctorRequest, Finding, JOB};
 use crate::config::Config;
 use crate::file;
-use crate::probe::{Kind, registry};
+use crate::probe::{Items, Kind, registry};
 use crate::report;
 use crate::target::{Address, ModelSettings};
 
@@ -21,7 +21,12 @@ pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut 
     let kinds = registry::kinds().into_iter();
     // A kind that observes has the items of the others.
     let configured = kinds.filter(|kind| config.configures(kind.name()) && !kind.observes());
-    findings.extend(configured.map(|kind| items(config, kind)));
+    for kind in configured {
+        let read = kind.read(config);
+        findings.push(items(kind, read.as_deref()));
+        let services = read.iter().flat_map(|items| items.services());
+        findings.extend(services.map(|(name, said)| service(&name, said)));
+    }
     let in_container = request.surroundings.in_container;
     let targets = config.targets();
     findings.extend(targets.map(|target| command(config, target, in_container)));
@@ -36,9 +41,9 @@ pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut 
 }
 
 /// Whether the items of a probe can be read, and are enough.
-fn items(config: &Config, kind: &'static dyn Kind) -> Finding {
+fn items(kind: &'static dyn Kind, read: Result<&dyn Items, &anyhow::Error>) -> Finding {
     let (noun, nouns) = kind.nouns();
-    let items = match kind.read(config) {
+    let items = match read {
         Ok(items) => items,
         Err(error) => return Finding::missing(nouns, format!("{error:#}")),
     };
@@ -52,6 +57,14 @@ fn items(config: &Config, kind: &'static dyn Kind) -> Finding {
             let parts = std::iter::once(format!("{count} {named}")).chain(size);
             Finding::ok(nouns, parts.collect::<Vec<String>>().join(" "))
         }
+    }
+}
+
+/// Whether a service can be used that scenarios use.
+fn service(name: &str, said: Result<String, String>) -> Finding {
+    match said {
+        Ok(version) => Finding::ok("services", format!("`{name}` answers: {version}")),
+        Err(why) => Finding::missing("services", format!("`{name}` cannot be used: {why}")),
     }
 }
 

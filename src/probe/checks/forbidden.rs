@@ -1,13 +1,15 @@
 //! What no scenario may do: write files that it was not allowed to, or give away a secret.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use globset::GlobSet;
+use serde_json::Value;
 
+use super::services::Secret;
 use crate::digest::Digest;
 
 /// The content of a larger file is not read: its size and its time tell whether it was written.
@@ -22,8 +24,8 @@ const SHORTEST: usize = 8;
 pub(super) struct Forbidden {
     /// The files that may be written, where that is limited.
     pub(super) writable: Option<GlobSet>,
-    /// The secrets that must not be given away, by the name of their variable.
-    pub(super) secrets: BTreeMap<String, String>,
+    /// The secrets of the environment, by the name of their variable; none where they may be given away.
+    pub(super) secrets: Option<BTreeMap<String, String>>,
 }
 
 /// Every file of a folder, with what tells whether it was changed.
@@ -115,25 +117,57 @@ impl Forbidden {
         })
     }
 
-    /// The variables whose value stands in one of the texts, a sentence for each.
-    pub(super) fn leaks(&self, texts: &[(&str, &[u8])]) -> Vec<String> {
-        let mut leaks = Vec::new();
-        for (name, secret) in &self.secrets {
-            let holds = |text: &[u8]| memchr::memmem::find(text, secret.as_bytes()).is_some();
-            let places: Vec<&str> = texts
-                .iter()
-                .filter(|(_, text)| holds(text))
-                .map(|(place, _)| *place)
-                .collect();
-            if !places.is_empty() {
-                leaks.push(format!(
-                    "the value of the variable `{name}` stands in {}",
-                    places.join(" and in ")
-                ));
-            }
-        }
-        leaks
+    /// What must not be given away: the secrets of the environment, and what the scenario was given by its
+    /// services.
+    pub(super) fn kept_secret(&self, of_services: impl FnOnce() -> Vec<Secret>) -> Vec<Secret> {
+        let Some(variables) = &self.secrets else {
+            return Vec::new();
+        };
+        let variables = variables.iter().map(|(name, value)| Secret {
+            what: format!("the value of the variable `{name}`"),
+            text: value.clone(),
+        });
+        variables.chain(of_services()).collect()
     }
+}
+
+/// The secrets that stand in one of the texts, a sentence for each.
+pub(super) fn leaks(secrets: &[Secret], texts: &[(&str, &[u8])]) -> Vec<String> {
+    // What a secret is called, in the order of the secrets: one of them may be known in several forms.
+    let mut named: Vec<(&str, BTreeSet<String>)> = Vec::new();
+    for secret in secrets {
+        let forms = written_forms(&secret.text);
+        match named.iter_mut().find(|(what, _)| *what == secret.what) {
+            Some((_, known)) => known.extend(forms),
+            None => named.push((&secret.what, forms)),
+        }
+    }
+    let mut leaks = Vec::new();
+    for (what, forms) in named {
+        let holds = |text: &[u8]| {
+            let mut forms = forms.iter();
+            forms.any(|form| memchr::memmem::find(text, form.as_bytes()).is_some())
+        };
+        let places = texts.iter().filter(|(_, text)| holds(text));
+        let places: Vec<&str> = places.map(|(place, _)| *place).collect();
+        if !places.is_empty() {
+            leaks.push(format!("{what} stands in {}", places.join(" and in ")));
+        }
+    }
+    leaks
+}
+
+/// The ways in which a text may stand in another one: as it is, within JSON, and within an address.
+fn written_forms(text: &str) -> BTreeSet<String> {
+    let json = Value::from(text).to_string();
+    let form: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
+    let percent = form.replace('+', "%20").replace("%7E", "~");
+    BTreeSet::from([
+        text.to_owned(),
+        json[1..json.len() - 1].to_owned(),
+        percent,
+        form,
+    ])
 }
 
 /// The variables of the environment that hold secrets, as far as their names tell, and those that the

@@ -12,10 +12,12 @@ use super::measure;
 use super::page;
 use super::reader::AnswerReader;
 use super::record::{ChecksBasis, ChecksSection};
+use super::rule_files::RuleFiles;
 use super::scenario::Scenario;
 use super::scenarios::{self, Scenarios};
 use super::scoring;
 use super::scripts;
+use super::services::Trouble;
 use super::target::ScenarioTarget;
 use crate::config::{Config, Shard};
 use crate::digest::Fields;
@@ -28,6 +30,7 @@ use crate::probe::{
     Rejudging, RepeatedItems, RunView, SectionFingerprint, SettingDiffers, WantedRepeats,
 };
 use crate::run::{Runner, Step};
+use crate::signal::Interrupt;
 use crate::target::{Site, Target};
 
 impl Kind for ChecksKind {
@@ -253,6 +256,25 @@ impl Items for ScenariosToRun<'_> {
         }
     }
 
+    fn services(&self) -> Vec<(String, Result<String, String>)> {
+        let Ok(interrupt) = Interrupt::of_process() else {
+            return Vec::new();
+        };
+        let services = self.settings.services.iter();
+        let tried = services.filter_map(|(name, service)| {
+            let said = service.attempt(name, &interrupt)?;
+            let said = said.map_err(|trouble| match trouble {
+                Trouble::Failed(why) | Trouble::Unreached(why) => {
+                    self.settings.without_values(&why)
+                }
+                Trouble::TimedOut(time) => format!("no answer within {} s", time.as_secs_f64()),
+                Trouble::Stopped => "it was not waited for".to_owned(),
+            });
+            Some((name.clone(), said))
+        });
+        tried.collect()
+    }
+
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
         let ids = self.scenarios.all.iter().map(|one| one.id.as_str());
         let chosen = ChosenItems::of(ids, only, shard);
@@ -300,14 +322,18 @@ impl Planned for PlannedScenarios<'_> {
         if step > 0 {
             return self.steps()[step].program.target.open(site);
         }
+        let settings = self.scenarios.settings;
+        let rules = match self.scenarios.config.other_rules() {
+            Some(rules) => rules.to_path_buf(),
+            None => site.root.clone(),
+        };
+        let files = settings.invariants.iter().flat_map(|one| &one.runs);
         Ok(Box::new(ScenarioTarget {
-            settings: self.scenarios.settings,
-            pipeline: self.scenarios.settings.program().target.open(site)?,
+            settings,
+            pipeline: settings.program().target.open(site)?,
             site: site.clone(),
-            rules: match self.scenarios.config.other_rules() {
-                Some(rules) => rules.to_path_buf(),
-                None => site.root.clone(),
-            },
+            rule_files: RuleFiles::read(&rules, files),
+            rules,
         }))
     }
 

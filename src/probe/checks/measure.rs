@@ -74,7 +74,7 @@ fn scenario_run(called: &Called, settings: &ChecksSettings) -> ScenarioRun {
 /// Where the pipeline comes to no end there is nothing to look at.
 fn skipped(settings: &ChecksSettings, why: &FailureKind) -> BTreeMap<String, CheckResult> {
     let reason = match why {
-        // The program may be missing, but a service that cannot be used is no fault of the pipeline.
+        FailureKind::ServiceFailed => "a service of the scenario failed",
         FailureKind::NotStarted => "the scenario could not be carried out",
         _ => "the pipeline failed",
     };

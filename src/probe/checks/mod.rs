@@ -17,6 +17,7 @@ mod measure;
 mod page;
 mod reader;
 mod record;
+mod rule_files;
 mod same;
 mod scenario;
 mod scenarios;

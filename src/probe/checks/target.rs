@@ -12,9 +12,10 @@ use std::time::Instant;
 use tempfile::TempDir;
 
 use super::config::ChecksSettings;
-use super::forbidden::Snapshot;
-use super::kinds::Stopped;
-use super::record::ScenarioAnswer;
+use super::forbidden::{Snapshot, leaks};
+use super::kinds::{Finding, Stopped};
+use super::record::{CheckResult, ScenarioAnswer};
+use super::rule_files::RuleFiles;
 use super::scenario::{Scenario, plain};
 use super::scene::{Scene, Unread, read_beneath};
 use super::services::{RunningServices, ServiceSite, Trouble};
@@ -42,6 +43,8 @@ pub(super) struct ScenarioTarget<'a> {
     pub(super) site: Site,
     /// The folder that the template and everything that a check reads or runs is taken from.
     pub(super) rules: PathBuf,
+    /// What stood in the files of the checks when the run began.
+    pub(super) rule_files: RuleFiles,
 }
 
 /// The folder of one scenario, which goes away with it.
@@ -229,13 +232,13 @@ impl ScenarioTarget<'_> {
     /// What becomes of a scenario whose services cannot be used.
     fn troubled(&self, trouble: Trouble) -> Ended {
         let why = match trouble {
-            Trouble::Failed(why) => why,
+            Trouble::Failed(why) | Trouble::Unreached(why) => why,
             Trouble::TimedOut(time) => format!("a service took more than {} s", time.as_secs_f64()),
             Trouble::Stopped => return Ended::Interrupted,
         };
         let why = self.settings.without_values(&why);
         Ended::Failed {
-            failure: Box::new(Failure::new(FailureKind::NotStarted, why)),
+            failure: Box::new(Failure::new(FailureKind::ServiceFailed, why)),
             reply: Reply::default(),
         }
     }
@@ -249,10 +252,30 @@ impl ScenarioTarget<'_> {
             forbidden: Vec::new(),
         };
         for invariant in &self.settings.invariants {
-            let mut finding = invariant.check.look(scene)?;
-            if invariant.is_negated {
-                finding = finding.negated();
-            }
+            let finding = match self.rule_files.changed(&invariant.runs) {
+                None => invariant.check.look(scene)?,
+                // Neither what it says nor the opposite of that holds.
+                Some(file) => {
+                    let reason = format!(
+                        "`{}`, which this check runs, is no longer what it was when the run began, so what it says \
+                         cannot be trusted: no pipeline may write to the files of its checks",
+                        file.display()
+                    );
+                    let result = Finding::scored(false, 0.0, reason).stored();
+                    answer.checks.insert(
+                        invariant.name.clone(),
+                        CheckResult {
+                            reason: self.text(&result.reason, place, scene.services),
+                            ..result
+                        },
+                    );
+                    continue;
+                }
+            };
+            let mut finding = match invariant.is_negated {
+                true => finding.negated(),
+                false => finding,
+            };
             if let Some(mut shown) = finding.to_judge.take() {
                 // Neither a secret nor the name of a folder of this run reaches a judge.
                 shown.text = self.text(&shown.text, place, scene.services);
@@ -354,18 +377,20 @@ impl Target for ScenarioTarget<'_> {
             Ok(after) => after,
             Err(error) => return unseen(error),
         };
-        let log = match forbidden.secrets.is_empty() {
+        let secrets = forbidden.kept_secret(|| services.secrets());
+        let log = match secrets.is_empty() {
             true => Ok(Vec::new()),
             false => place.log(),
         };
         let answered = std::mem::take(output);
         let streams = &ran.reply.streams;
-        let mut found = forbidden.leaks(&[
+        let places: [(&str, &[u8]); 4] = [
             ("its output", &answered),
             ("its standard output", &ran.printed.bytes),
             ("its standard error", streams.stderr.as_bytes()),
             ("the audit log", log.as_deref().unwrap_or_default()),
-        ]);
+        ];
+        let mut found = leaks(&secrets, &places);
         // The pipeline had a file there: who puts something else in its place hides what was in it.
         found.extend(log.err().map(|what| {
             format!("the audit log {what}: nobody can tell whether a secret stands in it")

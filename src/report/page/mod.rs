@@ -9,8 +9,8 @@ use super::{Report, SCHEMA_VERSION};
 use crate::page::html::Texts;
 use crate::page::terminal::Style;
 use crate::page::{
-    AnswersView, Chapter, FigureTable, NoticeCount, Opening, PartView, Phrase, RunPage, counted,
-    duration, html, markdown, of_judges, terminal, used,
+    AnswersView, Chapter, FigureTable, NoticeCount, Opening, PartView, Phrase, RunPage, Statement,
+    Tone, counted, duration, html, markdown, of_judges, terminal, used,
 };
 use crate::probe::{Ending, RunView, estimate, probe_of, registry};
 
@@ -95,6 +95,15 @@ fn chapters(report: &Report) -> Vec<Chapter<'_>> {
     sections
         .map(|(kind, section)| {
             let mut chapter = kind.chapter(section, view(report));
+            // What was found is of no known code, whatever it is.
+            if report.run.ending == Ending::Changed {
+                chapter.statements = vec![Statement {
+                    tone: Tone::Alarm,
+                    text: Phrase::text(
+                        "the code of the pipeline changed while it ran: nothing is known, and nothing was kept",
+                    ),
+                }];
+            }
             for statement in &mut chapter.statements {
                 statement.text.capitalize();
             }

@@ -3,6 +3,7 @@ mod gate;
 mod judged;
 mod mock;
 mod services;
+mod tampered;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -4,7 +4,7 @@ mod check;
 mod nodes;
 mod services;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ use super::judging::JudgedCheck;
 use super::keys::{self, CheckKeys, ChecksKeys, LlmAsJudgeKeys, Parameter};
 use super::kinds::{self, Check};
 use super::record::{ChecksBasis, InvariantBasis, JudgeBasis};
+use super::rule_files;
 use super::services::Service;
 use crate::config::{self, Config, Configure, Part, ProbeSettings, Problem, Slip};
 use crate::digest::{Digest, Fields};
@@ -85,6 +86,8 @@ pub(super) struct Invariant {
     pub(super) is_negated: bool,
     /// The script that looks, relative to the root, where it is one.
     pub(super) script: Option<PathBuf>,
+    /// The files that it runs or names, relative to the root.
+    pub(super) runs: BTreeSet<PathBuf>,
 }
 
 impl ChecksSettings {
@@ -184,8 +187,10 @@ impl Configure for ChecksKind {
                 _ => None,
             };
             files.extend(script.clone().map(|script| ("script of a check", script)));
+            let mut runs: BTreeSet<PathBuf> = script.clone().into_iter().collect();
             if let CheckKeys::CommandExit(keys) = &filled {
                 commands.push(keys.command.clone());
+                runs.extend(rule_files::named(&keys.command));
             }
             if let CheckKeys::LlmAsJudge(keys) = &filled {
                 judged.push(judge(part, config, name, keys)?);
@@ -195,6 +200,7 @@ impl Configure for ChecksKind {
                 check: opened.map_err(refused)?,
                 is_negated: filled.is_negated(),
                 script,
+                runs,
             });
         }
         let source = match (keys.scenarios, keys.cases) {
@@ -207,8 +213,8 @@ impl Configure for ChecksKind {
         };
         let replicas = keys.scoring.replicas.unwrap_or(config.replicas.get());
         let secrets = match keys.forbidden.secrets_in_logs {
-            Some(_) => forbidden::secrets(environment(), &values),
-            None => BTreeMap::new(),
+            Some(_) => Some(forbidden::secrets(environment(), &values)),
+            None => None,
         };
         Ok(Some(Arc::new(ChecksSettings {
             run: config.reach(keys.run)?,

@@ -30,6 +30,11 @@ pub(in crate::probe::checks) struct ServerKeys {
     /// other on the database of `url` (`serial`).
     #[serde(default)]
     pub(in crate::probe::checks) isolation: Isolation,
+    /// The name of the database of `url` with `isolation: serial`, where it is not empty and `init` may be run in
+    /// it all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub(in crate::probe::checks) confirm: Option<String>,
     /// A file with SQL that is run in the database before every scenario, relative to the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
@@ -132,7 +137,10 @@ impl ServiceKeys {
     pub(in crate::probe::checks) fn without_place(&self) -> Self {
         let mut keys = self.clone();
         match &mut keys {
-            Self::Postgres(keys) | Self::Mysql(keys) => keys.url = String::new(),
+            Self::Postgres(keys) | Self::Mysql(keys) => {
+                keys.url = String::new();
+                keys.confirm = None;
+            }
             Self::Sqlite(_) | Self::HttpMock(_) => {}
         }
         keys

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::cut;
+use super::{cut, what_failed};
 use crate::page::{
     Block, Column, ItemList, ItemSignal, ItemView, Phrase, Table, TableRow, display,
 };
@@ -125,7 +125,11 @@ fn of_run(number: usize, of: usize, run: &ScenarioRun) -> Vec<Block<'_>> {
     };
     let mut blocks = vec![Block::Heading(Phrase::text(which + &said))];
     if let Some(failure) = &run.failure {
-        let ended = Phrase::text("The pipeline failed: ").quote(failure.message.clone());
+        let ended = Phrase::text(format!(
+            "The run ended early, since {} failed: ",
+            what_failed(failure)
+        ))
+        .quote(failure.message.clone());
         blocks.push(Block::Printed(ended, &failure.stderr));
     }
     if !run.forbidden.is_empty() {

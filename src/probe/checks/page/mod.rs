@@ -13,6 +13,7 @@ use crate::page::{
     TableRow, Tone, counted, listed,
 };
 use crate::probe::{Metric, estimate, spread};
+use crate::run::{Failure, FailureKind};
 
 /// How the figures are made.
 const NOTE: &str = "Means over all runs of all scenarios; a run with a check that is an error is in \
@@ -181,7 +182,9 @@ fn unknowable(scenario: &ScenarioRecord) -> Option<Phrase> {
     let mut runs = scenario.runs.iter();
     let run = runs.find(|run| run.outcome == Outcome::Error)?;
     if let Some(failure) = &run.failure {
-        return Some(Phrase::text("the pipeline failed: ").quote(cut(&failure.message)));
+        return Some(
+            Phrase::text(format!("{} failed: ", what_failed(failure))).quote(cut(&failure.message)),
+        );
     }
     let mut checks = run.checks.iter();
     let (name, check) = checks.find(|(_, check)| check.outcome == Outcome::Error)?;
@@ -190,6 +193,14 @@ fn unknowable(scenario: &ScenarioRecord) -> Option<Phrase> {
             .and(" is an error: ")
             .quote(cut(&check.reason)),
     )
+}
+
+/// What failed where a run came to no end.
+fn what_failed(failure: &Failure) -> &'static str {
+    match failure.kind {
+        FailureKind::ServiceFailed => "a service",
+        _ => "the pipeline",
+    }
 }
 
 /// The figures with their names, those of all checks first.
@@ -265,7 +276,7 @@ fn wrong(run: &ScenarioRun) -> impl Iterator<Item = (&str, &'static str, &str)> 
     checks.chain(forbidden.map(|what| ("forbidden", "failed", what.as_str())))
 }
 
-/// The runs in which the pipeline came to no end.
+/// The runs in which the pipeline, or a service, came to no end.
 fn failed(section: &ChecksSection) -> Vec<FailedInvocation<'_>> {
     let mut failed = Vec::new();
     for (id, scenario) in &section.items {
@@ -273,7 +284,7 @@ fn failed(section: &ChecksSection) -> Vec<FailedInvocation<'_>> {
             if let Some(failure) = &run.failure {
                 failed.push(FailedInvocation {
                     item: id,
-                    place: "the pipeline",
+                    place: what_failed(failure),
                     failure,
                     // It ran in a workspace that is gone.
                     folder: None,
@@ -340,7 +351,7 @@ pub(super) fn notices(section: &ChecksSection) -> Vec<Notice> {
     let mut notices = Vec::new();
     if !failing.is_empty() {
         let text = format!(
-            "in {} of {total} scenarios the pipeline failed or could not be run; no check was made there: {}",
+            "in {} of {total} scenarios the pipeline or a service failed; no check was made there: {}",
             failing.len(),
             listed(&failing)
         );

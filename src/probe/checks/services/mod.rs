@@ -12,6 +12,7 @@ mod running;
 #[cfg(feature = "sql")]
 mod server;
 mod sqlite;
+mod state;
 
 use std::fmt;
 use std::path::Path;
@@ -45,6 +46,13 @@ pub(super) trait Service: fmt::Debug + Send + Sync {
     ///
     /// Where it cannot be used: the scenario is an error then, and its pipeline is not run.
     fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn Running + 's>, Trouble>;
+
+    /// Tries whether it can be used, without changing anything: what it says of itself. None where there is
+    /// nothing to reach.
+    fn attempt(&self, name: &str, interrupt: &Arc<Interrupt>) -> Option<Result<String, Trouble>> {
+        let _ = (name, interrupt);
+        None
+    }
 }
 
 /// What a service is opened with.
@@ -79,6 +87,11 @@ pub(super) trait Running {
     /// Texts that must not be shown, because they are secret or differ from run to run, each with what is
     /// shown instead. The address is one of them already.
     fn hidden(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// What the pipeline was given with its address and must not give away, each with the word for it.
+    fn secrets(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
@@ -157,9 +170,24 @@ pub(super) enum Answer {
     Absent,
 }
 
+/// A text that must not be given away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Secret {
+    /// What it is, as the subject of a sentence.
+    pub(super) what: String,
+    /// The text itself.
+    pub(super) text: String,
+}
+
 /// Why a service did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
+    /// No connection could be made: nobody is there, or the server lets this user not in.
+    #[cfg_attr(
+        not(feature = "sql"),
+        expect(dead_code, reason = "only servers are connected to")
+    )]
+    Unreached(String),
     /// It could not: why, in words.
     Failed(String),
     /// It took too long.
@@ -172,12 +200,24 @@ impl Trouble {
     /// Says of what the trouble is.
     fn of(self, what: &str) -> Self {
         match self {
-            Self::Failed(why) => Self::Failed(format!("{what}: {why}")),
+            Self::Failed(why) | Self::Unreached(why) => Self::Failed(format!("{what}: {why}")),
             Self::TimedOut(time) => Self::Failed(format!(
                 "{what}: it was stopped after {} s",
                 time.as_secs_f64()
             )),
             Self::Stopped => Self::Stopped,
         }
+    }
+}
+
+impl From<String> for Trouble {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
+}
+
+impl From<&str> for Trouble {
+    fn from(why: &str) -> Self {
+        Self::Failed(why.to_owned())
     }
 }

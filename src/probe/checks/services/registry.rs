@@ -20,9 +20,11 @@ pub(in crate::probe::checks) fn open(
         (Keys::Sqlite(written), Keys::Sqlite(keys)) => sqlite::open(written, keys, init),
         (_, Keys::HttpMock(keys)) => http_mock::open(keys),
         #[cfg(feature = "sql")]
-        (_, Keys::Postgres(keys)) => super::server::postgres(keys, init),
+        (Keys::Postgres(written), Keys::Postgres(keys)) => {
+            super::server::postgres(written, keys, init)
+        }
         #[cfg(feature = "sql")]
-        (_, Keys::Mysql(keys)) => super::server::mysql(keys, init),
+        (Keys::Mysql(written), Keys::Mysql(keys)) => super::server::mysql(written, keys, init),
         #[cfg(not(feature = "sql"))]
         (_, Keys::Postgres(_) | Keys::Mysql(_)) => {
             let kind = keys.kind();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::declared::variable;
-use super::{Running, Service, ServiceSite, Trouble};
+use super::{Running, Secret, Service, ServiceSite, Trouble};
 use crate::signal::Interrupt;
 
 /// How long a scenario that waits for its turn waits between two looks.
@@ -78,6 +78,19 @@ impl<'a> RunningServices<'a> {
             ((*name).to_owned(), told)
         })
         .collect()
+    }
+
+    /// What the pipeline was given and must not give away.
+    pub(in crate::probe::checks) fn secrets(&self) -> Vec<Secret> {
+        let all = self.all.iter();
+        let secrets = all.flat_map(|(name, service)| {
+            let secrets = service.secrets().into_iter();
+            secrets.map(move |(word, text)| Secret {
+                what: format!("the {word} of the service `{name}`"),
+                text,
+            })
+        });
+        secrets.collect()
     }
 
     /// A text in which no address stands, and nothing else that a service hides.

@@ -10,6 +10,7 @@ use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::state::DatabaseState;
 use super::{Answer, Cell, Query, Running, Service, ServiceSite, Trouble};
 use crate::file::beneath::{Beneath, NotOpened};
 use crate::probe::checks::keys::{SqliteKeys, limit};
@@ -67,11 +68,12 @@ impl Service for Sqlite {
                 (beside, PathBuf::from(format!("{}.sqlite", site.name)))
             }
         };
-        let file = SqliteFile {
+        let mut file = SqliteFile {
             beneath: Beneath::of(folder).map_err(failed)?,
             whole: folder.join(&path),
             path,
             copies: site.private.join(format!("{}.sqlite", site.name)),
+            before: Ok(DatabaseState::default()),
         };
         if let Some(init) = &self.init {
             // A link of the template may lead elsewhere.
@@ -84,7 +86,11 @@ impl Service for Sqlite {
             });
             run.map_err(|trouble| trouble.of("`init`"))?;
         }
-        Ok(Box::new(file))
+        file.before = file.state(&Limits::begin(self.timeout, site.interrupt));
+        match file.before {
+            Err(Trouble::Stopped) => Err(Trouble::Stopped),
+            _ => Ok(Box::new(file)),
+        }
     }
 }
 
@@ -96,6 +102,8 @@ struct SqliteFile {
     whole: PathBuf,
     /// The folder of the copies that are asked.
     copies: PathBuf,
+    /// How it stood before the pipeline ran.
+    before: Result<DatabaseState, Trouble>,
 }
 
 fn not_opened(error: NotOpened) -> Trouble {
@@ -148,6 +156,36 @@ impl SqliteFile {
         }
         Ok(true)
     }
+
+    /// How the database stands; with nothing in it where there is none.
+    fn state(&self, limits: &Limits<'_>) -> Result<DatabaseState, Trouble> {
+        match self.copied()? {
+            true => self.of_the_copy(limits),
+            false => Ok(DatabaseState::default()),
+        }
+    }
+
+    fn of_the_copy(&self, limits: &Limits<'_>) -> Result<DatabaseState, Trouble> {
+        let failed = |error: rusqlite::Error| Trouble::Failed(error.to_string());
+        // What a transaction has left that was cut off is put in order first, which takes a right to write.
+        let copy = self.copies.join("copy");
+        let connection = Connection::open_with_flags(copy, OpenFlags::SQLITE_OPEN_READ_WRITE);
+        limits.within(&mut connection.map_err(failed)?, |connection| {
+            // A virtual table reads from wherever its module likes.
+            let mut statement = connection.prepare(
+                "SELECT name, CASE WHEN type = 'view' THEN 'a view' \
+                                   WHEN sql LIKE 'CREATE VIRTUAL%' THEN 'a virtual table' \
+                                   ELSE 'a table' END \
+                        || char(31) || CASE type WHEN 'view' THEN sql ELSE '' END \
+                 FROM sqlite_schema WHERE type IN ('table', 'view')",
+            )?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(DatabaseState {
+                relations: rows.collect::<rusqlite::Result<_>>()?,
+                ..DatabaseState::default()
+            })
+        })
+    }
 }
 
 impl Running for SqliteFile {
@@ -171,11 +209,11 @@ impl Running for SqliteFile {
         let copy = self.copies.join("copy");
         let failed = |error: rusqlite::Error| Trouble::Failed(error.to_string());
         let limits = Limits::begin(query.timeout, query.interrupt);
-        // What a transaction has left that was cut off is put in order first, which takes a right to write.
-        let order = Connection::open_with_flags(&copy, OpenFlags::SQLITE_OPEN_READ_WRITE);
-        limits.within(&mut order.map_err(failed)?, |connection| {
-            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
-        })?;
+        let after = self.of_the_copy(&limits)?;
+        let before = self.before.as_ref().map_err(Clone::clone)?;
+        if let Some(what) = after.replaced(before, query.text) {
+            return Err(Trouble::Failed(what));
+        }
         let connection = Connection::open_with_flags(&copy, OpenFlags::SQLITE_OPEN_READ_ONLY);
         limits.within(&mut connection.map_err(failed)?, |connection| {
             let mut statement = connection.prepare(query.text)?;

@@ -155,6 +155,10 @@ fn what_is_wrong_with_a_server_is_told_and_its_address_is_not() {
         ("url: 'postgres://h/d', ready: {port: 0}", "from 1"),
         ("url: 'postgres://h/d', isolation: shared", "`serial`"),
         ("url: 'postgres://h/d', path: x", "unknown key `path`"),
+        (
+            "url: 'postgres://h/d', confirm: d",
+            "nothing is shared without `isolation: serial`",
+        ),
     ] {
         let told = refusal(&beside(&format!("  db: {{type: postgres, {keys}}}\n")));
         let message = told.split("\n").next().unwrap_or_default();

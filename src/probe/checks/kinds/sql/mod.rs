@@ -59,6 +59,10 @@ impl Check for Sql {
             Err(Trouble::Failed(why)) => {
                 return Ok(Finding::error(format!("the query failed: {}", shown(&why))));
             }
+            Err(Trouble::Unreached(why)) => {
+                let what = format!("the query failed: no connection: {}", shown(&why));
+                return Ok(Finding::error(what));
+            }
             Err(Trouble::TimedOut(time)) => {
                 let time = time.as_secs_f64();
                 let what = format!("the query was stopped after {time} s");

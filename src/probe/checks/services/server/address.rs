@@ -4,6 +4,10 @@ use url::{Url, form_urlencoded};
 
 /// Shorter passwords stand in too many texts by accident to be masked there.
 const SHORTEST_PASSWORD: usize = 3;
+/// A shorter password stands in too many texts by accident to say of one that it gives it away.
+const SHORTEST_SECRET: usize = 8;
+/// Passwords of examples, which are words of every message about a database as well.
+const WORDS: [&str; 5] = ["password", "postgres", "postgresql", "database", "changeme"];
 
 /// A URL of a scheme that the driver knows.
 #[derive(Clone)]
@@ -85,11 +89,45 @@ impl Address {
         (!host.is_empty() && !host.contains('%')).then(|| host.to_owned())
     }
 
+    /// The name of the database as the address has it; empty where it has none.
+    fn database(&self) -> &str {
+        self.0.path().trim_start_matches('/')
+    }
+
+    /// What of the address must not be given away, each with the word for it: the password where it is long
+    /// enough to be told from other words; who asks together with the password, whatever its length, since
+    /// clients write the rest of an address in their own way; and the address as a whole, unless it says
+    /// nothing but a database of this machine.
+    pub(super) fn secrets(&self) -> Vec<(&'static str, String)> {
+        let parts = [self.0.username(), self.database(), self.0.scheme()];
+        let host = self.host().unwrap_or_default();
+        let is_a_word = |password: &String| {
+            let small = password.to_lowercase();
+            host == small || parts.iter().chain(&WORDS).any(|word| *word == small)
+        };
+        let mut secrets: Vec<(&str, String)> = Vec::new();
+        let passwords = self.passwords().into_iter();
+        let passwords = passwords
+            .filter(|password| password.chars().count() >= SHORTEST_SECRET && !is_a_word(password));
+        secrets.extend(passwords.map(|password| ("password", password)));
+        if let Some(password) = self.0.password().filter(|password| !password.is_empty()) {
+            secrets.push(("address", format!("{}:{password}@", self.0.username())));
+        }
+        let is_here = ["", "localhost", "127.0.0.1", "::1"].contains(&&*host);
+        if !is_here || self.password().is_some_and(|password| !password.is_empty()) {
+            secrets.push(("address", self.text()));
+        }
+        secrets
+    }
+
+    fn password(&self) -> Option<String> {
+        let password = self.0.password().map(str::to_owned);
+        password.or_else(|| self.parameter(&["password"]))
+    }
+
     /// The password in every form in which it may stand in a text.
     pub(super) fn passwords(&self) -> Vec<String> {
-        let password = self.0.password().map(str::to_owned);
-        let given = password.or_else(|| self.parameter(&["password"]));
-        let Some(written) = given else {
+        let Some(written) = self.password() else {
             return Vec::new();
         };
         let pair = format!("p={}", written.replace('+', "%2B"));
@@ -165,5 +203,37 @@ mod tests {
         );
         assert_eq!(read("postgres://[::1]:5/db").host(), Some("::1".to_owned()));
         assert_eq!(read("postgres:///db?host=/run").host(), None);
+    }
+
+    #[test]
+    fn a_password_and_a_whole_address_are_secret_and_the_words_of_an_example_are_not() {
+        let secrets = |text: &str| read(text).secrets();
+        assert_eq!(
+            secrets("postgres://u:long%40secret@localhost/db"),
+            [
+                ("password", "long%40secret".to_owned()),
+                ("password", "long@secret".to_owned()),
+                ("address", "u:long%40secret@".to_owned()),
+                (
+                    "address",
+                    "postgres://u:long%40secret@localhost/db".to_owned()
+                ),
+            ]
+        );
+        for text in [
+            "postgres://kelvin:password@localhost/postgres",
+            "postgres://u:short@localhost/db",
+            "postgres://u:warehouse@localhost/warehouse",
+        ] {
+            let found = secrets(text);
+            assert!(
+                found.iter().all(|(what, _)| *what == "address"),
+                "{found:?}"
+            );
+            assert_eq!(found.len(), 2, "{found:?}");
+        }
+        assert_eq!(secrets("postgres://u@localhost:5/db"), []);
+        let far = "postgres://db.internal/db";
+        assert_eq!(secrets(far), [("address", far.to_owned())]);
     }
 }

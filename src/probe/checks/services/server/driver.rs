@@ -1,11 +1,13 @@
 //! What a driver does, and how its work is waited for.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::address::Address;
+use crate::probe::checks::services::state::DatabaseState;
 use crate::probe::checks::services::{Answer, Query, Trouble};
 use crate::signal::Interrupt;
 
@@ -24,8 +26,43 @@ pub(super) trait Driver: Sync {
     /// Looks whether an address can be used, without using it.
     fn check(&self, address: &Address) -> Result<(), String>;
 
-    /// Asks a query in a session that is read-only, in a transaction that is never committed.
-    fn first(&self, address: &Address, query: &Query<'_>) -> Result<Answer, Trouble>;
+    /// Asks a query in a session that is read-only, in a transaction that is never committed. The session
+    /// has these settings, where the server lets a session choose them.
+    fn first(
+        &self,
+        address: &Address,
+        query: &Query<'_>,
+        settings: &BTreeMap<String, String>,
+    ) -> Result<Answer, Trouble>;
+
+    /// What a new session finds, before any check: with the settings that sessions began with before, where the
+    /// server lets a session choose them.
+    fn state(
+        &self,
+        address: &Address,
+        before: Option<&DatabaseState>,
+        limits: &Limits<'_>,
+    ) -> Result<DatabaseState, Trouble>;
+
+    /// Asks several queries of two columns of text: the rows of each.
+    fn rows(
+        &self,
+        address: &Address,
+        queries: &[&str],
+        limits: &Limits<'_>,
+    ) -> Result<Vec<BTreeMap<String, String>>, Trouble>;
+
+    /// Whether a session can be given settings other than those that it begins with.
+    fn restores_settings(&self) -> bool;
+
+    /// The query for the tables that somebody has put into the database, by name, each with an empty text.
+    fn tables(&self) -> &'static str;
+
+    /// The query for the name of the database and the version of the server, both in one row.
+    fn place(&self) -> &'static str;
+
+    /// Whether a request failed since the user lacks a right.
+    fn lacks_right(&self, why: &str) -> bool;
 
     /// Runs a script.
     fn run(&self, address: &Address, script: &str, limits: &Limits<'_>) -> Result<(), Trouble>;
@@ -63,7 +100,7 @@ impl<'a> Limits<'a> {
     /// Waits until the work is done.
     pub(super) fn wait<T>(
         &self,
-        work: impl Future<Output = Result<T, String>>,
+        work: impl Future<Output = Result<T, Trouble>>,
     ) -> Result<T, Trouble> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -75,7 +112,7 @@ impl<'a> Limits<'a> {
             loop {
                 let left = end.saturating_duration_since(Instant::now());
                 match tokio::time::timeout(left.min(LOOK_EVERY), &mut work).await {
-                    Ok(done) => return done.map_err(Trouble::Failed),
+                    Ok(done) => return done,
                     Err(_) if self.interrupt.is_some_and(|interrupt| interrupt.tripped()) => {
                         return Err(Trouble::Stopped);
                     }

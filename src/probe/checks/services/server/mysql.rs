@@ -1,5 +1,6 @@
 //! MySQL and MariaDB.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use mysql_async::consts::ColumnType;
@@ -8,6 +9,7 @@ use mysql_async::{Column, Conn, Opts, OptsBuilder, SslOpts, Value};
 
 use super::address::Address;
 use super::driver::{Driver, Limits};
+use crate::probe::checks::services::state::DatabaseState;
 use crate::probe::checks::services::{Answer, Cell, Query, Trouble};
 
 /// No value may have more bytes.
@@ -60,13 +62,17 @@ impl Driver for Mysql {
         options(address).map(|_| ())
     }
 
-    fn first(&self, address: &Address, query: &Query<'_>) -> Result<Answer, Trouble> {
+    fn first(
+        &self,
+        address: &Address,
+        query: &Query<'_>,
+        _: &BTreeMap<String, String>,
+    ) -> Result<Answer, Trouble> {
         let limits = Limits::of(query);
-        let options = options(address).map_err(Trouble::Failed)?;
+        let options = options(address)?;
         let time = limits.of_the_server();
         limits.wait(async move {
-            let failed = |error| told(&error);
-            let mut client = Conn::new(options).await.map_err(failed)?;
+            let mut client = Conn::new(options).await.map_err(unreached)?;
             let version: Option<String> = client
                 .query_first("SELECT VERSION()")
                 .await
@@ -85,7 +91,7 @@ impl Driver for Mysql {
             // The server takes one statement only.
             let statement = client.prep(query.text).await.map_err(failed)?;
             if statement.columns().is_empty() {
-                return Err("the query brings no column".to_owned());
+                return Err("the query brings no column".into());
             }
             let mut brought = client.exec_iter(&statement, ()).await.map_err(failed)?;
             let columns = brought.columns();
@@ -99,11 +105,65 @@ impl Driver for Mysql {
         })
     }
 
-    fn run(&self, address: &Address, script: &str, limits: &Limits<'_>) -> Result<(), Trouble> {
-        let options = options(address).map_err(Trouble::Failed)?;
+    fn rows(
+        &self,
+        address: &Address,
+        queries: &[&str],
+        limits: &Limits<'_>,
+    ) -> Result<Vec<BTreeMap<String, String>>, Trouble> {
+        let options = options(address)?;
         limits.wait(async move {
-            let failed = |error| told(&error);
-            let mut client = Conn::new(options).await.map_err(failed)?;
+            let mut client = Conn::new(options).await.map_err(unreached)?;
+            let mut all = Vec::new();
+            for query in queries {
+                let rows: Vec<(Option<String>, Option<String>)> =
+                    client.query(*query).await.map_err(failed)?;
+                let rows = rows.into_iter();
+                let rows =
+                    rows.map(|(one, other)| (one.unwrap_or_default(), other.unwrap_or_default()));
+                all.push(rows.collect());
+            }
+            client.disconnect().await.map_err(failed)?;
+            Ok(all)
+        })
+    }
+
+    fn state(
+        &self,
+        address: &Address,
+        _: Option<&DatabaseState>,
+        limits: &Limits<'_>,
+    ) -> Result<DatabaseState, Trouble> {
+        let mut rows = self.rows(address, &[SETTINGS, RELATIONS], limits)?;
+        let relations = rows.pop().unwrap_or_default();
+        let settings = rows.pop().unwrap_or_default();
+        Ok(DatabaseState {
+            settings,
+            relations,
+        })
+    }
+
+    fn restores_settings(&self) -> bool {
+        false
+    }
+
+    fn tables(&self) -> &'static str {
+        "SELECT TABLE_NAME, '' FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()"
+    }
+
+    fn place(&self) -> &'static str {
+        "SELECT DATABASE(), CONCAT(CASE WHEN VERSION() LIKE '%MariaDB%' THEN '' ELSE 'MySQL ' END, VERSION())"
+    }
+
+    fn lacks_right(&self, why: &str) -> bool {
+        // The code of `ER_DBACCESS_DENIED_ERROR`; that of a wrong password is another one.
+        why.ends_with("(1044)")
+    }
+
+    fn run(&self, address: &Address, script: &str, limits: &Limits<'_>) -> Result<(), Trouble> {
+        let options = options(address)?;
+        limits.wait(async move {
+            let mut client = Conn::new(options).await.map_err(unreached)?;
             client.query_drop(script).await.map_err(failed)?;
             client.disconnect().await.map_err(failed)
         })
@@ -116,6 +176,29 @@ impl Driver for Mysql {
     fn remove(&self, name: &str) -> String {
         format!("DROP DATABASE IF EXISTS {name}")
     }
+}
+
+/// The settings that say what a query means and which database it is asked of. Whoever may set them for all
+/// sessions, or has the server do something at the beginning of each, changes them for the checks too.
+const SETTINGS: &str = "SELECT 'database', DATABASE() UNION ALL SELECT 'sql_mode', @@sql_mode \
+     UNION ALL SELECT 'init_connect', @@init_connect \
+     UNION ALL SELECT 'collation_connection', @@collation_connection \
+     UNION ALL SELECT 'sql_select_limit', CAST(@@sql_select_limit AS CHAR)";
+
+/// The names of tables and views with what they are. Behind the unit separator stands the definition of a view.
+const RELATIONS: &str = "SELECT t.TABLE_NAME, CONCAT(\
+       CASE t.TABLE_TYPE WHEN 'BASE TABLE' THEN 'a table' ELSE LOWER(CONCAT('a ', t.TABLE_TYPE)) END, \
+       CHAR(31), COALESCE(MD5(v.VIEW_DEFINITION), '')) \
+     FROM information_schema.TABLES t LEFT JOIN information_schema.VIEWS v \
+       ON v.TABLE_SCHEMA = t.TABLE_SCHEMA AND v.TABLE_NAME = t.TABLE_NAME \
+     WHERE t.TABLE_SCHEMA = DATABASE()";
+
+fn failed(error: mysql_async::Error) -> Trouble {
+    Trouble::Failed(told(&error))
+}
+
+fn unreached(error: mysql_async::Error) -> Trouble {
+    Trouble::Unreached(told(&error))
 }
 
 /// A value by what the server has sent and the type of its column.

@@ -1,5 +1,6 @@
 //! Waits until a server is ready.
 
+use std::collections::BTreeMap;
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::time::{Duration, Instant};
 
@@ -48,7 +49,7 @@ impl Ready {
             let why = match self.attempt(driver, address, left, site) {
                 Ok(()) => return Ok(()),
                 Err(Trouble::Stopped) => return Err(Trouble::Stopped),
-                Err(Trouble::Failed(why)) => why,
+                Err(Trouble::Failed(why) | Trouble::Unreached(why)) => why,
                 Err(Trouble::TimedOut(_)) => "it did not answer".to_owned(),
             };
             if Instant::now() + PAUSE >= end {
@@ -106,7 +107,7 @@ impl Ready {
                     timeout: left,
                     interrupt: site.interrupt,
                 };
-                driver.first(address, &query).map(|_| ())
+                driver.first(address, &query, &BTreeMap::new()).map(|_| ())
             }
         }
     }

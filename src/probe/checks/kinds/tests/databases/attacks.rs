@@ -189,3 +189,97 @@ fn on_real_servers_inv_12_nothing_is_written_to_mariadb() {
     // A file of the server takes the right FILE, which the document tells not to give.
     db.brings("SELECT LOAD_FILE('/etc/hostname')", json!(null));
 }
+
+/// What an agent may put in the place of a table, which every check of that table would look at.
+#[test]
+#[ignore = "needs database servers: tests/databases/servers"]
+fn on_real_servers_a_decoy_in_the_place_of_a_table_is_not_what_a_check_looks_at() {
+    let init =
+        "CREATE TABLE users (id integer); CREATE VIEW numbers AS SELECT count(*) AS n FROM users;";
+    let decoys = "CREATE SCHEMA evil; CREATE VIEW evil.users AS SELECT 7 AS id; \
+                  CREATE VIEW evil.numbers AS SELECT 7 AS n;";
+    for default in [
+        "ALTER DATABASE {database} SET search_path = evil, public",
+        "ALTER ROLE CURRENT_USER IN DATABASE {database} SET search_path = evil, public",
+        "ALTER DATABASE {database} SET search_path = evil, pg_catalog, public",
+    ] {
+        let beside = own("postgres", init);
+        let db = beside.open();
+        let url = db.url();
+        let database = url.rsplit('/').next().expect("a name");
+        db.write(&format!(
+            "{decoys} {}",
+            default.replace("{database}", database)
+        ));
+        db.brings("SELECT count(*) FROM users", json!(0));
+        db.brings("SELECT n FROM numbers", json!(0));
+        db.fails(
+            "SELECT 7 IN (SELECT id FROM users)",
+            json!(true),
+            "brings false",
+        );
+    }
+    let replaced: [(&str, &str, &str); 5] = [
+        (
+            "postgres",
+            "CREATE SCHEMA tester; CREATE VIEW tester.users AS SELECT 7 AS id",
+            "is a view of the schema tester now",
+        ),
+        (
+            "postgres",
+            "ALTER TABLE users RENAME TO kept; CREATE VIEW users AS SELECT 7 AS id",
+            "was a table of the schema public before the pipeline ran and is a view",
+        ),
+        (
+            "postgres",
+            "INSERT INTO users VALUES (1); ALTER TABLE users ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY",
+            "with row security for its owner too",
+        ),
+        (
+            "mysql",
+            "RENAME TABLE users TO kept; CREATE VIEW users AS SELECT 7 AS id",
+            "`users` was a table before the pipeline ran and is a view now",
+        ),
+        (
+            "mysql",
+            "CREATE OR REPLACE VIEW numbers AS SELECT 7 AS n",
+            "`numbers` is a view with another definition",
+        ),
+    ];
+    for (kind, trick, told) in replaced {
+        let beside = own(kind, init);
+        let db = beside.open();
+        db.write(trick);
+        match told.contains("numbers") {
+            true => db.is_error("SELECT n FROM numbers", told),
+            false => db.is_error("SELECT count(*) FROM users", told),
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs database servers: tests/databases/servers"]
+fn on_real_servers_an_agent_that_changes_its_own_tables_and_defaults_is_not_accused() {
+    let init =
+        "CREATE TABLE users (id integer); CREATE VIEW numbers AS SELECT count(*) AS n FROM users;";
+    for kind in ["postgres", "mysql"] {
+        let beside = own(kind, init);
+        let db = beside.open();
+        let database = db.url().rsplit('/').next().expect("a name").to_owned();
+        db.write("INSERT INTO users VALUES (1); ALTER TABLE users ADD COLUMN name varchar(9);");
+        db.write("CREATE TABLE rooms (id integer); CREATE VIEW free AS SELECT id FROM rooms;");
+        if kind == "postgres" {
+            db.write(&format!(
+                "ALTER DATABASE {database} SET TimeZone = 'Europe/Berlin'"
+            ));
+            db.write("CREATE RULE once AS ON DELETE TO users DO INSTEAD NOTHING");
+        }
+        db.brings("SELECT count(*) FROM users", json!(1));
+        db.brings("SELECT n FROM numbers", json!(1));
+        db.brings("SELECT count(*) FROM free", json!(0));
+        let again = own(kind, init);
+        let db = again.open();
+        db.write("DROP VIEW numbers; DROP TABLE users; CREATE TABLE users (id integer)");
+        db.brings("SELECT count(*) FROM users", json!(0));
+    }
+}

@@ -149,7 +149,11 @@ fn on_real_servers_a_service_that_cannot_begin_says_why() {
     let url = reached("POSTGRES").replace("tester", "nobody_at_all");
     let why = with(json!({"type": "postgres", "url": url})).trouble();
     assert!(why.contains("permission denied"), "{why}");
+    assert!(why.contains("the right to make databases"), "{why}");
     assert!(why.contains("`isolation: serial`"), "{why}");
+    let other = reached("MYSQL") + "somebody_elses";
+    let beside = with(json!({"type": "mysql", "url": other}));
+    assert!(beside.trouble().contains("no connection to the server"));
     let shared = with(json!({"type": "postgres", "url": url, "isolation": "serial"}));
     shared
         .open()
@@ -259,7 +263,7 @@ fn on_real_servers_a_server_is_waited_for() {
 
 impl Under<'_> {
     /// Runs a statement as the pipeline would, with the client of the database.
-    fn write(&self, statement: &str) {
+    pub(super) fn write(&self, statement: &str) {
         let status = self.client(statement, statement).wait();
         assert!(status.expect("it ends").success(), "{statement}");
     }

@@ -26,11 +26,14 @@ fn a_server_that_is_not_there_is_an_error_of_the_scenario_or_of_the_check() {
         let why = own.trouble();
         for part in [
             "the service `db` of type",
-            "could not be made",
+            "no connection to the server",
             "Connection refused",
+            "look at `services.db.url`",
         ] {
             assert!(why.contains(part), "{part} in {why}");
         }
+        // Another database of the same server would be reached as little.
+        assert!(!why.contains("isolation"), "{why}");
         assert!(!why.contains("pass-word"), "{why}");
         let shared = with(json!({"type": kind, "url": url, "isolation": "serial"}));
         let db = shared.open();
@@ -44,12 +47,16 @@ fn a_server_that_does_not_answer_costs_its_limit() {
     let port = silent.local_addr().expect("an address").port();
     for (kind, scheme) in SCHEMES {
         let url = format!("{scheme}://user@127.0.0.1:{port}/db");
-        let shared = with(json!({"type": kind, "url": url, "isolation": "serial"}));
+        let shared =
+            with(json!({"type": kind, "url": url, "isolation": "serial", "timeout_s": 0.3}));
         let db = shared.open();
         let check = json!({"type": "sql", "service": "db", "query": "SELECT 1", "equals": 1, "timeout_s": 0.3});
         let found = db.look(check);
         assert_eq!(found.outcome, Outcome::Error);
-        assert_eq!(found.reason, "the query was stopped after 0.3 s");
+        assert_eq!(
+            found.reason,
+            "the query failed: before the pipeline ran the server did not answer within 0.3 s"
+        );
         let own = with(json!({"type": kind, "url": url, "timeout_s": 0.3}));
         assert!(own.trouble().contains("it was stopped after 0.3 s"));
         // The run that is stopped does not wait for it.
@@ -113,5 +120,10 @@ fn on_real_servers_a_wrong_password_is_an_error() {
         let reason = found.reason.to_lowercase();
         assert!(reason.contains("password"), "{reason}");
         assert!(!reason.contains("wrong-password"), "{reason}");
+        let why = with(json!({"type": kind, "url": url})).trouble();
+        assert!(why.contains("no connection to the server: "), "{why}");
+        for hint in ["isolation", "serial", "could not be made"] {
+            assert!(!why.contains(hint), "{why}");
+        }
     }
 }

@@ -1,0 +1,119 @@
+//! What the names in a query lead to, and with which settings it is asked: as a database stood before the
+//! pipeline ran, and as it stands after it. A check looks at what the scenario began with, and not at something
+//! that the pipeline has put in its place under the same name.
+
+use std::collections::BTreeMap;
+
+/// How a database stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct DatabaseState {
+    /// What a session begins with: settings by name. SQLite keeps none in a file.
+    pub(super) settings: BTreeMap<String, String>,
+    /// What a name leads to, in words; behind a unit separator follows whatever else of it decides what a query
+    /// brings.
+    pub(super) relations: BTreeMap<String, String>,
+}
+
+impl DatabaseState {
+    /// The settings of before that are others now, each with its value of before.
+    #[cfg_attr(
+        not(feature = "sql"),
+        expect(dead_code, reason = "SQLite has no settings of a session")
+    )]
+    pub(super) fn restoring(&self, before: &Self) -> BTreeMap<String, String> {
+        let names = self.settings.keys().chain(before.settings.keys());
+        let differing = names.filter(|name| self.settings.get(*name) != before.settings.get(*name));
+        differing
+            .map(|name| {
+                let value = before.settings.get(name).cloned();
+                (name.clone(), value.unwrap_or_default())
+            })
+            .collect()
+    }
+
+    /// The first name in a query that led to something else before, in a sentence. A table that is gone, or was
+    /// not there, is left to the query.
+    pub(super) fn replaced(&self, before: &Self, query: &str) -> Option<String> {
+        let query = without_texts(query);
+        let differing = before.relations.iter().find_map(|(name, was)| {
+            let is = self.relations.get(name).filter(|is| *is != was)?;
+            names(&query, name).then_some((name, was, is))
+        });
+        let (name, was, is) = differing?;
+        let shown = |what: &str| what.split('\u{1f}').next().unwrap_or_default().to_owned();
+        let (was, is) = (shown(was), shown(is));
+        Some(match was == is {
+            true => format!(
+                "`{name}` is {is} with another definition than before the pipeline ran, so what it brings is \
+                 not what the scenario began with"
+            ),
+            false => format!(
+                "`{name}` was {was} before the pipeline ran and is {is} now, so what it brings is not what the \
+                 scenario began with"
+            ),
+        })
+    }
+}
+
+/// A query without what stands in single quotes, which is no name.
+fn without_texts(query: &str) -> String {
+    let outside: Vec<&str> = query.split('\'').step_by(2).collect();
+    outside.join("''").to_lowercase()
+}
+
+/// Whether a name stands in a query as a word of its own.
+fn names(query: &str, name: &str) -> bool {
+    let name = name.to_lowercase();
+    let is_of_a_name = |c: char| c.is_alphanumeric() || c == '_';
+    query.match_indices(&name).any(|(at, _)| {
+        let before = query[..at].chars().next_back();
+        let after = query[at + name.len()..].chars().next();
+        !before.is_some_and(is_of_a_name) && !after.is_some_and(is_of_a_name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(relations: &[(&str, &str)]) -> DatabaseState {
+        let owned = relations.iter();
+        DatabaseState {
+            settings: BTreeMap::new(),
+            relations: owned
+                .map(|(name, what)| ((*name).to_owned(), (*what).to_owned()))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn a_name_that_leads_elsewhere_is_told_where_the_query_has_it() {
+        let before = state(&[("orders", "a table\u{1f}"), ("sums", "a view\u{1f}1")]);
+        let after = state(&[
+            ("orders", "a view\u{1f}3"),
+            ("sums", "a view\u{1f}2"),
+            ("rooms", "a view\u{1f}1"),
+        ]);
+        for query in [
+            "SELECT count(*) FROM Orders",
+            "SELECT count(*) FROM \"orders\" WHERE a = 'b'",
+            "SELECT 1 FROM public.orders",
+        ] {
+            let told = after.replaced(&before, query).expect(query);
+            assert!(told.starts_with("`orders` was a table before"), "{told}");
+        }
+        let told = after.replaced(&before, "SELECT * FROM sums").expect("told");
+        assert!(told.contains("with another definition"), "{told}");
+        for query in [
+            "SELECT * FROM orders_of_today, reorders, rooms",
+            "SELECT type FROM sqlite_schema WHERE name = 'orders'",
+        ] {
+            assert_eq!(after.replaced(&before, query), None, "{query}");
+        }
+        assert_eq!(before.replaced(&before, "SELECT * FROM orders"), None);
+        assert_eq!(
+            DatabaseState::default().replaced(&before, "SELECT * FROM orders"),
+            None
+        );
+    }
+}
