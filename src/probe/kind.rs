@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::aligned::{AlignedSections, ItemComparison, Surroundings, Viewpoint};
 use super::answered::Answered;
@@ -14,7 +14,7 @@ use super::findings::{Findings, RunView, SettingDiffers};
 use super::flip::Flip;
 use super::listing::{Forecast, Listing};
 use super::rescoring::Rescoring;
-use super::scored::ScoredInvocation;
+use super::scored::{CheckSaid, ScoredInvocation};
 use super::section::{AnySection, SectionFingerprint};
 use super::{GradedPair, Metric, WantedRepeats};
 use crate::config::{Config, Configure, Shard};
@@ -24,6 +24,9 @@ use crate::notice::Notice;
 use crate::page::{AnswersView, Chapter, ItemPage, PartView};
 use crate::run::{OutputObserver, Runner, Step};
 use crate::target::{Site, Target};
+
+/// The fields of an object of JSON.
+pub(crate) type JsonFields = Map<String, Value>;
 
 /// A kind of probe: a way to run the system under test, and what is made of its answers.
 pub(crate) trait Kind: Configure {
@@ -59,6 +62,24 @@ pub(crate) trait Kind: Configure {
     fn scored(&self, section: &dyn AnySection) -> Vec<ScoredInvocation> {
         let _ = section;
         Vec::new()
+    }
+
+    /// What of the files of an invocation is an example: what the pipeline was given, and what it answered. None
+    /// where the answer was not kept whole.
+    fn example(&self, input: JsonFields, output: JsonFields) -> Option<(JsonFields, JsonFields)> {
+        Some((input, output))
+    }
+
+    /// What the checks have said of each repeat of an item, by name; empty for a kind without checks.
+    fn said_of(&self, section: &dyn AnySection, item: &str) -> Vec<BTreeMap<String, CheckSaid>> {
+        let _ = (section, item);
+        Vec::new()
+    }
+
+    /// The metric that is the score of an example where nothing else is named; none for a kind whose examples
+    /// have the quality score.
+    fn score_of_examples(&self) -> Option<&'static str> {
+        None
     }
 
     /// The judges that grade for this probe, each with its place in the configuration: `grading.judge`.

@@ -51,7 +51,7 @@ pub(crate) use evidence::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRec
 pub(crate) use findings::{Findings, RunView, SettingDiffers};
 pub(crate) use flip::{Flip, Ought};
 pub(crate) use graded::GradedPair;
-pub(crate) use kind::{Items, Kind, Planned, Probe, Rejudging};
+pub(crate) use kind::{Items, JsonFields, Kind, Planned, Probe, Rejudging};
 pub(crate) use listing::{Forecast, ListedVariant, Listing};
 pub(crate) use metric::{CaseValue, Crosses, Direction, Interval, Metric, Range, Unit, probe_of};
 pub(crate) use quality::{
@@ -61,7 +61,7 @@ pub(crate) use repeated::RepeatedItems;
 pub(crate) use repeats::{Repeats, Wanted, WantedRepeats};
 pub(crate) use rescoring::Rescoring;
 pub(crate) use retrieval::{EvalRequest, evaluate};
-pub(crate) use scored::ScoredInvocation;
+pub(crate) use scored::{CheckSaid, ScoredInvocation};
 pub(crate) use section::{AnySection, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
 pub(crate) use sections::Sections;
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use crate::digest::Digest;
 
 /// An invocation with its score.
@@ -21,4 +23,15 @@ pub(crate) struct ScoredInvocation {
     pub(crate) score: Option<f64>,
     /// What the score is made of, by name.
     pub(crate) indicators: BTreeMap<String, f64>,
+    /// What the checks have said of it, by name.
+    pub(crate) checks: BTreeMap<String, CheckSaid>,
+}
+
+/// What a check has said of an invocation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct CheckSaid {
+    /// Whether it holds: `passed`, `failed`, `error` or `skipped`.
+    pub(crate) outcome: &'static str,
+    /// How well, from 0 to 1; none where nobody knows.
+    pub(crate) score: Option<f64>,
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The keywords of Python, what an example of DSPy and its signature have of their own, and our own keys.
-const TAKEN: [&str; 65] = [
+const TAKEN: [&str; 67] = [
     "False",
     "None",
     "True",
@@ -70,6 +70,8 @@ const TAKEN: [&str; 65] = [
     "trace_id",
     "quality_score",
     "score",
+    "checks",
+    "split",
 ];
 
 /// The name of each field, and what those were called that could not keep theirs.

@@ -44,6 +44,11 @@ pub(super) fn read(folder: &Beneath, of: &ScoredInvocation) -> Result<Both, Left
         false => Map::from_iter([(key.to_owned(), Value::from(input))]),
     };
     let outputs = fields("output", &output);
+    // The input of a probe may hold more than the pipeline was given, and the output more than it answered.
+    let (inputs, outputs) = match registry::kind(&of.probe) {
+        Some(kind) => kind.example(inputs, outputs).ok_or(LeftOut::NotWhole)?,
+        None => (inputs, outputs),
+    };
     match (is_nothing(&inputs), is_nothing(&outputs)) {
         (true, _) => Err(LeftOut::NoInput),
         (_, true) => Err(LeftOut::NoOutput),

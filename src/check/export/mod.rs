@@ -5,6 +5,8 @@
 
 mod fields;
 mod files;
+mod personal;
+mod sides;
 mod write;
 
 use std::collections::BTreeMap;
@@ -84,8 +86,10 @@ pub(crate) struct Manifest {
     pub(crate) min_score: f64,
     /// How many invocations were left out for each reason.
     pub(crate) left_out: BTreeMap<LeftOut, usize>,
-    /// In how many examples a secret was taken out; `***` stands in its place.
+    /// In how many examples a secret or what names a person was taken out; `***` stands in its place.
     pub(crate) masked: usize,
+    /// How many examples are on each side: everything of one item is on the same.
+    pub(crate) split: BTreeMap<&'static str, usize>,
     /// The run: when it started, the commit, and the program that measured it.
     pub(crate) run: RunOfExport,
 }
@@ -114,6 +118,8 @@ pub(crate) enum LeftOut {
     NoOutput,
     /// The input in the folder is not the one that was measured.
     InputChanged,
+    /// An earlier repeat of the same item says the same.
+    Repeated,
     /// The input or the output is too large to be exported whole, or cannot be read as text.
     NotWhole,
 }
@@ -128,6 +134,7 @@ impl LeftOut {
             Self::NoInput => "without an input in the folder of the report",
             Self::NoOutput => "without an output in the folder of the report",
             Self::InputChanged => "whose input in the folder is not the one that was measured",
+            Self::Repeated => "that say what an earlier repeat of the same item says",
             Self::NotWhole => "whose input or output is too large, or is no text",
         }
     }
@@ -142,6 +149,21 @@ struct Example {
     score: f64,
     inputs: Map<String, Value>,
     outputs: Map<String, Value>,
+    /// The side of the split that it is on.
+    split: &'static str,
+}
+
+impl Example {
+    /// Whether it says what another repeat of the same item says.
+    fn repeats(&self, other: &Self) -> bool {
+        let item = |one: &ScoredInvocation| {
+            let one = one.clone();
+            (one.probe, one.case, one.variant)
+        };
+        item(&self.of) == item(&other.of)
+            && (&self.inputs, &self.outputs, self.score, &self.of.checks)
+                == (&other.inputs, &other.outputs, other.score, &other.of.checks)
+    }
 }
 
 /// Exports the invocations that pass.
@@ -164,13 +186,20 @@ pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
     let beneath = Beneath::of(folder)
         .with_context(|| format!("failed to open the folder `{}`", folder.display()))?;
     let (mut invocations, score) = scored(&report, request.metric.as_deref())?;
+    for of in &mut invocations {
+        let mut known = report.probes.known().into_iter();
+        let section = known.find(|(kind, _)| kind.name() == of.probe && of.variant.is_none());
+        let said = section.map(|(kind, section)| kind.said_of(section, &of.case));
+        let said = said.unwrap_or_default().into_iter().nth(of.repeat - 1);
+        of.checks = said.unwrap_or_default();
+    }
     let place = |of: &ScoredInvocation| {
         let key = (of.probe.clone(), of.case.clone(), of.variant.clone());
         (key, of.repeat)
     };
     invocations.sort_by_key(place);
     let mut left_out: BTreeMap<LeftOut, usize> = BTreeMap::new();
-    let (mut examples, mut masked) = (Vec::new(), 0);
+    let (mut examples, mut masked): (Vec<Example>, usize) = (Vec::new(), 0);
     for of in invocations {
         let example = passing(request, &of).and_then(|score| {
             let (inputs, outputs) = files::read(&beneath, &of)?;
@@ -181,17 +210,37 @@ pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
         match example {
             Err(why) => *left_out.entry(why).or_default() += 1,
             Ok((score, (inputs, outputs), hidden)) => {
-                masked += usize::from(hidden);
                 let variant = of.variant.as_deref().unwrap_or("baseline");
-                examples.push(Example {
+                let example = Example {
                     id: format!("{}/{}/{variant}/{}", of.probe, of.case, of.repeat),
                     of,
                     score,
                     inputs,
                     outputs,
-                });
+                    split: "",
+                };
+                // The repeats of an item stand one after the other.
+                let item = |one: &&Example| {
+                    one.of.probe == example.of.probe && one.of.case == example.of.case
+                };
+                if examples
+                    .iter()
+                    .rev()
+                    .take_while(item)
+                    .any(|one| one.repeats(&example))
+                {
+                    *left_out.entry(LeftOut::Repeated).or_default() += 1;
+                    continue;
+                }
+                masked += usize::from(hidden);
+                examples.push(example);
             }
         }
+    }
+    sides::choose(&mut examples);
+    let mut split = BTreeMap::from(sides::NAMES.map(|name| (name, 0)));
+    for example in &examples {
+        *split.entry(example.split).or_default() += 1;
     }
     let session = &report.run.session;
     let manifest = Manifest {
@@ -203,14 +252,15 @@ pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
         input_keys: Vec::new(),
         output_keys: Vec::new(),
         renamed: BTreeMap::new(),
-        score_key: match request.metric {
-            None => "quality_score",
-            Some(_) => "score",
+        score_key: match &*score {
+            "quality_score" => "quality_score",
+            _ => "score",
         },
         score,
         min_score: request.min_score,
         left_out,
         masked,
+        split,
         run: RunOfExport {
             started_at: session.started_at.clone(),
             commit: session.commit.clone(),
@@ -233,12 +283,15 @@ fn passing(request: &ExportRequest, of: &ScoredInvocation) -> Result<f64, LeftOu
     }
 }
 
-/// The values without secrets.
+/// The values without secrets, and without what names a person.
 fn mask(
     request: &ExportRequest,
     fields: &Map<String, Value>,
 ) -> Result<Map<String, Value>, LeftOut> {
-    request.masker.value(fields).map_err(|_| LeftOut::NotWhole)
+    let fields: Result<Map<String, Value>, _> = request.masker.value(fields);
+    let mut fields = fields.map_err(|_| LeftOut::NotWhole)?;
+    fields.values_mut().for_each(personal::mask);
+    Ok(fields)
 }
 
 /// Every invocation with its score, and the name of the score.
@@ -247,13 +300,18 @@ fn scored(
     metric: Option<&str>,
 ) -> Result<(Vec<ScoredInvocation>, String), Misuse> {
     let Some(id) = metric else {
-        let known = report.probes.known().into_iter();
+        let known = report.probes.known();
         let all: Vec<_> = known
-            .flat_map(|(kind, section)| kind.scored(section))
+            .iter()
+            .flat_map(|(kind, section)| kind.scored(*section))
             .collect();
-        return match all.is_empty() {
-            false => Ok((all, "quality_score".to_owned())),
-            true => Err(Misuse::new("the report has no quality score").help(
+        let mut own = known
+            .iter()
+            .filter_map(|(kind, _)| kind.score_of_examples());
+        return match (all.is_empty(), own.next()) {
+            (false, _) => Ok((all, "quality_score".to_owned())),
+            (true, Some(metric)) => scored(report, Some(metric)),
+            (true, None) => Err(Misuse::new("the report has no quality score").help(
                 "add `quality` to the configuration and run `kelvin check`, or name a metric of the report \
                  with `--metric`",
             )),
@@ -299,6 +357,7 @@ fn of_case(probe: &str, case: &str, value: &CaseValue) -> Vec<ScoredInvocation> 
             input: None,
             score,
             indicators: BTreeMap::new(),
+            checks: BTreeMap::new(),
         });
         each.collect()
     };

@@ -84,6 +84,8 @@ fn nested(one: &Example, score: &str) -> Value {
         "outputs": one.outputs,
         score: one.score,
         "indicators": one.of.indicators,
+        "checks": one.of.checks,
+        "split": one.split,
     })
 }
 
@@ -99,6 +101,10 @@ fn flat(one: &Example, names: &Names, score: &str) -> Value {
     for (name, value) in &one.of.indicators {
         flat.insert(name.clone(), json!(value));
     }
+    if !one.of.checks.is_empty() {
+        flat.insert("checks".to_owned(), json!(one.of.checks));
+    }
+    flat.insert("split".to_owned(), json!(one.split));
     flat.insert(score.to_owned(), json!(one.score));
     flat.insert("trace_id".to_owned(), json!(one.id));
     Value::Object(flat)
@@ -112,7 +118,9 @@ type Columns<'a> = (
 
 fn csv(examples: &[Example], (inputs, outputs, indicators): Columns<'_>, score: &str) -> Vec<u8> {
     let mut rows: Vec<Vec<String>> = Vec::new();
-    let mut header: Vec<String> = ["id", "probe", "case", "variant", "repeat", score]
+    let checks = examples.iter().flat_map(|one| one.of.checks.keys());
+    let checks: BTreeSet<&String> = checks.collect();
+    let mut header: Vec<String> = ["id", "probe", "case", "variant", "repeat", "split", score]
         .map(safe::cell)
         .to_vec();
     for (kind, keys) in [
@@ -122,6 +130,10 @@ fn csv(examples: &[Example], (inputs, outputs, indicators): Columns<'_>, score: 
     ] {
         header.extend(keys.iter().map(|key| safe::cell(&format!("{kind}.{key}"))));
     }
+    for name in &checks {
+        header.push(safe::cell(&format!("checks.{name}.outcome")));
+        header.push(safe::cell(&format!("checks.{name}.score")));
+    }
     rows.push(header);
     for one in examples {
         let mut row = vec![
@@ -130,6 +142,7 @@ fn csv(examples: &[Example], (inputs, outputs, indicators): Columns<'_>, score: 
             safe::cell(&one.of.case),
             safe::cell(one.of.variant.as_deref().unwrap_or_default()),
             one.of.repeat.to_string(),
+            one.split.to_owned(),
             one.score.to_string(),
         ];
         row.extend(inputs.iter().map(|key| value(one.inputs.get(*key))));
@@ -140,6 +153,12 @@ fn csv(examples: &[Example], (inputs, outputs, indicators): Columns<'_>, score: 
                 .iter()
                 .map(|key| known(key).map_or_else(String::new, f64::to_string)),
         );
+        for name in &checks {
+            let said = one.of.checks.get(*name);
+            row.push(said.map_or("", |said| said.outcome).to_owned());
+            let score = said.and_then(|said| said.score);
+            row.push(score.map_or_else(String::new, |score| score.to_string()));
+        }
         rows.push(row);
     }
     let rows: Vec<String> = rows.iter().map(|row| row.join(",") + "\r\n").collect();

@@ -1,8 +1,10 @@
 //! The checks as the rest of the program knows them.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::{Schema, SchemaGenerator};
+use serde_json::Value;
 
 use super::ChecksKind;
 use super::config::ChecksSettings;
@@ -11,7 +13,7 @@ use super::judging::{JudgedCheck, Judging};
 use super::measure;
 use super::page;
 use super::reader::AnswerReader;
-use super::record::{ChecksBasis, ChecksSection};
+use super::record::{ChecksBasis, ChecksSection, ScenarioAnswer};
 use super::rule_files::RuleFiles;
 use super::scenario::Scenario;
 use super::scenarios::{self, Scenarios};
@@ -26,8 +28,9 @@ use crate::judge::JudgeSettings;
 use crate::notice::Notice;
 use crate::page::Chapter;
 use crate::probe::{
-    AnySection, ChosenItems, Ending, Findings, Forecast, Items, Kind, Listing, Planned, Probe,
-    Rejudging, RepeatedItems, RunView, SectionFingerprint, SettingDiffers, WantedRepeats,
+    AnySection, CheckSaid, ChosenItems, Ending, Findings, Forecast, Items, JsonFields, Kind,
+    Listing, Planned, Probe, Rejudging, RepeatedItems, RunView, SectionFingerprint, SettingDiffers,
+    WantedRepeats,
 };
 use crate::run::{Runner, Step};
 use crate::signal::Interrupt;
@@ -64,6 +67,46 @@ impl Kind for ChecksKind {
         judged
             .map(|check| (format!("invariants.{}", check.name), &check.settings))
             .collect()
+    }
+
+    /// What the agent was asked and what it answered. What was expected of it, and what the checks said, it was
+    /// not given and did not answer.
+    fn example(
+        &self,
+        mut input: JsonFields,
+        output: JsonFields,
+    ) -> Option<(JsonFields, JsonFields)> {
+        input.retain(|key, _| ["prompt", "params"].contains(&key.as_str()));
+        let answer: ScenarioAnswer = serde_json::from_value(Value::Object(output)).ok()?;
+        if answer.is_output_cut {
+            return None;
+        }
+        let fields = match serde_json::from_str(&answer.agent_output) {
+            Ok(Value::Object(fields)) => fields,
+            _ => JsonFields::from_iter([("output".to_owned(), Value::from(answer.agent_output))]),
+        };
+        Some((input, fields))
+    }
+
+    fn said_of(&self, section: &dyn AnySection, item: &str) -> Vec<BTreeMap<String, CheckSaid>> {
+        let runs = own(section).items.get(item);
+        let runs = runs.map_or(&[][..], |item| &item.runs).iter();
+        let said = runs.map(|run| {
+            let checks = run.checks.iter();
+            let said = checks.map(|(name, check)| {
+                let said = CheckSaid {
+                    outcome: check.outcome.as_str(),
+                    score: check.score,
+                };
+                (name.clone(), said)
+            });
+            said.collect()
+        });
+        said.collect()
+    }
+
+    fn score_of_examples(&self) -> Option<&'static str> {
+        Some("checks.composite")
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {

@@ -186,8 +186,11 @@ pub(super) struct ScenarioAnswer {
     /// What was done that is forbidden.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) forbidden: Vec<String>,
-    /// The beginning of what the pipeline has answered, for people.
+    /// The beginning of what the pipeline has answered, for people and for examples.
     pub(super) agent_output: String,
+    /// Whether it answered more than that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_output_cut: bool,
 }
 
 impl Item for ScenarioRecord {

@@ -30,8 +30,8 @@ use crate::target::{
 const ROOT: &str = "KELVIN_ROOT";
 /// The name of the file to which events are appended.
 const AUDIT_LOG: &str = "audit.jsonl";
-/// So many characters of what the pipeline answered are kept for people.
-const EXCERPT: usize = 2_000;
+/// So many characters of what the pipeline answered are kept, for people and for examples.
+const EXCERPT: usize = 20_000;
 
 /// Runs scenarios by way of the target that reaches the pipeline.
 pub(super) struct ScenarioTarget<'a> {
@@ -247,6 +247,7 @@ impl ScenarioTarget<'_> {
     fn look(&self, scene: &Scene<'_>, place: &Place) -> Result<ScenarioAnswer, Stopped> {
         let mut answer = ScenarioAnswer {
             agent_output: String::new(),
+            is_output_cut: false,
             checks: std::collections::BTreeMap::new(),
             to_judge: std::collections::BTreeMap::new(),
             forbidden: Vec::new(),
@@ -289,6 +290,7 @@ impl ScenarioTarget<'_> {
             answer.checks.insert(invariant.name.clone(), result);
         }
         let output = String::from_utf8_lossy(scene.output);
+        answer.is_output_cut = output.chars().nth(EXCERPT).is_some();
         let output: String = output.chars().take(EXCERPT).collect();
         answer.agent_output = self.text(&output, place, scene.services);
         Ok(answer)

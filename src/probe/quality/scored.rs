@@ -22,6 +22,7 @@ pub(super) fn of(section: &QualitySection) -> Vec<ScoredInvocation> {
                         input,
                         score: run.quality_score,
                         indicators: indicators(run),
+                        checks: BTreeMap::new(),
                     }));
                 };
             add(None, found.input, &found.runs);

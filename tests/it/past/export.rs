@@ -224,6 +224,159 @@ fn nothing_that_is_not_what_was_measured_gets_into_a_data_set() {
     assert_eq!(export(&project, &["--min-score", "0.8"])["examples"], 2);
 }
 
+/// Answers with the fields of an object, in one of three ways by the repeat, and with what names a person in it.
+const AGENT: &str = r#"
+case $KELVIN_REPEAT in 3) how=slowly ;; *) how=well ;; esac
+[ "$KELVIN_SCENARIO" = "quiet" ] && how=silently
+cat > "$2" <<END
+{"answer": "done $how for ann@example.org by @bob",
+ "account": "DE89 3704 0044 0532 0130 00", "number": "DE89 3704 0044 0532 0130 01",
+ "link": "https://shop.example/?id=1&token=abcdef"}
+END
+"#;
+
+const CHECKS: &str = "\
+repeats: 3
+invariants:
+  done: {description: It is done, check: {type: contains, value: done}}
+  well: {description: It is done well, weight: 0.3, check: {type: contains, value: well}}
+";
+
+fn scenarios(ids: &[&str]) -> String {
+    let line = |id: &&str| {
+        let prompt = format!("Order {id}, asked by eve@example.org.");
+        json!({"id": id, "prompt": prompt, "expected": "done well"}).to_string() + "\n"
+    };
+    ids.iter().map(line).collect()
+}
+
+/// A project with scenarios that has been measured.
+fn with_scenarios(ids: &[&str], more: &str) -> Project {
+    let project = Project::new(AGENT);
+    project.write("scenarios.jsonl", &scenarios(ids));
+    project.write(
+        "kelvin.yaml",
+        &format!("run: sh {{root}}/pipeline.sh {{input}} {{output}}\nscenarios: scenarios.jsonl\n{CHECKS}{more}"),
+    );
+    project.kelvin(&["check", "--no-history"]).expect(0);
+    project
+}
+
+#[test]
+fn a_scenario_is_exported_with_the_fields_of_its_answer_and_what_each_check_said() {
+    let project = with_scenarios(&["plain", "quiet"], "");
+    // Without a quality score the composite of the checks is the score.
+    let manifest = export(&project, &["--min-score", "0"]);
+    assert_eq!(manifest["score"], "checks.composite");
+    assert_eq!(manifest["input_keys"], json!(["prompt"]), "{manifest}");
+    assert_eq!(
+        manifest["output_keys"],
+        json!(["account", "answer", "link", "number"])
+    );
+    let rows = lines(&project, "examples.jsonl");
+    let row = |id: &str| {
+        let found = rows.iter().find(|row| row["id"] == id);
+        found.unwrap_or_else(|| panic!("{id}: {rows:?}")).clone()
+    };
+    // Repeats that say the same are one row, and one that says something else is a row of its own.
+    let ids: Vec<&str> = rows.iter().filter_map(|row| row["id"].as_str()).collect();
+    assert_eq!(
+        ids,
+        [
+            "checks/plain/baseline/1",
+            "checks/plain/baseline/3",
+            "checks/quiet/baseline/1"
+        ]
+    );
+    assert_eq!(manifest["left_out"]["repeated"], 3);
+    let passed = json!({"outcome": "passed", "score": 1.0});
+    let failed = json!({"outcome": "failed", "score": 0.0});
+    let one = row("checks/plain/baseline/1");
+    assert_eq!(one["checks"], json!({"done": passed, "well": passed}));
+    assert_eq!(one["score"], 1.0);
+    let third = row("checks/plain/baseline/3");
+    assert_eq!(third["checks"], json!({"done": passed, "well": failed}));
+    assert_eq!(third["score"], 1.0 / 1.3);
+    // What names a person or lets somebody in is gone, and what only looks like it is there.
+    assert_eq!(
+        one["inputs"],
+        json!({"prompt": "Order plain, asked by ***."})
+    );
+    assert_eq!(
+        one["outputs"],
+        json!({
+            "answer": "done well for *** by @bob",
+            "account": "***",
+            "number": "DE89 3704 0044 0532 0130 01",
+            "link": "https://shop.example/?id=1&token=***",
+        })
+    );
+    assert_eq!(manifest["masked"], 3);
+    export(&project, &["--min-score", "0", "--format", "csv"]);
+    let table = project.read("kelvin-export/examples.csv");
+    let header = table.lines().next().expect("a header");
+    for column in ["split", "checks.well.outcome", "checks.well.score"] {
+        assert!(header.contains(column), "{header}");
+    }
+    export(&project, &["--min-score", "0", "--format", "dspy"]);
+    let flat = &lines(&project, "examples.dspy.jsonl")[1];
+    assert_eq!(flat["checks"]["well"], failed);
+    // Only those that are good enough, as ever.
+    let manifest = export(&project, &["--min-score", "0.9"]);
+    assert_eq!(manifest["examples"], 1, "{manifest}");
+}
+
+/// The sides of all examples, by item.
+fn sides(project: &Project) -> Vec<(String, String)> {
+    export(project, &["--min-score", "0"]);
+    let rows = lines(project, "examples.jsonl");
+    let text = |row: &Value, key: &str| row[key].as_str().expect("a text").to_owned();
+    rows.iter()
+        .map(|row| (text(row, "case"), text(row, "split")))
+        .collect()
+}
+
+#[test]
+fn everything_of_one_scenario_is_on_one_side_of_the_split_and_a_new_one_moves_none() {
+    let ids: Vec<String> = (0..24).map(|at| format!("order{at:02}")).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let matrix = "matrix: {language: [de, en]}\n";
+    let project = with_scenarios(&ids[..20], matrix);
+    let before = sides(&project);
+    let mut of_items: std::collections::BTreeMap<&str, &str> = std::collections::BTreeMap::new();
+    for (case, side) in &before {
+        let item = case.split('[').next().expect("a name");
+        let known = of_items.entry(item).or_insert(side);
+        assert_eq!(known, side, "{case}");
+    }
+    let tests = of_items.values().filter(|side| **side == "test").count();
+    assert!((1..=8).contains(&tests), "{tests} of 20: {of_items:?}");
+    let manifest = project.json("kelvin-export/manifest.json");
+    let counted = |side: &str| before.iter().filter(|(_, one)| one == side).count();
+    assert_eq!(
+        manifest["split"],
+        json!({"test": counted("test"), "train": counted("train")})
+    );
+    project.write("scenarios.jsonl", &scenarios(&ids));
+    project.kelvin(&["check", "--no-history"]).expect(0);
+    let after = sides(&project);
+    assert!(after.len() > before.len());
+    for one in &before {
+        assert!(after.contains(one), "{one:?}");
+    }
+    // Two names for one question are one item.
+    let same: String = (0..12)
+        .map(|at| json!({"id": format!("same{at}"), "prompt": "One question."}).to_string() + "\n")
+        .collect();
+    project.write("scenarios.jsonl", &same);
+    project.kelvin(&["check", "--no-history"]).expect(0);
+    let found = sides(&project);
+    assert!(
+        found.iter().all(|(_, side)| *side == found[0].1),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn a_score_that_there_is_not_is_refused_in_words() {
     let project = project();

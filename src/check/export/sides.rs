@@ -1,0 +1,60 @@
+//! On which side of the split an example is. Everything of one item is on the same side: its repeats, its variants,
+//! and the scenarios that a matrix makes of it. So are items with the same input. The side depends on the item and
+//! on nothing else, so that one more moves no other.
+
+use std::collections::BTreeMap;
+
+use super::Example;
+use crate::digest::Digest;
+
+/// The sides: what somebody learns from, and what shows whether that has helped.
+pub(super) const NAMES: [&str; 2] = ["test", "train"];
+/// One item in so many is on the side of the tests.
+const ONE_IN: u64 = 5;
+
+/// Chooses a side for each example.
+pub(super) fn choose(examples: &mut [Example]) {
+    // Items with the same input go where the first of their names leads.
+    let mut leaders: BTreeMap<String, String> = BTreeMap::new();
+    let mut by_input: BTreeMap<Digest, String> = BTreeMap::new();
+    for example in examples.iter() {
+        let name = item(example);
+        let first = by_input
+            .entry(input(example))
+            .or_insert_with(|| name.clone());
+        let (one, other) = (leader(&leaders, first), leader(&leaders, &name));
+        if one != other {
+            let (low, high) = (one.clone().min(other.clone()), one.max(other));
+            leaders.insert(high, low);
+        }
+    }
+    for example in examples {
+        let name = leader(&leaders, &item(example));
+        let drawn = Digest::of(format!("kelvin/export/split/{name}").as_bytes()).point();
+        example.split = match drawn % ONE_IN {
+            0 => NAMES[0],
+            _ => NAMES[1],
+        };
+    }
+}
+
+/// The item that an example is of, without the values that a matrix has added to its name.
+fn item(example: &Example) -> String {
+    let case = &example.of.case;
+    let name = case.split_once('[').filter(|_| case.ends_with(']'));
+    name.map_or(case.clone(), |(name, _)| name.to_owned())
+}
+
+fn input(example: &Example) -> Digest {
+    let text = serde_json::Value::Object(example.inputs.clone()).to_string();
+    Digest::of(text.as_bytes())
+}
+
+/// The first name of those that go together.
+fn leader(leaders: &BTreeMap<String, String>, name: &str) -> String {
+    let mut name = name;
+    while let Some(next) = leaders.get(name) {
+        name = next;
+    }
+    name.to_owned()
+}
