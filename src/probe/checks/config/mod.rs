@@ -212,10 +212,8 @@ impl Configure for ChecksKind {
             (None, cases) => Source::Cases(cases),
         };
         let replicas = keys.scoring.replicas.unwrap_or(config.replicas.get());
-        let secrets = match keys.forbidden.secrets_in_logs {
-            Some(_) => Some(forbidden::secrets(environment(), &values)),
-            None => None,
-        };
+        let denied = keys.forbidden.secrets_in_logs;
+        let secrets = denied.map(|_| forbidden::secrets(environment(), &values));
         Ok(Some(Arc::new(ChecksSettings {
             run: config.reach(keys.run)?,
             source,

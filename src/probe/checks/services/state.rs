@@ -116,4 +116,25 @@ mod tests {
             None
         );
     }
+
+    #[test]
+    fn settings_that_were_changed_are_given_back_and_new_ones_are_emptied() {
+        let settings = |all: &[(&str, &str)]| DatabaseState {
+            settings: all
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            ..DatabaseState::default()
+        };
+        let before = settings(&[("search_path", "public"), ("TimeZone", "UTC")]);
+        let after = settings(&[
+            ("search_path", "evil, public"),
+            ("TimeZone", "UTC"),
+            ("app.user", "eve"),
+        ]);
+        let restoring: Vec<(String, String)> = after.restoring(&before).into_iter().collect();
+        let of = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(restoring, [of("app.user", ""), of("search_path", "public")]);
+        assert!(before.restoring(&before).is_empty());
+    }
 }
