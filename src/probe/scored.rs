@@ -24,7 +24,7 @@ pub(crate) struct ScoredInvocation {
     /// What the score is made of, by name.
     pub(crate) indicators: BTreeMap<String, f64>,
     /// What the checks have said of it, by name.
-    pub(crate) checks: BTreeMap<String, CheckSaid>,
+    pub(crate) verdicts: BTreeMap<String, CheckSaid>,
 }
 
 /// What a check has said of an invocation.

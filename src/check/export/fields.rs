@@ -70,7 +70,7 @@ const TAKEN: [&str; 67] = [
     "trace_id",
     "quality_score",
     "score",
-    "checks",
+    "verdicts",
     "split",
 ];
 

@@ -161,8 +161,13 @@ impl Example {
             (one.probe, one.case, one.variant)
         };
         item(&self.of) == item(&other.of)
-            && (&self.inputs, &self.outputs, self.score, &self.of.checks)
-                == (&other.inputs, &other.outputs, other.score, &other.of.checks)
+            && (&self.inputs, &self.outputs, self.score, &self.of.verdicts)
+                == (
+                    &other.inputs,
+                    &other.outputs,
+                    other.score,
+                    &other.of.verdicts,
+                )
     }
 }
 
@@ -191,7 +196,7 @@ pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
         let section = known.find(|(kind, _)| kind.name() == of.probe && of.variant.is_none());
         let said = section.map(|(kind, section)| kind.said_of(section, &of.case));
         let said = said.unwrap_or_default().into_iter().nth(of.repeat - 1);
-        of.checks = said.unwrap_or_default();
+        of.verdicts = said.unwrap_or_default();
     }
     let place = |of: &ScoredInvocation| {
         let key = (of.probe.clone(), of.case.clone(), of.variant.clone());
@@ -357,7 +362,7 @@ fn of_case(probe: &str, case: &str, value: &CaseValue) -> Vec<ScoredInvocation> 
             input: None,
             score,
             indicators: BTreeMap::new(),
-            checks: BTreeMap::new(),
+            verdicts: BTreeMap::new(),
         });
         each.collect()
     };

@@ -84,7 +84,7 @@ fn nested(one: &Example, score: &str) -> Value {
         "outputs": one.outputs,
         score: one.score,
         "indicators": one.of.indicators,
-        "checks": one.of.checks,
+        "verdicts": one.of.verdicts,
         "split": one.split,
     })
 }
@@ -101,8 +101,8 @@ fn flat(one: &Example, names: &Names, score: &str) -> Value {
     for (name, value) in &one.of.indicators {
         flat.insert(name.clone(), json!(value));
     }
-    if !one.of.checks.is_empty() {
-        flat.insert("checks".to_owned(), json!(one.of.checks));
+    if !one.of.verdicts.is_empty() {
+        flat.insert("verdicts".to_owned(), json!(one.of.verdicts));
     }
     flat.insert("split".to_owned(), json!(one.split));
     flat.insert(score.to_owned(), json!(one.score));
@@ -118,8 +118,8 @@ type Columns<'a> = (
 
 fn csv(examples: &[Example], (inputs, outputs, indicators): Columns<'_>, score: &str) -> Vec<u8> {
     let mut rows: Vec<Vec<String>> = Vec::new();
-    let checks = examples.iter().flat_map(|one| one.of.checks.keys());
-    let checks: BTreeSet<&String> = checks.collect();
+    let verdicts = examples.iter().flat_map(|one| one.of.verdicts.keys());
+    let verdicts: BTreeSet<&String> = verdicts.collect();
     let mut header: Vec<String> = ["id", "probe", "case", "variant", "repeat", "split", score]
         .map(safe::cell)
         .to_vec();
@@ -130,9 +130,9 @@ fn csv(examples: &[Example], (inputs, outputs, indicators): Columns<'_>, score: 
     ] {
         header.extend(keys.iter().map(|key| safe::cell(&format!("{kind}.{key}"))));
     }
-    for name in &checks {
-        header.push(safe::cell(&format!("checks.{name}.outcome")));
-        header.push(safe::cell(&format!("checks.{name}.score")));
+    for name in &verdicts {
+        header.push(safe::cell(&format!("verdicts.{name}.outcome")));
+        header.push(safe::cell(&format!("verdicts.{name}.score")));
     }
     rows.push(header);
     for one in examples {
@@ -153,8 +153,8 @@ fn csv(examples: &[Example], (inputs, outputs, indicators): Columns<'_>, score: 
                 .iter()
                 .map(|key| known(key).map_or_else(String::new, f64::to_string)),
         );
-        for name in &checks {
-            let said = one.of.checks.get(*name);
+        for name in &verdicts {
+            let said = one.of.verdicts.get(*name);
             row.push(said.map_or("", |said| said.outcome).to_owned());
             let score = said.and_then(|said| said.score);
             row.push(score.map_or_else(String::new, |score| score.to_string()));

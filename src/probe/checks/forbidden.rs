@@ -7,7 +7,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use globset::GlobSet;
-use serde_json::Value;
 
 use super::services::Secret;
 use crate::digest::Digest;
@@ -136,7 +135,7 @@ pub(super) fn leaks(secrets: &[Secret], texts: &[(&str, &[u8])]) -> Vec<String> 
     // What a secret is called, in the order of the secrets: one of them may be known in several forms.
     let mut named: Vec<(&str, BTreeSet<String>)> = Vec::new();
     for secret in secrets {
-        let forms = written_forms(&secret.text);
+        let forms = secret.forms();
         match named.iter_mut().find(|(what, _)| *what == secret.what) {
             Some((_, known)) => known.extend(forms),
             None => named.push((&secret.what, forms)),
@@ -155,19 +154,6 @@ pub(super) fn leaks(secrets: &[Secret], texts: &[(&str, &[u8])]) -> Vec<String> 
         }
     }
     leaks
-}
-
-/// The ways in which a text may stand in another one: as it is, within JSON, and within an address.
-fn written_forms(text: &str) -> BTreeSet<String> {
-    let json = Value::from(text).to_string();
-    let form: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
-    let percent = form.replace('+', "%20").replace("%7E", "~");
-    BTreeSet::from([
-        text.to_owned(),
-        json[1..json.len() - 1].to_owned(),
-        percent,
-        form,
-    ])
 }
 
 /// The variables of the environment that hold secrets, as far as their names tell, and those that the

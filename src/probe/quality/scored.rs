@@ -22,7 +22,7 @@ pub(super) fn of(section: &QualitySection) -> Vec<ScoredInvocation> {
                         input,
                         score: run.quality_score,
                         indicators: indicators(run),
-                        checks: BTreeMap::new(),
+                        verdicts: BTreeMap::new(),
                     }));
                 };
             add(None, found.input, &found.runs);

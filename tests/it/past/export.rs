@@ -292,10 +292,10 @@ fn a_scenario_is_exported_with_the_fields_of_its_answer_and_what_each_check_said
     let passed = json!({"outcome": "passed", "score": 1.0});
     let failed = json!({"outcome": "failed", "score": 0.0});
     let one = row("checks/plain/baseline/1");
-    assert_eq!(one["checks"], json!({"done": passed, "well": passed}));
+    assert_eq!(one["verdicts"], json!({"done": passed, "well": passed}));
     assert_eq!(one["score"], 1.0);
     let third = row("checks/plain/baseline/3");
-    assert_eq!(third["checks"], json!({"done": passed, "well": failed}));
+    assert_eq!(third["verdicts"], json!({"done": passed, "well": failed}));
     assert_eq!(third["score"], 1.0 / 1.3);
     // What names a person or lets somebody in is gone, and what only looks like it is there.
     assert_eq!(
@@ -315,12 +315,12 @@ fn a_scenario_is_exported_with_the_fields_of_its_answer_and_what_each_check_said
     export(&project, &["--min-score", "0", "--format", "csv"]);
     let table = project.read("kelvin-export/examples.csv");
     let header = table.lines().next().expect("a header");
-    for column in ["split", "checks.well.outcome", "checks.well.score"] {
+    for column in ["split", "verdicts.well.outcome", "verdicts.well.score"] {
         assert!(header.contains(column), "{header}");
     }
     export(&project, &["--min-score", "0", "--format", "dspy"]);
     let flat = &lines(&project, "examples.dspy.jsonl")[1];
-    assert_eq!(flat["checks"]["well"], failed);
+    assert_eq!(flat["verdicts"]["well"], failed);
     // Only those that are good enough, as ever.
     let manifest = export(&project, &["--min-score", "0.9"]);
     assert_eq!(manifest["examples"], 1, "{manifest}");

@@ -9,6 +9,7 @@ mod declared;
 pub(super) mod http_mock;
 mod registry;
 mod running;
+mod secret;
 #[cfg(feature = "sql")]
 mod server;
 mod sqlite;
@@ -29,6 +30,7 @@ pub(super) use cell::Cell;
 pub(super) use declared::{DeclaredServices, variable};
 pub(super) use registry::open;
 pub(super) use running::RunningServices;
+pub(super) use secret::Secret;
 
 /// A service as it is declared under `services`. Scenarios open it at the same time.
 pub(super) trait Service: fmt::Debug + Send + Sync {
@@ -168,15 +170,6 @@ pub(super) enum Answer {
     NoRows,
     /// There is no database, which the pipeline was to make.
     Absent,
-}
-
-/// A text that must not be given away.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Secret {
-    /// What it is, as the subject of a sentence.
-    pub(super) what: String,
-    /// The text itself.
-    pub(super) text: String,
 }
 
 /// Why a service did not do what it was asked.
