@@ -1,8 +1,8 @@
 //! Answers to swaps that no case is given.
 //!
 //! The rule counts that a swap moves the decision, and not where to, since a third answer may be right. So a head that
-//! gives an answer of its own to everything that was exchanged (null, an apology, a text that is never the same) would
-//! follow more than the base did. Where a type is followed by such answers alone, nobody knows whether it is.
+//! gives an answer of its own to everything that was exchanged (an apology, a text that is never the same) would follow
+//! more than the base did. Where a type is followed by such answers alone, nobody knows whether it is.
 
 use std::collections::BTreeSet;
 

@@ -170,3 +170,38 @@ fn another_question_with_another_answer_leaves_the_verdict_open() {
     let first = reasons(&judgement)[0]["text"].as_str().expect("a text");
     assert!(first.contains("`s0`"), "{first}");
 }
+
+/// What a database holds when a scenario begins decides what a query finds after it.
+#[test]
+fn a_database_that_a_change_fills_with_what_its_agent_no_longer_does_fails_by_that_of_the_base() {
+    let project = project("", 0, "");
+    let books = "python3 -c \"import sqlite3, sys; \
+                 sqlite3.connect(sys.argv[1].removeprefix('sqlite:///'), isolation_level=None)\
+                 .execute('INSERT INTO rooms VALUES (1)')\" \"$KELVIN_SERVICE_SHOP_URL\"\n";
+    project.write(
+        "kelvin.yaml",
+        "run: sh {root}/agent.sh\nscenarios: scenarios.jsonl\njobs: 4\nservices:\n  \
+         shop: {type: sqlite, path: shop.db, init: seed.sql}\ninvariants:\n  \
+         books: {description: It books, check: {type: sql, service: shop, \
+         query: SELECT count(*) FROM rooms, equals: 1}}\n",
+    );
+    project.write("agent.sh", books);
+    project.write("scenarios.jsonl", &scenarios("done"));
+    project.write("seed.sql", "CREATE TABLE rooms (room INTEGER);\n");
+    let _remote = measured(&project);
+    let filled = "CREATE TABLE rooms (room INTEGER);\nINSERT INTO rooms VALUES (1);\n";
+    let spaced = "CREATE TABLE rooms (\n  room INTEGER\n);\n";
+    for (agent, seed, verdict) in [("true\n", filled, "regression"), (books, spaced, "pass")] {
+        from_main(&project, "change");
+        project.write("agent.sh", &format!("# another\n{agent}"));
+        project.write("seed.sql", seed);
+        commit(&project, "another seed");
+        let (said, judgement) = gate(&project);
+        assert_eq!(judgement["verdict"], verdict, "{}", said.stdout);
+        let mut all = reasons(&judgement).iter();
+        let by_base = all.find(|reason| reason["code"] == "measured_as_base");
+        let told = by_base.unwrap_or_else(|| panic!("{}", judgement["reasons"]));
+        let is_red = verdict == "regression";
+        assert_eq!(told["effect"] == Value::Null, !is_red, "{told}");
+    }
+}

@@ -232,3 +232,48 @@ fn on_a_laptop_the_verdict_says_that_it_can_be_approved_and_nothing_passes() {
         said.stdout
     );
 }
+
+/// What else is kept beside the base, of an unmerged branch and with a clock of 2030, changes neither what is asked nor
+/// what was approved: the base is the commit that the change began at.
+#[test]
+fn a_newer_report_of_a_branch_beside_the_base_changes_no_request_and_no_approval() {
+    let mut rig = rig();
+    let root = rig.project.root().to_path_buf();
+    git(&root, &["checkout", "--quiet", "--detach", &rig.base]);
+    rig.project.write("pipeline.sh", CONSTANT);
+    let aside = commit(&rig.project, "never merged");
+    save(&rig.project);
+    let kept = tempfile::tempdir().expect("a folder");
+    let remote = rig.remote.path().display().to_string();
+    let clone = [
+        "clone",
+        "--quiet",
+        "--branch",
+        "kelvin-reports",
+        &remote,
+        ".",
+    ];
+    git(kept.path(), &clone);
+    let path = kept.path().join(format!("kelvin/{aside}.json"));
+    let mut report: Value = serde_json::from_slice(&fs::read(&path).expect("kept")).expect("JSON");
+    report["run"]["session"]["started_at"] = "2030-01-01T12:00:00Z".into();
+    fs::write(&path, report.to_string()).expect("written");
+    git(kept.path(), &["commit", "--quiet", "--all", "-m", "2030"]);
+    git(
+        kept.path(),
+        &["push", "--quiet", "origin", "kelvin-reports"],
+    );
+    git(
+        &root,
+        &["checkout", "--quiet", "--force", "--detach", "main"],
+    );
+    let merge = ["merge", "--quiet", "--no-ff", "-m", "merge", "feature"];
+    git(&root, &merge);
+    let asked = rig.waits();
+    let request = &asked["approval"]["request"];
+    assert_eq!(request["base"], rig.base.as_str());
+    rig.says("alice", "/kelvin approve the old answers were wrong");
+    let approved = rig.passes();
+    assert_eq!(&approved["approval"]["request"], request);
+    assert_eq!(approved["base"]["commit"], rig.base.as_str());
+}
