@@ -15,6 +15,9 @@ use crate::probe::Answer;
 /// apart, so that the squared way is more than this, they do not lead from the one to the other.
 const FAR: f64 = 4.0;
 
+/// Where more of the swaps of the base than this lead to answers that no case is given, answers are not of a few kinds.
+const MOST_NEW: f64 = 0.1;
+
 /// What a swap of a type was answered with on the head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Strays {
@@ -64,15 +67,24 @@ pub(super) fn open(
 }
 
 /// The same answers with those of the head to a case in place of each stray one, and the strays of each type; none where
-/// there are none.
+/// there are none, and where answers are made of what the evidence says, so that exchanges lead to new ones on the base as
+/// well.
 fn without(pairs: &AnswerPairs) -> Option<(AnswerPairs, Vec<Option<Strays>>)> {
-    let given = |item: &ItemAnswers| -> Vec<String> {
-        let own = [&item.itself.0, &item.own.0, &item.itself.1, &item.own.1];
-        let swaps = item.swaps.iter().map(|swap| &swap.answers.0);
-        let answers = own.into_iter().chain(swaps).flatten().flatten();
+    let texts = |answers: &[&Vec<Option<Answer>>]| -> Vec<String> {
+        let answers = answers.iter().copied().flatten().flatten();
         answers.map(Answer::to_string).collect()
     };
-    let known: BTreeSet<String> = pairs.items.iter().flat_map(given).collect();
+    let own =
+        |item: &ItemAnswers| texts(&[&item.itself.0, &item.own.0, &item.itself.1, &item.own.1]);
+    let mut known: BTreeSet<String> = pairs.items.iter().flat_map(own).collect();
+    let swaps = || pairs.items.iter().flat_map(|item| &item.swaps);
+    let of_base: Vec<Vec<String>> = swaps().map(|swap| texts(&[&swap.answers.0])).collect();
+    let is_new = |answers: &&Vec<String>| answers.iter().any(|text| !known.contains(text));
+    let new = of_base.iter().filter(is_new).count();
+    if new as f64 > MOST_NEW * of_base.len() as f64 {
+        return None;
+    }
+    known.extend(of_base.into_iter().flatten());
     let mut strays: Vec<Option<Strays>> = vec![None; pairs.types.len()];
     let mut without = pairs.clone();
     for item in &mut without.items {
