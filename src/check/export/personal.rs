@@ -29,7 +29,7 @@ static TOKENS: LazyLock<Regex> = LazyLock::new(|| {
 static BEGINNINGS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?-u:\b)[A-Z]{2}[0-9]{2}").expect("the pattern is tested"));
 
-/// How many characters an IBAN of a country has. See: https://www.swift.com/standards/data-standards/iban.
+/// How many characters an IBAN of a country has. See: <https://www.swift.com/standards/data-standards/iban>.
 const LENGTHS: &str = "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BR29BY28CH21CR22CY28CZ24DE22DK18DO28EE20EG29ES24FI18FO18\
                        FR27GB22GE22GI23GL18GR27GT28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20LU20LV21\
                        LY25MC27MD24ME22MK19MR27MT31MU30NL18NO15PK24PL28PS29PT25QA29RO24RS22SA24SC31SD18SE24SI19SK24\
