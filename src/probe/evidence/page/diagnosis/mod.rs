@@ -108,7 +108,7 @@ fn found(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     };
     if let Some(calm) = calm.filter(|_| !stands_out) {
         let calm = || Weighted::new(Tone::Calm, 0.0, Phrase::text(calm));
-        found.insert(0, strays(run).unwrap_or_else(calm));
+        found.insert(0, odd_cases(run).unwrap_or_else(calm));
     }
     if found.is_empty() {
         let text = standing.map_or("no figure of the evidence probe is here", Standing::meaning);
@@ -136,7 +136,7 @@ fn failures(run: &EvidenceRun<'_>) -> Option<Weighted> {
 }
 
 /// Single cases that are not as they should be, which no mean shows.
-fn strays(run: &EvidenceRun<'_>) -> Option<Weighted> {
+fn odd_cases(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let mut cases = RankedCase::all(run);
     cases.retain(|case| case.against + case.failed() > 0);
     let (worst, rest) = cases.split_first()?;
