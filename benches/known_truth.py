@@ -150,11 +150,12 @@ def model():
     for fresh in [False, True]:
         for draws in ["1", "5", "again"]:
             for change in ["base", "section_dropped", "first_only", "temperature"]:
-                cases = "fresh" if fresh else "kept"
-                name = f"model {cases} cases, base {draws}: {change.replace('base', 'unchanged')}"
-                wants = {"base": "never red", "temperature": "any"}.get(change, "red")
-                more = {"types": 1, "cases": 16, "draws": draws, "fresh": fresh}
-                yield Arm(name, wants, ["rule model base"], [f"rule model {change}"], **more)
+                for size in [16, 48] if fresh else [16]:
+                    cases = f"{size} fresh" if fresh else "kept"
+                    name = f"model {cases} cases, base {draws}: {change.replace('base', 'unchanged')}"
+                    wants = {"base": "never red", "temperature": "any"}.get(change, "red")
+                    more = {"types": 1, "cases": size, "draws": draws, "fresh": fresh}
+                    yield Arm(name, wants, ["rule model base"], [f"rule model {change}"], **more)
 
 
 def write_cases(folder, arm, chance):
