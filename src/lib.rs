@@ -1,59 +1,22 @@
 //! `kelvin` tells a team on every pull request whether a change made its AI pipeline worse, and
-//! where.
-//!
-//! Values flow to the right; imports point to the left:
-//!
-//! ```text
-//! confine exit digest draw file git notice proxy signal stats threads │ target → config → judge → run → trace → page → probe → report → github → baseline → gate → history → trend → publish │ check │ cli │ fuzz
-//! ```
-//!
-//! A module may import the leaves and any stage to its left, never one to its right. Pure stages
-//! (`judge`, `stats`, the perturbations and `page` with its renderers) touch neither disk, clock,
-//! network nor environment.
-
-mod confine;
-mod digest;
-mod draw;
-mod exit;
-mod file;
-mod git;
-mod notice;
-mod proxy;
-mod signal;
-mod stats;
-mod threads;
-
-mod judge;
-
-mod target;
-
-mod config;
-
-mod run;
-
-mod trace;
-
-mod page;
-
-mod probe;
-
-mod report;
-
-mod github;
+//! where. Here is the top of the house: the commands, a check from its first step to its last, where the report of the
+//! base comes from, and what is kept of earlier runs. `docs/architecture.md` has the crates below it.
 
 mod baseline;
-
-mod gate;
-
-mod history;
-
-mod trend;
-
-mod publish;
-
 mod check;
-
 pub mod cli;
+mod history;
+mod registry;
+mod trend;
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+
+#[cfg(test)]
+mod configuration_tests;
+#[cfg(test)]
+mod figure_tests;
+#[cfg(test)]
+mod schema_tests;
+#[cfg(test)]
+mod supervisor;

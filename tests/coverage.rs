@@ -7,7 +7,7 @@ use std::path::Path;
 #[test]
 fn every_id_is_carried_by_a_test() {
     let mut found = BTreeSet::new();
-    for folder in ["src", "tests"] {
+    for folder in ["src", "crates", "tests"] {
         collect(
             &Path::new(env!("CARGO_MANIFEST_DIR")).join(folder),
             &mut found,

@@ -121,7 +121,7 @@ fn the_readme_has_one_command_for_the_main_job_and_one_for_the_tests() {
 #[test]
 fn the_exit_codes_of_the_readme_are_those_of_the_program() {
     let readme = read("README.md");
-    let source = read("src/exit.rs");
+    let source = read("crates/base/src/exit.rs");
     let mut codes: Vec<&str> = source
         .lines()
         .filter_map(|line| line.trim().strip_prefix("Self::")?.split(" => ").nth(1))
@@ -162,11 +162,8 @@ fn the_glossary_is_sorted_and_has_every_word_of_a_verdict_and_of_a_run() {
         .map(str::trim)
         .collect();
     assert!(words.len() > 50 && words.is_sorted(), "{words:?}");
-    let source = read("src/gate/verdict.rs");
-    let verdicts = source
-        .split("pub(crate) enum Word {")
-        .nth(1)
-        .expect("the words");
+    let source = read("crates/gate/src/verdict.rs");
+    let verdicts = source.split("pub enum Word {").nth(1).expect("the words");
     let verdicts = verdicts.split("\n}").next().expect("it ends").lines();
     let verdicts: Vec<String> = verdicts
         .filter_map(|line| line.trim().strip_suffix(','))
@@ -298,7 +295,10 @@ fn the_schema_that_the_program_prints_is_the_one_at_the_address() {
 #[test]
 fn the_messages_that_people_look_up_are_those_of_the_program() {
     let mut code = String::new();
-    for path in sources(Path::new("src")) {
+    for path in ["src", "crates"]
+        .iter()
+        .flat_map(|folder| sources(Path::new(folder)))
+    {
         let text = fs::read_to_string(path).expect("read");
         let lines = text.split("\\\n").enumerate();
         code.extend(lines.map(|(at, line)| match at {

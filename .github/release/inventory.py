@@ -2,7 +2,8 @@
 """Says what is in the program: `inventory.py FOLDER` writes `kelvin.cdx.json` and `LICENSES-THIRD-PARTY.txt`.
 
 The first is a list of parts in the form of CycloneDX 1.5: every crate of Cargo.lock that a machine of the release
-needs, with its checksum and its licence, and the libraries in C that some crates bring. A crate that only takes part in the
+needs, with its checksum and its licence, and the libraries in C that some crates bring. The crates of this repository
+are the program itself, and no parts of it. A crate that only takes part in the
 build is marked `excluded`. The second has the texts of the licences of all that is in the program, as they ask for.
 Only Python's standard library and cargo are needed; the same commit gives the same bytes.
 """
@@ -41,7 +42,7 @@ def metadata():
 def tree(edges):
     """The crates that `cargo tree` finds, as names and versions. `cargo metadata` has more: whatever a feature may bring."""
     command = ["cargo", "tree", "--locked", "--manifest-path", str(ROOT / "Cargo.toml")]
-    command += ["--prefix", "none", "--format", "{p}", "--edges", edges]
+    command += ["--prefix", "none", "--format", "{p}", "--edges", edges, "--package", "kelvin-action"]
     for target in TARGETS:
         command += ["--target", target]
     lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
@@ -96,12 +97,12 @@ def reference(package):
     return f"pkg:cargo/{package['name']}@{package['version']}"
 
 
-def notices(packages, found, own):
+def notices(packages, found, ours):
     """The texts of the licences; crates with the same text share it."""
     texts, silent = {}, []
     for identity, inside in found.items():
         package = packages[identity]
-        if not inside or identity == own:
+        if not inside or identity in ours:
             continue
         title = f"{package['name']} {package['version']}"
         folder = Path(package["manifest_path"]).parent
@@ -137,12 +138,15 @@ def main():
     if len(libraries) != len(BUNDLED):
         refuse(f"of {', '.join(entry[3] for entry in BUNDLED)} only {len(libraries)} were found: change BUNDLED")
 
-    others = sorted((identity for identity in found if identity != own), key=lambda one: reference(packages[one]))
+    ours = {identity for identity in found if packages[identity]["source"] is None}
+    others = sorted(found.keys() - ours, key=lambda one: reference(packages[one]))
     parts = [component(packages[one], checksums[packages[one]["name"], packages[one]["version"]], found[one]) for one in others]
     parts += [part for _, part in libraries]
     needs = []
     for identity in [own, *others]:
-        wanted = {reference(packages[d["pkg"]]) for d in nodes[identity]["deps"] if d["pkg"] in found}
+        needing = ours if identity == own else [identity]
+        wanted = {d["pkg"] for one in needing for d in nodes[one]["deps"] if d["pkg"] in found and d["pkg"] not in ours}
+        wanted = {reference(packages[one]) for one in wanted}
         wanted |= {part["bom-ref"] for crate, part in libraries if crate == identity}
         needs.append({"ref": reference(packages[identity]), "dependsOn": sorted(wanted)})
     package = packages[own]
@@ -172,7 +176,7 @@ def main():
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "kelvin.cdx.json").write_text(json.dumps(bom, indent=1) + "\n")
-    (folder / "LICENSES-THIRD-PARTY.txt").write_text(notices(packages, found, own))
+    (folder / "LICENSES-THIRD-PARTY.txt").write_text(notices(packages, found, ours))
 
 
 main()

@@ -129,6 +129,12 @@ def wheel(package, binary, licenses, platforms, epoch):
     return f"{name}-{version}-py3-none-{platforms}.whl", packed.getvalue()
 
 
+def described(manifest):
+    """What the package says of itself, also where it says so for all crates of the workspace."""
+    shared = manifest["workspace"]["package"]
+    return {key: shared[key] if value == {"workspace": True} else value for key, value in manifest["package"].items()}
+
+
 def main():
     if len(sys.argv) not in (4, 5):
         refuse("give the binary, the target, the folder to write to, and the folder of the manual if there is one")
@@ -145,7 +151,7 @@ def main():
         look_at_macho(binary, machine)
     else:
         refuse(f"{target} is not one of {', '.join([*LINUX, *DARWIN])}")
-    package = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]
+    package = described(tomllib.loads((ROOT / "Cargo.toml").read_text()))
     if not (folder / NOTICES).exists():
         refuse(f"{folder / NOTICES} is not there: run inventory.py first")
     licenses = {name: (ROOT / name).read_bytes() for name in LICENSES}

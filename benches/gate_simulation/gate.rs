@@ -1,10 +1,4 @@
-//! The engine as it is in the library, without what needs reports.
+//! The engine, as the gate has it.
 
-#[path = "../../src/gate/broken/mod.rs"]
-pub(crate) mod broken;
-#[path = "../../src/gate/look/mod.rs"]
-pub(crate) mod look;
-#[path = "../../src/gate/looks/mod.rs"]
-pub(crate) mod looks;
-#[path = "../../src/gate/governing/rule/mod.rs"]
-pub(crate) mod types;
+pub(crate) use kelvin_gate::governing::rule as types;
+pub(crate) use kelvin_gate::{broken, look, looks};

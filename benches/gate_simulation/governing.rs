@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 
 use crate::gate::looks::Means;
 use crate::gate::types::{
-    Answers, Asked, Case, Item, Limit, Looks, Open, Rules, Side, Status, Suite, TypeFigures,
-    TypeVerdict,
+    Answers, Asked, Case, Item, Limit, Looks, Rules, Side, Status, Suite, TypeFigures, TypeVerdict,
 };
 use crate::probe::WantedRepeats;
 use crate::promises::Promises;

@@ -5,11 +5,6 @@
 //! `cargo bench --bench gate_simulation`; seeded, so that the figures are the same everywhere.
 
 #![allow(
-    dead_code,
-    unused_imports,
-    reason = "the engine's modules are taken whole"
-)]
-#![allow(
     clippy::print_stdout,
     reason = "the table is what the benchmark is for"
 )]
@@ -23,8 +18,6 @@ mod probe;
 mod promises;
 mod real;
 mod small;
-#[path = "../../src/stats/mod.rs"]
-mod stats;
 mod stored;
 mod tables;
 mod trial;
@@ -32,6 +25,8 @@ mod whole;
 mod world;
 
 use std::process::ExitCode;
+
+pub(crate) use kelvin_base::stats;
 
 use promises::Promises;
 

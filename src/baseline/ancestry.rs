@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use super::Unknown;
-use crate::git::{self, Repository};
 use anyhow::{Context as _, anyhow};
 use git2::Oid;
+use kelvin_system::git;
+use kelvin_system::git::Repository;
 
 /// The parents as the commit object itself names them. In a shallow clone libgit2 hides the parents
 /// of a boundary commit; the object does not.

@@ -1,19 +1,20 @@
 //! An older report of the branch, which a change is held against beside its base: many drops in a row, each
 //! within the limit, are seen in no other way.
 
+use crate::registry;
 use std::collections::BTreeMap;
 
-use crate::git::Repository;
 use anyhow::{Context as _, bail};
 use git2::Oid;
+use kelvin_system::git::Repository;
 
 use super::ancestry::{parents, short};
 use super::claims::Claims;
 use super::remote::Remote;
 use super::search::Search;
 use super::{Branch, commit, tree};
-use crate::config::Anchor;
-use crate::report::{self, Report};
+use kelvin_gate::report::Report;
+use kelvin_record::settings::Anchor;
 
 /// How far back an anchor is looked for.
 const MOST_STEPS: usize = 10_000;
@@ -83,7 +84,7 @@ pub(crate) fn anchor(search: &Search<'_>, wanted: &Anchor) -> anyhow::Result<Anc
         ),
     };
     let bytes = tree::blob(&repo, &remote, step.blob)?;
-    let report = report::json::read(&bytes)
+    let report = registry::report(&bytes)
         .with_context(|| format!("the report of {}", short(step.commit)))?;
     if let Claims::Differ(why) = (search.hold)(&repo, step.commit, &report) {
         bail!("the report of {} {why}", short(step.commit));

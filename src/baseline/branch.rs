@@ -5,13 +5,14 @@
 
 use std::fmt;
 
-use crate::git::{self, Repository};
 use anyhow::Context as _;
 use git2::{ErrorCode, FileMode, ObjectType, Oid, Signature, Tree};
+use kelvin_system::git;
+use kelvin_system::git::Repository;
 
 use super::remote::{Moved, Remote};
 use super::tree;
-use crate::exit::Misuse;
+use kelvin_base::exit::Misuse;
 
 /// A job of a workflow run that keeps a report: who else does so under the same name and for the same
 /// commit is another job of that run, which was not given a name of its own.

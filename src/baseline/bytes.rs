@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::tree::MAX_BYTES;
-use crate::exit::Misuse;
-use crate::report::Report;
+use kelvin_base::exit::Misuse;
+use kelvin_gate::report::Report;
 
 /// A report, and what could not be read of it.
 #[derive(Debug)]

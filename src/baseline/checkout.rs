@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::git::Repository;
 use anyhow::Context as _;
 use git2::build::CheckoutBuilder;
 use git2::{Oid, Tree};
+use kelvin_system::git::Repository;
 
 use super::{Hint, Login, Remote, tree};
 

@@ -1,9 +1,9 @@
 //! Whether a stored report is that of the commit that it is kept for.
 
-use crate::git::Repository;
 use git2::Oid;
+use kelvin_system::git::Repository;
 
-use crate::report::Report;
+use kelvin_gate::report::Report;
 
 /// What became of the claims of a report: the code, the configuration and the cases it says it is of, and
 /// the figures that follow from its records.

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::git::{self, Repository};
 use anyhow::{Context as _, ensure};
 use git2::Oid;
+use kelvin_system::git;
+use kelvin_system::git::Repository;
 
 use super::ancestry::{head, parents, short};
 use super::hint::Hint;

@@ -9,7 +9,8 @@ use git2::{Oid, Status, StatusOptions};
 use super::checkout::{Form, checkout};
 use super::remote::Remote;
 use super::{Hint, Login, commit, tree};
-use crate::digest::pipeline::{self, Against};
+use kelvin_system::pipeline;
+use kelvin_system::pipeline::Against;
 
 /// The commit that a change is compared with, and what the work tree around `root` has otherwise; none where its
 /// files cannot be listed.

@@ -1,24 +1,24 @@
 //! A report in a file, of this program or of the peer that its users may come from: read within
 //! limits.
 
+use crate::registry;
 use std::path::Path;
 
 use super::bytes::{Read, bytes};
 use super::peer;
-use crate::report;
 
 /// Reads a report of this program, or one of `kelvin-eval` with those of its cases beside it.
 ///
 /// # Errors
 ///
-/// A [`Misuse`](crate::exit::Misuse) where there is no such file; any other error where it is no usable report.
+/// A [`Misuse`](kelvin_base::exit::Misuse) where there is no such file; any other error where it is no usable report.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Read> {
     let bytes = bytes(path)?;
     if peer::is_one(&bytes) {
         return peer::read(path, &bytes);
     }
     Ok(Read {
-        report: report::json::read(&bytes)?,
+        report: registry::report(&bytes)?,
         notices: Vec::new(),
     })
 }

@@ -1,10 +1,11 @@
 //! The search for a baseline: the sources in their order, and a reason for each that did not serve.
 
+use crate::registry;
 use std::path::{Path, PathBuf};
 
-use crate::git::Repository;
 use anyhow::{Context as _, bail};
 use git2::Oid;
+use kelvin_system::git::Repository;
 
 use super::ancestry::short;
 use super::branch::Kept;
@@ -13,11 +14,12 @@ use super::commit::{self, Distances};
 use super::remote::Remote;
 use super::search::{Place, Search};
 use super::unknown::{Unknown, beside};
-use super::{Baseline, Branch, Provenance, Source, Tried, artifact, rename, tree};
-use crate::config::BaselineSource;
-use crate::exit::Misuse;
-use crate::github;
-use crate::report::{self, Report};
+use super::{Baseline, Branch, artifact, rename, tree};
+use kelvin_base::exit::Misuse;
+use kelvin_gate::provenance::{Provenance, Source, Tried};
+use kelvin_gate::report::Report;
+use kelvin_github as github;
+use kelvin_record::settings::BaselineSource;
 
 /// Finds the baseline.
 ///
@@ -57,7 +59,8 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
         BaselineSource::Artifact => vec![Source::Artifact],
         BaselineSource::Compute => vec![Source::Compute],
     };
-    let absent = |error: &anyhow::Error| Ok(Baseline::absent(vec![Tried::of(wanted[0], error)]));
+    let absent =
+        |error: &anyhow::Error| Ok(Baseline::absent(vec![Baseline::tried(wanted[0], error)]));
     let repo = match super::open(search.root) {
         Ok(repo) => repo,
         // A workflow was started for a commit of a repository, so there has to be one.
@@ -91,7 +94,7 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
                     provenance.tried = tried;
                     return Ok(Baseline::Found(Box::new(report), provenance));
                 }
-                Err(error) => tried.push(Tried::of(*source, &error)),
+                Err(error) => tried.push(Baseline::tried(*source, &error)),
             }
         }
     }
@@ -129,7 +132,7 @@ impl Place<'_> {
         let Some(bytes) = tree::read(self.repo, self.remote, commit, &path)? else {
             bail!("commit {} has no `{}`", short(commit), path.display());
         };
-        let report = report::json::read(&bytes)
+        let report = registry::report(&bytes)
             .map_err(|error| Unknown::Unreadable.mark(error))
             .with_context(|| format!("`{}` in {}", path.display(), short(commit)))?;
         Ok((
@@ -194,7 +197,7 @@ impl Place<'_> {
                 continue;
             }
             let read = tree::blob(self.repo, self.remote, found.blob).and_then(|bytes| {
-                report::json::read(&bytes).map_err(|error| Unknown::Unreadable.mark(error))
+                registry::report(&bytes).map_err(|error| Unknown::Unreadable.mark(error))
             });
             match read {
                 Ok(report) => return self.held(commit, report, provenance),

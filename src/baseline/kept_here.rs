@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::git::Repository;
 use anyhow::Context as _;
 use git2::{ObjectType, Oid};
+use kelvin_system::git::Repository;
 
 /// The first of some files that git does not keep, or not as it is in the work tree: it is outside of the
 /// repository, ignored or new, or was changed.

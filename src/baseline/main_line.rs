@@ -8,7 +8,7 @@ use git2::Oid;
 use super::Remote;
 use super::ancestry::walked;
 use super::commit::default_branch_here;
-use crate::git;
+use kelvin_system::git;
 
 /// Where some commits stand beside the history of the default branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

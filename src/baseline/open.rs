@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{anyhow, bail};
 
 use super::Unknown;
-use crate::git::{Closed, Owner, Repository};
+use kelvin_system::git::{Closed, Owner, Repository};
 
 /// Opens the repository around a folder.
 ///

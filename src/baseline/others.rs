@@ -3,13 +3,15 @@
 
 use super::ancestry::short;
 use super::claims::Claims;
-use super::differences::Difference;
-use super::fingerprints::differences;
 use super::remote::Remote;
 use super::search::{Place, Search};
-use super::{Branch, Provenance, Source, commit, rename, tree};
-use crate::git;
-use crate::report::{self, Report};
+use super::{Branch, commit, rename, tree};
+use crate::registry;
+use kelvin_gate::differences::Difference;
+use kelvin_gate::fingerprints::differences;
+use kelvin_gate::provenance::{Provenance, Source};
+use kelvin_gate::report::Report;
+use kelvin_system::git;
 
 /// How many reports serve at most, that of the base counted in.
 const MOST: usize = 5;
@@ -101,7 +103,7 @@ pub(crate) fn others(
         read += 1;
         let bytes = tree::blob(&repo, &remote, found.blob)?;
         // One that cannot be read is no report of this code, as far as anybody knows.
-        let Ok(report) = report::json::read(&bytes) else {
+        let Ok(report) = registry::report(&bytes) else {
             continue;
         };
         let first_is_copied = is_of_memory(base) || is_of_memory(&report);
@@ -192,7 +194,7 @@ fn has_same_answers(base: &Report, other: &Report) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture;
+    use kelvin_gate::report::fixture;
 
     /// A report of so many calls that took so long.
     fn report(calls: usize, seconds: f64) -> Report {

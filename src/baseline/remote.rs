@@ -14,8 +14,8 @@ use git2::Oid;
 use super::failed::Failed;
 use super::unknown::Unknown;
 use super::{Hint, Login};
-use crate::git::Repository;
-use crate::{confine, git};
+use kelvin_system::git::Repository;
+use kelvin_system::{confine, git};
 
 /// A remote of a repository.
 pub(crate) struct Remote<'a> {

@@ -1,6 +1,7 @@
 //! Which of the names on the branch of reports is that of the configuration at hand: its own, or the
 //! one that it had before it was renamed.
 
+use crate::registry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -10,8 +11,7 @@ use super::branch::Kept;
 use super::commit::Distances;
 use super::search::Place;
 use super::tree;
-use crate::file;
-use crate::report;
+use kelvin_base::file;
 
 /// A configuration that is larger is not looked into for its name.
 const MOST_BYTES: u64 = 256 * 1024;
@@ -51,7 +51,7 @@ pub(super) fn name<'k>(
         };
         let bytes = tree::blob(place.repo, place.remote, nearest.blob)?;
         // A report that cannot be read is that of another name, as far as anybody knows.
-        let Ok(report) = report::json::read(&bytes) else {
+        let Ok(report) = registry::report(&bytes) else {
             continue;
         };
         if report.suite().is_like(head) {

@@ -1,14 +1,16 @@
 //! The report of one commit, wherever it was kept.
 
+use crate::registry;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use git2::Oid;
 
 use super::remote::Remote;
-use super::{Branch, Hint, Login, Provenance, Source, Tried, commit, find, tree};
-use crate::config::BaselineSettings;
-use crate::report::{self, Report};
+use super::{Baseline, Branch, Hint, Login, commit, find, tree};
+use kelvin_gate::provenance::{Provenance, Source, Tried};
+use kelvin_gate::report::Report;
+use kelvin_record::settings::BaselineSettings;
 
 /// Reads a report from one source, with its place in words.
 type Read<'a> = dyn Fn() -> anyhow::Result<(Vec<u8>, String)> + 'a;
@@ -93,7 +95,7 @@ pub(crate) fn of_commit(
     let sources: [(Source, &Read<'_>); 2] =
         [(Source::Tree, &from_tree), (Source::Branch, &from_branch)];
     for (source, get) in sources {
-        let found = get().and_then(|(bytes, place)| Ok((report::json::read(&bytes)?, place)));
+        let found = get().and_then(|(bytes, place)| Ok((registry::report(&bytes)?, place)));
         match found {
             Ok((report, place)) => {
                 let provenance = Provenance {
@@ -109,7 +111,7 @@ pub(crate) fn of_commit(
                 };
                 return Ok((report, provenance));
             }
-            Err(error) => tried.push(Tried::of(source, &error)),
+            Err(error) => tried.push(Baseline::tried(source, &error)),
         }
     }
     let tried: Vec<String> = tried

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use crate::git::Repository;
 use git2::Oid;
+use kelvin_system::git::Repository;
 
 use super::claims::Hold;
 use super::commit::Base;
 use super::hint::Hint;
 use super::remote::Remote;
 use super::{Artifacts, Login};
-use crate::config::BaselineSettings;
-use crate::report::{Report, Suite};
+use kelvin_gate::report::{Report, Suite};
+use kelvin_record::settings::BaselineSettings;
 
 /// Measures a commit.
 pub(crate) type Compute<'a> = dyn Fn(&Repository, Oid) -> anyhow::Result<Report> + 'a;

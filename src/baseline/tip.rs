@@ -3,12 +3,13 @@
 
 use std::path::Path;
 
-use crate::git::{self, Repository};
 use git2::Oid;
+use kelvin_system::git;
+use kelvin_system::git::Repository;
 
 use super::ancestry::{head, parents};
 use super::{open, short};
-use crate::exit::Misuse;
+use kelvin_base::exit::Misuse;
 
 /// The commit that an event is about; it has to be checked out, itself or a merge of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::git::Repository;
 use anyhow::Context as _;
 use git2::{ObjectType, Oid, Tree};
+use kelvin_system::git::Repository;
 
 use super::remote::Remote;
 

@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use crate::git::{self, Repository};
 use anyhow::{Context as _, ensure};
 use git2::Oid;
 use git2::build::CheckoutBuilder;
+use kelvin_system::git;
+use kelvin_system::git::Repository;
 
 use super::{Hint, Login, Remote, tree};
 

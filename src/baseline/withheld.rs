@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use git2::Config;
 
 use super::{Login, Remote};
-use crate::file;
+use kelvin_base::file;
 
 /// Folders of submodules lie so deep at most, each below the other.
 const DEEPEST: usize = 6;

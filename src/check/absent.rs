@@ -1,11 +1,12 @@
 //! What the gate says where there is no report to compare with.
 
-use crate::baseline::{Baseline, Tried};
-use crate::config::{BaselineSettings, FailOrWarn};
-use crate::gate::Judgement;
-use crate::gate::policy::Effect;
-use crate::gate::verdict::{Verdict, Word};
-use crate::probe::Ending;
+use crate::baseline::Baseline;
+use kelvin_gate::Judgement;
+use kelvin_gate::policy::Effect;
+use kelvin_gate::provenance::Tried;
+use kelvin_gate::verdict::{Verdict, Word};
+use kelvin_record::Ending;
+use kelvin_record::settings::{BaselineSettings, FailOrWarn};
 
 /// The judgement of a change without a baseline: there is none, it could not be asked for, or it is
 /// turned off. `ending`: how the run of the change ended; one that measured nothing never passes, whether there is a
@@ -79,7 +80,7 @@ fn causes(tried: &[Tried]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::baseline::Source;
+    use kelvin_gate::provenance::Source;
 
     fn tried(source: Source, unknown: Option<&str>) -> Tried {
         Tried {

@@ -1,10 +1,11 @@
 //! What a reader needs to run a gate again elsewhere.
 
 use super::GateRequest;
-use crate::baseline::{self, KeptArtifact, Provenance, Source};
-use crate::config::Config;
-use crate::gate::reproduce::{Reproduction, quoted};
-use crate::report::Report;
+use crate::baseline;
+use kelvin_gate::provenance::{KeptArtifact, Provenance, Source};
+use kelvin_gate::report::Report;
+use kelvin_gate::reproduce::{Reproduction, quoted};
+use kelvin_run::config::Config;
 
 /// Where a downloaded baseline is put by the command that is shown.
 const DOWNLOADED: &str = "/tmp/kelvin-baseline";

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::Request;
-use crate::config::Config;
-use crate::exit::Misuse;
-use crate::probe::{Items, Kind, registry};
-use crate::run::Step;
+use crate::registry;
+use kelvin_base::exit::Misuse;
+use kelvin_probe::{Items, Kind};
+use kelvin_run::Step;
+use kelvin_run::config::Config;
 
 /// A probe that is run, with the items it is run on.
 pub(super) struct Side<'c> {

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::asked::Side;
-use crate::config::Config;
 use crate::history;
+use kelvin_run::config::Config;
 
 /// What lies beside the pipeline and is none of its code: a change there changes no answer.
 pub(super) fn not_pipeline(config: &Config, sides: &[Side<'_>], out: &Path) -> Vec<PathBuf> {

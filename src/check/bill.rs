@@ -1,17 +1,18 @@
 //! What a check and a gate would take: calls, time and money, before any of it is spent.
 
+use crate::registry;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::{Request, budget, list};
-use crate::baseline::compare::{Measured, compare};
-use crate::config::{Config, GateSettings};
-use crate::gate::foresight::{UnseenType, unseen_types};
-use crate::gate::policy::Policy;
 use crate::history::{History, KEPT};
-use crate::probe;
-use crate::report::Report;
+use kelvin_gate::compare::{Measured, compare};
+use kelvin_gate::foresight::{UnseenType, unseen_types};
+use kelvin_gate::policy::Policy;
+use kelvin_gate::report::Report;
+use kelvin_record::settings::GateSettings;
+use kelvin_run::config::Config;
 
 /// What a check and a gate would take.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -64,7 +65,7 @@ pub(crate) struct Call {
 ///
 /// As [`list()`]; and where the history cannot be read.
 pub(crate) fn bill(request: &Request, usd: Option<f64>) -> anyhow::Result<Bill> {
-    let config = probe::configured(&request.overrides)?;
+    let config = registry::configured(&request.overrides)?;
     let calls_by = list(request, false)?.invocations;
     let calls = calls_by.values().sum();
     let configuration = super::configuration(&config);

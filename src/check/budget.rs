@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use anyhow::ensure;
 
-use crate::baseline::differences::Difference;
-use crate::config::{Budget, Config};
-use crate::gate::looks::{Rerun, Side};
-use crate::probe::{Repeats, Wanted, WantedRepeats};
-use crate::report::Report;
+use kelvin_gate::differences::Difference;
+use kelvin_gate::looks::{Rerun, Side};
+use kelvin_gate::report::Report;
+use kelvin_record::settings::Budget;
+use kelvin_record::{Repeats, Wanted, WantedRepeats};
+use kelvin_run::config::Config;
 
 /// How many calls all re-runs of a side may take together unless the configuration says so, in
 /// runs of the whole suite. With the run that the gate begins with, a gate costs at most four runs of

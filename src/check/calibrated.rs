@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::Config;
-use crate::exit::Misuse;
-use crate::gate::policy::{Attention, Effect};
-use crate::gate::verdict::{Reason, ReasonCode, Verdict, Word};
-use crate::judge::JudgeSettings;
-use crate::judge::calibration::{self, Calibration, Standing};
-use crate::judge::trial::Fitness;
-use crate::page::safe;
-use crate::probe::registry;
+use crate::registry;
+use kelvin_base::exit::Misuse;
+use kelvin_gate::policy::{Attention, Effect};
+use kelvin_gate::verdict::{Reason, ReasonCode, Verdict, Word};
+use kelvin_page::safe;
+use kelvin_run::config::Config;
+use kelvin_run::judge::JudgeSettings;
+use kelvin_run::judge::calibration;
+use kelvin_run::judge::calibration::{Calibration, Standing};
+use kelvin_run::judge::trial::Fitness;
 
 /// A judge that asks a language model.
 #[derive(Clone, Debug)]

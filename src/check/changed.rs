@@ -1,9 +1,9 @@
 //! A run during which the code of the pipeline changed: which code gave which answer is not known, so
 //! it has no figures.
 
-use crate::notice::{Code, Notice};
-use crate::probe::{Ending, Findings, Metric};
-use crate::report::Report;
+use kelvin_base::notice::{Code, Notice};
+use kelvin_gate::report::Report;
+use kelvin_record::{Ending, Findings, Metric};
 
 /// Says what changed, and what to do.
 pub(super) fn notice(changes: &str) -> Notice {

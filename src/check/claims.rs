@@ -8,14 +8,18 @@
 use std::path::{Path, PathBuf};
 
 use super::{Request, asked, beside, record};
-use crate::baseline::{self, Claims, Form, Hint, Login, Oid, Provenance, Repository};
-use crate::config::{Config, Overrides};
-use crate::digest::pipeline;
-use crate::gate::policy::Effect;
-use crate::gate::verdict::{Reason, ReasonCode};
-use crate::page::safe;
-use crate::probe::{self, Cell, Metric, registry};
-use crate::report::Report;
+use crate::baseline;
+use crate::baseline::{Claims, Form, Hint, Login, Oid};
+use crate::registry;
+use kelvin_gate::policy::Effect;
+use kelvin_gate::provenance::Provenance;
+use kelvin_gate::report::Report;
+use kelvin_gate::verdict::{Reason, ReasonCode};
+use kelvin_page::safe;
+use kelvin_record::{Cell, Metric};
+use kelvin_run::config::{Config, Overrides};
+use kelvin_system::git::Repository;
+use kelvin_system::pipeline;
 
 /// How far two figures may be apart that were written and read once.
 const GUARD: f64 = 1e-9;
@@ -110,7 +114,7 @@ fn against(
     let folder = tempfile::tempdir()?;
     let into = (folder.path(), form);
     let root = baseline::checkout(repo, commit, &config.root, into, fetched_with)?;
-    let base = probe::configured(&Overrides {
+    let base = registry::configured(&Overrides {
         file: Some(root.join(Path::new(config.file.file_name().unwrap_or_default()))),
         seed: Some(report.run.seed),
         around: config.around.clone(),

@@ -8,11 +8,15 @@ use anyhow::Context as _;
 use super::overlay;
 use super::stage::{self, Stage};
 use super::{Mode, Request};
-use crate::baseline::{self, Form, Hint, Login, Oid, Repository};
-use crate::config::{Config, GateOverrides, Overrides, Shard};
-use crate::probe::{WantedRepeats, registry};
-use crate::report::Report;
-use crate::run::Observer;
+use crate::baseline;
+use crate::baseline::{Form, Hint, Login, Oid};
+use crate::registry;
+use kelvin_gate::report::Report;
+use kelvin_record::Shard;
+use kelvin_record::WantedRepeats;
+use kelvin_run::Observer;
+use kelvin_run::config::{Config, GateOverrides, Overrides};
+use kelvin_system::git::Repository;
 
 /// What is measured of another commit.
 #[derive(Clone, Copy)]

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::{GateRequest, search};
-use crate::baseline::compare::{Measured, compare};
-use crate::baseline::fingerprints::differences;
-use crate::baseline::{self, Anchored};
-use crate::config::{Anchor, Config};
-use crate::gate::Judgement;
-use crate::gate::drift::{Drift, metrics};
-use crate::gate::policy::Policy;
-use crate::probe::{ComparedSide, Viewpoint};
-use crate::report::Report;
+use crate::baseline;
+use crate::baseline::Anchored;
+use kelvin_gate::Judgement;
+use kelvin_gate::compare::{Measured, compare};
+use kelvin_gate::drift::{Drift, metrics};
+use kelvin_gate::fingerprints::differences;
+use kelvin_gate::policy::Policy;
+use kelvin_gate::report::Report;
+use kelvin_record::settings::Anchor;
+use kelvin_record::{ComparedSide, Viewpoint};
+use kelvin_run::config::Config;
 
 /// Compares with the anchor, where the configuration names one, and tells what drifted too far.
 pub(super) fn tell(

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::file;
-use crate::notice::{Code, Notice};
-use crate::run;
+use kelvin_base::file;
+use kelvin_base::notice::{Code, Notice};
+use kelvin_run as run;
 
 /// So many items are looked at: a pipeline that takes a path for the text does so for each.
 const LOOKED_AT: usize = 20;
@@ -73,7 +73,7 @@ mod tests {
         assert!(!is_in(&call), "nothing is there");
         fs::write(call.join("input.md"), "# Alder").expect("written");
         assert!(!is_in(&call), "there is no output");
-        let path = format!("/project/kelvin/calls/{}/input.md", crate::run::CALL);
+        let path = format!("/project/kelvin/calls/{}/input.md", kelvin_run::CALL);
         let escaped = path.replace('/', "\\/");
         for (output, is_told) in [
             (format!(r#"{{"request": {{"q": "{path}"}}}}"#), true),

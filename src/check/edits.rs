@@ -1,15 +1,17 @@
 //! Tells where a change edits the rules that it is judged by, or what is measured.
 
+use crate::registry;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::rule_files::EditedRule;
 use super::{GateRequest, calibrated, measure};
-use crate::baseline::{self, Unknown};
-use crate::config::{self, Config, Edited};
-use crate::gate::policy::Effect;
-use crate::gate::verdict::{Reason, ReasonCode};
-use crate::probe;
+use crate::baseline;
+use crate::baseline::Unknown;
+use kelvin_gate::policy::Effect;
+use kelvin_gate::verdict::{Reason, ReasonCode};
+use kelvin_run::config;
+use kelvin_run::config::{Config, Edited};
 
 /// What the file of calibrations is called.
 const CALIBRATION: &str = "calibration of the judges";
@@ -48,8 +50,8 @@ pub(super) fn told(config: &Config, request: &GateRequest) -> Vec<Reason> {
         Err(_) => return Vec::new(),
     };
     let base = String::from_utf8_lossy(&base);
-    let edits = crate::file::read(&config.root.join(name)).and_then(|head| {
-        let read = |text: &str| probe::configured_by(text, &config.file);
+    let edits = kelvin_base::file::read(&config.root.join(name)).and_then(|head| {
+        let read = |text: &str| registry::configured_by(text, &config.file);
         config::edits(&read(&base)?, &read(&head)?)
     });
     let Ok(edits) = edits else {
@@ -146,6 +148,6 @@ fn warning(code: ReasonCode, text: String) -> Reason {
         code,
         effect: Some(Effect::Warn),
         metric: None,
-        text: crate::page::safe::line(&text),
+        text: kelvin_page::safe::line(&text),
     }
 }

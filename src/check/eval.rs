@@ -1,21 +1,24 @@
 //! `kelvin eval`: the report of a run that was made elsewhere.
 
+use crate::registry;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::baseline;
-use crate::probe::{self, Ending, EvalRequest, Sections};
-use crate::report::{Fingerprints, Report, Run, Session};
-use crate::run::{Clock, Cost};
+use kelvin_base::clock::Clock;
+use kelvin_base::cost::Cost;
+use kelvin_gate::report::{Fingerprints, Report, Run, Session};
+use kelvin_record::{Ending, Sections};
+use kelvin_retrieval::EvalRequest;
 
 /// Evaluates a run.
 ///
 /// # Errors
 ///
-/// A [`Misuse`](crate::exit::Misuse) with file and line where one of the files is wrong.
+/// A [`Misuse`](kelvin_base::exit::Misuse) with file and line where one of the files is wrong.
 pub(crate) fn eval(request: &EvalRequest) -> anyhow::Result<Report> {
     let clock = Clock::start();
-    let evaluation = probe::evaluate(request)?;
+    let evaluation = kelvin_retrieval::evaluate(request)?;
     let run = Run {
         ending: Ending::Complete,
         seed: 0,
@@ -40,7 +43,7 @@ pub(crate) fn eval(request: &EvalRequest) -> anyhow::Result<Report> {
         },
     };
     let found = evaluation.findings;
-    let mut probes = Sections::default();
+    let mut probes = Sections::new(registry::of_sections());
     probes.put(evaluation.probe, found.section);
     Ok(Report::new(run, probes, found.metrics, found.notices))
 }

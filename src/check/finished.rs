@@ -1,19 +1,19 @@
 //! Judges a report that is finished, such as one that was joined from shards.
 
+use crate::registry;
 use std::path::Path;
 
 use super::Checked;
 use super::head::{Head, OtherSettings};
 use super::settle::{judge, written};
 use super::{GateRequest, Judged, write};
-use crate::baseline::differences::Difference;
-use crate::config::Config;
-use crate::exit::Misuse;
-use crate::gate::Judgement;
-use crate::gate::looks::Rerun;
-use crate::probe;
-use crate::report::{self, Report};
-use crate::run::Observer;
+use kelvin_base::exit::Misuse;
+use kelvin_gate::Judgement;
+use kelvin_gate::differences::Difference;
+use kelvin_gate::looks::Rerun;
+use kelvin_gate::report::Report;
+use kelvin_run::Observer;
+use kelvin_run::config::Config;
 
 /// Judges the report in a file; the verdict is written beside it, unless another folder was named.
 ///
@@ -25,11 +25,11 @@ pub(super) fn gate(
     file: &Path,
     observer: &dyn Observer,
 ) -> anyhow::Result<Judged> {
-    let config = probe::configured(&request.check.overrides)?;
+    let config = registry::configured(&request.check.overrides)?;
     let shown = file.display();
     let bytes = std::fs::read(file)
         .map_err(|error| Misuse::new(format!("failed to read the report `{shown}`: {error}")))?;
-    let report = report::json::read(&bytes)
+    let report = registry::report(&bytes)
         .map_err(|error| Misuse::new(format!("the report `{shown}` is unusable: {error:#}")))?;
     if let Some(share) = report.run.shard {
         return Err(Misuse::new(format!(
@@ -53,7 +53,7 @@ pub(super) fn gate(
     let (judgement, _) = judge(request, &config, &mut head, observer)?;
     let Finished(mut report) = head;
     report.run.session.decision = judgement.decision();
-    let judgement = request.check.masked(judgement)?;
+    let judgement = request.check.masked_judgement(judgement)?;
     write::judged_page(&report, &out, &judgement)?;
     written(Checked::of(report, out), judgement, None)
 }

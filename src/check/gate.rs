@@ -6,14 +6,15 @@ use super::head::{Head, OtherSettings};
 use super::settle::{judge, written};
 use super::stage::Stage;
 use super::{Checked, GateRequest, Judged, Mode, Request, finished, stage, write};
-use crate::baseline::{self, Remote, Unknown};
-use crate::config::{Config, Overrides};
-use crate::exit::Misuse;
-use crate::gate::looks::Rerun;
-use crate::gate::{Judgement, opening};
-use crate::probe::Ending;
-use crate::report::Report;
-use crate::run::Observer;
+use crate::baseline;
+use crate::baseline::{Remote, Unknown};
+use kelvin_base::exit::Misuse;
+use kelvin_gate::looks::Rerun;
+use kelvin_gate::report::Report;
+use kelvin_gate::{Judgement, opening};
+use kelvin_record::Ending;
+use kelvin_run::Observer;
+use kelvin_run::config::{Config, Overrides};
 
 /// Runs a check, compares it with its baseline, and writes the reports and the verdict.
 ///
@@ -35,14 +36,16 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
         report.run.session.decision = judgement.decision();
         report.run.session.verdict = Some(opening::stored(&judgement));
         let checked = Checked {
-            report: request.check.masked(report)?,
+            report: request.check.masked_report(report)?,
             out: stage.out.to_path_buf(),
             ignorable: stage.ignorable(),
         };
-        let judgement = request.check.masked(judgement)?;
+        let judgement = request.check.masked_judgement(judgement)?;
         let (report, out) = (&checked.report, &checked.out);
         write::files(report, out, &stage.texts(), Some(&judgement))?;
-        let base = base.map(|base| request.check.masked(base)).transpose()?;
+        let base = base
+            .map(|base| request.check.masked_report(base))
+            .transpose()?;
         written(checked, judgement, base)
     })
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::baseline::differences::Difference;
-use crate::config::Config;
-use crate::gate::Judgement;
-use crate::gate::looks::Rerun;
-use crate::report::Report;
-use crate::run::Observer;
+use kelvin_gate::Judgement;
+use kelvin_gate::differences::Difference;
+use kelvin_gate::looks::Rerun;
+use kelvin_gate::report::Report;
+use kelvin_run::Observer;
+use kelvin_run::config::Config;
 
 /// What the same code is measured by.
 pub(super) struct OtherSettings<'a> {

@@ -11,13 +11,13 @@ use anyhow::ensure;
 use super::budget::Allowance;
 use super::compute::{self, What};
 use crate::baseline;
-use crate::baseline::compare::{Measured, Turnover, compare};
-use crate::baseline::differences::Difference;
-use crate::config::Config;
-use crate::digest::Digest;
-use crate::probe::{CaseValue, Ending, Metric};
-use crate::report::Report;
-use crate::run::Observer;
+use kelvin_base::digest::Digest;
+use kelvin_gate::compare::{Measured, Turnover, compare};
+use kelvin_gate::differences::Difference;
+use kelvin_gate::report::Report;
+use kelvin_record::{CaseValue, Ending, Metric};
+use kelvin_run::Observer;
+use kelvin_run::config::Config;
 
 /// What was asked of the base beside what is stored of it.
 #[derive(Default)]

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::folder;
-use crate::exit::Misuse;
 use crate::history::{History, LedgerEntry, LedgerFilter};
-use crate::report::Report;
-use crate::run::Clock;
+use kelvin_base::clock::Clock;
+use kelvin_base::exit::Misuse;
+use kelvin_gate::report::Report;
 
 /// What a report adds to the ledger: every answer that has a score.
 pub(super) fn entries(report: &Report) -> Vec<LedgerEntry> {

@@ -1,13 +1,13 @@
 //! What is wrong with a configuration and with what it names: everything is read, and nothing is run.
 
+use crate::registry;
 use std::path::Path;
 
 use super::asked::{self, Side};
 use super::{Mode, Request};
-use crate::config::Overrides;
-use crate::exit::{Finding, Misuse};
-use crate::notice::Notice;
-use crate::probe;
+use kelvin_base::exit::{Finding, Misuse};
+use kelvin_base::notice::Notice;
+use kelvin_run::config::Overrides;
 
 /// What was found in a configuration and its items.
 #[derive(Debug, Default)]
@@ -83,7 +83,7 @@ impl Linted {
             out: None,
             mode: Mode::DryRun,
         };
-        let config = probe::configured(&request.overrides)?;
+        let config = registry::configured(&request.overrides)?;
         let mut sides = Vec::new();
         // The items of one probe say nothing of those of another, so all are read.
         for kind in asked::kinds(&config, &request)? {

@@ -8,12 +8,12 @@ use super::head::Head;
 use super::stored::{self, Stored};
 use super::{changed, compute};
 use crate::baseline;
-use crate::baseline::compare::{Comparison, Measured, compare};
-use crate::baseline::differences::Difference;
-use crate::gate::looks::Rerun;
-use crate::gate::verdict::Verdict;
-use crate::gate::{Gate, Judgement, Next};
-use crate::report::Report;
+use kelvin_gate::compare::{Comparison, Measured, compare};
+use kelvin_gate::differences::Difference;
+use kelvin_gate::looks::Rerun;
+use kelvin_gate::report::Report;
+use kelvin_gate::verdict::Verdict;
+use kelvin_gate::{Gate, Judgement, Next};
 
 /// The two sides, while the gate looks at them and has doubtful cases run again.
 pub(super) struct Looking<'l> {

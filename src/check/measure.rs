@@ -1,22 +1,24 @@
 //! What the base measures: a change that edits what is measured is judged by the settings and by the checks of before
 //! as well, on its own code and its own cases, and the worse verdict counts.
 
+use crate::registry;
 use std::path::Path;
 
 use super::budget::one_run;
 use super::head::OtherSettings;
 use super::rule_files::{self, EditedRule, EditedRules, Furnished};
 use super::{GateRequest, asked};
-use crate::baseline::differences::Difference;
-use crate::baseline::{self, Hint, Login, Oid};
-use crate::config::{self, Config, Edited, Overrides};
-use crate::file;
-use crate::gate::Judgement;
-use crate::gate::policy::Effect;
-use crate::gate::verdict::{Reason, ReasonCode, Word};
-use crate::page::safe;
-use crate::probe;
-use crate::report::Report;
+use crate::baseline;
+use crate::baseline::{Hint, Login, Oid};
+use kelvin_base::file;
+use kelvin_gate::Judgement;
+use kelvin_gate::differences::Difference;
+use kelvin_gate::policy::Effect;
+use kelvin_gate::report::Report;
+use kelvin_gate::verdict::{Reason, ReasonCode, Word};
+use kelvin_page::safe;
+use kelvin_run::config;
+use kelvin_run::config::{Config, Edited, Overrides};
 
 /// Settings that change how much is measured, and not what a figure means.
 const OF_EFFORT: [&str; 2] = ["repeats", "fingerprint"];
@@ -52,7 +54,7 @@ pub(super) fn of_the_base(
     let (commit, mut files) = baseline::base_files(&config.root, with, &[name]).ok()?;
     let base = String::from_utf8(files.remove(0).ok()??).ok()?;
     let head = file::read(&config.root.join(name)).ok()?;
-    let head_config = probe::configured_by(&head, &config.file).ok()?;
+    let head_config = registry::configured_by(&head, &config.file).ok()?;
     let (base_config, furnished) = read(&base, config, (commit, with))?;
     let edits = config::edits(&base_config, &head_config).ok()?;
     // Then the base was asked with the seed of the head.
@@ -111,11 +113,11 @@ fn read(
     config: &Config,
     (commit, with): (Oid, (Option<&Login>, &Hint)),
 ) -> Option<(Config, Option<Furnished>)> {
-    if let Ok(found) = probe::configured_by(text, &config.file) {
+    if let Ok(found) = registry::configured_by(text, &config.file) {
         return Some((found, None));
     }
     let furnished = Furnished::of(&config.root, commit, with).ok()?;
-    let found = probe::configured(&Overrides {
+    let found = registry::configured(&Overrides {
         file: Some(config.file.clone()),
         text: Some(text.to_owned()),
         rules: Some(furnished.root.clone()),

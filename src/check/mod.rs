@@ -59,24 +59,23 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
 use crate::baseline::{Artifacts, Hint, Login};
-use crate::config::{Overrides, Shard};
-use crate::exit::Exit;
-use crate::gate::Judgement;
-use crate::notice::Code;
-use crate::probe::{Ending, Forecast};
-use crate::publish::mask::Masker;
-use crate::report::Report;
-use crate::run::Observer;
+use crate::registry;
 pub(crate) use beside::not_code;
 pub(crate) use bill::{Bill, Spent, bill};
 pub(crate) use calibrate::{CalibrateRequest, Calibrated, calibrate};
 pub(crate) use eval::eval;
 pub(crate) use export::{ExportRequest, Form, LeftOut, Manifest, export};
 pub(crate) use gate::gate;
+use kelvin_base::exit::Exit;
+use kelvin_base::notice::Code;
+use kelvin_gate::Judgement;
+use kelvin_gate::report::Report;
+use kelvin_github::publish::mask::Masker;
+use kelvin_record::Shard;
+use kelvin_record::{Ending, Forecast};
+use kelvin_run::Observer;
+use kelvin_run::config::Overrides;
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use named::configuration;
@@ -112,12 +111,26 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// A value without the secrets that are known.
-    fn masked<T: Serialize + DeserializeOwned>(&self, value: T) -> anyhow::Result<T> {
+    /// A report without the secrets that are known.
+    fn masked_report(&self, report: Report) -> anyhow::Result<Report> {
         match &self.masker {
-            Some(masker) if masker.may_find(&value)? => masker.value(&value),
-            _ => Ok(value),
+            Some(masker) if masker.may_find(&report)? => masker.report(&report),
+            _ => Ok(report),
         }
+    }
+
+    /// A judgement without the secrets that are known.
+    fn masked_judgement(&self, judgement: Judgement) -> anyhow::Result<Judgement> {
+        let Some(masker) = &self.masker else {
+            return Ok(judgement);
+        };
+        if !masker.may_find(&judgement)? {
+            return Ok(judgement);
+        }
+        let mut masked: Judgement = masker.value(&judgement)?;
+        let read = masked.comparisons.read_by(&registry::of_sections());
+        read.map_err(anyhow::Error::msg)?;
+        Ok(masked)
     }
 }
 
@@ -246,7 +259,7 @@ impl Judged {
 ///
 /// # Errors
 ///
-/// A [`Misuse`](crate::exit::Misuse) where the configuration, the cases or the request are wrong;
+/// A [`Misuse`](kelvin_base::exit::Misuse) where the configuration, the cases or the request are wrong;
 /// any other error where the measurement was impossible.
 pub(crate) fn check(
     request: &Request,
@@ -255,7 +268,7 @@ pub(crate) fn check(
 ) -> anyhow::Result<Checked> {
     stage::with(request, observer, |stage| {
         stage.measure(proceed)?;
-        let report = request.masked(stage.report())?;
+        let report = request.masked_report(stage.report())?;
         write::files(&report, stage.out, &stage.texts(), None)?;
         Ok(Checked {
             report,

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::baseline;
-use crate::config::{self, Config};
-use crate::file;
+use kelvin_base::file;
+use kelvin_run::config;
+use kelvin_run::config::Config;
 
 /// The name of a configuration among several of one repository.
 pub(crate) fn configuration(config: &Config) -> String {

@@ -4,23 +4,25 @@
 //! Only the pipelines and the judge are played here. Figures, alignment, comparison and gate are those of the
 //! program.
 
+use crate::registry;
 use std::collections::BTreeMap;
 
-use crate::baseline::align;
-use crate::baseline::compare::{Measured, compare};
-use crate::digest::{Digest, Fields};
-use crate::draw::Draw;
-use crate::gate::policy::Policy;
-use crate::gate::verdict::{Verdict, Word};
-use crate::gate::{Gate, Next};
-use crate::judge::Grade;
-use crate::probe::grading::{
+use kelvin_base::cost::Cost;
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::draw::Draw;
+use kelvin_gate::align::align;
+use kelvin_gate::compare::{Measured, compare};
+use kelvin_gate::policy::Policy;
+use kelvin_gate::report::{Fingerprints, Report, Run, Session};
+use kelvin_gate::verdict::{Verdict, Word};
+use kelvin_gate::{Gate, Next};
+use kelvin_grading::{
     Answered, GradedSample, GradingBasis, GradingKind, GradingSection, KeptText, PromptRecord,
     Scoring,
 };
-use crate::probe::{Ending, Kind as _, SectionFingerprint, Sections};
-use crate::report::{Fingerprints, Report, Run, Session};
-use crate::run::Cost;
+use kelvin_record::SectionKind as _;
+use kelvin_record::{Ending, SectionFingerprint, Sections};
+use kelvin_run::judge::Grade;
 
 const ID: &str = "grading.judge_score";
 const TRIALS: u64 = 100;
@@ -209,7 +211,7 @@ fn basis(scoring: Scoring) -> GradingBasis {
     GradingBasis {
         judge: "played/v1".to_owned(),
         scoring,
-        max_errors: crate::judge::MaxErrors::default(),
+        max_errors: kelvin_run::judge::MaxErrors::default(),
         candidate: "played".to_owned(),
         baseline: None,
     }
@@ -217,7 +219,7 @@ fn basis(scoring: Scoring) -> GradingBasis {
 
 fn report(section: GradingSection) -> Report {
     let found = GradingKind.recompute(Box::new(section));
-    let mut probes = Sections::default();
+    let mut probes = Sections::new(registry::of_sections());
     probes.put(GradingKind.name(), found.section);
     let run = Run {
         ending: Ending::Complete,

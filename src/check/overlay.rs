@@ -1,5 +1,6 @@
 //! The items of the head in a checkout of the base.
 
+use crate::registry;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,9 +8,8 @@ use anyhow::Context as _;
 
 use super::Request;
 use super::asked;
-use crate::baseline::Repository;
-use crate::config::{Config, Overrides};
-use crate::probe;
+use kelvin_run::config::{Config, Overrides};
+use kelvin_system::git::Repository;
 
 /// Puts the files of the head's items in the place of those of the base. `root`: the folder of the
 /// configuration in a checkout of the base.
@@ -23,7 +23,7 @@ pub(super) fn put(
     root: &Path,
     probe: Option<&'static str>,
 ) -> anyhow::Result<()> {
-    let base = probe::configured(&Overrides {
+    let base = registry::configured(&Overrides {
         file: Some(root.join(head.file.file_name().unwrap_or_default())),
         no_cache: true,
         ..Overrides::default()

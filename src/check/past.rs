@@ -1,14 +1,18 @@
 //! Reads what is left of earlier runs: the branch of reports, which a workflow has, and the local history.
 
+use crate::registry;
 use std::path::Path;
 
 use super::claims;
-use crate::baseline::{self, Branch, Hint, Login, Remote};
-use crate::config::{BaselineSettings, Config};
-use crate::history::{self, History};
-use crate::report::{self, Report};
-use crate::trace;
+use crate::baseline;
+use crate::baseline::{Branch, Hint, Login, Remote};
+use crate::history;
+use crate::history::History;
 use crate::trend::{PastRun, Place, Read, placed};
+use kelvin_gate::report::Report;
+use kelvin_record::settings::BaselineSettings;
+use kelvin_run::config::Config;
+use kelvin_run::trace;
 
 /// Where to look.
 pub(crate) struct Sources<'a> {
@@ -156,7 +160,7 @@ fn branch(sources: &Sources<'_>, found: &mut Found) {
             let place = format!("{name}:{}/{}.json", kept.configuration, kept.commit);
             let report = branch
                 .bytes(&kept)
-                .and_then(|bytes| report::json::read(&bytes));
+                .and_then(|bytes| registry::report(&bytes));
             found.take((Place::Branch, place), &kept.configuration, report);
         }
         if count > 0 || !branch.is_local() {

@@ -1,5 +1,6 @@
 //! Records a finished check in the local history, and makes its figures again from there.
 
+use crate::registry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -7,11 +8,11 @@ use serde::Serialize;
 
 use super::{configuration, ledger, stage};
 use crate::baseline;
-use crate::config::Overrides;
 use crate::history::{History, Scene};
-use crate::notice::Notice;
-use crate::probe::{self, Ending, Findings, Metric, probe_of};
-use crate::report::Report;
+use kelvin_base::notice::Notice;
+use kelvin_gate::report::Report;
+use kelvin_record::{Ending, Findings, Metric, probe_of};
+use kelvin_run::config::Overrides;
 
 /// Records the report of a check; nothing of a dry run.
 ///
@@ -22,7 +23,7 @@ pub(crate) fn record(config: &Path, report: &Report) -> anyhow::Result<()> {
     if report.run.ending == Ending::DryRun {
         return Ok(());
     }
-    let config = probe::configured(&Overrides {
+    let config = registry::configured(&Overrides {
         file: Some(config.to_path_buf()),
         ..Overrides::default()
     })?;

@@ -1,18 +1,19 @@
 //! The version at hand beside the version before it, over every run that is left of both.
 
+use crate::registry;
 use std::path::{Path, PathBuf};
 
 use super::named::named;
 use super::past::{self, Sources};
 use super::summary::demand_metrics;
 use super::{configuration, folder};
-use crate::baseline::{self, Login};
-use crate::config::Overrides;
-use crate::exit::Misuse;
-use crate::page::listed;
-use crate::probe;
-use crate::trace;
+use crate::baseline;
+use crate::baseline::Login;
 use crate::trend::{Compared, PastRun, Samples, compare, differing, lasting_falls, versions};
+use kelvin_base::exit::Misuse;
+use kelvin_page::listed;
+use kelvin_run::config::Overrides;
+use kelvin_run::trace;
 
 /// What a person asks who wants to know what dropped.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +49,7 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
         return of_traces(path, request);
     }
     let root = folder(&request.config)?;
-    let config = probe::configured(&Overrides {
+    let config = registry::configured(&Overrides {
         file: Some(request.config.clone()),
         ..Overrides::default()
     });

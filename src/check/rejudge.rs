@@ -1,12 +1,15 @@
 //! Grades the stored answers of a report with another judge; no pipeline is run.
 
+use crate::registry;
 use std::path::PathBuf;
 
 use super::{Checked, recompute, side, write};
-use crate::config::Overrides;
-use crate::exit::Misuse;
-use crate::probe::{self, Ending};
-use crate::run::{self, Cost, Observer, Rules, Runner, RunnerSettings, Start, judging};
+use kelvin_base::cost::Cost;
+use kelvin_base::exit::Misuse;
+use kelvin_record::Ending;
+use kelvin_run as run;
+use kelvin_run::config::Overrides;
+use kelvin_run::{Observer, Rules, Runner, RunnerSettings, Start, judging};
 
 /// What a person asks who wants answers graded anew.
 #[derive(Clone, Debug, Default)]
@@ -28,10 +31,10 @@ pub(crate) fn rejudge(
     request: &RejudgeRequest,
     observer: &dyn Observer,
 ) -> anyhow::Result<Checked> {
-    let config = probe::configured(&request.overrides)?;
+    let config = registry::configured(&request.overrides)?;
     let stored = side(&request.report, &config.file)?.report;
     let (mut found, mut refused) = (None, None);
-    for (kind, section) in stored.probes.known() {
+    for (kind, section) in registry::known(&stored.probes) {
         match kind.rejudging(section, &config) {
             Ok(None) => {}
             Ok(Some(rejudging)) => {

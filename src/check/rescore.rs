@@ -1,17 +1,20 @@
 //! Makes the scores of a stored report, or of recorded traces, by other rules; nothing is run.
 
+use crate::registry;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::{Checked, recompute, side, write};
-use crate::config::{Config, Overrides};
-use crate::exit::Misuse;
-use crate::page;
-use crate::probe::{self, Band, Rescoring, ScoredTrace, scored_traces};
-use crate::run;
-use crate::trace::{self, ChainVersion, Traces};
+use kelvin_base::exit::Misuse;
+use kelvin_page as page;
+use kelvin_probe::Rescoring;
+use kelvin_quality::{Band, ScoredTrace, scored_traces};
+use kelvin_run as run;
+use kelvin_run::config::{Config, Overrides};
+use kelvin_run::trace;
+use kelvin_run::trace::{ChainVersion, Traces};
 
 /// A stored score with two decimals is within so much of the one that it was rounded from.
 const ROUNDING: f64 = 0.005;
@@ -113,7 +116,7 @@ pub(crate) struct RescoredUnit {
 /// A [`Misuse`] where nothing has scores, and where the rules cannot be followed with what is stored.
 pub(crate) fn rescore(request: &RescoreRequest) -> anyhow::Result<Rescored> {
     let config = match &request.config {
-        Some(file) => Some(probe::configured(&Overrides {
+        Some(file) => Some(registry::configured(&Overrides {
             file: Some(file.clone()),
             ..Overrides::default()
         })?),
@@ -160,7 +163,7 @@ fn report(
     let stored = side(&request.report, file)?.report;
     let mut report = stored.clone();
     let mut found = false;
-    for (kind, section) in stored.probes.known() {
+    for (kind, section) in registry::known(&stored.probes) {
         if let Some(section_now) = kind.rescored(section, rules)? {
             // What the former scores had to tell is told anew.
             let former = kind.recompute(section.boxed()).notices;
@@ -209,9 +212,10 @@ fn of_traces(found: &Traces, rules: &Rescoring<'_>) -> anyhow::Result<RescoredTr
             };
             let counting = of(usize::MAX, version);
             let known = scores(&counting);
-            let mean = crate::stats::mean(&known);
+            let mean = kelvin_base::stats::mean(&known);
             let prior = chain.with_prior(version.name).and_then(|(_, prior)| prior);
-            let prior = prior.and_then(|prior| crate::stats::mean(&scores(&of(WINDOW, prior))));
+            let prior =
+                prior.and_then(|prior| kelvin_base::stats::mean(&scores(&of(WINDOW, prior))));
             let failed = counting.iter().filter(|one| one.trace.has_failed());
             chains.push(RescoredChain {
                 chain: (*name).to_owned(),

@@ -1,14 +1,16 @@
 //! Every run that is left, as a page: the branch of reports and the local history.
 
+use crate::registry;
 use std::path::PathBuf;
 
 use super::past::{self, Sources};
 use super::{folder, summary};
-use crate::baseline::{self, Login};
-use crate::config::Overrides;
-use crate::page::Article;
-use crate::probe;
-use crate::trend::{self, Read};
+use crate::baseline;
+use crate::baseline::Login;
+use crate::trend;
+use crate::trend::Read;
+use kelvin_page::Article;
+use kelvin_run::config::Overrides;
 
 /// What a person asks of the page of all runs.
 #[derive(Clone, Debug, Default)]
@@ -29,10 +31,10 @@ pub(crate) struct RunsRequest {
 ///
 /// # Errors
 ///
-/// A [`Misuse`](crate::exit::Misuse) where a metric is asked for that no run has.
+/// A [`Misuse`](kelvin_base::exit::Misuse) where a metric is asked for that no run has.
 pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
     let root = folder(&request.config)?;
-    let config = probe::configured(&Overrides {
+    let config = registry::configured(&Overrides {
         file: Some(request.config.clone()),
         ..Overrides::default()
     });

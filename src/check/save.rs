@@ -1,18 +1,20 @@
 //! Keeps a finished report for later changes to be compared with.
 
+use crate::registry;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
 use super::{configuration, named};
-use crate::baseline::{self, Branch, Entry, Hint, Login, Remote, Writer};
-use crate::config::Config;
-use crate::exit::Misuse;
-use crate::page::safe;
-use crate::probe::Ending;
-use crate::publish::event::Variables;
-use crate::report::{self, Report};
+use crate::baseline;
+use crate::baseline::{Branch, Entry, Hint, Login, Remote, Writer};
+use kelvin_base::exit::Misuse;
+use kelvin_gate::report::Report;
+use kelvin_github::publish::event::Variables;
+use kelvin_page::safe;
+use kelvin_record::Ending;
+use kelvin_run::config::Config;
 
 /// What is asked of keeping a report.
 pub(crate) struct SaveRequest<'a> {
@@ -51,7 +53,7 @@ pub(crate) fn finished(config: &Config, path: Option<&Path>) -> anyhow::Result<R
     let bytes = std::fs::read(&path).map_err(|error| {
         Misuse::new(format!("failed to read `{shown}`: {error}")).help("run `kelvin check` first")
     })?;
-    report::json::read(&bytes)
+    registry::report(&bytes)
         .map_err(|error| Misuse::new(format!("`{shown}` cannot be a baseline: {error:#}")).into())
 }
 

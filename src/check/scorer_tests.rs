@@ -7,12 +7,12 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{Request, check};
-use crate::config::Overrides;
-use crate::judge::{Scorer, ScorerKind, stored, tests_only};
-use crate::probe::configured_by;
-use crate::probe::evidence::EvidenceSettings;
-use crate::report::Report;
-use crate::run::Silent;
+use crate::registry::configured_by;
+use kelvin_evidence::EvidenceSettings;
+use kelvin_gate::report::Report;
+use kelvin_run::Silent;
+use kelvin_run::config::Overrides;
+use kelvin_run::judge::{Scorer, ScorerKind, stored, tests_only};
 
 /// Compares the first letters of two texts.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use super::{GateRequest, claims, configuration};
 use crate::baseline::Search;
-use crate::config::Config;
+use kelvin_run::config::Config;
 
 /// Hands a search for stored reports on. It asks for no artifacts, measures nothing, and takes the configuration
 /// by its name; whoever wants more of it changes that.

@@ -10,22 +10,25 @@ use super::{
     BaseOfTheRun, Checked, GateRequest, Judged, absent, again, approval, calibrated, claims,
     compute, drift, edits, measure, record, rules, search, why,
 };
-use crate::baseline::compare::{Measured, compare};
-use crate::baseline::differences::Difference;
-use crate::baseline::fingerprints::differences;
-use crate::baseline::{self, Baseline, Oid, Provenance, Remote, Repository, Search, Source};
-use crate::config::Config;
-use crate::file;
-use crate::gate::policy::{Effect, Policy};
-use crate::gate::readings::Readings;
-use crate::gate::verdict::{Reason, ReasonCode};
-use crate::gate::{Gate, Judgement, changes, demands, flips};
-use crate::git;
-use crate::notice::Code;
-use crate::probe::ComparedSide;
-use crate::publish::comment;
-use crate::report::Report;
-use crate::run::Observer;
+use crate::baseline;
+use crate::baseline::{Baseline, Oid, Remote, Search};
+use kelvin_base::file;
+use kelvin_base::notice::Code;
+use kelvin_gate::compare::{Measured, compare};
+use kelvin_gate::differences::Difference;
+use kelvin_gate::fingerprints::differences;
+use kelvin_gate::policy::{Effect, Policy};
+use kelvin_gate::provenance::{Provenance, Source};
+use kelvin_gate::readings::Readings;
+use kelvin_gate::report::Report;
+use kelvin_gate::verdict::{Reason, ReasonCode};
+use kelvin_gate::{Gate, Judgement, changes, demands, flips};
+use kelvin_github::publish::comment;
+use kelvin_record::ComparedSide;
+use kelvin_run::Observer;
+use kelvin_run::config::Config;
+use kelvin_system::git;
+use kelvin_system::git::Repository;
 
 /// Writes the verdict beside the report.
 pub(super) fn written(

@@ -1,16 +1,17 @@
 //! The sides of a comparison: a file, a run of the history, or a revision of the repository.
 
+use crate::registry;
 use std::path::Path;
 
 use anyhow::Context as _;
 
 use super::configuration;
-use crate::baseline::{self, Provenance, Source};
-use crate::config::Overrides;
-use crate::exit::Misuse;
+use crate::baseline;
 use crate::history::{History, Wanted};
-use crate::probe;
-use crate::report::Report;
+use kelvin_base::exit::Misuse;
+use kelvin_gate::provenance::{Provenance, Source};
+use kelvin_gate::report::Report;
+use kelvin_run::config::Overrides;
 
 /// One side of a comparison.
 #[derive(Debug)]
@@ -199,7 +200,7 @@ pub(crate) fn run(root: &Path, id: &str) -> anyhow::Result<Side> {
 }
 
 fn revision(name: &str, commit: baseline::Oid, config: &Path) -> anyhow::Result<Side> {
-    let config = probe::configured(&Overrides {
+    let config = registry::configured(&Overrides {
         file: Some(config.to_path_buf()),
         ..Overrides::default()
     })?;

@@ -1,18 +1,24 @@
 //! What a check works with: the probes with their items and runners, all in place.
 
+use crate::registry;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::asked;
 use super::{Mode, Request, beside, changed, echo, named};
-use crate::config::Config;
-use crate::digest::Digest;
-use crate::digest::pipeline::{self, Code, Made, Watch};
-use crate::notice::{Code as NoticeCode, Notice};
-use crate::probe::{self, Ending, Findings, Forecast, Planned, Probe, Sections, WantedRepeats};
-use crate::report::{Fingerprints, Report, Run, Session, Share};
-use crate::run::{self, Clock, Cost, Observer, Observing, Rules, Runner, RunnerSettings, Start};
+use kelvin_base::clock::Clock;
+use kelvin_base::cost::Cost;
+use kelvin_base::digest::Digest;
+use kelvin_base::notice::{Code as NoticeCode, Notice};
+use kelvin_gate::report::{Fingerprints, Report, Run, Session, Share};
+use kelvin_probe::{Planned, Probe};
+use kelvin_record::{Ending, Findings, Forecast, Sections, WantedRepeats};
+use kelvin_run as run;
+use kelvin_run::config::Config;
+use kelvin_run::{Observer, Observing, Rules, Runner, RunnerSettings, Start};
+use kelvin_system::pipeline;
+use kelvin_system::pipeline::{Code, Made, Watch};
 
 /// A check that is ready to measure.
 pub(super) struct Stage<'a> {
@@ -43,7 +49,7 @@ pub(super) struct Stage<'a> {
 ///
 /// # Errors
 ///
-/// A [`Misuse`](crate::exit::Misuse) where the configuration, the items or the request are wrong;
+/// A [`Misuse`](kelvin_base::exit::Misuse) where the configuration, the items or the request are wrong;
 /// what `then` returns.
 pub(super) fn with<T>(
     request: &Request,
@@ -51,7 +57,7 @@ pub(super) fn with<T>(
     then: impl FnOnce(&mut Stage<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let clock = Clock::start();
-    let config = probe::configured(&request.overrides)?;
+    let config = registry::configured(&request.overrides)?;
     let sides = asked::read(request, &config)?;
     let out = match &request.out {
         Some(out) => std::path::absolute(out)?,
@@ -355,7 +361,7 @@ pub(super) fn assemble(
     mut notices: Vec<Notice>,
 ) -> Report {
     let mut metrics = BTreeMap::new();
-    let mut sections = Sections::default();
+    let mut sections = Sections::new(registry::of_sections());
     for (name, found) in findings {
         metrics.extend(found.metrics);
         notices.extend(found.notices);

@@ -1,13 +1,16 @@
 //! Other stored reports of the base's code, as repeats of the base.
 
 use super::{GateRequest, search};
-use crate::baseline::compare::{Comparison, Measured, StoredComparison, compare};
-use crate::baseline::differences::Difference;
-use crate::baseline::{self, AlignedReports, Others, Provenance, Search, Source};
-use crate::config::Config;
-use crate::gate::verdict::{Verdict, Word};
-use crate::gate::{Gate, Next};
-use crate::report::Report;
+use crate::baseline;
+use crate::baseline::{Others, Search};
+use kelvin_gate::align::AlignedReports;
+use kelvin_gate::compare::{Comparison, Measured, StoredComparison, compare};
+use kelvin_gate::differences::Difference;
+use kelvin_gate::provenance::{Provenance, Source};
+use kelvin_gate::report::Report;
+use kelvin_gate::verdict::{Verdict, Word};
+use kelvin_gate::{Gate, Next};
+use kelvin_run::config::Config;
 
 /// Looks for those of a base.
 type Find<'s> = dyn Fn(&Report) -> Others + 's;

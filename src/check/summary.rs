@@ -1,17 +1,18 @@
 //! The summary of a period, over every run that is left of it.
 
+use crate::registry;
 use std::path::{Path, PathBuf};
 
 use super::doctor::{self, DoctorRequest, Status};
 use super::past::{self, Sources};
 use super::{Request, asked, beside, folder};
 use crate::baseline::Login;
-use crate::config::{Config, Overrides};
-use crate::digest::pipeline::{self, Made};
-use crate::exit::Misuse;
-use crate::probe;
-use crate::run::calendar;
 use crate::trend::{Asked, MadeOf, PastRun, Period, Summary, differing, summarize};
+use kelvin_base::calendar;
+use kelvin_base::exit::Misuse;
+use kelvin_run::config::{Config, Overrides};
+use kelvin_system::pipeline;
+use kelvin_system::pipeline::Made;
 
 /// What a person asks of a summary.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +47,7 @@ pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
         file: Some(request.config.clone()),
         ..Overrides::default()
     };
-    let config = probe::configured(&overrides);
+    let config = registry::configured(&overrides);
     let (runs, read) = match &request.traces {
         Some(path) => past::read_traces(path)?,
         None => {
@@ -103,7 +104,7 @@ pub(super) fn demand_metrics(runs: &[PastRun], metrics: &[String]) -> Result<(),
     Err(
         Misuse::new(format!("no run has the metric `{unknown}`")).help(match known.is_empty() {
             true => "no run was found at all".to_owned(),
-            false => format!("the metrics are: {}", crate::page::listed(&known)),
+            false => format!("the metrics are: {}", kelvin_page::listed(&known)),
         }),
     )
 }

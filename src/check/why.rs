@@ -1,10 +1,11 @@
 //! Adds to the reasons of a verdict why the item that stands for them came out badly: a figure says that
 //! something broke, and only the record of the item knows what.
 
-use crate::gate::verdict::{ReasonCode, Verdict};
-use crate::page::safe;
-use crate::probe::{probe_of, registry};
-use crate::report::Report;
+use crate::registry;
+use kelvin_gate::report::Report;
+use kelvin_gate::verdict::{ReasonCode, Verdict};
+use kelvin_page::safe;
+use kelvin_record::probe_of;
 
 /// A longer text would hide the reason behind its details.
 const LONGEST: usize = 240;

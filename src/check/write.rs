@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use crate::digest::Digest;
-use crate::file;
-use crate::gate::{Judgement, opening};
-use crate::page::html::Texts;
-use crate::report::{self, Report};
-use crate::run;
+use kelvin_base::digest::Digest;
+use kelvin_base::file;
+use kelvin_gate::report;
+use kelvin_gate::report::Report;
+use kelvin_gate::{Judgement, opening};
+use kelvin_page::html::Texts;
+use kelvin_run as run;
 
 /// Writes every file of the report; the run report last, so that it is there only when all are. Where it was
 /// judged, the page in HTML opens with that.
@@ -39,7 +40,7 @@ pub(super) fn files(
 ///
 /// # Errors
 ///
-/// A [`Misuse`](crate::exit::Misuse) where the folder is not ours; any other where a file cannot be
+/// A [`Misuse`](kelvin_base::exit::Misuse) where the folder is not ours; any other where a file cannot be
 /// written.
 pub(crate) fn report(report: &Report, out: &Path) -> anyhow::Result<()> {
     let _claim = run::claim(out)?;

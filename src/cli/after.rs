@@ -8,18 +8,23 @@ use std::path::{Path, PathBuf};
 use super::again::{Again, MENDED};
 use super::check::CheckArgs;
 use crate::baseline;
-use crate::check::{self, Checked};
-use crate::config::{BaselineSource, Config, Overrides};
-use crate::gate::Judgement;
-use crate::gate::reproduce::quoted;
-use crate::gate::verdict::Word;
-use crate::git;
-use crate::page::{FailedInvocation, safe};
-use crate::probe::{self, Ending, Kind, registry};
-use crate::publish::mask::Masker;
-use crate::report::{self, Report};
-use crate::run;
-use crate::target::Address;
+use crate::check;
+use crate::check::Checked;
+use crate::registry;
+use kelvin_gate::Judgement;
+use kelvin_gate::report;
+use kelvin_gate::report::Report;
+use kelvin_gate::reproduce::quoted;
+use kelvin_gate::verdict::Word;
+use kelvin_github::publish::mask::Masker;
+use kelvin_page::{FailedInvocation, safe};
+use kelvin_probe::Kind;
+use kelvin_record::Ending;
+use kelvin_record::settings::BaselineSource;
+use kelvin_run as run;
+use kelvin_run::config::{Config, Overrides};
+use kelvin_run::targets::Address;
+use kelvin_system::git;
 
 /// So many lines of what a failed call printed are shown; the page has all that is kept of it.
 const LINES: usize = 20;
@@ -27,7 +32,7 @@ const LINES: usize = 20;
 /// What follows the page of a check. A verdict that does not pass says itself what to do next.
 pub(super) fn after(args: &CheckArgs, checked: &Checked, judgement: Option<&Judgement>) -> String {
     let page = report::page::of(&checked.report);
-    let configured = probe::configured(&Overrides {
+    let configured = registry::configured(&Overrides {
         file: Some(args.config().to_path_buf()),
         ..Overrides::default()
     });

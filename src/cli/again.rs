@@ -3,8 +3,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::gate::reproduce::quoted;
-use crate::page::safe;
+use kelvin_gate::reproduce::quoted;
+use kelvin_page::safe;
 
 /// When a command is of use that looks at what was wrong.
 pub(super) const MENDED: &str = "when that is fixed";

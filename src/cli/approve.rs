@@ -7,9 +7,10 @@ use clap::{Args, ValueEnum};
 
 use super::gate::payload;
 use super::inputs::variable;
-use crate::check::ci::{self, DecideRequest, Then};
-use crate::exit::Exit;
-use crate::github::{Access, Client};
+use crate::check::ci;
+use crate::check::ci::{DecideRequest, Then};
+use kelvin_base::exit::Exit;
+use kelvin_github::{Access, Client};
 
 /// The arguments of `kelvin approve`; each may also come as an input, the variable `INPUT_<NAME>`.
 #[derive(Debug, Args)]

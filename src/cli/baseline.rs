@@ -1,5 +1,6 @@
 //! `kelvin baseline`.
 
+use crate::registry;
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -7,10 +8,10 @@ use clap::{Args, Subcommand};
 
 use super::again::Again;
 use super::inputs::variable;
-use crate::check::{self, SaveRequest};
-use crate::config::Overrides;
-use crate::exit::Exit;
-use crate::probe;
+use crate::check;
+use crate::check::SaveRequest;
+use kelvin_base::exit::Exit;
+use kelvin_run::config::Overrides;
 
 /// The arguments of `kelvin baseline`.
 #[derive(Debug, Args)]
@@ -53,7 +54,7 @@ pub(super) fn main(args: &BaselineArgs) -> anyhow::Result<Exit> {
 }
 
 fn save(args: &SaveArgs) -> anyhow::Result<Exit> {
-    let config = probe::configured(&Overrides {
+    let config = registry::configured(&Overrides {
         file: Some(args.config.clone()),
         name: args.name.clone(),
         ..Overrides::default()

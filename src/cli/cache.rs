@@ -1,16 +1,16 @@
 //! `kelvin cache`.
 
+use crate::registry;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand};
 
 use super::again::Again;
-use crate::config::Overrides;
-use crate::exit::Exit;
-use crate::page::{counted, safe};
-use crate::probe;
-use crate::run::stored::{LARGEST, LONGEST, Removed, Stored};
+use kelvin_base::exit::Exit;
+use kelvin_page::{counted, safe};
+use kelvin_run::config::Overrides;
+use kelvin_run::stored::{LARGEST, LONGEST, Removed, Stored};
 
 const DAY: u64 = 24 * 3600;
 const MEGABYTE: u64 = 1024 * 1024;
@@ -52,7 +52,7 @@ enum CacheCommand {
 
 /// Runs `kelvin cache`.
 pub(super) fn main(args: CacheArgs) -> anyhow::Result<Exit> {
-    let config = probe::configured(&Overrides {
+    let config = registry::configured(&Overrides {
         file: Some(args.config.clone()),
         ..Overrides::default()
     })?;

@@ -10,15 +10,19 @@ use clap::{Args, ValueEnum};
 
 use super::again::Again;
 use super::{after, forecast, progress};
-use crate::check::{self, Checked, Mode, Request};
-use crate::config::{Overrides, Shard};
-use crate::exit::{Exit, Misuse};
-use crate::gate::Judgement;
-use crate::page::{safe, terminal::Style};
-use crate::probe::{Forecast, Kind, ListedVariant, Listing, registry};
-use crate::publish::comment;
-use crate::publish::mask::Masker;
-use crate::report;
+use crate::check;
+use crate::check::{Checked, Mode, Request};
+use crate::registry;
+use kelvin_base::exit::{Exit, Misuse};
+use kelvin_gate::Judgement;
+use kelvin_gate::report;
+use kelvin_github::publish::comment;
+use kelvin_github::publish::mask::Masker;
+use kelvin_page::safe;
+use kelvin_page::terminal::Style;
+use kelvin_record::Shard;
+use kelvin_record::{Forecast, ListedVariant, Listing};
+use kelvin_run::config::Overrides;
 
 /// The arguments of `kelvin check`.
 #[derive(Debug, Args)]
@@ -108,7 +112,7 @@ fn probe() -> impl TypedValueParser<Value = &'static str> {
     let names = names.map(|kind| PossibleValue::new(kind.name()).help(kind.question()));
     PossibleValuesParser::new(names).try_map(|name| {
         let kind = registry::kind(&name);
-        kind.map(Kind::name).ok_or("there is no such probe")
+        kind.map(|kind| kind.name()).ok_or("there is no such probe")
     })
 }
 

@@ -13,16 +13,17 @@ use super::check::{Format, LogFormat, show};
 use super::gate::{GateOptions, payload};
 use super::inputs::variable;
 use super::progress::Progress;
-use crate::check::ci::{self, CiRequest};
+use crate::check::ci;
+use crate::check::ci::CiRequest;
 use crate::check::{GateRequest, Request};
-use crate::config::Shard;
-use crate::config::{Around, Overrides};
-use crate::confine;
-use crate::exit::{Exit, Misuse};
-use crate::file;
-use crate::publish::commands;
-use crate::publish::mask::Masker;
-use crate::publish::post::Mode;
+use kelvin_base::exit::{Exit, Misuse};
+use kelvin_base::file;
+use kelvin_github::publish::commands;
+use kelvin_github::publish::mask::Masker;
+use kelvin_github::publish::post::Mode;
+use kelvin_record::Shard;
+use kelvin_run::config::{Around, Overrides};
+use kelvin_system::confine;
 
 /// The arguments of `kelvin ci`; each may also come as an input, the variable `INPUT_<NAME>`.
 #[derive(Debug, Args)]
@@ -139,7 +140,7 @@ pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
         shown?;
     }
     if let Some(url) = &ran.comment {
-        super::say(&format!("comment: {}\n", crate::page::safe::line(url)));
+        super::say(&format!("comment: {}\n", kelvin_page::safe::line(url)));
     }
     Ok(ran.exit())
 }
@@ -157,7 +158,7 @@ fn keep_apart() {
         );
         super::say(&match super::on_github() {
             true => commands::warning(&text),
-            false => format!("warning: {}\n", crate::page::safe::line(&text)),
+            false => format!("warning: {}\n", kelvin_page::safe::line(&text)),
         });
     }
 }

@@ -7,18 +7,19 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 
 use super::again::Again;
-use crate::baseline::compare::{Measured, compare};
-use crate::baseline::differences::Difference;
-use crate::baseline::fingerprints::{Differences, differences};
-use crate::baseline::{AlignedReports, Source, align, align_by};
 use crate::check;
-use crate::exit::{Exit, Misuse};
-use crate::gate::policy::Policy;
-use crate::gate::readings::Readings;
-use crate::gate::verdict::Word;
-use crate::gate::{Gate, Judgement, Next, changes, flips};
-use crate::probe::ItemComparison;
-use crate::publish::comment;
+use kelvin_base::exit::{Exit, Misuse};
+use kelvin_gate::align::{AlignedReports, align, align_by};
+use kelvin_gate::compare::{Measured, compare};
+use kelvin_gate::differences::Difference;
+use kelvin_gate::fingerprints::{Differences, differences};
+use kelvin_gate::policy::Policy;
+use kelvin_gate::provenance::Source;
+use kelvin_gate::readings::Readings;
+use kelvin_gate::verdict::Word;
+use kelvin_gate::{Gate, Judgement, Next, changes, flips};
+use kelvin_github::publish::comment;
+use kelvin_record::ItemComparison;
 
 /// The arguments of `kelvin compare`.
 #[derive(Debug, Args)]

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::again::Again;
-use crate::check::{self, SummaryRequest};
-use crate::exit::Exit;
-use crate::page::{html, markdown};
-use crate::run::calendar;
+use crate::check;
+use crate::check::SummaryRequest;
 use crate::trend::{Summary, article};
+use kelvin_base::calendar;
+use kelvin_base::exit::Exit;
+use kelvin_page::{html, markdown};
 
 /// The arguments of `kelvin digest`.
 #[derive(Clone, Debug, Args)]
@@ -98,7 +99,7 @@ pub(super) fn main(args: DigestArgs) -> anyhow::Result<Exit> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    crate::file::write(&file, text.as_bytes())?;
+    kelvin_base::file::write(&file, text.as_bytes())?;
     super::say(&format!(
         "wrote {}\n{}",
         file.display(),

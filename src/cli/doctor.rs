@@ -7,11 +7,12 @@ use clap::{Args, ValueEnum};
 
 use super::again::{Again, MENDED};
 use crate::baseline::Login;
-use crate::check::doctor::{self, Diagnosis, DoctorRequest, Status, Surroundings};
-use crate::config::Overrides;
-use crate::exit::Exit;
-use crate::github::{Access, Client};
-use crate::page::safe;
+use crate::check::doctor;
+use crate::check::doctor::{Diagnosis, DoctorRequest, Status, Surroundings};
+use kelvin_base::exit::Exit;
+use kelvin_github::{Access, Client};
+use kelvin_page::safe;
+use kelvin_run::config::Overrides;
 
 /// The arguments of `kelvin doctor`.
 #[derive(Debug, Args)]

@@ -7,10 +7,11 @@ use clap::Args;
 
 use super::again::Again;
 use super::check::{Format, show};
-use crate::check::{self, Checked};
-use crate::exit::Exit;
+use crate::check;
+use crate::check::Checked;
 use crate::history::History;
-use crate::probe::EvalRequest;
+use kelvin_base::exit::Exit;
+use kelvin_retrieval::EvalRequest;
 
 /// The arguments of `kelvin eval`.
 #[derive(Debug, Args)]

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::again::Again;
-use crate::check::{self, ExportRequest, Form, LeftOut, Manifest};
-use crate::exit::Exit;
-use crate::page::counted;
-use crate::publish::mask::Masker;
+use crate::check;
+use crate::check::{ExportRequest, Form, LeftOut, Manifest};
+use kelvin_base::exit::Exit;
+use kelvin_github::publish::mask::Masker;
+use kelvin_page::counted;
 
 /// The folder of a data set unless another one is named.
 const FOLDER: &str = "kelvin-export";

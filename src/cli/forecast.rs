@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::check::{Bill, Spent};
-use crate::page::{capitalized, counted, duration, safe};
+use kelvin_page::{capitalized, counted, duration, safe};
 
 /// The bill for a terminal.
 pub(super) fn page(bill: &Bill) -> String {

@@ -11,10 +11,13 @@ use super::check::{CheckArgs, print};
 use super::inputs::variable;
 use super::progress::Progress;
 use super::veritas::{self, VeritasArgs};
-use crate::baseline::{self, event};
-use crate::check::{self, GateRequest};
-use crate::config::{BaselineOverride, GateOverrides, OnSuspected};
-use crate::exit::{Exit, Misuse};
+use crate::baseline;
+use crate::baseline::event;
+use crate::check;
+use crate::check::GateRequest;
+use kelvin_base::exit::{Exit, Misuse};
+use kelvin_record::settings::OnSuspected;
+use kelvin_run::config::{BaselineOverride, GateOverrides};
 
 /// The arguments of `kelvin gate`.
 #[derive(Debug, Args)]
@@ -228,8 +231,8 @@ pub(super) fn payload(
         }
         return Ok((String::new(), Value::Null));
     };
-    let text =
-        crate::file::read(&path).map_err(|error| Misuse::new(format!("the event: {error:#}")))?;
+    let text = kelvin_base::file::read(&path)
+        .map_err(|error| Misuse::new(format!("the event: {error:#}")))?;
     let payload = serde_json::from_str(&text).map_err(|error| {
         Misuse::new(format!(
             "the event `{}` is not JSON: {error}",

@@ -7,10 +7,10 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::again::Again;
 use crate::check::ledger as book;
-use crate::exit::{Exit, Misuse};
 use crate::history::{LedgerEntry, LedgerFilter, LedgerSummary, summaries};
-use crate::page::{counted, safe};
-use crate::run::in_utc;
+use kelvin_base::clock::in_utc;
+use kelvin_base::exit::{Exit, Misuse};
+use kelvin_page::{counted, safe};
 
 /// The arguments of `kelvin ledger`.
 #[derive(Debug, Args)]

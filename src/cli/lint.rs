@@ -7,9 +7,10 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::again::{Again, MENDED};
-use crate::check::lint::{self, Linted};
-use crate::exit::{Exit, Finding};
-use crate::page::safe;
+use crate::check::lint;
+use crate::check::lint::Linted;
+use kelvin_base::exit::{Exit, Finding};
+use kelvin_page::safe;
 
 /// The arguments of `kelvin lint`.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::exit::Exit;
+use kelvin_base::exit::Exit;
 
 /// The arguments of `kelvin completions`.
 #[derive(Debug, Args)]

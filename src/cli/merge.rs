@@ -6,8 +6,9 @@ use clap::Args;
 
 use super::again::Again;
 use super::check::{Format, show, shown};
-use crate::check::{self, MergeRequest};
-use crate::exit::Exit;
+use crate::check;
+use crate::check::MergeRequest;
+use kelvin_base::exit::Exit;
 
 /// The arguments of `kelvin merge`.
 #[derive(Debug, Args)]

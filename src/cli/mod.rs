@@ -37,6 +37,7 @@ mod toy_tests;
 mod veritas;
 mod view;
 
+use crate::registry;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
@@ -45,10 +46,10 @@ use std::sync::OnceLock;
 use anyhow::anyhow;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use crate::exit::Exit;
-use crate::publish::commands;
-use crate::publish::mask::Masker;
-use crate::target;
+use kelvin_base::exit::Exit;
+use kelvin_github::publish::commands;
+use kelvin_github::publish::mask::Masker;
+use kelvin_run::targets as target;
 
 /// Tells whether a change made an AI pipeline worse, and where.
 #[derive(Debug, Parser)]
@@ -274,7 +275,7 @@ fn tell(text: &str) {
 
 /// Runs `kelvin schema`.
 fn schema() -> anyhow::Result<Exit> {
-    say(&crate::probe::schema()?);
+    say(&kelvin_probe::schema(&registry::kinds())?);
     Ok(Exit::Passed)
 }
 
@@ -283,7 +284,7 @@ fn complain(error: &anyhow::Error) {
     let style = anstyle::AnsiColor::Red.on_default().bold();
     // An error may quote what a pipeline has said.
     let masker = Masker::of_environment([]);
-    let text = crate::page::safe::lines(&masker.text(&format!("{error:#}")));
+    let text = kelvin_page::safe::lines(&masker.text(&format!("{error:#}")));
     write_error(&format!("{style}error{style:#}: {text}\n"));
     if let Some(cure) = crate::history::cure(error) {
         write_error(&format!("  help: {cure}\n"));

@@ -1,6 +1,6 @@
 //! A column of names in a table, as wide as the longest: a name that is cut cannot be looked up or copied.
 
-use crate::page::safe;
+use kelvin_page::safe;
 
 /// No name is longer on a terminal: what others have written must not fill it.
 const MOST: usize = 160;

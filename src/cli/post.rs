@@ -10,10 +10,11 @@ use super::ci::When;
 use super::gate::payload;
 use super::inputs::variable;
 use crate::baseline::Login;
-use crate::check::ci::{self, PostRequest};
-use crate::exit::{Exit, Misuse};
-use crate::github::{Access, Client};
-use crate::publish::deliver::Surfaces;
+use crate::check::ci;
+use crate::check::ci::PostRequest;
+use kelvin_base::exit::{Exit, Misuse};
+use kelvin_github::publish::deliver::Surfaces;
+use kelvin_github::{Access, Client};
 
 /// The arguments of `kelvin post`; each may also come as an input, the variable `INPUT_<NAME>`.
 #[derive(Debug, Args)]
@@ -92,7 +93,7 @@ pub(super) fn main(args: PostArgs) -> anyhow::Result<Exit> {
         },
     )?;
     for url in urls {
-        super::say(&format!("comment: {}\n", crate::page::safe::line(&url)));
+        super::say(&format!("comment: {}\n", kelvin_page::safe::line(&url)));
     }
     Ok(Exit::Passed)
 }

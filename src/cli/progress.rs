@@ -9,10 +9,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
 use super::check::LogFormat;
-use crate::page::safe;
-use crate::publish::mask::Masker;
-use crate::report::Report;
-use crate::run::{Event, Observer, Outcome, Source, Task};
+use kelvin_gate::report::Report;
+use kelvin_github::publish::mask::Masker;
+use kelvin_page::safe;
+use kelvin_run::{Event, Observer, Outcome, Source, Task};
 
 /// Tells what happens, in the form that was asked for.
 pub(super) struct Progress {
@@ -278,7 +278,7 @@ pub(super) fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Usage;
+    use kelvin_base::usage::Usage;
 
     #[test]
     fn durations_are_told_in_a_unit_that_fits() {

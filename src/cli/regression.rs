@@ -8,11 +8,12 @@ use clap::{Args, ValueEnum};
 
 use super::again::Again;
 use super::names::Names;
-use crate::check::{self, RegressionRequest};
-use crate::exit::Exit;
-use crate::page::{counted, safe};
-use crate::run::calendar;
+use crate::check;
+use crate::check::RegressionRequest;
 use crate::trend::{Compared, RegressionRow, Standing, fell};
+use kelvin_base::calendar;
+use kelvin_base::exit::Exit;
+use kelvin_page::{counted, safe};
 
 /// The arguments of `kelvin regression`.
 #[derive(Clone, Debug, Args)]

@@ -7,10 +7,11 @@ use clap::Args;
 use super::again::Again;
 use super::check::{Format, LogFormat, show, shown};
 use super::progress::Progress;
-use crate::check::{self, Checked, RejudgeRequest};
-use crate::config::Overrides;
-use crate::exit::Exit;
-use crate::probe::Ending;
+use crate::check;
+use crate::check::{Checked, RejudgeRequest};
+use kelvin_base::exit::Exit;
+use kelvin_record::Ending;
+use kelvin_run::config::Overrides;
 
 /// The arguments of `kelvin rejudge`.
 #[derive(Debug, Args)]

@@ -8,9 +8,10 @@ use clap::Args;
 use super::again::Again;
 use super::check::{Format, show, shown};
 use super::names::Names;
-use crate::check::{self, RescoreRequest, Rescored, RescoredTraces};
-use crate::exit::Exit;
-use crate::page::safe;
+use crate::check;
+use crate::check::{RescoreRequest, Rescored, RescoredTraces};
+use kelvin_base::exit::Exit;
+use kelvin_page::safe;
 
 /// So many traces that cannot be read are named.
 const NAMED: usize = 10;

@@ -1,5 +1,6 @@
 //! `kelvin gate veritas`: live runs and their evaluation.
 
+use crate::registry;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -9,10 +10,10 @@ use clap::Args;
 use super::again::Again;
 use super::check::{Format, LogFormat, show};
 use super::progress::Progress;
-use crate::check::{self, GateRequest, Request};
-use crate::config::Overrides;
-use crate::exit::Exit;
-use crate::probe;
+use crate::check;
+use crate::check::{GateRequest, Request};
+use kelvin_base::exit::Exit;
+use kelvin_run::config::Overrides;
 
 /// How often every invocation is made where nothing says it.
 const LIVE_RUNS: NonZeroUsize = NonZeroUsize::new(3).expect("it is not zero");
@@ -49,7 +50,7 @@ pub(super) fn main(args: &VeritasArgs) -> anyhow::Result<Exit> {
     };
     let live_runs = match args.live_runs {
         Some(asked) => asked,
-        None => probe::configured(&overrides)?
+        None => registry::configured(&overrides)?
             .live_runs()
             .unwrap_or(LIVE_RUNS),
     };

@@ -1,8 +1,10 @@
 //! What is downloaded from GitHub: archives of artifacts, with a report or what a pull request wants posted.
 
-use crate::github::{Archive, REPORT_FILE};
-use crate::publish::Context;
-use crate::publish::bundle::{self, Bundle};
+use crate::registry;
+use kelvin_github::publish::Context;
+use kelvin_github::publish::bundle;
+use kelvin_github::publish::bundle::Bundle;
+use kelvin_github::{Archive, REPORT_FILE};
 
 /// The most that is taken of one file here; the program takes more.
 const MOST: usize = 1024 * 1024;
@@ -23,6 +25,6 @@ pub fn archive(bytes: &[u8]) {
         assert!(content.len() <= MOST);
         super::report(&content);
         // Nothing is known of the run that it is of, so the bundle has to claim nothing.
-        let _ = Bundle::read(&content, &Context::default());
+        let _ = Bundle::read(&content, &Context::default(), &registry::of_sections());
     }
 }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::digest::Digest;
-use crate::probe::configured_by;
-use crate::probe::evidence::EvidenceSettings;
-use crate::probe::evidence::cases::{Case, Corpus};
-use crate::probe::evidence::perturb::{ALL, Peers, Planner};
+use crate::registry::configured_by;
+use kelvin_base::digest::Digest;
+use kelvin_evidence::EvidenceSettings;
+use kelvin_evidence::cases::{Case, Corpus};
+use kelvin_evidence::perturb::{ALL, Peers, Planner};
 
 /// Between the cases of one input: units of one are swapped into another.
 const BETWEEN: char = '\u{c}';

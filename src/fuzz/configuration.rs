@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::exit::Misuse;
-use crate::probe::configured_by;
+use crate::registry::configured_by;
+use kelvin_base::exit::Misuse;
 
 /// Longer files are only slower.
 const MOST_BYTES: usize = 64 * 1024;

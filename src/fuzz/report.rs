@@ -1,10 +1,12 @@
 //! Stored reports: of another version, of another branch, of somebody else.
 
-use crate::baseline::compare::{Measured, compare};
-use crate::gate::Gate;
-use crate::gate::policy::Policy;
-use crate::page::terminal::Style;
-use crate::report::{self, Report};
+use crate::registry;
+use kelvin_gate::Gate;
+use kelvin_gate::compare::{Measured, compare};
+use kelvin_gate::policy::Policy;
+use kelvin_gate::report;
+use kelvin_gate::report::Report;
+use kelvin_page::terminal::Style;
 
 /// Longer ones are only slower.
 const MOST_BYTES: usize = 256 * 1024;
@@ -18,11 +20,11 @@ pub fn report(bytes: &[u8]) {
     if bytes.len() > MOST_BYTES {
         return;
     }
-    let Ok(read) = report::json::read(bytes) else {
+    let Ok(read) = registry::report(bytes) else {
         return;
     };
     let once = written(&read);
-    let again = report::json::read(&once).expect("what was written can be read");
+    let again = registry::report(&once).expect("what was written can be read");
     assert_eq!(
         String::from_utf8_lossy(&written(&again)),
         String::from_utf8_lossy(&once)

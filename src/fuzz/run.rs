@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::judge::trial;
-use crate::probe::retrieval::golden;
-use crate::probe::retrieval::trec::{Qrels, Ranked, scan};
-use crate::trace;
+use kelvin_retrieval::golden;
+use kelvin_retrieval::trec::{Qrels, Ranked, scan};
+use kelvin_run::judge::trial;
+use kelvin_run::trace;
 
 /// Longer ones are only slower.
 const MOST_BYTES: usize = 64 * 1024;

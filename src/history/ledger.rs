@@ -7,8 +7,8 @@ use rusqlite::{Row, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
 use super::History;
-use crate::run::{in_utc, is_before};
-use crate::stats;
+use kelvin_base::clock::{in_utc, is_before};
+use kelvin_base::stats;
 
 /// One graded answer. The names are those of the ledger of llm-connect where both have the same thing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

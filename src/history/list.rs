@@ -6,9 +6,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::History;
-use crate::probe::{Direction, probe_of};
-use crate::report::{Report, StoredVerdict};
-use crate::run::Cost;
+use kelvin_base::cost::Cost;
+use kelvin_gate::report::{Report, StoredVerdict};
+use kelvin_record::{Direction, probe_of};
 
 /// A metric of a run, as a list needs it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

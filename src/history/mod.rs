@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use rusqlite::{Connection, OpenFlags};
 
-use crate::exit::Misuse;
+use kelvin_base::exit::Misuse;
 
 /// Where the database lies, relative to the folder of the configuration.
 const FILE: &str = ".kelvin/history.db";
@@ -61,7 +61,7 @@ pub(crate) fn ignore(folder: &Path, needed: Option<&str>) -> anyhow::Result<()> 
             }
         }
     };
-    crate::file::write(&path, text.as_bytes())
+    kelvin_base::file::write(&path, text.as_bytes())
 }
 
 /// An open history.

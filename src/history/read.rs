@@ -1,12 +1,13 @@
 //! Finds a run and makes its report again.
 
+use crate::registry;
 use anyhow::Context as _;
 use rusqlite::OptionalExtension as _;
 use serde_json::Value;
 
 use super::{History, pack};
-use crate::exit::Misuse;
-use crate::report::{self, Report};
+use kelvin_base::exit::Misuse;
+use kelvin_gate::report::Report;
 
 /// The fewest characters of an id that may stand for it.
 const SHORTEST: usize = 4;
@@ -92,7 +93,7 @@ impl History {
                     map.insert(name, pack::unpack(&record)?);
                 }
             }
-            report::json::read(&serde_json::to_vec(&frame)?)
+            registry::report(&serde_json::to_vec(&frame)?)
         };
         read().with_context(|| format!("the run `{id}` of `{}`", self.file.display()))
     }

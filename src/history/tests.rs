@@ -1,6 +1,6 @@
 use super::write::Scene;
 use super::*;
-use crate::report::fixture;
+use kelvin_gate::report::fixture;
 
 fn scene() -> Scene {
     Scene {
@@ -103,7 +103,7 @@ fn a_run_takes_less_than_half_the_room_of_its_report() {
     let mut history = History::create(folder.path()).expect("made");
     let report = fixture::large(200);
     let mut text = Vec::new();
-    crate::report::json::write(&mut text, &report).expect("memory takes it");
+    kelvin_gate::report::json::write(&mut text, &report).expect("memory takes it");
     history.record(&report, &scene()).expect("recorded");
     drop(history);
     let size = std::fs::metadata(folder.path().join(FILE))

@@ -1,15 +1,16 @@
 //! Records a run.
 
+use crate::registry;
 use std::time::SystemTime;
 
 use anyhow::anyhow;
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::{History, KEPT, list, pack, wait};
-use crate::digest::Fields;
-use crate::probe::Sections;
-use crate::report::Report;
-use crate::threads;
+use kelvin_base::digest::Fields;
+use kelvin_base::threads;
+use kelvin_gate::report::Report;
+use kelvin_record::Sections;
 
 /// The map of a report, as a JSON pointer, that holds a record for each item of a probe; what else a
 /// report has is stored with the run.
@@ -145,7 +146,7 @@ type Stored<'a> = (String, &'a str, Vec<u8>);
 
 /// The report without its items.
 fn frame(report: &Report) -> Report {
-    let mut probes = Sections::default();
+    let mut probes = Sections::new(registry::of_sections());
     for (name, section) in report.probes.iter() {
         probes.put(name, section.without_items());
     }

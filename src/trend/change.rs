@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::past::{MadeOf, PastRun};
-use crate::run::calendar;
+use kelvin_base::calendar;
 
 /// A run before which something changed that the figures depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

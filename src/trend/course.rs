@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::past::{Left, PastRun};
 use super::summary::Read;
 use crate::baseline::MainLine;
-use crate::page::counted;
+use kelvin_page::counted;
 
 /// Puts runs in the order of the history and leaves out those of commits beside it, which are told in `read`. Afterwards
 /// the time of a run is the one at which its commit was the newest: a clock that goes wrong moves nothing, and an old commit

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::past::PastRun;
-use crate::report::Decision;
-use crate::run::calendar;
+use kelvin_base::calendar;
+use kelvin_gate::report::Decision;
 
 /// A decision that the runs of a period were made after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::probe::{Direction, Metric};
+use kelvin_record::{Direction, Metric};
 
 /// How much worse a mean has to be, as a share of the scale of its metric.
 pub(crate) const LEAST: f64 = 0.05;

@@ -8,8 +8,8 @@ use super::fall::{Scale, is_fall};
 use super::mean::{self, Mean, Of, value_in};
 use super::past::PastRun;
 use super::split::{Split, splits};
-use crate::probe::{Direction, probe_of};
-use crate::run::calendar;
+use kelvin_base::calendar;
+use kelvin_record::{Direction, probe_of};
 
 /// How many runs are looked at, the newest ones.
 const NEWEST: usize = 60;

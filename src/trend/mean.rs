@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::past::PastRun;
-use crate::probe::probe_of;
-use crate::stats;
+use kelvin_base::stats;
+use kelvin_record::probe_of;
 
 /// A mean with what it rests on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::fall::Scale;
-use crate::digest::Digest;
-use crate::probe::{Ending, Metric, SectionFingerprint, probe_of};
-use crate::report::{Decision, Report, StoredVerdict};
-use crate::run::{Cost, calendar};
+use kelvin_base::calendar;
+use kelvin_base::cost::Cost;
+use kelvin_base::digest::Digest;
+use kelvin_gate::report::{Decision, Report, StoredVerdict};
+use kelvin_record::{Ending, Metric, SectionFingerprint, probe_of};
 
 /// Where a report was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -1,6 +1,6 @@
 //! A stretch of time, and the one before it.
 
-use crate::run::calendar;
+use kelvin_base::calendar;
 
 /// The fewest and the most weeks of a plot.
 const WEEKS: (usize, usize) = (8, 26);

@@ -12,7 +12,7 @@ use super::lasting::{self, LastingFall};
 use super::past::{PastRun, live};
 use super::{mean, summarize};
 use crate::baseline::Lineage;
-use crate::probe::probe_of;
+use kelvin_record::probe_of;
 
 /// How many runs of a version are looked at, the newest ones.
 const NEWEST: usize = 20;
@@ -280,7 +280,7 @@ fn name(run: &PastRun) -> String {
     let code = || match run.made_of.pipeline {
         Some(digest) => format!("code {}", digest.short(10)),
         // Nothing tells the code of this run from that of another.
-        None => format!("the run of {}", crate::run::calendar::written(run.at)),
+        None => format!("the run of {}", kelvin_base::calendar::written(run.at)),
     };
     match &run.commit {
         Some(commit) if !run.dirty => commit.clone(),

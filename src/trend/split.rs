@@ -12,8 +12,8 @@
 //! them at once. Within a series that has changed the parts before and after are searched in the same way (Vostrikova,
 //! "Detecting disorder in multidimensional random processes", 1981).
 
-use crate::digest::Digest;
-use crate::draw::Draw;
+use kelvin_base::digest::Digest;
+use kelvin_base::draw::Draw;
 
 /// So many runs there are at least on each side. With one, each bad run would be a change.
 const LEAST_RUNS: usize = 2;

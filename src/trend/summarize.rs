@@ -11,8 +11,9 @@ use super::summary::{
 };
 use super::{change, decided};
 use super::{flaky, lasting};
-use crate::probe::probe_of;
-use crate::run::{Cost, calendar};
+use kelvin_base::calendar;
+use kelvin_base::cost::Cost;
+use kelvin_record::probe_of;
 
 /// How many candidates are plotted beside the mean of the run.
 const PLOTTED: usize = 4;

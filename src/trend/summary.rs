@@ -12,7 +12,7 @@ use super::mean::Mean;
 pub(crate) use super::mean::Of;
 use super::past::Left;
 use super::period::Period;
-use crate::run::Cost;
+use kelvin_base::cost::Cost;
 
 /// What was read, and what of it could not be used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

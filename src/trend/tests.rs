@@ -4,10 +4,10 @@ use super::fall::Scale;
 use super::past::{MadeOf, PastFigure, PastRun, Place};
 use super::summary::{Asked, Of, Read, Row, Summary, Word};
 use super::{Period, Samples, Standing, article, compare, summarize};
-use crate::digest::Digest;
-use crate::page::{fixture, html, markdown};
-use crate::probe::Direction;
-use crate::run::Cost;
+use kelvin_base::cost::Cost;
+use kelvin_base::digest::Digest;
+use kelvin_page::{fixture, html, markdown};
+use kelvin_record::Direction;
 
 const DAY: i64 = 24 * 60 * 60;
 const METRIC: &str = "toy.score";
@@ -353,8 +353,8 @@ fn a_case_that_moved_by_exactly_the_limit_did_not_move_on_the_page_of_all_runs()
 /// a day.
 fn noisy(history: u64, level: impl Fn(usize) -> f64) -> Vec<PastRun> {
     let key = format!("noisy history {history}");
-    let mut draw = crate::draw::Draw::of(Digest::of(key.as_bytes()));
-    let of_day = |day: usize, draw: &mut crate::draw::Draw| {
+    let mut draw = kelvin_base::draw::Draw::of(Digest::of(key.as_bytes()));
+    let of_day = |day: usize, draw: &mut kelvin_base::draw::Draw| {
         let level = level(day);
         let even = 0.8 + level + 0.2 * (draw.unit() - 0.5);
         let rare = if draw.unit() < 0.15 { 0.0 } else { 0.9 + level };

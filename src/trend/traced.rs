@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 
 use super::fall::Scale;
 use super::past::{Left, MadeOf, PastFigure, PastRun, Place};
-use crate::digest::Digest;
-use crate::probe::{Direction, POOR_BELOW, score_of_step, score_of_trace};
-use crate::run::{Cost, Usage, calendar};
-use crate::trace::ChainTrace;
+use kelvin_base::calendar;
+use kelvin_base::cost::Cost;
+use kelvin_base::digest::Digest;
+use kelvin_base::usage::Usage;
+use kelvin_quality::{POOR_BELOW, score_of_step, score_of_trace};
+use kelvin_record::Direction;
+use kelvin_run::trace::ChainTrace;
 
 /// What is measured of a chain.
 pub(super) const METRIC: &str = "quality_score";

@@ -250,7 +250,7 @@ pub(super) fn unquoted(cell: &str) -> String {
 fn named(why: &str) -> impl Iterator<Item = &str> {
     let words = why.split('`').skip(1).step_by(2);
     words.filter(|word| {
-        ["src/", "tests/", "benches/"]
+        ["src/", "crates/", "tests/", "benches/"]
             .iter()
             .any(|root| word.starts_with(root))
     })

@@ -74,7 +74,10 @@ fn cargo_binstall_finds_the_archive_of_every_machine() {
         .output()
         .expect("cargo starts");
     let metadata: Value = serde_json::from_slice(&metadata.stdout).expect("JSON");
-    let package = &metadata["packages"][0];
+    let mut packages = metadata["packages"].as_array().expect("packages").iter();
+    let package = packages
+        .find(|package| package["name"] == "kelvin-action")
+        .expect("the package with the program");
     let binstall = &package["metadata"]["binstall"];
     let overrides: BTreeMap<String, Value> =
         serde_json::from_value(binstall["overrides"].clone()).expect("overrides");

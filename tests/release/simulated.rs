@@ -81,7 +81,7 @@ const CARGO: &str = r#"#!/usr/bin/env bash
 set -euo pipefail
 case "$1" in
   metadata) exec "$CARGO" metadata --format-version 1 --locked --offline --manifest-path "$ROOT/Cargo.toml" --filter-platform "$HOST" ;;
-  tree) exec "$CARGO" tree --locked --offline --manifest-path "$ROOT/Cargo.toml" --prefix none --format '{p}' --edges "${10}" --target "$HOST" ;;
+  tree) exec "$CARGO" tree --locked --offline --manifest-path "$ROOT/Cargo.toml" --prefix none --format '{p}' --edges "${10}" --package "${12}" --target "$HOST" ;;
 esac
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 mkdir -p "target/$TARGET/dist"

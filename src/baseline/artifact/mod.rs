@@ -4,21 +4,23 @@
 //! `main`: what counts is which repository the commit of the run came from, what started the run,
 //! and which workflow it was.
 
+use crate::registry;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use git2::Oid;
 
-use super::KeptArtifact;
 use super::ancestry::short;
 use super::commit::Distances;
 use super::tree::MAX_BYTES;
 use super::unknown::{Unknown, beside};
-use crate::git;
-use crate::github::{self, Archive, Artifact, Client, REPORT_FILE};
-use crate::probe::Ending;
-use crate::report::{self, Report};
+use kelvin_gate::provenance::KeptArtifact;
+use kelvin_gate::report::Report;
+use kelvin_github as github;
+use kelvin_github::{Archive, Artifact, Client, REPORT_FILE};
+use kelvin_record::Ending;
+use kelvin_system::git;
 
 /// How many artifacts are looked into before giving up.
 const MOST: usize = 5;
@@ -191,7 +193,7 @@ fn read(artifacts: &Artifacts, artifact: &Artifact) -> anyhow::Result<(Report, u
         let report = Archive::open(&bytes)?
             .read(REPORT_FILE, MAX_BYTES)?
             .with_context(|| format!("it has no `{REPORT_FILE}`"))?;
-        report::json::read(&report).with_context(|| format!("its `{REPORT_FILE}`"))
+        registry::report(&report).with_context(|| format!("its `{REPORT_FILE}`"))
     };
     let report = unpacked().map_err(|error| Unknown::Unreadable.mark(error))?;
     ensure!(
@@ -207,6 +209,10 @@ fn read(artifacts: &Artifacts, artifact: &Artifact) -> anyhow::Result<(Report, u
     Ok((report, id))
 }
 
+/// A GitHub on loopback.
+#[cfg(test)]
+#[path = "../../../tests/it/github/mod.rs"]
+mod fake;
 #[cfg(test)]
 mod tests;
 

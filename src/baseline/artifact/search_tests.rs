@@ -5,12 +5,13 @@ use std::path::Path;
 use git2::{Oid, Repository, Signature};
 use tempfile::TempDir;
 
+use super::fake::{Server, TOKEN, archive};
+use super::tests::client;
 use super::*;
-use crate::baseline::{Baseline, Claims, Hint, Provenance, Search, Source, Tried};
-use crate::config::{BaselineSettings, BaselineSource};
-use crate::github::fake::{Server, TOKEN, archive};
-use crate::github::tests::client;
-use crate::report::fixture;
+use crate::baseline::{Baseline, Claims, Hint, Search};
+use kelvin_gate::provenance::{Provenance, Source, Tried};
+use kelvin_gate::report::{self, fixture};
+use kelvin_record::settings::{BaselineSettings, BaselineSource};
 
 /// A repository with three commits in a row, oldest first.
 fn repository() -> (TempDir, Vec<Oid>) {

@@ -1,9 +1,28 @@
 //! Which artifacts are believed, against a stateful GitHub on loopback.
 
 use super::*;
-use crate::github::fake::{Fault, Server, TOKEN, archive};
-use crate::github::tests::client;
-use crate::report::fixture;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kelvin_github::{Access, Client};
+
+use super::fake::{Fault, REPOSITORY, Server, TOKEN, archive};
+use kelvin_gate::report::{self, fixture};
+
+/// A client that does not wait, and what it would have waited.
+pub(super) fn client(server: &Server, token: &str) -> (Client, Arc<Mutex<Vec<Duration>>>) {
+    let waits = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&waits);
+    let access = Access {
+        api_url: server.url(),
+        repository: REPOSITORY,
+        token,
+    };
+    let client = Client::new(&access)
+        .expect("it can be used")
+        .pausing(move |wait| kept.lock().expect("no test panics with it").push(wait));
+    (client, waits)
+}
 
 const NAME: &str = "kelvin-report-rag";
 const WORKFLOW: &str = ".github/workflows/kelvin.yml";
@@ -118,7 +137,7 @@ fn an_artifact_that_does_not_say_where_it_is_from_is_not_ours() {
 
 #[test]
 fn only_a_push_of_this_workflow_to_the_base_branch_counts() {
-    type Change = fn(&mut crate::github::fake::Run);
+    type Change = fn(&mut super::fake::Run);
     let changes: [(Change, &str); 4] = [
         (|run| run.event = "pull_request", "not started by a push"),
         (

@@ -3,6 +3,7 @@
 //! Their figures are made again from the distances of the cases. Its variants are others than ours,
 //! so nothing is paired by variant: a case stands for itself.
 
+use crate::registry;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,14 +13,17 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::bytes::{Read, bytes};
-use crate::digest::Digest;
-use crate::probe::evidence::perturb::{self, Relation};
-use crate::probe::evidence::{self, Basis, EvidenceKind, EvidenceSection, Settings};
-use crate::probe::{
-    CaseRecord, Cells, Ending, Kind as _, Sample, SectionFingerprint, Sections, VariantRecord,
-};
-use crate::report::{Fingerprints, Report, Run, Session};
-use crate::run::{Cost, Failure, FailureKind};
+use kelvin_base::cost::Cost;
+use kelvin_base::digest::Digest;
+use kelvin_base::failure::{Failure, FailureKind};
+use kelvin_evidence as evidence;
+use kelvin_evidence::perturb;
+use kelvin_evidence::perturb::Relation;
+use kelvin_evidence::{Basis, EvidenceKind, EvidenceSection, Settings};
+use kelvin_evidence::{CaseRecord, Sample, VariantRecord};
+use kelvin_gate::report::{Fingerprints, Report, Run, Session};
+use kelvin_record::SectionKind as _;
+use kelvin_record::{Cells, Ending, SectionFingerprint, Sections};
 
 /// The version of its reports that is understood.
 const SCHEMA_VERSION: u64 = 1;
@@ -222,7 +226,7 @@ fn sample(invocation: &Invocation) -> Sample {
         };
         Failure {
             kind: FailureKind::OutputUnreadable,
-            message: crate::page::safe::cut(&said, 400),
+            message: kelvin_page::safe::cut(&said, 400),
             stderr: String::new(),
             stdout: String::new(),
         }
@@ -307,7 +311,7 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>) -> Report {
         basis,
         items: evidence.cases,
     };
-    let mut probes = Sections::default();
+    let mut probes = Sections::new(registry::of_sections());
     probes.put(EvidenceKind.name(), Box::new(section));
     let mut report = Report::new(run, probes, evidence.metrics, evidence.notices);
     report.tool.name = "kelvin-eval".to_owned();

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Site, Stage};
-use crate::gate::approval::{
+use kelvin_base::clock::{of_seconds, to_seconds};
+use kelvin_gate::approval::{
     Act, Approval, Deed, Facts, OtherRequest, Request, Rights, Rules, decide, eligible,
     read_command,
 };
-use crate::github::{Account, Client, Comment, Error, PullRequest};
-use crate::publish::post::{Notice, latest, made};
-use crate::run::{of_seconds, to_seconds};
+use kelvin_github::publish::post::{Notice, latest, made};
+use kelvin_github::{Account, Client, Comment, Error, PullRequest};
 
 /// So many people are asked about; a run may make few requests.
 const MOST_PEOPLE: usize = 15;

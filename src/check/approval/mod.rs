@@ -6,15 +6,15 @@ mod rules;
 
 use std::sync::Arc;
 
-use crate::config::Config;
-use crate::gate::Judgement;
-use crate::gate::approval::{Approval, Origin, Request, Rules, State};
-use crate::gate::verdict::{ReasonCode, Word};
-use crate::github::Client;
-use crate::publish::post;
-use crate::run::of_seconds;
 use facts::answer;
 pub(super) use facts::{Desk, settle as settle_notice};
+use kelvin_base::clock::of_seconds;
+use kelvin_gate::Judgement;
+use kelvin_gate::approval::{Approval, Origin, Request, Rules, State};
+use kelvin_gate::verdict::{ReasonCode, Word};
+use kelvin_github::Client;
+use kelvin_github::publish::post;
+use kelvin_run::config::Config;
 pub(super) use rules::of_branch;
 
 /// Where a run can ask for an approval, or look for one that was given.

@@ -1,11 +1,11 @@
 //! The rules of a branch. Those of the change itself do not count: who adds a name to `by` would let
 //! this name approve the change that adds it.
 
+use crate::registry;
 use std::path::Path;
 
-use crate::gate::approval::Rules;
-use crate::github::Client;
-use crate::probe;
+use kelvin_gate::approval::Rules;
+use kelvin_github::Client;
 
 /// Who may approve, as the configuration at the tip of a branch says; none where it names nobody.
 ///
@@ -19,6 +19,6 @@ pub(in crate::check) fn of_branch(
 ) -> anyhow::Result<Option<Rules>> {
     anyhow::ensure!(!branch.is_empty(), "the base branch is not known");
     let text = client.file_of(config, branch)?;
-    let config = probe::configured_by(&text, Path::new(config))?;
+    let config = registry::configured_by(&text, Path::new(config))?;
     Ok(config.gate.approval.as_ref().map(Rules::from))
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::config::Config;
-use crate::digest::Digest;
-use crate::digest::pipeline::Watch;
-use crate::judge::trial::{TrialExhibit, TrialTask};
-use crate::judge::{Exhibit, Grade, Judge, Ungraded, UngradedCode};
-use crate::run::judging::Graded;
-use crate::run::{Cost, Observer, Rules, Runner, RunnerSettings, Start, Task, judging};
+use kelvin_base::cost::Cost;
+use kelvin_base::digest::Digest;
+use kelvin_run::config::Config;
+use kelvin_run::judge::trial::{TrialExhibit, TrialTask};
+use kelvin_run::judge::{Exhibit, Grade, Judge, Ungraded, UngradedCode};
+use kelvin_run::judging::Graded;
+use kelvin_run::{Observer, Rules, Runner, RunnerSettings, Start, Task, judging};
+use kelvin_system::pipeline::Watch;
 
 /// A judge that grades none of the first so many answers is asked about no other one.
 const FIRST: usize = 3;

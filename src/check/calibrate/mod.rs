@@ -2,6 +2,7 @@
 
 mod calls;
 
+use crate::registry;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -9,20 +10,23 @@ use anyhow::Context as _;
 use serde_json::json;
 
 use super::{beside, calibrated};
-use crate::config::{Config, Overrides};
-use crate::digest::pipeline::{self, Made};
-use crate::exit::Misuse;
-use crate::file;
-use crate::judge::calibration::{self, Calibration};
-use crate::judge::trial::{
-    self, FinishedTrial, GivenAnswer, Grades, RESAMPLES, Scored, TrialExhibit, TrialRecord,
+use calls::{Calls, TrialCalls, code_of};
+use kelvin_base::cost::Cost;
+use kelvin_base::exit::Misuse;
+use kelvin_base::file;
+use kelvin_base::stats;
+use kelvin_run::config::{Config, Overrides};
+use kelvin_run::judge::calibration;
+use kelvin_run::judge::calibration::Calibration;
+use kelvin_run::judge::trial;
+use kelvin_run::judge::trial::{
+    FinishedTrial, GivenAnswer, Grades, RESAMPLES, Scored, TrialExhibit, TrialRecord,
     TrialSettings, TrialTask,
 };
-use crate::judge::{Grade, Judge, JudgeSettings, Order};
-use crate::probe;
-use crate::run::{Cost, Observer, Start};
-use crate::stats;
-use calls::{Calls, TrialCalls, code_of};
+use kelvin_run::judge::{Grade, Judge, JudgeSettings, Order};
+use kelvin_run::{Observer, Start};
+use kelvin_system::pipeline;
+use kelvin_system::pipeline::Made;
 
 /// What a person asks of a trial.
 #[derive(Clone, Debug)]
@@ -71,7 +75,7 @@ pub(crate) fn calibrate(
     request: &CalibrateRequest,
     observer: &dyn Observer,
 ) -> anyhow::Result<Calibrated> {
-    let config = probe::configured(&request.overrides)?;
+    let config = registry::configured(&request.overrides)?;
     let placed = calibrated::language_models(&config);
     let (place, settings) = calibrated::chosen(&placed, request.judge.as_deref())?;
     let answers = read(&request.answers)?;

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
-use crate::publish::event::Variables;
-use crate::{confine, file, target};
+use kelvin_base::file;
+use kelvin_github::publish::event::Variables;
+use kelvin_run::targets as target;
+use kelvin_system::confine;
 
 /// The files of the runner. A pipeline does not get the names, but can find the folder.
 const FILES: [&str; 5] = [

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::CiRequest;
-use crate::publish::commands;
-use crate::target;
+use kelvin_github::publish::commands;
+use kelvin_run::targets as target;
 
 /// Runs the script that prepares the machine, folded away in the log.
 pub(super) fn setup(

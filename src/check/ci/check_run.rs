@@ -1,10 +1,10 @@
 //! The check run of a run: what it is called, and how it is opened.
 
 use super::CiRequest;
-use crate::github::Client;
-use crate::publish::Context;
-use crate::publish::deliver::Surfaces;
-use crate::publish::post::Check;
+use kelvin_github::Client;
+use kelvin_github::publish::Context;
+use kelvin_github::publish::deliver::Surfaces;
+use kelvin_github::publish::post::Check;
 
 impl CiRequest<'_> {
     /// Whether the run speaks for itself. A share of the cases does not: the job that joins them tells of all.

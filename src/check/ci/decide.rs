@@ -9,13 +9,13 @@ use serde_json::Value;
 use super::check_run::check_name;
 use super::site;
 use crate::check::approval::{Desk, of_branch, settle_notice};
-use crate::exit::Misuse;
-use crate::gate::approval::{Approval, Rules, State};
-use crate::github::{Client, Run};
-use crate::page::safe;
-use crate::publish::event::Variables;
-use crate::publish::post::{Notice, Shown, close, external_id};
-use crate::run::to_seconds;
+use kelvin_base::clock::to_seconds;
+use kelvin_base::exit::Misuse;
+use kelvin_gate::approval::{Approval, Rules, State};
+use kelvin_github::publish::event::Variables;
+use kelvin_github::publish::post::{Notice, Shown, close, external_id};
+use kelvin_github::{Client, Run};
+use kelvin_page::safe;
 
 /// What is asked of a decision.
 pub(crate) struct DecideRequest<'a> {
@@ -72,7 +72,7 @@ pub(crate) fn pull_request(event: &str, payload: &Value) -> Result<u64, Misuse> 
 pub(crate) fn decide(request: &DecideRequest<'_>) -> anyhow::Result<()> {
     let client = request.client;
     let say = |text: &str| (request.say)(&format!("{}\n", safe::line(text)));
-    let told = |error: crate::github::Error| anyhow!("{error}");
+    let told = |error: kelvin_github::Error| anyhow!("{error}");
     let desk = Desk::of(client, request.pull_request).map_err(told)?;
     if desk.request.state != "open" {
         say("the pull request is closed, so there is nothing to decide any more");
@@ -128,7 +128,7 @@ fn decided(
 /// passed is run again too.
 fn run_again(client: &Client, notice: &Notice, approval: &Approval) -> anyhow::Result<String> {
     let number = notice.origin.run;
-    let told = |error: crate::github::Error| anyhow!("{error}");
+    let told = |error: kelvin_github::Error| anyhow!("{error}");
     let run = client.run(number).map_err(told)?;
     demand(client, &run, notice)?;
     let has_passed = match run.conclusion.as_deref() {
@@ -210,7 +210,7 @@ fn settle_check(client: &Client, notice: &Notice, approval: &Approval) -> anyhow
     }
     let shown = Shown {
         title: safe::cut(&approval.sentence(), 200),
-        summary: crate::publish::comment::decided(approval),
+        summary: kelvin_github::publish::comment::decided(approval),
         text: None,
         annotations: Vec::new(),
         request: Some(approval.id.clone()),

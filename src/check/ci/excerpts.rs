@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use crate::check::Checked;
-use crate::gate::{Judgement, opening};
-use crate::publish::{Excerpt, comment};
-use crate::report::page;
+use kelvin_gate::report::page;
+use kelvin_gate::{Judgement, opening};
+use kelvin_github::publish::{Excerpt, comment};
 
 /// The texts of the worst cases' variants: of each case the one that is named beside the verdict. Where that one
 /// cannot be read, of those that got worse the one that is closest to its case, since there is least to read.

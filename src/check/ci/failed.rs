@@ -4,15 +4,16 @@
 use std::path::{Path, PathBuf};
 
 use super::{CiRequest, open, place};
-use crate::baseline::{self, Hint, event};
+use crate::baseline;
+use crate::baseline::{Hint, event};
 use crate::check::named::named;
-use crate::config;
-use crate::exit::{Exit, Misuse};
-use crate::file;
-use crate::github::Client;
-use crate::publish::deliver::{Reach, Surfaces, fail};
-use crate::publish::failure::Failure;
-use crate::publish::{Context, Level, commands};
+use kelvin_base::exit::{Exit, Misuse};
+use kelvin_base::file;
+use kelvin_github::Client;
+use kelvin_github::publish::deliver::{Reach, Surfaces, fail};
+use kelvin_github::publish::failure::Failure;
+use kelvin_github::publish::{Context, Level, commands};
+use kelvin_run::config;
 
 /// Why a run ended, and how far that is told.
 pub(super) struct Stop {
@@ -103,7 +104,7 @@ pub(super) fn tell<'a>(
         level: Level::Failure,
     };
     if request.dry_run {
-        (request.say)(&crate::publish::failure::page(&failure));
+        (request.say)(&kelvin_github::publish::failure::page(&failure));
         return;
     }
     let wants_check = request.wants_check_run(context) && stop.reach == Reach::Everywhere;

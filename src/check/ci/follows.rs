@@ -1,22 +1,24 @@
 //! Whether the verdict of a run follows from its figures: the code of a fork may have written either. The gate is
 //! asked again, by the rules of the base branch and with the report that is kept for it, which a fork cannot write.
 
+use crate::registry;
 use anyhow::{Context as _, ensure};
 
 use super::PostRequest;
-use crate::baseline::{self, Artifacts, Hint, Visited};
-use crate::check::{self, BaseOfTheRun, GateRequest, claims, configuration, gate};
-use crate::config::Overrides;
-use crate::file;
-use crate::gate::Judgement;
-use crate::gate::approval::{Approval, Request};
-use crate::gate::policy::Effect;
-use crate::gate::reproduce::Reproduction;
-use crate::gate::verdict::{Reason, ReasonCode, Verdict, Word};
-use crate::github::PullRequest;
-use crate::probe;
-use crate::publish::bundle::{Bundle, SaidVerdict};
-use crate::run::Silent;
+use crate::baseline;
+use crate::baseline::{Artifacts, Hint, Visited};
+use crate::check;
+use crate::check::{BaseOfTheRun, GateRequest, claims, configuration, gate};
+use kelvin_base::file;
+use kelvin_gate::Judgement;
+use kelvin_gate::approval::{Approval, Request};
+use kelvin_gate::policy::Effect;
+use kelvin_gate::reproduce::Reproduction;
+use kelvin_gate::verdict::{Reason, ReasonCode, Verdict, Word};
+use kelvin_github::PullRequest;
+use kelvin_github::publish::bundle::{Bundle, SaidVerdict};
+use kelvin_run::Silent;
+use kelvin_run::config::Overrides;
 
 /// What is published of a bundle.
 pub(super) struct Held {
@@ -286,7 +288,7 @@ fn judged_again(
     );
     // The name that a configuration has by itself is that of its reports; another one was given by an input.
     let asked = request.configuration.as_deref().unwrap_or_default();
-    let by_itself = probe::configured(&Overrides {
+    let by_itself = registry::configured(&Overrides {
         file: Some(config.clone()),
         ..Overrides::default()
     })?;

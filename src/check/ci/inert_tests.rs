@@ -4,28 +4,30 @@
 //! The choices are seeded, so a run can be repeated. `KELVIN_FUZZ_EXECUTIONS=20000 cargo test --lib -- inert` makes more
 //! of them than the suite does, and `KELVIN_FUZZ_FROM` begins with a later one.
 
+use crate::registry;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::follows::of_one;
-use crate::baseline::compare::{Measured, compare};
-use crate::baseline::fingerprints::differences;
-use crate::baseline::{self, Provenance, Source};
-use crate::digest::{Digest, Fields};
-use crate::draw::Draw;
-use crate::gate::approval::{Approval, Origin, Rules};
-use crate::gate::policy::Policy;
-use crate::gate::reproduce::Reproduction;
-use crate::gate::{Gate, Judgement, changes, flips};
-use crate::github::PullRequest;
-use crate::page::fixture::{active, corpus};
-use crate::publish::bundle::Bundle;
-use crate::publish::failure::Failure;
-use crate::publish::{Context, Excerpt, Level, Publication};
-use crate::publish::{annotations, commands, comment, failure, outputs, summary};
-use crate::report::{Report, fixture};
+use crate::baseline;
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::draw::Draw;
+use kelvin_gate::approval::{Approval, Origin, Rules};
+use kelvin_gate::compare::{Measured, compare};
+use kelvin_gate::fingerprints::differences;
+use kelvin_gate::policy::Policy;
+use kelvin_gate::provenance::{Provenance, Source};
+use kelvin_gate::report::{Report, fixture};
+use kelvin_gate::reproduce::Reproduction;
+use kelvin_gate::{Gate, Judgement, changes, flips};
+use kelvin_github::PullRequest;
+use kelvin_github::publish::bundle::Bundle;
+use kelvin_github::publish::failure::Failure;
+use kelvin_github::publish::{Context, Excerpt, Level, Publication};
+use kelvin_github::publish::{annotations, commands, comment, failure, outputs, summary};
+use kelvin_page::fixture::{active, corpus};
 
 /// How many bundles the suite changes.
 const EXECUTIONS: usize = 150;
@@ -111,7 +113,7 @@ fn documents() -> Vec<Document> {
     )];
     for file in files {
         let bytes = std::fs::read(&file).expect("a seed");
-        let report: Report = serde_json::from_slice(&bytes).expect("a report");
+        let report = registry::report(&bytes).expect("a report");
         documents.push(document(file.display().to_string(), &report, &report));
     }
     documents
@@ -310,7 +312,7 @@ fn judged(base: &Report, head: &Report) -> Judgement {
 /// Every page that is published of a bundle, and whether it was one.
 fn pages(bytes: &[u8], base: &Report) -> (Vec<String>, bool) {
     let mut context = context();
-    let bundle = match Bundle::read(bytes, &context) {
+    let bundle = match Bundle::read(bytes, &context, &registry::of_sections()) {
         Ok(bundle) => bundle,
         Err(bad) => {
             let page = failure::page(&Failure {
@@ -402,7 +404,12 @@ fn no_field_of_a_bundle_is_active_in_what_is_published() {
             let text = hostile(&mut draw, &corpus);
             let mut tried = bundle.clone();
             put(&mut tried, way, &text);
-            let is_read = Bundle::read(tried.to_string().as_bytes(), &context()).is_ok();
+            let is_read = Bundle::read(
+                tried.to_string().as_bytes(),
+                &context(),
+                &registry::of_sections(),
+            )
+            .is_ok();
             // A field that takes no text makes a bundle that is not read; few of those tell all.
             if !is_read && draw.below(20) > 0 {
                 continue;
@@ -415,9 +422,9 @@ fn no_field_of_a_bundle_is_active_in_what_is_published() {
                 put(&mut base, &way.of_the_report(), &text);
             }
         }
-        let base = serde_json::from_value(base);
-        let base: Report = base.unwrap_or_else(|_| {
-            serde_json::from_value(document.base.clone()).expect("it is a report")
+        let base = registry::report(base.to_string().as_bytes());
+        let base = base.unwrap_or_else(|_| {
+            registry::report(document.base.to_string().as_bytes()).expect("it is a report")
         });
         let (pages, is_read) = pages(bundle.to_string().as_bytes(), &base);
         read += usize::from(is_read);

@@ -8,14 +8,15 @@ use anyhow::{Context as _, ensure};
 use super::CiRequest;
 use crate::baseline::Taken;
 use crate::check::save::{SaveRequest, save, writer};
-use crate::config::Config;
-use crate::exit::Misuse;
-use crate::file;
-use crate::github::{Client, artifact_name, artifact_upload};
-use crate::publish::bundle::{self, Bundle};
-use crate::publish::outputs;
-use crate::publish::{Context, Publication};
-use crate::report::Report;
+use kelvin_base::exit::Misuse;
+use kelvin_base::file;
+use kelvin_gate::report::Report;
+use kelvin_github::publish::bundle;
+use kelvin_github::publish::bundle::Bundle;
+use kelvin_github::publish::outputs;
+use kelvin_github::publish::{Context, Publication};
+use kelvin_github::{Client, artifact_name, artifact_upload};
+use kelvin_run::config::Config;
 
 /// The files of the artifact, where they are there.
 const KEPT: [&str; 6] = [

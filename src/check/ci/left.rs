@@ -1,9 +1,12 @@
 //! What a run has left for `post/`, as far as GitHub and the run's artifact say; or why there is nothing of it that
 //! can be published, in words that hold for the way in which the run ended.
 
-use crate::github::{self, Archive, Artifact, Client, Run, TooLong, artifact_name};
-use crate::publish::Context;
-use crate::publish::bundle::{self, BadBundle, Bundle, Flaw};
+use crate::registry;
+use kelvin_github as github;
+use kelvin_github::publish::Context;
+use kelvin_github::publish::bundle;
+use kelvin_github::publish::bundle::{BadBundle, Bundle, Flaw};
+use kelvin_github::{Archive, Artifact, Client, Run, TooLong, artifact_name};
 
 /// Why nothing of a run can be published.
 pub(super) struct Nothing {
@@ -110,7 +113,7 @@ pub(super) fn left(client: &Client, run: &Run, context: &Context) -> Result<Bund
             )
         });
     };
-    let bundle = Bundle::read(&bytes, context)?;
+    let bundle = Bundle::read(&bytes, context, &registry::of_sections())?;
     demand_attempt(&bundle, run, context)?;
     Ok(bundle)
 }

@@ -15,6 +15,7 @@ mod post;
 mod second_half;
 mod site;
 
+use crate::registry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,19 +25,8 @@ use super::Judged;
 use super::{
     Checked, GateRequest, MergeRequest, approval, check, configuration, gate, merge, settle, write,
 };
-use crate::baseline::{self, Artifacts, Hint, Login, event};
-use crate::config::{Config, Overrides};
-use crate::exit::{Exit, Misuse};
-use crate::gate::Judgement;
-use crate::github::{Access, Client};
-use crate::probe;
-use crate::publish::deliver::{Surfaces, deliver};
-use crate::publish::event::Variables;
-use crate::publish::mask::Masker;
-use crate::publish::post::Mode;
-use crate::publish::{Context, Excerpt, Publication, commands, comment};
-use crate::report::Report;
-use crate::run::Observer;
+use crate::baseline;
+use crate::baseline::{Artifacts, Hint, Login, event};
 use aftermath::Before;
 use brackets::{quietly, setup};
 use check_run::open;
@@ -44,6 +34,17 @@ pub(crate) use decide::{DecideRequest, Then, decide, pull_request};
 use excerpts::excerpts;
 use failed::Stop;
 pub(crate) use failed::failed;
+use kelvin_base::exit::{Exit, Misuse};
+use kelvin_gate::Judgement;
+use kelvin_gate::report::Report;
+use kelvin_github::publish::deliver::{Surfaces, deliver};
+use kelvin_github::publish::event::Variables;
+use kelvin_github::publish::mask::Masker;
+use kelvin_github::publish::post::Mode;
+use kelvin_github::publish::{Context, Excerpt, Publication, commands, comment};
+use kelvin_github::{Access, Client};
+use kelvin_run::Observer;
+use kelvin_run::config::{Config, Overrides};
 pub(crate) use post::post;
 pub(crate) use second_half::PostRequest;
 
@@ -208,7 +209,7 @@ impl Job<'_> {
         if let Some(why) = self.context.refusal() {
             return Err(anyhow::Error::from(Misuse::new(why)).into());
         }
-        let config = probe::configured(&request.gate.check.overrides)?;
+        let config = registry::configured(&request.gate.check.overrides)?;
         failed::call(request, &mut self.context, &configuration(&config));
         if let Some(script) = &request.setup {
             setup(request, script, &config.root, self.surfaces.on_github)?;

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::CiRequest;
-use crate::baseline::{self, CheckedOut, Hint, PullRequest};
-use crate::config::Config;
-use crate::exit::Misuse;
-use crate::github::Client;
-use crate::publish::{Context, event};
+use crate::baseline;
+use crate::baseline::{CheckedOut, Hint, PullRequest};
+use kelvin_base::exit::Misuse;
+use kelvin_github::Client;
+use kelvin_github::publish::{Context, event};
+use kelvin_run::config::Config;
 
 /// The context of a run, as far as the event tells it.
 pub(super) fn of(request: &CiRequest<'_>) -> Context {
@@ -74,7 +75,7 @@ pub(super) fn find_pull_request(
         .map_err(|error| error.to_string())?;
     // A run by hand may have checked anything out; what it found is said of that alone.
     let checked_out = CheckedOut::of(root).ok();
-    let here = |request: &crate::github::PullRequest| {
+    let here = |request: &kelvin_github::PullRequest| {
         let is_here = |found: &CheckedOut| found.has(&request.head.sha);
         request.state == "open" && checked_out.as_ref().is_some_and(is_here)
     };

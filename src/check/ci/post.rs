@@ -10,16 +10,17 @@ use super::PostRequest;
 use super::follows::hold;
 use super::left::{Nothing, caveat, left};
 use super::site;
-use crate::check::approval::{self, Site, Stage};
+use crate::check::approval;
+use crate::check::approval::{Site, Stage};
 use crate::check::named;
-use crate::gate::Judgement;
-use crate::gate::approval::Origin;
-use crate::github::{PullRequest, Run};
-use crate::page::safe;
-use crate::publish::bundle::Bundle;
-use crate::publish::deliver::{Reach, Surfaces, deliver, fail};
-use crate::publish::failure::Failure;
-use crate::publish::{Context, Level, Publication};
+use kelvin_gate::Judgement;
+use kelvin_gate::approval::Origin;
+use kelvin_github::publish::bundle::Bundle;
+use kelvin_github::publish::deliver::{Reach, Surfaces, deliver, fail};
+use kelvin_github::publish::failure::Failure;
+use kelvin_github::publish::{Context, Level, Publication};
+use kelvin_github::{PullRequest, Run};
+use kelvin_page::safe;
 
 /// Publishes the bundle of a run; where the comments are, one for each pull request that it can have been for. However
 /// the run ended, no comment stays that is about an earlier one.
@@ -32,7 +33,7 @@ pub(crate) fn post(
     surfaces: Surfaces<'_>,
 ) -> anyhow::Result<Vec<String>> {
     let client = request.client;
-    let told = |error: crate::github::Error| anyhow!("{error}");
+    let told = |error: kelvin_github::Error| anyhow!("{error}");
     let run = client.run(request.run).map_err(told)?;
     ensure!(
         run.event == "pull_request",

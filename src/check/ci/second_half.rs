@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::baseline::Login;
-use crate::github::Client;
-use crate::publish::event::Variables;
+use kelvin_github::Client;
+use kelvin_github::publish::event::Variables;
 
 /// What is asked of the second half.
 #[derive(Clone)]

@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::{CiRequest, place};
 use crate::baseline::Hint;
 use crate::check::approval::{Site, Stage};
-use crate::config::Config;
-use crate::gate::approval::Origin;
-use crate::github::{Client, PullRequest};
-use crate::publish::Context;
-use crate::publish::event::Variables;
+use kelvin_gate::approval::Origin;
+use kelvin_github::publish::Context;
+use kelvin_github::publish::event::Variables;
+use kelvin_github::{Client, PullRequest};
+use kelvin_run::config::Config;
 
 /// The variable of a token that may see the members of teams.
 const TEAMS_TOKEN: &str = "KELVIN_TEAMS_TOKEN";

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{Answer, Finding, JOB, Right, Rights, STEP, Surroundings};
-use crate::file;
-use crate::publish::Context;
-use crate::publish::event::{Variables, context};
+use kelvin_base::file;
+use kelvin_github::publish::Context;
+use kelvin_github::publish::event::{Variables, context};
 
 /// The events that say where a change begins, or that need no base.
 const EVENTS: [&str; 7] = [

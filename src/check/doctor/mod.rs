@@ -5,17 +5,17 @@ mod project;
 mod repository;
 pub(crate) mod rights;
 
+use crate::registry;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
 use crate::baseline::{Hint, Login, event};
-use crate::config::{Config, Overrides};
-use crate::exit::Exit;
-use crate::github::Client;
-use crate::probe;
-use crate::publish::event::Variables;
+use kelvin_base::exit::Exit;
+use kelvin_github::Client;
+use kelvin_github::publish::event::Variables;
+use kelvin_run::config::{Config, Overrides};
 
 /// How something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -213,7 +213,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
             event::hint(&context.event, payload)
         });
     let place = (&hint, request.login.as_ref(), around.on_github);
-    match probe::configured(&request.overrides) {
+    match registry::configured(&request.overrides) {
         Ok(config) => {
             findings.extend(project(&config, request));
             repository::look(&config.root, Some(&config), place, &mut findings);

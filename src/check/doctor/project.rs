@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{DoctorRequest, Finding, JOB};
-use crate::config::Config;
-use crate::file;
-use crate::probe::{Items, Kind, registry};
-use crate::report;
-use crate::target::{Address, ModelSettings};
+use crate::registry;
+use kelvin_base::file;
+use kelvin_probe::{Items, Kind};
+use kelvin_run::config::Config;
+use kelvin_run::targets::{Address, ModelSettings};
 
 /// Below this much free space a run may not end: every variant is written to the disk.
 const LITTLE: u64 = 256 << 20;
@@ -72,7 +72,7 @@ fn service(name: &str, said: Result<String, String>) -> Finding {
 /// its noise.
 fn repeats(out: &Path) -> Finding {
     let last = fs::read(out.join("report.json")).ok();
-    let last = last.and_then(|bytes| report::json::read(&bytes).ok());
+    let last = last.and_then(|bytes| registry::report(&bytes).ok());
     let kept = last.map_or(0, |last| last.kept_count());
     let needs = "a pipeline that keeps its own answers needs `KELVIN_SAMPLE` in the key under which \
                  it keeps them: that variable differs between the repeats of an input";

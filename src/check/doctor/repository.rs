@@ -4,12 +4,16 @@ use std::iter;
 use std::path::Path;
 
 use super::{CHECKOUT, Finding, JOB};
-use crate::baseline::{self, Baseline, Hint, Login, Remote, Repository, Search, Tried};
+use crate::baseline;
+use crate::baseline::{Baseline, Hint, Login, Remote, Search};
 use crate::check::bill::unseen;
 use crate::check::{claims, configuration};
-use crate::config::{BaselineSource, Config, FailOrWarn};
-use crate::file;
-use crate::gate::reproduce::quoted;
+use kelvin_base::file;
+use kelvin_gate::provenance::Tried;
+use kelvin_gate::reproduce::quoted;
+use kelvin_record::settings::{BaselineSource, FailOrWarn};
+use kelvin_run::config::Config;
+use kelvin_system::git::Repository;
 
 /// Makes a repository with a commit.
 const BEGIN: &str = "git init && git add --all && git commit --message \"Begin\"";

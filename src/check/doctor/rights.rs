@@ -1,7 +1,7 @@
 //! Asks GitHub what the token may do, with requests that change nothing.
 
 use super::{Answer, Right};
-use crate::github::{Client, Error};
+use kelvin_github::{Client, Error};
 
 /// Asks a client. Whether a token may write shows only where it does: of a permission to write it
 /// is asked whether it can at least read.

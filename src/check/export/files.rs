@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::LeftOut;
-use crate::digest::Digest;
-use crate::file::beneath::{Beneath, NotOpened};
-use crate::probe::{ScoredInvocation, registry};
-use crate::run::{self, INPUTS};
+use crate::registry;
+use kelvin_base::digest::Digest;
+use kelvin_base::file::beneath::{Beneath, NotOpened};
+use kelvin_record::ScoredInvocation;
+use kelvin_run as run;
+use kelvin_run::INPUTS;
 
 /// A larger input or output is left out, never cut.
 const LARGEST: u64 = 8 * 1024 * 1024;

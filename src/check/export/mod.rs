@@ -17,12 +17,12 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::baseline;
-use crate::exit::Misuse;
-use crate::file::beneath::Beneath;
-use crate::page::listed;
-use crate::probe::{CaseValue, Direction, ScoredInvocation, probe_of};
-use crate::publish::mask::Masker;
-use crate::report::Report;
+use kelvin_base::exit::Misuse;
+use kelvin_base::file::beneath::Beneath;
+use kelvin_gate::report::Report;
+use kelvin_github::publish::mask::Masker;
+use kelvin_page::listed;
+use kelvin_record::{CaseValue, Direction, ScoredInvocation, probe_of};
 
 /// A score that differs from the least one by no more than this reaches it: .7 can be .6999999999999999.
 const GUARD: f64 = 1e-9;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::Example;
-use crate::digest::Digest;
+use kelvin_base::digest::Digest;
 
 /// The sides: what somebody learns from, and what shows whether that has helped.
 pub(super) const NAMES: [&str; 2] = ["test", "train"];

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::fields::Names;
 use super::{Example, Form, Manifest};
-use crate::digest::Digest;
-use crate::file;
-use crate::page::safe;
+use kelvin_base::digest::Digest;
+use kelvin_base::file;
+use kelvin_page::safe;
 
 /// The name of the file of the examples.
 pub(super) const fn file_name(form: Form) -> &'static str {

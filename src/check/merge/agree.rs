@@ -4,10 +4,11 @@ use std::fmt::Display;
 use std::path::{Component, Path};
 
 use super::gather::Found;
-use crate::config::Shard;
-use crate::digest::Digest;
-use crate::exit::Misuse;
-use crate::probe::{Ending, registry};
+use crate::registry;
+use kelvin_base::digest::Digest;
+use kelvin_base::exit::Misuse;
+use kelvin_record::Ending;
+use kelvin_record::Shard;
 
 /// How a shard is run again.
 const AGAIN: &str = "run its shards again on one commit with one configuration, and merge then";

@@ -1,5 +1,6 @@
 //! Finds the reports of shards: in files, in their folders, in folders of folders.
 
+use crate::registry;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
@@ -7,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::config::Shard;
-use crate::exit::Misuse;
-use crate::report::{self, Report, Share};
+use kelvin_base::exit::Misuse;
+use kelvin_gate::report::{Report, Share};
+use kelvin_record::Shard;
 
 /// The name of a report in its folder.
 const REPORT: &str = "report.json";
@@ -125,7 +126,7 @@ fn read(file: PathBuf) -> anyhow::Result<Found> {
         return Err(Misuse::new(format!("`{shown}` is too large for a report")).into());
     }
     let bytes = fs::read(&file).with_context(|| format!("failed to read `{shown}`"))?;
-    let report = report::json::read(&bytes).map_err(|error| {
+    let report = registry::report(&bytes).map_err(|error| {
         Misuse::new(format!("`{shown}` is unusable: {error:#}"))
             .help("run that shard again, and merge then")
     })?;

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::stage;
 use super::gather::Found;
-use crate::exit::Misuse;
-use crate::notice::Notice;
-use crate::probe::{AnySection, Ending, registry};
-use crate::report::{Report, Run, Session};
-use crate::run::Cost;
+use crate::registry;
+use kelvin_base::cost::Cost;
+use kelvin_base::exit::Misuse;
+use kelvin_base::notice::Notice;
+use kelvin_gate::report::{Report, Run, Session};
+use kelvin_record::{AnySection, Ending};
 
 /// Joins reports that agree.
 ///

@@ -9,8 +9,8 @@ mod join;
 use std::path::PathBuf;
 
 use super::{Checked, write};
-use crate::exit::Misuse;
-use crate::run;
+use kelvin_base::exit::Misuse;
+use kelvin_run as run;
 
 /// What a person asks of a merge.
 #[derive(Debug, Default)]

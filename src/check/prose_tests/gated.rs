@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::check::{GateRequest, gate};
-use crate::gate::policy::Effect;
-use crate::gate::verdict::{ReasonCode, Verdict};
+use kelvin_gate::policy::Effect;
+use kelvin_gate::verdict::{ReasonCode, Verdict};
 
 #[test]
 fn a_gate_on_such_a_judge_warns_until_the_judge_was_on_trial() {

@@ -1,6 +1,6 @@
 //! What a judge has said is in the records: nobody asks it twice.
 
-use crate::probe::Repeats;
+use kelvin_record::Repeats;
 use std::collections::BTreeMap;
 
 use super::*;

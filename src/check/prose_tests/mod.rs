@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::{Request, check, recompute};
-use crate::config::{Overrides, Shard};
-use crate::notice::Code;
-use crate::report::Report;
-use crate::run::Silent;
+use kelvin_base::notice::Code;
+use kelvin_gate::report::Report;
+use kelvin_record::Shard;
+use kelvin_run::Silent;
+use kelvin_run::config::Overrides;
 
 /// Answers by the rule of the case, in words that depend on everything else.
 const PARAPHRASES: &str = r#"

@@ -14,9 +14,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::baseline::{self, Hint, Login, Oid};
-use crate::config::{self, Config};
-use crate::probe::registry;
+use crate::baseline;
+use crate::baseline::{Hint, Login, Oid};
+use crate::registry;
+use kelvin_run::config;
+use kelvin_run::config::Config;
 use mentions::{Files, Reached};
 
 /// What the files are called that are told of, and not measured by: items, which are compared one by one.

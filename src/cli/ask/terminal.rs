@@ -7,7 +7,7 @@ use dialoguer::console::{Key, Term, measure_text_width};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use super::{Ask, Check, Stopped};
-use crate::signal;
+use kelvin_system::signal;
 
 /// Reads each answer as a line that can be edited. The keys are read here, and not by `dialoguer`, because its line takes
 /// no notice of Ctrl-D, which ends the questions of every other program.

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::words;
 use crate::check::Calibrated;
-use crate::judge::trial::Fitness;
-use crate::page::safe;
+use kelvin_page::safe;
+use kelvin_run::judge::trial::Fitness;
 
 /// The most characters of a text that is not ours.
 const MOST: usize = 400;

@@ -13,10 +13,11 @@ use serde_json::json;
 use super::again::Again;
 use super::check::LogFormat;
 use super::progress::Progress;
-use crate::check::{self, CalibrateRequest, Calibrated};
-use crate::config::Overrides;
-use crate::exit::Exit;
-use crate::judge::trial::{Fitness, TrialSettings};
+use crate::check;
+use crate::check::{CalibrateRequest, Calibrated};
+use kelvin_base::exit::Exit;
+use kelvin_run::config::Overrides;
+use kelvin_run::judge::trial::{Fitness, TrialSettings};
 
 /// The arguments of `kelvin calibrate`.
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::run::Cost;
+use kelvin_base::cost::Cost;
 
 fn calibrated(fitness: &str, judge: &str) -> Calibrated {
     let figure = |value: Value, interval: Value, n: usize, note: Value| json!({"value": value, "interval": interval, "n": n, "prompts": n, "note": note});

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::words;
 use crate::check::Calibrated;
-use crate::judge::trial::Ruling;
-use crate::page::safe;
+use kelvin_page::safe;
+use kelvin_run::judge::trial::Ruling;
 
 /// Columns of the names of criteria.
 const NAME: usize = 16;

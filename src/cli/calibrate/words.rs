@@ -1,8 +1,8 @@
 //! The sentences of a trial that a terminal and Markdown share.
 
 use crate::check::Calibrated;
-use crate::judge::trial::{Fitness, Ruling, TrialFigure, TrialRecord};
-use crate::page::{brief, counted};
+use kelvin_page::{brief, counted};
+use kelvin_run::judge::trial::{Fitness, Ruling, TrialFigure, TrialRecord};
 
 /// What the trial found, in a sentence.
 pub(super) const fn verdict(fitness: Fitness) -> &'static str {

@@ -9,7 +9,7 @@ use clap::Args;
 use git2::{IndexAddOption, Repository, Signature};
 use serde_json::Value;
 
-use crate::exit::{Exit, Misuse};
+use kelvin_base::exit::{Exit, Misuse};
 
 /// The files of the pipeline that is good.
 const FILES: [(&str, &str); 11] = [
@@ -46,7 +46,7 @@ pub(super) struct DemoArgs {
 /// Runs `kelvin demo`.
 pub(super) fn main(args: &DemoArgs) -> anyhow::Result<Exit> {
     let folder = &args.folder.clone().unwrap_or_else(free);
-    let shown = crate::page::safe::line(&folder.display().to_string());
+    let shown = kelvin_page::safe::line(&folder.display().to_string());
     if folder.symlink_metadata().is_ok() {
         return Err(Misuse::new(format!("`{shown}` is there already"))
             .help("name a folder that is not there yet, or none")
@@ -106,7 +106,7 @@ fn free() -> PathBuf {
 /// Makes the folder, a repository in it, and its first commit on `main`.
 fn begin(folder: &Path) -> anyhow::Result<Repository> {
     for (name, text) in FILES {
-        crate::file::write(&folder.join(name), text.as_bytes())?;
+        kelvin_base::file::write(&folder.join(name), text.as_bytes())?;
     }
     let mut how = git2::RepositoryInitOptions::new();
     let repo = Repository::init_opts(folder, how.initial_head("main"))?;
@@ -117,8 +117,8 @@ fn begin(folder: &Path) -> anyhow::Result<Repository> {
 /// The change, on a branch of its own.
 fn change(repo: &Repository, folder: &Path) -> anyhow::Result<()> {
     let file = folder.join(PIPELINE);
-    let text = crate::file::read(&file)?.replace(CHANGE.0, CHANGE.1);
-    crate::file::write(&file, text.as_bytes())?;
+    let text = kelvin_base::file::read(&file)?.replace(CHANGE.0, CHANGE.1);
+    kelvin_base::file::write(&file, text.as_bytes())?;
     let main = repo.head()?.peel_to_commit()?;
     repo.branch(BRANCH, &main, false)?;
     repo.set_head(&format!("refs/heads/{BRANCH}"))?;
@@ -168,7 +168,7 @@ struct Checked {
 
 impl Checked {
     fn read(folder: &Path) -> anyhow::Result<Self> {
-        let text = crate::file::read(&folder.join("kelvin/report.json"))?;
+        let text = kelvin_base::file::read(&folder.join("kelvin/report.json"))?;
         let report: Value = serde_json::from_str(&text)?;
         let items = report["probes"]["evidence"]["items"].as_object();
         let decisions = items

@@ -7,9 +7,9 @@ use std::path::Path;
 use crate::baseline::Releases;
 use crate::cli::again::Again;
 use crate::history::{Figure, Listed, sparkline};
-use crate::page::{counted, duration, safe, used};
-use crate::probe::{Direction, probe_of};
-use crate::run::Cost;
+use kelvin_base::cost::Cost;
+use kelvin_page::{counted, duration, safe, used};
+use kelvin_record::{Direction, probe_of};
 
 /// How many metrics have a column of their own.
 const COLUMNS: usize = 3;

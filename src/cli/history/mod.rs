@@ -10,12 +10,15 @@ use clap::{Args, ValueEnum};
 
 use super::again::Again;
 use crate::baseline;
-use crate::check::{self, Recomputed, RunsRequest};
-use crate::exit::{Exit, Misuse};
-use crate::history::{self, History};
-use crate::page::{html, markdown, safe};
-use crate::report::{self, Report};
-use crate::run::calendar;
+use crate::check;
+use crate::check::{Recomputed, RunsRequest};
+use crate::history;
+use crate::history::History;
+use kelvin_base::calendar;
+use kelvin_base::exit::{Exit, Misuse};
+use kelvin_gate::report;
+use kelvin_gate::report::Report;
+use kelvin_page::{html, markdown, safe};
 
 /// The arguments of `kelvin history`.
 #[derive(Debug, Args)]
@@ -125,7 +128,7 @@ pub(super) fn list(args: HistoryArgs) -> anyhow::Result<Exit> {
     if let Some(folder) = out.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    crate::file::write(&out, text.as_bytes())?;
+    kelvin_base::file::write(&out, text.as_bytes())?;
     super::say(&format!("wrote {}\n{}", out.display(), view.next()));
     Ok(Exit::Passed)
 }
@@ -181,7 +184,7 @@ pub(super) fn recompute(args: &RecomputeArgs) -> anyhow::Result<Exit> {
     let stored = check::run(&root, &id)?.report;
     let again = check::recompute(&id, stored);
     if let Some(file) = &args.write {
-        crate::file::write_with(file, |to| report::json::write(to, &again.report))?;
+        kelvin_base::file::write_with(file, |to| report::json::write(to, &again.report))?;
     }
     let text = match args.format {
         Format::Json => serde_json::to_string_pretty(&again)? + "\n",
@@ -218,7 +221,7 @@ fn told(again: &Recomputed) -> String {
         page.push_str("the distances are those that were stored: the scorer is not at hand\n");
     }
     for (id, changed) in &again.changed {
-        let side = |metric: &Option<crate::probe::Metric>| match metric {
+        let side = |metric: &Option<kelvin_record::Metric>| match metric {
             None => "absent".to_owned(),
             Some(metric) => format!("{} (n {})", safe::cut(&metric.display, 12), metric.n),
         };

@@ -4,10 +4,11 @@ use serde_json::{Map, Value};
 
 use super::answers::is_answer;
 use super::mapping::{Mapping, UnitField};
-use crate::cli::ask::{self, Ask, Back};
-use crate::exit::Misuse;
-use crate::gate::reproduce::quoted;
-use crate::page::safe;
+use crate::cli::ask;
+use crate::cli::ask::{Ask, Back};
+use kelvin_base::exit::Misuse;
+use kelvin_gate::reproduce::quoted;
+use kelvin_page::safe;
 
 /// Every field of a record with the beginning of its value.
 fn preview(record: &Map<String, Value>) -> Vec<String> {

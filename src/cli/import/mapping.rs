@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::answers::is_answer;
 use super::records::Record;
 use crate::cli::field;
-use crate::exit::Misuse;
-use crate::file;
-use crate::page::safe;
-use crate::probe::{NewUnit, compose};
+use kelvin_base::exit::Misuse;
+use kelvin_base::file;
+use kelvin_evidence::cases::{NewUnit, compose};
+use kelvin_page::safe;
 
 /// No pipeline takes more in one piece, and a quote that is not closed makes one record of a whole table.
 const LARGEST: usize = 32 << 20;

@@ -15,11 +15,11 @@ use clap::{Args, Subcommand, ValueEnum as _};
 
 use super::again::Again;
 use super::ask::{self, Ask, Back, Stopped, Terminal};
-use crate::exit::{Exit, Misuse};
-use crate::file;
-use crate::gate::reproduce::quoted;
-use crate::page::{counted, safe};
-use crate::signal;
+use kelvin_base::exit::{Exit, Misuse};
+use kelvin_base::file;
+use kelvin_gate::reproduce::quoted;
+use kelvin_page::{counted, safe};
+use kelvin_system::signal;
 use mapping::{Made, Mapping, UnitField};
 use records::{Format, More, Record, Source, shown};
 

@@ -11,8 +11,8 @@ use clap::ValueEnum;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::exit::Misuse;
-use crate::page::safe;
+use kelvin_base::exit::Misuse;
+use kelvin_page::safe;
 
 /// The form of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

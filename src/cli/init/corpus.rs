@@ -4,11 +4,12 @@ use std::path::Path;
 
 use super::governing;
 use super::steps::{Steps, counted, settings};
-use crate::cli::ask::{self, Back, Stopped};
+use crate::cli::ask;
+use crate::cli::ask::{Back, Stopped};
 use crate::cli::import;
-use crate::exit::Misuse;
-use crate::page::safe;
-use crate::probe::evidence::cases;
+use kelvin_base::exit::Misuse;
+use kelvin_evidence::cases;
+use kelvin_page::safe;
 
 /// Settles which cases there are, and reads them.
 pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {

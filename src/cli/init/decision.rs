@@ -7,11 +7,11 @@ use super::fields::{self, Fields};
 use super::look;
 use super::steps::{Steps, brief, settings};
 use crate::cli::{ask, field};
-use crate::exit::Misuse;
-use crate::gate::reproduce::quoted;
-use crate::judge;
-use crate::page::safe;
-use crate::probe::evidence;
+use kelvin_base::exit::Misuse;
+use kelvin_evidence as evidence;
+use kelvin_gate::reproduce::quoted;
+use kelvin_page::safe;
+use kelvin_run::judge;
 
 /// Finds out the decision field.
 pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {

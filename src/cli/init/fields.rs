@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::page::safe;
+use kelvin_page::safe;
 
 /// At most so many fields are listed; an output may have a million.
 const MOST: usize = 200;

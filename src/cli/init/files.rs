@@ -7,8 +7,8 @@ use anyhow::Context as _;
 
 use super::template;
 use crate::baseline;
-use crate::exit::Misuse;
-use crate::file;
+use kelvin_base::exit::Misuse;
+use kelvin_base::file;
 
 /// The place of everything that may be written.
 #[derive(Debug)]

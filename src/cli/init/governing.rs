@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::steps::{Corpus, Steps, counted, unit_type};
+use super::steps::{Steps, counted};
 use crate::cli::ask;
-use crate::exit::Misuse;
-use crate::gate::reproduce::quoted;
-use crate::page::safe;
+use kelvin_base::exit::Misuse;
+use kelvin_evidence::cases::Corpus;
+use kelvin_evidence::config::unit_type;
+use kelvin_gate::reproduce::quoted;
+use kelvin_page::safe;
 
 /// Finds out the types.
 pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {

@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use super::files::Target;
 use super::steps::Steps;
 use crate::cli::ask;
-use crate::page::safe;
+use kelvin_page::safe;
 
 /// The lines that keep git from the output folder, the cache and the history.
 const OWN: &[&str] = &["/kelvin/", "/.kelvin-cache/", "/.kelvin/history.db*"];

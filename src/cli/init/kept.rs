@@ -9,10 +9,11 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use super::request::Request;
-use crate::cli::ask::{self, Ask, Back};
-use crate::file;
+use crate::cli::ask;
+use crate::cli::ask::{Ask, Back};
 use crate::history;
-use crate::page::safe;
+use kelvin_base::file;
+use kelvin_page::safe;
 
 /// The answers, as the file has them.
 #[derive(Debug, Default, Serialize, Deserialize)]

@@ -12,15 +12,15 @@ use serde_json::{Map, Value};
 use super::steps;
 use crate::check;
 use crate::cli::ask::Stopped;
-use crate::config::Config;
-use crate::digest::pipeline::{self, Made, Watch};
-use crate::judge;
-use crate::page::safe;
-use crate::probe::evidence::DecisionReader;
-use crate::probe::evidence::cases::Corpus;
-use crate::run::{
-    Failure, FailureKind, Outcome, Rules, Runner, RunnerSettings, Silent, Start, Task, folder_of,
-};
+use kelvin_base::failure::{Failure, FailureKind};
+use kelvin_evidence::DecisionReader;
+use kelvin_evidence::cases::Corpus;
+use kelvin_page::safe;
+use kelvin_run::config::Config;
+use kelvin_run::judge;
+use kelvin_run::{Outcome, Rules, Runner, RunnerSettings, Silent, Start, Task, folder_of};
+use kelvin_system::pipeline;
+use kelvin_system::pipeline::{Made, Watch};
 
 /// So many lines of an output are shown, and of what the pipeline printed.
 const LINES: usize = 40;

@@ -22,8 +22,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::ask::{Ask, Stopped, Terminal};
-use crate::exit::Exit;
-use crate::signal;
+use kelvin_base::exit::Exit;
+use kelvin_system::signal;
 use request::Request;
 
 /// The arguments of `kelvin init`.
@@ -112,7 +112,7 @@ pub(super) fn main(args: InitArgs) -> anyhow::Result<Exit> {
 ///
 /// # Errors
 ///
-/// A [`Misuse`](crate::exit::Misuse) where an answer is missing or wrong, or a file would be overwritten; any
+/// A [`Misuse`](kelvin_base::exit::Misuse) where an answer is missing or wrong, or a file would be overwritten; any
 /// other error where the output of the pipeline holds no decision that could be compared.
 fn init(request: &Request, ask: Option<&dyn Ask>, out: &mut dyn Write) -> anyhow::Result<Exit> {
     match steps::run(request, ask, out) {

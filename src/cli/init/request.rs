@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::InitArgs;
 use super::template::Answers;
-use crate::exit::Misuse;
-use crate::gate::reproduce::quoted;
+use kelvin_base::exit::Misuse;
+use kelvin_gate::reproduce::quoted;
 
 /// What a person has said. What is not said is asked for, or found out.
 #[derive(Clone, Debug, Default)]

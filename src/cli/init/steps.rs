@@ -1,5 +1,6 @@
 //! The way through the questions, forwards and back, and the files at its end.
 
+use crate::registry;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,16 +10,15 @@ use super::look::Look;
 use super::request::Request;
 use super::{Question, corpus, decision, governing, ignored, kept, template, trial, workflows};
 use crate::cli::again::Again;
-use crate::cli::ask::{self, Ask, Back, Stopped};
-use crate::config::Config;
-use crate::exit::Misuse;
-use crate::notice::Notice;
-use crate::page::safe;
-use crate::probe;
-use crate::probe::evidence::EvidenceSettings;
-use crate::probe::evidence::cases;
-pub(super) use crate::probe::evidence::cases::Corpus;
-pub(super) use crate::probe::evidence::config::unit_type;
+use crate::cli::ask;
+use crate::cli::ask::{Ask, Back, Stopped};
+use kelvin_base::exit::Misuse;
+use kelvin_base::notice::Notice;
+use kelvin_evidence::EvidenceSettings;
+use kelvin_evidence::cases;
+pub(super) use kelvin_evidence::cases::Corpus;
+use kelvin_page::safe;
+use kelvin_run::config::Config;
 
 /// Finds out what is not yet known, and writes the files.
 pub(super) fn run(
@@ -187,7 +187,7 @@ impl Steps<'_> {
     pub(super) fn try_with(&self, change: impl FnOnce(&mut Request)) -> anyhow::Result<Config> {
         let mut said = self.said.clone();
         change(&mut said);
-        probe::configured_by(&template::configuration(&said.answers()), &said.file)
+        registry::configured_by(&template::configuration(&said.answers()), &said.file)
     }
 
     /// Reads the cases that the answers name.

@@ -1,6 +1,6 @@
 //! The files that `kelvin init` writes, as text.
 
-use crate::config::quote;
+use kelvin_run::config::quote;
 
 /// Where editors find the schema.
 const SCHEMA: &str =

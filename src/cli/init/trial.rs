@@ -4,8 +4,8 @@ use super::Question;
 use super::look;
 use super::steps::{Steps, To};
 use crate::cli::ask;
-use crate::exit::Misuse;
-use crate::page::safe;
+use kelvin_base::exit::Misuse;
+use kelvin_page::safe;
 
 /// Runs the pipeline once, where that is wanted.
 pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {

@@ -1,5 +1,6 @@
 //! How two runs of the toy are compared: word by word.
 
+use crate::{registry, schema_tests};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::Arc;
@@ -11,14 +12,13 @@ use serde_json::{Value, json};
 use super::course::{GOOD, Project, SILENT, gated};
 use super::kind::findings;
 use super::record::ToySection;
-use crate::exit::Exit;
-use crate::gate::Judgement;
-use crate::page::{Block, ComparisonPage, Phrase};
-use crate::probe::{
+use kelvin_base::exit::Exit;
+use kelvin_gate::Judgement;
+use kelvin_github::publish::{Context, Publication, annotations};
+use kelvin_page::{Block, ComparisonPage, Phrase};
+use kelvin_record::{
     AlignedSection, AlignedSections, AlignmentWarning, AnySection, ItemComparison, Metric,
 };
-use crate::publish::{Context, Publication, annotations};
-use crate::report;
 
 /// What became of the words.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -93,6 +93,14 @@ impl ItemComparison for WordComparison {
     }
 }
 
+/// A verdict that was written, with the comparisons that this thread knows.
+fn read_back(written: &Value) -> Result<Judgement, String> {
+    let mut judgement: Judgement =
+        serde_json::from_value(written.clone()).map_err(|error| error.to_string())?;
+    judgement.comparisons.read_by(&registry::of_sections())?;
+    Ok(judgement)
+}
+
 #[test]
 fn it_aligns_its_sections_and_everything_shows_what_became_of_its_words() {
     let project = Project::new(GOOD);
@@ -123,7 +131,7 @@ fn it_aligns_its_sections_and_everything_shows_what_became_of_its_words() {
         comment.contains("## Toy\n\n12 words are quieter.\n"),
         "{comment}"
     );
-    let stored: Judgement = serde_json::from_value(judgement.clone()).expect("it is read");
+    let stored = read_back(&judgement).expect("it is read");
     let shown = stored.terminal();
     let lines: Vec<&str> = shown.lines().collect();
     let title = lines
@@ -139,7 +147,7 @@ fn it_aligns_its_sections_and_everything_shows_what_became_of_its_words() {
     // A word that got worse is remarked upon where it stands.
     let report = fs::read(project.path("kelvin/report.json")).expect("it is there");
     let remarks = annotations::of(&Publication {
-        report: &report::json::read(&report).expect("it is read"),
+        report: &registry::report(&report).expect("it is read"),
         judgement: Some(&stored),
         context: &Context::default(),
         out: &project.path("kelvin"),
@@ -187,7 +195,7 @@ fn without_it_registered_its_comparison_is_kept_and_not_understood() {
     // Another thread does not know the kind.
     let (shown, again) = std::thread::scope(|scope| {
         let read = || {
-            let stored: Judgement = serde_json::from_value(newer).expect("it is read");
+            let stored = read_back(&newer).expect("it is read");
             let again = serde_json::to_value(&stored).expect("it is JSON");
             (stored.terminal(), again)
         };
@@ -198,8 +206,8 @@ fn without_it_registered_its_comparison_is_kept_and_not_understood() {
     // Where it is known, what cannot be its comparison is an error with its name.
     let mut broken = judgement;
     broken["toy"] = json!({ "quieter": 1 });
-    let error = serde_json::from_value::<Judgement>(broken).expect_err("it is refused");
-    assert!(error.to_string().contains("`toy`"), "{error}");
+    let error = read_back(&broken).expect_err("it is refused");
+    assert!(error.contains("`toy`"), "{error}");
 }
 
 #[test]
@@ -207,7 +215,7 @@ fn the_schema_of_a_verdict_has_its_comparison() {
     let project = Project::new(GOOD);
     project.kelvin("check --config @kelvin.yaml --no-history --out @base");
     let (_, judgement) = gated(&project, "");
-    let schema = schemars::schema_for!(Judgement).to_value();
+    let schema = schema_tests::of_verdict();
     let validator = jsonschema::validator_for(&schema).expect("it is a schema");
     assert!(validator.is_valid(&judgement));
     let with = |comparison: Value| {

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::kind;
 use super::settings::ToySettings;
-use crate::config::Config;
-use crate::digest::Digest;
-use crate::probe::configured_by;
+use crate::registry::configured_by;
+use kelvin_base::digest::Digest;
+use kelvin_run::config::Config;
 
 fn load(text: &str) -> anyhow::Result<Config> {
     kind::register();

@@ -1,5 +1,6 @@
 //! The toy goes the whole course, as commands.
 
+use crate::registry;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,13 +8,14 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::kind;
-use crate::check::{self, Mode, Request};
+use crate::check;
+use crate::check::{Mode, Request};
 use crate::cli::run;
-use crate::config::Overrides;
-use crate::exit::Exit;
-use crate::page::terminal::Style;
-use crate::report;
-use crate::run::Silent;
+use kelvin_base::exit::Exit;
+use kelvin_gate::report;
+use kelvin_page::terminal::Style;
+use kelvin_run::Silent;
+use kelvin_run::config::Overrides;
 
 /// A project whose pipeline answers by the number of letters of a word.
 pub(super) struct Project {
@@ -106,7 +108,7 @@ fn it_is_listed_rehearsed_checked_and_shown_by_every_renderer() {
     let value = stored["metrics"]["toy.loudness"]["value"].as_f64();
     assert!((value.expect("measured") - 0.42).abs() < 0.05, "{value:?}");
     let bytes = fs::read(project.path("kelvin/report.json")).expect("it is there");
-    let read = report::json::read(&bytes).expect("it is read");
+    let read = registry::report(&bytes).expect("it is read");
     let shown = [
         report::page::to_terminal(&read, "kelvin", Style::PLAIN),
         report::page::to_markdown(&read),
@@ -271,10 +273,7 @@ fn a_second_step_has_files_of_its_own_and_is_asked_next_to_the_base() {
 #[test]
 fn the_schema_of_a_report_has_its_section() {
     kind::register();
-    let generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
-    let schema = generator
-        .into_root_schema_for::<crate::report::Report>()
-        .to_value();
+    let schema = crate::schema_tests::schema();
     let text = schema.to_string();
     assert!(text.contains("\"toy\""), "{text}");
     let project = Project::new(GOOD);
@@ -291,7 +290,7 @@ fn without_it_registered_its_section_is_kept_and_not_understood() {
     let path = project.path("kelvin/report.json");
     let read_and_written = |path: &Path| {
         let bytes = fs::read(path).expect("it is there");
-        let report = report::json::read(&bytes).expect("it is read");
+        let report = registry::report(&bytes).expect("it is read");
         assert!(report::page::to_markdown(&report).contains("toy.loudness"));
         let mut text = Vec::new();
         report::json::write(&mut text, &report).expect("memory takes it");

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::course::{GOOD, Project, gated};
-use crate::exit::Exit;
+use kelvin_base::exit::Exit;
 
 /// Reads the frames of a question, and says how many of the longer words of the reference the response
 /// has; a response that says that nothing of it is true has few of them right. What is asked for in

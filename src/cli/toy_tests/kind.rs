@@ -12,18 +12,21 @@ use super::comparison::{self, WordComparison};
 use super::reader::NumberReader;
 use super::record::{ToySection, Word};
 use super::settings::ToySettings;
-use crate::config::{Config, Shard};
-use crate::digest::Digest;
-use crate::judge::JudgeSettings;
-use crate::notice::{Code, Notice};
-use crate::page::{Chapter, FigureTable, Headword, Phrase};
-use crate::probe::{
-    AlignedSections, AnySection, CaseValue, Cells, ChosenItems, Findings, Forecast, ItemComparison,
-    Items, Kind, Listing, Metric, Planned, Probe, RepeatedItems, RunView, SectionFingerprint,
-    Surroundings, Viewpoint, WantedRepeats, estimate, family, registry,
+use crate::registry;
+use kelvin_base::digest::Digest;
+use kelvin_base::notice::{Code, Notice};
+use kelvin_base::stats;
+use kelvin_page::{Chapter, FigureTable, Headword, Phrase};
+use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, RepeatedItems};
+use kelvin_record::Shard;
+use kelvin_record::{
+    AlignedSections, AnySection, CaseValue, Cells, Findings, Forecast, ItemComparison, Listing,
+    Metric, RunView, SectionFingerprint, SectionKind, Surroundings, Viewpoint, WantedRepeats,
+    estimate, family,
 };
-use crate::run::{Program, Runner, Step};
-use crate::stats;
+use kelvin_run::config::Config;
+use kelvin_run::judge::JudgeSettings;
+use kelvin_run::{Program, Runner, Step};
 
 /// Adds the kind for this thread.
 pub(super) fn register() {
@@ -36,18 +39,6 @@ pub(super) fn register() {
 pub(super) struct ToyKind;
 
 impl Kind for ToyKind {
-    fn name(&self) -> &'static str {
-        "toy"
-    }
-
-    fn question(&self) -> &'static str {
-        "How loud is each word?"
-    }
-
-    fn nouns(&self) -> (&'static str, &'static str) {
-        ("word", "words")
-    }
-
     fn folder(&self) -> Option<&'static str> {
         Some("toy")
     }
@@ -71,6 +62,20 @@ impl Kind for ToyKind {
             chosen: words.clone(),
             words,
         }))
+    }
+}
+
+impl SectionKind for ToyKind {
+    fn name(&self) -> &'static str {
+        "toy"
+    }
+
+    fn question(&self) -> &'static str {
+        "How loud is each word?"
+    }
+
+    fn nouns(&self) -> (&'static str, &'static str) {
+        ("word", "words")
     }
 
     fn stored(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::course::{GOOD, Project, SILENT, gated};
-use crate::exit::Exit;
+use kelvin_base::exit::Exit;
 
 /// A project whose words must be of some loudness.
 fn project(pipeline: &str, more: &str) -> Project {

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use crate::digest::Digest;
-use crate::run::{Failure, FailureKind, Reader};
-use crate::target::Reply;
+use kelvin_base::digest::Digest;
+use kelvin_base::failure::{Failure, FailureKind};
+use kelvin_run::Reader;
+use kelvin_run::targets::Reply;
 
 /// Takes a number from an output.
 pub(super) struct NumberReader;

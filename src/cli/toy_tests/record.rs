@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
-use crate::notice::Notice;
-use crate::probe::{Item, ItemPlace, Repeats, Section, VariantPart};
+use kelvin_base::digest::Digest;
+use kelvin_base::notice::Notice;
+use kelvin_record::{Item, ItemPlace, Repeats, Section, VariantPart};
 
 /// What a report stores of the toy.
 pub(super) type ToySection = Section<(), Word>;

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::kind::ToyKind;
-use crate::config::{self, Config, Configure, Part, ProbeSettings, Slip};
-use crate::digest::Fields;
-use crate::judge::JudgeSettings;
-use crate::target::Address;
+use kelvin_base::digest::Fields;
+use kelvin_run::config;
+use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Slip};
+use kelvin_run::judge::JudgeSettings;
+use kelvin_run::targets::Address;
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct ToyKeys {

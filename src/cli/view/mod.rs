@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use clap::Args;
 
 use crate::check;
-use crate::exit::{Exit, Misuse};
+use kelvin_base::exit::{Exit, Misuse};
 use shelf::Shelf;
 
 /// Where the page is looked for first; any free port serves where another program has it.
@@ -68,5 +68,5 @@ fn listener(port: Option<u16>) -> anyhow::Result<TcpListener> {
 }
 
 fn shown(path: &Path) -> String {
-    crate::page::safe::line(&path.display().to_string())
+    kelvin_page::safe::line(&path.display().to_string())
 }

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::check;
 use crate::history::History;
-use crate::{report, run};
+use kelvin_gate::report;
+use kelvin_run as run;
 
 /// The page of the last run.
 pub(super) const REPORT: &str = "report.html";

@@ -7,11 +7,11 @@ mod words;
 use super::decided::DecidedRun;
 use super::mean::Mean;
 use super::summary::{Candidate, Course, Of, OfConfiguration, Read, Row, Summary, Word};
-use crate::page::{
+use kelvin_base::cost::Cost;
+use kelvin_page::{
     Article, Block, Column, Phrase, Table, TableRow, Trend, TrendLine, TrendStep, counted, display,
     duration, used,
 };
-use crate::run::Cost;
 pub(crate) use runs::history;
 use statements::statements;
 pub(crate) use words::fell;

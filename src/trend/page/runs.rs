@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 
 use super::words::{fell, time};
 use super::{cost, heading, read, table};
-use crate::page::{
+use crate::trend::lasting;
+use crate::trend::past::{PastRun, live};
+use crate::trend::runs;
+use crate::trend::runs::{Runs, Turn};
+use crate::trend::summary::Read;
+use kelvin_base::calendar;
+use kelvin_page::{
     Article, Block, Column, Phrase, Statement, TableCell, TableRow, Tone, Trend, TrendLine,
     TrendStep, counted, display,
 };
-use crate::probe::Direction;
-use crate::run::calendar;
-use crate::trend::lasting;
-use crate::trend::past::{PastRun, live};
-use crate::trend::runs::{self, Runs, Turn};
-use crate::trend::summary::Read;
+use kelvin_record::Direction;
 
 /// How many runs of a configuration are shown.
 const RUNS: usize = 100;
@@ -83,7 +84,7 @@ fn statement(one: &Runs<'_>) -> Statement {
     let words = verdict.map_or("", |verdict| verdict.words.as_str());
     Statement {
         tone,
-        text: text.and(crate::page::safe::line(words)),
+        text: text.and(kelvin_page::safe::line(words)),
     }
 }
 
@@ -192,7 +193,7 @@ fn step(one: &Runs<'_>, run: &PastRun, releases: &Releases) -> TrendStep {
 
 /// A name of ours alone: the place of the configuration and of the run would move with every run.
 fn anchor(one: &Runs<'_>, run: &PastRun) -> String {
-    let name = crate::digest::Digest::of(one.name.as_bytes()).short(8);
+    let name = kelvin_base::digest::Digest::of(one.name.as_bytes()).short(8);
     let twins = one
         .runs
         .iter()
@@ -214,7 +215,7 @@ fn tags(run: &PastRun, releases: &Releases) -> Option<String> {
 }
 
 /// The newest first.
-fn rows(one: &Runs<'_>, releases: &Releases) -> crate::page::Table {
+fn rows(one: &Runs<'_>, releases: &Releases) -> kelvin_page::Table {
     let metrics: Vec<&str> = plotted(one).into_iter().map(|(id, _)| id).collect();
     let rows = (0..one.runs.len()).rev().map(|at| {
         let run = one.runs[at];

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::words::{are, fell, of, since, value};
-use crate::page::{Phrase, Statement, Tone, counted};
 use crate::trend::summary::{Candidate, Of, OfConfiguration, Summary, Word};
+use kelvin_page::{Phrase, Statement, Tone, counted};
 
 /// Falls that are named one by one.
 const NAMED: usize = 5;

@@ -1,9 +1,9 @@
 //! The few phrases that stand in several places of the page.
 
-use crate::page::{Phrase, counted, display};
 use crate::trend::lasting::LastingFall;
 use crate::trend::mean::Mean;
 use crate::trend::summary::{Candidate, Of, Row};
+use kelvin_page::{Phrase, counted, display};
 
 /// `1 case is`, `2 cases are`.
 pub(super) fn are(count: usize, word: &str) -> String {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::probe::evidence::cases::Case;
+use kelvin_evidence::cases::Case;
 
 /// A folder with a file.
 fn folder(name: &str, bytes: &[u8]) -> tempfile::TempDir {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::Answer::{Default, Several, Stop, Text, Yes};
 use super::{Script, load, project, request, run};
-use crate::exit::Exit;
+use kelvin_base::exit::Exit;
 
 const GOOD: &str = "python3 decide.py {input} {output}";
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{complete, load, project, request, run};
 use crate::cli::init::Request;
-use crate::exit::Exit;
+use kelvin_base::exit::Exit;
 
 #[test]
 fn nothing_is_overwritten_without_force() {

@@ -11,10 +11,12 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::cli::ask::Answer::{self, Several, Stop, Text, Yes};
+use crate::cli::ask::Answer;
+use crate::cli::ask::Answer::{Several, Stop, Text, Yes};
 use crate::cli::ask::Script;
-use crate::probe::evidence::EvidenceSettings;
-use crate::probe::{DecisionField, configured_by};
+use crate::registry::configured_by;
+use kelvin_evidence::EvidenceSettings;
+use kelvin_probe::DecisionField;
 
 /// A folder with two cases of three types.
 fn project() -> tempfile::TempDir {

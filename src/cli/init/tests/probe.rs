@@ -6,8 +6,8 @@ use std::path::Path;
 use super::Answer::{Default, One, Several, Text, Yes};
 use super::{Script, complete, load, project, request, run};
 use crate::cli::init::Request;
-use crate::exit::Exit;
-use crate::probe::DecisionField;
+use kelvin_base::exit::Exit;
+use kelvin_probe::DecisionField;
 
 /// A pipeline that writes this, and the request to look at it.
 fn pipeline(folder: &Path, output: &str) -> Request {

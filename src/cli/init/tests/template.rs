@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::cli::init::steps;
 use crate::cli::init::template::{Answers, configuration};
-use crate::probe::configured_by;
+use crate::registry::configured_by;
 
 #[test]
 fn the_commented_lines_say_what_holds_anyway() {

@@ -1,0 +1,114 @@
+//! Why a call of the pipeline gave nothing that could be used.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What went wrong with an invocation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// It exited with this code.
+    Exit(i32),
+    /// A signal ended it.
+    Signal(i32),
+    /// It was killed after the timeout.
+    Timeout,
+    /// It could not be started, e.g. the program was not found.
+    NotStarted,
+    /// A service beside the pipeline, such as a database, could not be used or did not end as it should: that is
+    /// no fault of the pipeline.
+    ServiceFailed,
+    /// It ended well and left no output file.
+    OutputMissing,
+    /// The output is not a regular file, or could not be read.
+    OutputUnreadable,
+    /// The output is larger than allowed.
+    OutputTooLarge,
+    /// The output is not JSON.
+    OutputNotJson,
+    /// The output is JSON, but not an object.
+    OutputNotObject,
+    /// The object has no decision field.
+    DecisionMissing,
+    /// The server of a model refused a call, or could not do it; its HTTP status.
+    Status(u16),
+    /// The server of a model takes no more calls for now (HTTP status 429).
+    RateLimit,
+    /// The server of a model could not be reached, or the connection broke.
+    Connection,
+    /// The server of a model answered without a text.
+    EmptyContent,
+    /// The server of a model answered what its wire format does not allow.
+    MalformedBody,
+    /// The file of recorded answers has none for this prompt.
+    NotRecorded,
+    /// The ceiling of the calls of a model was reached before this call; it was not made.
+    BudgetSpent,
+    /// The scorer cannot compare this decision, e.g. a list.
+    DecisionRefused,
+    /// The answer of a judge holds no JSON object that can be read.
+    GradeUnreadable,
+    /// The answer of a judge holds more than one JSON object.
+    GradeAmbiguous,
+    /// The object that a judge answered has no score.
+    GradeMissing,
+    /// What a judge answered for the score is no number from 0 to 1, or none of the choices.
+    GradeInvalid,
+    /// What an embedder answered are not two vectors that can be compared.
+    VectorsUnusable,
+}
+
+/// A failed invocation; scored as nothing, counted, shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Failure {
+    /// What went wrong.
+    pub kind: FailureKind,
+    /// The same for a person, with what was found.
+    pub message: String,
+    /// The end of its standard error.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stderr: String,
+    /// The end of its standard output.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stdout: String,
+}
+
+impl Failure {
+    /// A failure of a call that printed nothing.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            stderr: String::new(),
+            stdout: String::new(),
+        }
+    }
+
+    /// The failure of a call whose output has more bytes than it may.
+    pub fn too_large(most: u64) -> Self {
+        Self::new(
+            FailureKind::OutputTooLarge,
+            format!(
+                "its output is larger than the {most} bytes that `max_output_bytes` allows; it was not kept"
+            ),
+        )
+    }
+
+    /// Adds what the call has printed.
+    #[must_use]
+    pub fn printed(mut self, streams: Streams) -> Self {
+        self.stderr = streams.stderr;
+        self.stdout = streams.stdout;
+        self
+    }
+}
+
+/// The ends of what a call printed. They are lossy UTF-8, at most the last 20 lines or 4 KiB each.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Streams {
+    /// The end of its standard output.
+    pub stdout: String,
+    /// The end of its standard error.
+    pub stderr: String,
+}

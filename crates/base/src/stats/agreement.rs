@@ -1,0 +1,104 @@
+//! How far two raters agree.
+
+use crate::stats::mean;
+
+/// The kappa of two raters who each say yes or no.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kappa {
+    /// From -1 to 1; 0 is what chance gives.
+    pub value: f64,
+    /// Whether one of the raters says the same of everything. Then kappa is 0 whatever the share of
+    /// agreement is, since chance alone would give that share.
+    pub is_constant: bool,
+}
+
+/// The kappa of Cohen between two raters, of which each says yes from `threshold` on (Cohen, "A
+/// coefficient of agreement for nominal scales", Educational and Psychological Measurement 20, 1960).
+/// None of nothing.
+///
+/// Two raters who say the same of everything agree by chance as much as they do: the formula is 0/0
+/// there, and 0 is told, because nothing shows that they would agree on anything else.
+pub fn kappa(pairs: &[(f64, f64)], threshold: f64) -> Option<Kappa> {
+    let share = |says_yes: &dyn Fn(&(f64, f64)) -> bool| {
+        let count = pairs.iter().filter(|pair| says_yes(pair)).count();
+        count as f64 / pairs.len() as f64
+    };
+    if pairs.is_empty() {
+        return None;
+    }
+    let one = share(&|(one, _)| *one >= threshold);
+    let other = share(&|(_, other)| *other >= threshold);
+    let agreed = share(&|(one, other)| (*one >= threshold) == (*other >= threshold));
+    let by_chance = one * other + (1.0 - one) * (1.0 - other);
+    let is_constant = [one, other]
+        .iter()
+        .any(|share| *share == 0.0 || *share == 1.0);
+    Some(Kappa {
+        value: match is_constant {
+            true => 0.0,
+            false => (agreed - by_chance) / (1.0 - by_chance),
+        },
+        is_constant,
+    })
+}
+
+/// The mean absolute difference; none of nothing.
+pub fn mean_absolute_error(pairs: &[(f64, f64)]) -> Option<f64> {
+    let errors: Vec<f64> = pairs
+        .iter()
+        .map(|(one, other)| (one - other).abs())
+        .collect();
+    mean(&errors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Yes and no as scores at the threshold of a half.
+    fn table(both: usize, first: usize, second: usize, neither: usize) -> Vec<(f64, f64)> {
+        let mut pairs = vec![(1.0, 1.0); both];
+        pairs.extend(vec![(0.5, 0.49); first]);
+        pairs.extend(vec![(0.0, 0.9); second]);
+        pairs.extend(vec![(0.2, 0.1); neither]);
+        pairs
+    }
+
+    #[test]
+    fn kappa_agrees_with_worked_examples() {
+        // 35 of 50 agree, and half would by chance; 60 of 100 agree, and 54 would by chance.
+        for (cells, want) in [
+            ((20, 5, 10, 15), 0.4),
+            ((45, 15, 25, 15), 0.130_434_782_608_695_65),
+        ] {
+            let (both, first, second, neither) = cells;
+            let kappa = kappa(&table(both, first, second, neither), 0.5).expect("there are pairs");
+            assert!((kappa.value - want).abs() < 1e-12, "{kappa:?} {want}");
+            assert!(!kappa.is_constant);
+        }
+    }
+
+    #[test]
+    fn jdg_16_perfect_labels_have_kappa_1_and_no_error_and_a_constant_judge_has_kappa_0() {
+        let labels = [0.0, 0.2, 0.7, 1.0];
+        let perfect: Vec<(f64, f64)> = labels.iter().map(|label| (*label, *label)).collect();
+        let found = kappa(&perfect, 0.5).expect("there are pairs");
+        assert_eq!((found.value, found.is_constant), (1.0, false));
+        assert_eq!(mean_absolute_error(&perfect), Some(0.0));
+        for score in [0.0, 0.5, 1.0] {
+            let constant: Vec<(f64, f64)> = labels.iter().map(|label| (score, *label)).collect();
+            let found = kappa(&constant, 0.5).expect("there are pairs");
+            assert_eq!((found.value, found.is_constant), (0.0, true));
+        }
+        let same_of_all = kappa(&[(1.0, 1.0), (1.0, 1.0)], 0.5).expect("there are pairs");
+        assert_eq!((same_of_all.value, same_of_all.is_constant), (0.0, true));
+        assert_eq!(kappa(&[], 0.5), None);
+    }
+
+    #[test]
+    fn the_mean_absolute_error_takes_no_side() {
+        let error = mean_absolute_error(&[(0.2, 0.5), (0.5, 0.2)]).expect("there are pairs");
+        assert!((error - 0.3).abs() < 1e-12);
+        assert_eq!(mean_absolute_error(&[]), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! Work on many things at once, where the result of each depends on itself alone: the number of
+//! threads changes nothing in it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// So many things are taken at a time; with no more than that, a thread costs more than it saves.
+const BLOCK: usize = 64;
+
+/// Maps every thing, in order, on as many threads as there are cores.
+pub fn map<T: Sync, U: Send>(things: &[T], f: impl Fn(&T) -> U + Sync) -> Vec<U> {
+    map_with(things, || (), |(), thing| f(thing))
+}
+
+/// The same with something to work with, such as a buffer, that serves many things. Nothing may
+/// depend on what it served before.
+pub fn map_with<T: Sync, U: Send, W>(
+    things: &[T],
+    make: impl Fn() -> W + Sync,
+    f: impl Fn(&mut W, &T) -> U + Sync,
+) -> Vec<U> {
+    let mapped = map_blocks(things, BLOCK, |block| {
+        let mut with = make();
+        let mapped = block.iter().map(|thing| f(&mut with, thing));
+        mapped.collect::<Vec<U>>()
+    });
+    mapped.into_iter().flatten().collect()
+}
+
+/// Maps `size` things at a time, in order, on as many threads as there are cores, this one among
+/// them. The last block may be smaller; none is empty.
+pub fn map_blocks<T: Sync, U: Send>(
+    things: &[T],
+    size: usize,
+    f: impl Fn(&[T]) -> U + Sync,
+) -> Vec<U> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let blocks = things.len().div_ceil(size);
+    if threads == 1 || blocks < 2 {
+        return things.chunks(size).map(f).collect();
+    }
+    // Whoever is done with a block takes the next one: cores are seldom equally free.
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done: Vec<(usize, U)> = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(block) = things.chunks(size).nth(at) else {
+                return done;
+            };
+            done.push((at, f(block)));
+        }
+    };
+    let mut mapped = thread::scope(|scope| {
+        let workers: Vec<_> = (1..threads.min(blocks))
+            .map(|_| scope.spawn(work))
+            .collect();
+        let mut mapped = work();
+        for worker in workers {
+            match worker.join() {
+                Ok(done) => mapped.extend(done),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        mapped
+    });
+    mapped.sort_unstable_by_key(|(at, _)| *at);
+    mapped.into_iter().map(|(_, done)| done).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_is_kept_however_many_there_are() {
+        for count in [0, 1, BLOCK, BLOCK + 1, 2 * BLOCK, 1000] {
+            let things: Vec<usize> = (0..count).collect();
+            let doubled: Vec<usize> = things.iter().map(|thing| thing * 2).collect();
+            assert_eq!(map(&things, |thing| thing * 2), doubled);
+        }
+    }
+}

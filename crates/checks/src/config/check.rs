@@ -1,0 +1,273 @@
+//! What the schema cannot say of the keys of this probe, and what to do about the slips that people
+//! make with them.
+
+use std::ops::Range;
+
+use super::nodes::{entries, unset};
+use super::services;
+use crate::keys::{Aggregation, CheckKeys};
+use crate::services::DeclaredServices;
+use crate::{figures, interpolate, kinds};
+use kelvin_run::config::yaml::{Content, Node};
+use kelvin_run::config::{Part, Problem, Slip};
+
+/// More scenarios than this come from a slip in `matrix`.
+const MOST_COMBINATIONS: usize = 10_000;
+
+/// Everything that is wrong with the values, whatever their types; types that are wrong are passed over.
+pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
+    let mut found = Vec::new();
+    if !part.is_configured {
+        return found;
+    }
+    let node = &part.node;
+    if let Some((run, at)) = node.text(&["run"])
+        && run.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t'))
+    {
+        let what = "the command holds a control character";
+        found.push(Problem::new(at.clone(), what));
+    }
+    services::problems(node, &mut found);
+    invariants(node, &mut found);
+    scoring(node, &mut found);
+    matrix(node, &mut found);
+    writable(node, &mut found);
+    found
+}
+
+fn invariants(node: &Node, found: &mut Vec<Problem>) {
+    let Some(section) = node.get(&["invariants"]) else {
+        return;
+    };
+    let invariants = entries(node, "invariants");
+    if invariants.is_empty() && matches!(section.content, Content::Map(_)) {
+        found.push(
+            Problem::new(section.at.clone(), "there is no invariant in `invariants`").help(
+                "add one, e.g. `made: {description: …, check: {type: file_exists, path: …}}`",
+            ),
+        );
+    }
+    let declared = services::declared_in(node);
+    let mut weights = Some(0.0);
+    for (key, invariant) in invariants {
+        named(&key.text, &key.at, found);
+        if let Some((text, at)) = invariant.text(&["description"])
+            && text.trim().is_empty()
+        {
+            found.push(Problem::new(
+                at.clone(),
+                "the description must not be empty",
+            ));
+        }
+        let weight = match invariant.get(&["weight"]).map(|node| node.to_json()) {
+            None => Some(1.0),
+            Some(weight) => weight.as_f64(),
+        };
+        weights = weights.zip(weight).map(|(sum, weight)| sum + weight);
+        if let Some(check) = invariant.get(&["check"]) {
+            look(check, &declared, found);
+        }
+    }
+    if weights == Some(0.0) && !invariants.is_empty() {
+        found.push(
+            Problem::new(
+                section.at.clone(),
+                "the weights of all invariants add up to 0",
+            )
+            .help("give at least one of them a `weight` above 0"),
+        );
+    }
+}
+
+/// The name of an invariant is a part of the id of a metric.
+fn named(name: &str, at: &Range<usize>, found: &mut Vec<Problem>) {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if name.is_empty() || !name.chars().all(is_plain) {
+        let what = format!("`{name}` is no name of an invariant");
+        let plain: String = name
+            .chars()
+            .map(|c| if is_plain(c) { c } else { '_' })
+            .collect();
+        found.push(Problem::new(at.clone(), what).help(format!(
+            "a name has letters, digits, `_` and `-`, e.g. `{plain}`: it is a part of `checks.NAME`"
+        )));
+    } else if figures::RESERVED.contains(&name) {
+        let what = format!("`checks.{name}` is a figure of all checks, not the name of one");
+        found.push(Problem::new(at.clone(), what).help("give the invariant another name"));
+    }
+}
+
+/// A check: its variables, then everything that shows when it is opened.
+fn look(check: &Node, services: &DeclaredServices, found: &mut Vec<Problem>) {
+    let before = found.len();
+    unset(check, found);
+    if found.len() > before {
+        return;
+    }
+    let written = check.to_json();
+    let mut used = std::collections::BTreeMap::new();
+    let filled = interpolate::filled(&written, &interpolate::of_environment, &mut used);
+    let keys = |value| serde_json::from_value::<CheckKeys>(value);
+    let (Ok(written), Ok(filled)) = (keys(written), keys(filled)) else {
+        return;
+    };
+    if let Err((key, what)) = kinds::open(&written, &filled, services) {
+        let at = match key {
+            "" => check,
+            key => check.get(&[key]).unwrap_or(check),
+        };
+        found.push(Problem::new(at.at.clone(), what));
+    }
+}
+
+fn scoring(node: &Node, found: &mut Vec<Problem>) {
+    let path = |key| ["scoring", key];
+    let value = |key: &str| node.get(&["scoring", key]).map(|node| node.to_json());
+    let Some(aggregation) = node.get(&path("replica_aggregation")) else {
+        return;
+    };
+    let replicas = value("replicas").or_else(|| node.get(&["repeats"]).map(|node| node.to_json()));
+    let replicas = replicas.and_then(|replicas| replicas.as_u64());
+    match serde_json::from_value(aggregation.to_json()) {
+        Ok(Aggregation::AtLeast(needed)) if replicas.is_some_and(|all| (needed as u64) > all) => {
+            let all = replicas.unwrap_or_default();
+            let what = format!("`at_least: {needed}` can never be reached by {all} replicas");
+            found.push(Problem::new(aggregation.at.clone(), what));
+        }
+        Ok(Aggregation::Mean) if value("pass_threshold").is_none() => {
+            let what = "`mean` compares with `pass_threshold`, which is not there";
+            let problem = Problem::new(aggregation.at.clone(), what);
+            found.push(problem.help("add `pass_threshold`, e.g. `pass_threshold: 0.85`"));
+        }
+        _ => {}
+    }
+}
+
+fn matrix(node: &Node, found: &mut Vec<Problem>) {
+    let mut combinations = 1_usize;
+    for (key, values) in entries(node, "matrix") {
+        if !interpolate::is_name(&key.text) {
+            let what = format!("`{}` is no name of a parameter", key.text);
+            found.push(Problem::new(key.at.clone(), what).help(
+                "a name has letters, digits and `_`: the pipeline sees it as `KELVIN_PARAM_NAME`",
+            ));
+        }
+        let Content::List(items) = &values.content else {
+            continue;
+        };
+        if items.is_empty() {
+            let what = format!("the parameter `{}` has no value", key.text);
+            found.push(Problem::new(values.at.clone(), what));
+        }
+        combinations = combinations.saturating_mul(items.len().max(1));
+        let mut seen = std::collections::BTreeSet::new();
+        for item in items {
+            let shown = crate::scenario::plain(&item.to_json());
+            if !seen.insert(shown.clone()) {
+                let what = format!("the value `{shown}` of `{}` is there twice", key.text);
+                found.push(Problem::new(item.at.clone(), what).help("leave one of them out"));
+            }
+        }
+    }
+    if combinations > MOST_COMBINATIONS
+        && let Some(matrix) = node.get(&["matrix"])
+    {
+        let what = format!("the matrix has more than {MOST_COMBINATIONS} combinations");
+        found.push(Problem::new(matrix.at.clone(), what));
+    }
+}
+
+fn writable(node: &Node, found: &mut Vec<Problem>) {
+    for (glob, at) in node.texts(&["forbidden", "file_writes_outside"]) {
+        if let Err(error) = globset::Glob::new(glob) {
+            let what = format!("`{glob}` is not a glob: {}", error.kind());
+            found.push(Problem::new(at.clone(), what));
+        }
+    }
+}
+
+/// What is known elsewhere under these keys, and what stands for it here.
+const OTHER_KEYS: &[(&str, &str)] = &[
+    (
+        "task",
+        "what the pipeline is asked stands in a case (`cases`) or in a line of `scenarios`",
+    ),
+    ("agent", "the pipeline is the command under `run`"),
+    ("id", "the name of a configuration is its `name`"),
+    (
+        "version",
+        "leave it out: the file has no version of its own",
+    ),
+    (
+        "description",
+        "leave it out, or make it a comment: only an invariant has a description",
+    ),
+    ("extends", "not supported: write the file out"),
+    (
+        "base",
+        "not supported: the pipeline runs where this program runs; its image is that of the job",
+    ),
+    (
+        "setup",
+        "not supported here: prepare the machine in a step before, or with the input `setup` of the action",
+    ),
+    (
+        "resources",
+        "not supported: `timeout_s` and `max_output_bytes` bound a run, the job bounds its memory",
+    ),
+    (
+        "fixtures",
+        "not supported: put the files into the folder of `workspace.template`",
+    ),
+    (
+        "secrets",
+        "not supported: set them in the environment, and name them as `${NAME}`",
+    ),
+    ("network", "not supported: the network is that of the job"),
+    (
+        "audit",
+        "not supported: pipelines append their events to the file that `KELVIN_AUDIT_LOG` names",
+    ),
+    ("replicas", "write `scoring: {replicas: …}`"),
+    (
+        "db_writes_outside",
+        "not supported: ask with a check of type `sql` what the pipeline must not have written",
+    ),
+    (
+        "http_except",
+        "not supported: a check of type `http_mock_assertions` tells what a mocked server was asked; other calls are \
+         not seen",
+    ),
+    ("aggregation", "write `replica_aggregation`"),
+    ("threshold", "write `pass_threshold`"),
+    ("response", "write what is answered as `json` or as `body`"),
+    (
+        "ports",
+        "leave it out: the port is a free one, and the pipeline sees the address as `KELVIN_SERVICE_NAME_URL`",
+    ),
+];
+
+/// What to do about a slip.
+pub(super) fn hint(slip: &Slip<'_>) -> Option<String> {
+    match slip {
+        Slip::UnknownKey(key) => {
+            let (_, help) = OTHER_KEYS.iter().find(|(other, _)| other == key)?;
+            Some((*help).to_owned())
+        }
+        Slip::MissingKey(key) => {
+            let line = match *key {
+                "invariants" => {
+                    "invariants: {made: {description: …, check: {type: file_exists, path: …}}}"
+                }
+                "check" => "check: {type: file_exists, path: answer.txt}",
+                "description" => "description: All tests pass",
+                _ => return None,
+            };
+            Some(format!("add a line such as `{line}`"))
+        }
+        Slip::UnknownWord("mariadb", words) if words.contains(&"mysql") => {
+            Some("MariaDB is of the type `mysql`".to_owned())
+        }
+        Slip::UnknownWord(..) => None,
+    }
+}

@@ -1,0 +1,425 @@
+//! The settings of this probe in their checked form, made from the keys that it owns in `kelvin.yaml`.
+
+mod check;
+mod nodes;
+mod services;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use globset::{Glob, GlobSet};
+use schemars::Schema;
+use serde_json::{Map, Value};
+
+use super::ChecksKind;
+use super::forbidden::{self, Forbidden};
+use super::interpolate;
+use super::judging::JudgedCheck;
+use super::keys::{self, CheckKeys, ChecksKeys, LlmAsJudgeKeys, Parameter};
+use super::kinds::{self, Check};
+use super::record::{ChecksBasis, InvariantBasis, JudgeBasis};
+use super::rule_files;
+use super::services::Service;
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_run::Program;
+use kelvin_run::config;
+use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip};
+use kelvin_run::targets::Address;
+
+/// Values that are shorter stand in too many texts by accident.
+const SHORTEST_VALUE: usize = 4;
+
+/// Everything that this probe needs to know, checked up front.
+#[derive(Debug)]
+pub(crate) struct ChecksSettings {
+    /// How the pipeline is reached.
+    pub(super) run: Address,
+    /// Where the scenarios come from.
+    pub(super) source: Source,
+    /// The parameters that every scenario is crossed with.
+    pub(super) matrix: BTreeMap<String, Vec<Parameter>>,
+    /// What a workspace is a copy of, relative to the root.
+    pub(super) template: Option<String>,
+    /// What must hold, by name.
+    pub(super) invariants: Vec<Invariant>,
+    /// Those of them that a judge grades.
+    pub(super) judged: Vec<JudgedCheck>,
+    /// How the figures are made.
+    pub(super) basis: ChecksBasis,
+    /// How often every scenario is run, which is more than the replicas where it is a base.
+    pub(super) runs: usize,
+    /// What scenarios use beside their workspace, by name.
+    pub(super) services: BTreeMap<String, Box<dyn Service>>,
+    /// What no scenario may do.
+    pub(super) forbidden: Forbidden,
+    /// The values that `${NAME}` stands for, by name.
+    values: BTreeMap<String, String>,
+    /// The command lines that look.
+    commands: Vec<String>,
+    /// The files that say what is measured.
+    files: Vec<(&'static str, PathBuf)>,
+    /// What the file says of what is measured, with defaults, under its keys.
+    written: Map<String, Value>,
+    /// What the answer of a scenario depends on of its services.
+    of_services: Digest,
+}
+
+/// Where scenarios come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A folder of cases, or a glob.
+    Cases(String),
+    /// A file with one in every line.
+    File(String),
+    /// There is one: the run itself.
+    Alone,
+}
+
+/// One thing that must hold.
+#[derive(Debug)]
+pub(super) struct Invariant {
+    /// Its name.
+    pub(super) name: String,
+    /// What looks at it.
+    pub(super) check: Box<dyn Check>,
+    /// Whether the opposite must hold.
+    pub(super) is_negated: bool,
+    /// The script that looks, relative to the root, where it is one.
+    pub(super) script: Option<PathBuf>,
+    /// The files that it runs or names, relative to the root.
+    pub(super) runs: BTreeSet<PathBuf>,
+}
+
+impl ChecksSettings {
+    /// What a runner calls for the scenarios.
+    pub(super) fn program(&self) -> Program<'_> {
+        Program {
+            target: &self.run,
+            decision_field: "",
+            input_name: "scenario.json",
+            inputs: match &self.source {
+                Source::Cases(cases) => cases,
+                Source::File(file) => file,
+                Source::Alone => "",
+            },
+        }
+    }
+
+    /// Everything that the answer of a scenario depends on beside the scenario and the code: the checks
+    /// and the values of their variables.
+    pub(super) fn reader_digest(&self) -> Digest {
+        let fields = Fields::of("kelvin/reader/checks/v1")
+            .field("checks", looked_at(&self.written).to_string());
+        let fields = match self.services.is_empty() {
+            true => fields,
+            false => fields.field("services", self.of_services.bytes()),
+        };
+        let values = self.values.iter();
+        let fields = values.fold(fields, |fields, (name, value)| fields.field(name, value));
+        fields.digest()
+    }
+
+    /// A text without the values of variables: they are told by their names only.
+    pub(super) fn without_values(&self, text: &str) -> String {
+        let long = self.values.iter();
+        let long = long.filter(|(_, value)| value.len() >= SHORTEST_VALUE);
+        long.fold(text.to_owned(), |text, (name, value)| {
+            text.replace(value.as_str(), &format!("${{{name}}}"))
+        })
+    }
+}
+
+impl Configure for ChecksKind {
+    fn required(&self) -> &'static [&'static str] {
+        &keys::REQUIRED
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &keys::OWN
+    }
+
+    fn keys(&self) -> Schema {
+        config::schema_of::<ChecksKeys>()
+    }
+
+    fn problems(&self, part: &Part<'_>) -> Vec<Problem> {
+        check::problems(part)
+    }
+
+    fn hint(&self, slip: &Slip<'_>) -> Option<String> {
+        check::hint(slip)
+    }
+
+    fn settle(
+        &self,
+        part: &Part<'_>,
+        config: &Config,
+    ) -> anyhow::Result<Option<Arc<dyn ProbeSettings>>> {
+        if !part.is_configured {
+            return Ok(None);
+        }
+        let keys: ChecksKeys = part.read()?;
+        in_the_folder(part, config, &keys)?;
+        let mut written = serde_json::to_value(ChecksKeys {
+            services: services::without_places(&keys.services),
+            ..keys.clone()
+        })?;
+        let written = written
+            .as_object_mut()
+            .map(std::mem::take)
+            .unwrap_or_default();
+        let mut values = BTreeMap::new();
+        let mut invariants = Vec::new();
+        let mut judged = Vec::new();
+        let mut files: Vec<(&'static str, PathBuf)> = Vec::new();
+        let mut commands = services::commands(&keys.services);
+        let declared = services::declared(&keys.services);
+        let services = services::settle(part, config, &keys.services, &mut values)?;
+        files.extend(services.files);
+        for (name, invariant) in &keys.invariants {
+            let check = serde_json::to_value(&invariant.check)?;
+            let filled = interpolate::filled(&check, &interpolate::of_environment, &mut values);
+            let filled: CheckKeys = serde_json::from_value(filled)?;
+            let opened = kinds::open(&invariant.check, &filled, &declared);
+            let refused = |(_, what): (&str, String)| part.misuse(Problem::new(0..0, what));
+            let script = match &filled {
+                CheckKeys::Custom(custom) => Some(PathBuf::from(&custom.script)),
+                _ => None,
+            };
+            files.extend(script.clone().map(|script| ("script of a check", script)));
+            let mut runs: BTreeSet<PathBuf> = script.clone().into_iter().collect();
+            if let CheckKeys::CommandExit(keys) = &filled {
+                commands.push(keys.command.clone());
+                runs.extend(rule_files::named(&keys.command));
+            }
+            if let CheckKeys::LlmAsJudge(keys) = &filled {
+                judged.push(judge(part, config, name, keys)?);
+            }
+            invariants.push(Invariant {
+                name: name.clone(),
+                check: opened.map_err(refused)?,
+                is_negated: filled.is_negated(),
+                script,
+                runs,
+            });
+        }
+        let source = match (keys.scenarios, keys.cases) {
+            (Some(file), _) => {
+                files.push(("scenarios", PathBuf::from(&file)));
+                Source::File(file)
+            }
+            (None, cases) if cases.is_empty() => Source::Alone,
+            (None, cases) => Source::Cases(cases),
+        };
+        let replicas = keys.scoring.replicas.unwrap_or(config.replicas.get());
+        let denied = keys.forbidden.secrets_in_logs;
+        let secrets = denied.map(|_| forbidden::secrets(environment(), &values));
+        Ok(Some(Arc::new(ChecksSettings {
+            run: config.reach(keys.run)?,
+            source,
+            matrix: keys.matrix,
+            template: keys.workspace.template,
+            basis: ChecksBasis {
+                invariants: keys
+                    .invariants
+                    .iter()
+                    .map(|(name, invariant)| {
+                        let basis = InvariantBasis {
+                            description: invariant.description.trim().to_owned(),
+                            weight: invariant.weight,
+                            gate: invariant.gate,
+                            judge: judged
+                                .iter()
+                                .find(|check| check.name == *name)
+                                .map(|check| JudgeBasis {
+                                    grader_id: check.judge.grader_id(),
+                                    pass_threshold: check.pass_threshold,
+                                    max_errors: check.max_errors,
+                                }),
+                        };
+                        (name.clone(), basis)
+                    })
+                    .collect(),
+                pass_threshold: keys.scoring.pass_threshold,
+                gate_strict: keys.scoring.gate_strict,
+                replicas,
+                replica_aggregation: keys.scoring.replica_aggregation,
+            },
+            // A base is run more often; what is said of a scenario rests on as many runs as that of a change.
+            runs: match config.repeats > config.replicas {
+                true => replicas.max(config.repeats.get()),
+                false => replicas,
+            },
+            invariants,
+            services: services.all,
+            of_services: services.digest,
+            judged,
+            forbidden: Forbidden {
+                writable: keys
+                    .forbidden
+                    .file_writes_outside
+                    .as_deref()
+                    .map(globs)
+                    .transpose()?,
+                secrets,
+            },
+            values,
+            commands,
+            files,
+            written: without(written, &["run", "cases"]),
+        })))
+    }
+}
+
+/// The judge of an invariant.
+fn judge(
+    part: &Part<'_>,
+    config: &Config,
+    name: &str,
+    keys: &LlmAsJudgeKeys,
+) -> anyhow::Result<JudgedCheck> {
+    let refused = |what: String| {
+        let at = part.node.get(&["invariants", name, "check"]);
+        part.misuse(Problem::new(at.map_or(0..0, |node| node.at.clone()), what))
+    };
+    let settings = keys.settings().map_err(|(_, what)| refused(what))?;
+    Ok(JudgedCheck {
+        name: name.to_owned(),
+        judge: settings.open(config).map_err(refused)?,
+        settings,
+        pass_threshold: keys.pass_threshold,
+        max_errors: keys.max_errors,
+        is_negated: keys.not,
+    })
+}
+
+/// What is written, without what is said of judges only: what a scenario leaves for a judge depends on
+/// nothing of that, so another judge, or other criteria, runs no scenario again.
+fn looked_at(written: &Map<String, Value>) -> Value {
+    let mut looked_at = Value::Object(written.clone());
+    let invariants = looked_at
+        .get_mut("invariants")
+        .and_then(Value::as_object_mut);
+    for invariant in invariants.into_iter().flat_map(Map::values_mut) {
+        let check = invariant.get_mut("check").and_then(Value::as_object_mut);
+        if let Some(check) = check.filter(|check| check["type"] == "llm_as_judge") {
+            check.retain(|key, _| ["type", "input_from"].contains(&key.as_str()));
+        }
+    }
+    looked_at
+}
+
+fn without(mut entries: Map<String, Value>, keys: &[&str]) -> Map<String, Value> {
+    entries.retain(|key, _| !keys.contains(&key.as_str()));
+    entries
+}
+
+fn globs(texts: &[String]) -> anyhow::Result<GlobSet> {
+    let mut globs = GlobSet::builder();
+    for text in texts {
+        globs.add(Glob::new(text)?);
+    }
+    Ok(globs.build()?)
+}
+
+/// The variables of this process that are text.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    let variables = std::env::vars_os();
+    variables
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// What can be told only by a look into the folder of the configuration, and of what else it configures.
+fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow::Result<()> {
+    let refuse = |path: &[&str], what: String, help: &str| {
+        let at = part.node.get(path).map_or(0..0, |node| node.at.clone());
+        Err(part.misuse(Problem::new(at, what).help(help)).into())
+    };
+    if let Some(template) = &keys.workspace.template
+        && !config.rules_root().join(template).is_dir()
+    {
+        let what = format!("the template of the workspace, `{template}`, is no folder");
+        let help =
+            "name a folder, relative to the configuration, that is copied for every scenario";
+        return refuse(&["workspace", "template"], what, help);
+    }
+    for (name, invariant) in &keys.invariants {
+        if let CheckKeys::Custom(custom) = &invariant.check {
+            let path = ["invariants", name, "check", "script"];
+            let script = &custom.script;
+            let is_there = config.rules_root().join(script).is_file();
+            if interpolate::names(script).next().is_none() && !is_there {
+                let what = format!("the script `{script}` is not there");
+                let help = "a script is named relative to the folder of the configuration";
+                return refuse(&path, what, help);
+            }
+        }
+    }
+    let shares = config.configures("evidence");
+    let run = keys.run.text();
+    if shares && run.contains("{workspace}") {
+        let what =
+            "`run` has `{workspace}`, and the evidence probe, which is configured too, has none";
+        let help = "leave it out: a scenario begins in its workspace";
+        return refuse(&["run"], what.to_owned(), help);
+    }
+    if keys.scenarios.is_some() && !keys.cases.is_empty() && !shares {
+        let what = "`scenarios` takes the place of `cases`, which nothing uses then".to_owned();
+        return refuse(&["cases"], what, "leave one of the two out");
+    }
+    let template = keys.workspace.template.as_ref();
+    let template = template.map(|template| config.rules_root().join(template));
+    if let Some(script) = misplaced(&run, &config.root, template.as_deref()) {
+        let what = format!(
+            "`{script}` stands beside the configuration, and a scenario begins in its workspace"
+        );
+        let help = format!("write `{{root}}/{script}`");
+        return refuse(&["run"], what, &help);
+    }
+    Ok(())
+}
+
+/// The file that a command is to run and that the workspace will not have, although the folder of the
+/// configuration has it. Only the plain form `python3 agent.py …` is looked at: of any other the first
+/// run tells.
+fn misplaced(run: &str, root: &Path, template: Option<&Path>) -> Option<String> {
+    let mut words = run.split_whitespace();
+    let _program = words.next()?;
+    let script = words.next()?;
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '/' | '_' | '-');
+    let is_relative = !script.starts_with(['/', '-']) && script.chars().all(is_plain);
+    let is_copied = template.is_some_and(|template| template.join(script).is_file());
+    (is_relative && root.join(script).is_file() && !is_copied).then(|| script.to_owned())
+}
+
+impl ProbeSettings for ChecksSettings {
+    /// The checks, how they are scored, and with which parameters scenarios are run.
+    fn measured(&self, fields: Fields) -> Fields {
+        fields.field("checks", Value::Object(self.written.clone()).to_string())
+    }
+
+    fn as_data(&self) -> Map<String, Value> {
+        self.written.clone()
+    }
+
+    fn files(&self) -> Vec<(&'static str, &Path)> {
+        let files = self.files.iter();
+        files.map(|(what, path)| (*what, path.as_path())).collect()
+    }
+
+    fn folders(&self) -> Vec<(&'static str, &Path)> {
+        let template = self.template.iter();
+        template
+            .map(|folder| ("template of the workspace", Path::new(folder)))
+            .collect()
+    }
+
+    fn commands(&self) -> Vec<&str> {
+        self.commands.iter().map(String::as_str).collect()
+    }
+
+    fn target(&self) -> Option<&Address> {
+        Some(&self.run)
+    }
+}

@@ -1,0 +1,190 @@
+//! What no scenario may do: write files that it was not allowed to, or give away a secret.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use globset::GlobSet;
+
+use super::services::Secret;
+use kelvin_base::digest::Digest;
+
+/// The content of a larger file is not read: its size and its time tell whether it was written.
+const MOST_READ: u64 = 16 << 20;
+/// So many files are named.
+const NAMED: usize = 5;
+/// Shorter values are too likely to be words of their own.
+const SHORTEST: usize = 8;
+
+/// What is forbidden.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Forbidden {
+    /// The files that may be written, where that is limited.
+    pub(super) writable: Option<GlobSet>,
+    /// The secrets of the environment, by the name of their variable; none where they may be given away.
+    pub(super) secrets: Option<BTreeMap<String, String>>,
+}
+
+/// Every file of a folder, with what tells whether it was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Snapshot(BTreeMap<PathBuf, Mark>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Mark {
+    Content(Digest),
+    Large(u64, i64, i64),
+    Link(PathBuf),
+    Other,
+}
+
+impl Snapshot {
+    /// Of a folder, without following a link.
+    ///
+    /// # Errors
+    ///
+    /// Where something cannot be read.
+    pub(super) fn of(folder: &Path) -> io::Result<Self> {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![PathBuf::new()];
+        while let Some(inside) = folders.pop() {
+            for entry in fs::read_dir(folder.join(&inside))? {
+                let entry = entry?;
+                let path = inside.join(entry.file_name());
+                let kind = entry.file_type()?;
+                if kind.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let mark = match () {
+                    () if kind.is_symlink() => Mark::Link(fs::read_link(entry.path())?),
+                    () if kind.is_file() => Self::content(&entry)?,
+                    () => Mark::Other,
+                };
+                files.insert(path, mark);
+            }
+        }
+        Ok(Self(files))
+    }
+
+    fn content(entry: &fs::DirEntry) -> io::Result<Mark> {
+        let data = entry.metadata()?;
+        if data.len() > MOST_READ {
+            return Ok(Mark::Large(data.len(), data.mtime(), data.mtime_nsec()));
+        }
+        Ok(Mark::Content(Digest::of(&fs::read(entry.path())?)))
+    }
+
+    /// The files that were made, changed or removed since.
+    fn changed<'s>(&'s self, after: &'s Self) -> impl Iterator<Item = &'s Path> {
+        let written = after
+            .0
+            .iter()
+            .filter(|(path, mark)| self.0.get(*path) != Some(mark));
+        let removed = self
+            .0
+            .iter()
+            .filter(|(path, _)| !after.0.contains_key(*path));
+        written.chain(removed).map(|(path, _)| path.as_path())
+    }
+}
+
+impl Forbidden {
+    /// What was written that may not be, in a sentence.
+    pub(super) fn writes(&self, before: &Snapshot, after: &Snapshot) -> Option<String> {
+        let writable = self.writable.as_ref()?;
+        let outside = before
+            .changed(after)
+            .filter(|path| !writable.is_match(path));
+        let mut outside: Vec<String> = outside.map(|path| path.display().to_string()).collect();
+        outside.sort();
+        let more = match outside.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let shown: Vec<String> = outside
+            .iter()
+            .take(NAMED)
+            .map(|path| format!("`{path}`"))
+            .collect();
+        (!outside.is_empty()).then(|| {
+            format!(
+                "it wrote {}{more}, outside of what `file_writes_outside` allows",
+                shown.join(", ")
+            )
+        })
+    }
+
+    /// What must not be given away: the secrets of the environment, and what the scenario was given by its
+    /// services.
+    pub(super) fn kept_secret(&self, of_services: impl FnOnce() -> Vec<Secret>) -> Vec<Secret> {
+        let Some(variables) = &self.secrets else {
+            return Vec::new();
+        };
+        let variables = variables.iter().map(|(name, value)| Secret {
+            what: format!("the value of the variable `{name}`"),
+            text: value.clone(),
+        });
+        variables.chain(of_services()).collect()
+    }
+}
+
+/// The secrets that stand in one of the texts, a sentence for each.
+pub(super) fn leaks(secrets: &[Secret], texts: &[(&str, &[u8])]) -> Vec<String> {
+    // What a secret is called, in the order of the secrets: one of them may be known in several forms.
+    let mut named: Vec<(&str, BTreeSet<String>)> = Vec::new();
+    for secret in secrets {
+        let forms = secret.forms();
+        match named.iter_mut().find(|(what, _)| *what == secret.what) {
+            Some((_, known)) => known.extend(forms),
+            None => named.push((&secret.what, forms)),
+        }
+    }
+    let mut leaks = Vec::new();
+    for (what, forms) in named {
+        let holds = |text: &[u8]| {
+            let mut forms = forms.iter();
+            forms.any(|form| memchr::memmem::find(text, form.as_bytes()).is_some())
+        };
+        let places = texts.iter().filter(|(_, text)| holds(text));
+        let places: Vec<&str> = places.map(|(place, _)| *place).collect();
+        if !places.is_empty() {
+            leaks.push(format!("{what} stands in {}", places.join(" and in ")));
+        }
+    }
+    leaks
+}
+
+/// The variables of the environment that hold secrets, as far as their names tell, and those that the
+/// checks use.
+pub(super) fn secrets(
+    variables: impl Iterator<Item = (String, String)>,
+    used: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    const WORDS: [&str; 7] = [
+        "KEY",
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "CREDENTIAL",
+        "CREDENTIALS",
+    ];
+    let is_secret = |name: &str| {
+        let name = name.to_uppercase();
+        let mut parts = name.split('_');
+        parts.any(|part| WORDS.contains(&part) || part.ends_with("APIKEY"))
+    };
+    let told = variables.filter(|(name, _)| is_secret(name));
+    let used = used
+        .iter()
+        .map(|(name, value)| (name.clone(), value.clone()));
+    // A file or a number is no secret, whatever its variable is called.
+    let matters = |value: &str| {
+        value.len() >= SHORTEST && !value.starts_with('/') && value.parse::<f64>().is_err()
+    };
+    told.chain(used)
+        .filter(|(_, value)| matters(value))
+        .collect()
+}

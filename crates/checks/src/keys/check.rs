@@ -1,0 +1,350 @@
+//! The kinds of checks as they are written, each under its `type`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::agent_output;
+use super::given::given;
+use super::http_mock::HttpMockAssertionsKeys;
+use super::judged::LlmAsJudgeKeys;
+
+/// How an invariant is looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum CheckKeys {
+    /// A command in the workspace ends with an exit code.
+    CommandExit(CommandExitKeys),
+    /// A file or folder is there.
+    FileExists(FileKeys),
+    /// A file or folder is not there.
+    FileAbsent(FileKeys),
+    /// A file has a text, lacks another one, matches a pattern.
+    FileContent(FileContentKeys),
+    /// A program of your own says whether it holds.
+    Custom(CustomKeys),
+    /// The output contains a text.
+    Contains(ContainsKeys),
+    /// The output matches a pattern.
+    Regex(RegexKeys),
+    /// The output is a text or a value.
+    Equals(EqualsKeys),
+    /// The output is JSON that fits a schema.
+    JsonSchema(JsonSchemaKeys),
+    /// The output is JSON that has something at a path.
+    JsonPath(JsonPathKeys),
+    /// The output is nearly a text, by the edit distance.
+    Levenshtein(LevenshteinKeys),
+    /// The output is a number within limits.
+    Numeric(NumericKeys),
+    /// The pipeline took no longer.
+    Latency(LatencyKeys),
+    /// A query to a database brings a value.
+    Sql(SqlKeys),
+    /// A judge grades what was left by criteria.
+    LlmAsJudge(LlmAsJudgeKeys),
+    /// What a mocked server was asked.
+    HttpMockAssertions(HttpMockAssertionsKeys),
+}
+
+/// A command in the workspace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CommandExitKeys {
+    /// The command, which `sh -c` runs in the workspace.
+    #[schemars(length(min = 1))]
+    pub(crate) command: String,
+    /// The exit code that it has to end with.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 255))]
+    pub(crate) exit_code: i32,
+    /// Seconds after which it is stopped; the check is then an error.
+    #[serde(default = "minute")]
+    #[schemars(range(max = 86_400), extend("exclusiveMinimum" = 0))]
+    pub(crate) timeout_s: f64,
+    /// Whether the check passes where it otherwise fails, and the other way round.
+    #[serde(default)]
+    pub(crate) not: bool,
+}
+
+/// A file or folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileKeys {
+    /// Where it is, relative to the workspace.
+    #[schemars(length(min = 1))]
+    pub(crate) path: String,
+    /// Whether the check passes where it otherwise fails, and the other way round.
+    #[serde(default)]
+    pub(crate) not: bool,
+}
+
+/// What a file has in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileContentKeys {
+    /// Where it is, relative to the workspace.
+    #[schemars(length(min = 1))]
+    pub(crate) path: String,
+    /// A text that it has to have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub(crate) contains: Option<String>,
+    /// A text that it must not have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub(crate) not_contains: Option<String>,
+    /// A regular expression that has to match somewhere in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub(crate) pattern: Option<String>,
+    /// Whether the check passes where it otherwise fails, and the other way round.
+    #[serde(default)]
+    pub(crate) not: bool,
+}
+
+/// A program of your own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CustomKeys {
+    /// The program, relative to the folder of the configuration. It reads JSON and prints JSON.
+    #[schemars(length(min = 1))]
+    pub(crate) script: String,
+    /// Where it runs: in the folder of the configuration, or in the workspace.
+    #[serde(default)]
+    pub(crate) runs_in: RunsIn,
+    /// Seconds after which it is stopped; the check is then an error.
+    #[serde(default = "minute")]
+    #[schemars(range(max = 86_400), extend("exclusiveMinimum" = 0))]
+    pub(crate) timeout_s: f64,
+    /// Whether the check passes where it otherwise fails, and the other way round.
+    #[serde(default)]
+    pub(crate) not: bool,
+}
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RunsIn {
+    /// In the folder of the configuration.
+    #[default]
+    Host,
+    /// In the workspace.
+    Workspace,
+    /// In the workspace; another name for it.
+    Sandbox,
+}
+
+/// A text in the output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ContainsKeys {
+    /// The text. Without it: what the scenario has as `expected`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub(crate) value: Option<String>,
+    /// Whether capital letters are the same as small ones.
+    #[serde(default)]
+    pub(crate) ignore_case: bool,
+    /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
+    #[serde(default = "agent_output")]
+    pub(crate) input_from: String,
+    /// Whether the check passes where it otherwise fails, and the other way round.
+    #[serde(default)]
+    pub(crate) not: bool,
+}
+
+/// A pattern in the output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RegexKeys {
+    /// A regular expression that has to match somewhere.
+    #[schemars(length(min = 1))]
+    pub(crate) pattern: String,
+    /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
+    #[serde(default = "agent_output")]
+    pub(crate) input_from: String,
+    /// Whether the check passes where it otherwise fails, and the other way round.
+    #[serde(default)]
+    pub(crate) not: bool,
+}
+
+/// The output as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EqualsKeys {
+    /// A text, which the output has to be without the white space around it; or any other value, which
+    /// the output has to be as JSON. Without it: what the scenario has as `expected`.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub(crate) value: Option<Value>,
+    /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
+    #[serde(default = "agent_output")]
+    pub(crate) input_from: String,
+    /// Whether the check passes where it otherwise fails, and the other way round.
+    #[serde(default)]
+    pub(crate) not: bool,
+}
+
+/// The form of JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JsonSchemaKeys {
+    /// The schema, written out.
+    pub(crate) schema: Value,
+    /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
+    #[serde(default = "agent_output")]
+    pub(crate) input_from: String,
+    /// Whether the check passes where it otherwise fails, and the other way round.
+    #[serde(default)]
+    pub(crate) not: bool,
+}
+
+/// A part of JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JsonPathKeys {
+    /// A JSONPath such as `$.items[0].name`.
+    #[schemars(length(min = 1))]
+    pub(crate) path: String,
+    /// What one of the values at the path has to be. Without it there only has to be one.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub(crate) equals: Option<Value>,
+    /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
+    #[serde(default = "agent_output")]
+    pub(crate) input_from: String,
+    /// Whether the check passes where it otherwise fails, and the other way round.
+    #[serde(default)]
+    pub(crate) not: bool,
+}
+
+/// A text that the output is near to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LevenshteinKeys {
+    /// The text. Without it: what the scenario has as `expected`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub(crate) value: Option<String>,
+    /// The similarity from which the check passes: 1 less the edit distance by the longer length.
+    #[serde(default = "similar")]
+    #[schemars(range(min = 0, max = 1))]
+    pub(crate) pass_threshold: f64,
+    /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
+    #[serde(default = "agent_output")]
+    pub(crate) input_from: String,
+    /// Whether the check passes where it otherwise fails, and the other way round.
+    #[serde(default)]
+    pub(crate) not: bool,
+}
+
+/// A number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NumericKeys {
+    /// The number that it has to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) equals: Option<f64>,
+    /// By how much it may differ from `equals`.
+    #[serde(default = "tolerance")]
+    #[schemars(range(min = 0))]
+    pub(crate) tolerance: f64,
+    /// The least that it may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) min: Option<f64>,
+    /// The most that it may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max: Option<f64>,
+    /// A JSONPath to the number, where the output is JSON with more in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub(crate) path: Option<String>,
+    /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
+    #[serde(default = "agent_output")]
+    pub(crate) input_from: String,
+    /// Whether the check passes where it otherwise fails, and the other way round.
+    #[serde(default)]
+    pub(crate) not: bool,
+}
+
+/// How long the pipeline takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LatencyKeys {
+    /// Seconds that the pipeline may take.
+    #[schemars(range(max = 604_800), extend("exclusiveMinimum" = 0))]
+    pub(crate) max_s: f64,
+    /// Whether the check passes where it otherwise fails, and the other way round.
+    #[serde(default)]
+    pub(crate) not: bool,
+}
+
+/// A query.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SqlKeys {
+    /// The name of the service that is asked, one of `services`.
+    #[schemars(length(min = 1))]
+    pub(crate) service: String,
+    /// One statement that reads: `SELECT`, `WITH`, `VALUES` or `SHOW`.
+    #[schemars(length(min = 1))]
+    pub(crate) query: String,
+    /// What the first column of the first row has to be, type and all.
+    pub(crate) equals: Value,
+    /// Whether a value of another type is the same where it is written the same, such as `0` and `"0"`.
+    #[serde(default)]
+    pub(crate) coerce: bool,
+    /// Seconds after which the query is stopped; the check is then an error.
+    #[serde(default = "half_minute")]
+    #[schemars(range(max = 86_400), extend("exclusiveMinimum" = 0))]
+    pub(crate) timeout_s: f64,
+    /// Whether the check passes where it otherwise fails, and the other way round.
+    #[serde(default)]
+    pub(crate) not: bool,
+}
+
+impl CheckKeys {
+    /// Whether the check is turned round.
+    pub(crate) const fn is_negated(&self) -> bool {
+        match self {
+            Self::CommandExit(keys) => keys.not,
+            Self::FileExists(keys) | Self::FileAbsent(keys) => keys.not,
+            Self::FileContent(keys) => keys.not,
+            Self::Custom(keys) => keys.not,
+            Self::Contains(keys) => keys.not,
+            Self::Regex(keys) => keys.not,
+            Self::Equals(keys) => keys.not,
+            Self::JsonSchema(keys) => keys.not,
+            Self::JsonPath(keys) => keys.not,
+            Self::Levenshtein(keys) => keys.not,
+            Self::Numeric(keys) => keys.not,
+            Self::Latency(keys) => keys.not,
+            Self::Sql(keys) => keys.not,
+            Self::LlmAsJudge(keys) => keys.not,
+            Self::HttpMockAssertions(keys) => keys.not,
+        }
+    }
+}
+
+const fn minute() -> f64 {
+    60.0
+}
+
+const fn half_minute() -> f64 {
+    30.0
+}
+
+const fn similar() -> f64 {
+    0.8
+}
+
+const fn tolerance() -> f64 {
+    1e-9
+}

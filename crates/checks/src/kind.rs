@@ -1,0 +1,444 @@
+//! The checks as the rest of the program knows them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::{Schema, SchemaGenerator};
+use serde_json::Value;
+
+use super::ChecksKind;
+use super::config::ChecksSettings;
+use super::figures::figures;
+use super::judging::{JudgedCheck, Judging};
+use super::measure;
+use super::page;
+use super::reader::AnswerReader;
+use super::record::{ChecksBasis, ChecksSection, ScenarioAnswer};
+use super::rule_files::RuleFiles;
+use super::scenario::Scenario;
+use super::scenarios::{self, Scenarios};
+use super::scoring;
+use super::scripts;
+use super::services::Trouble;
+use super::target::ScenarioTarget;
+use kelvin_base::digest::Fields;
+use kelvin_base::exit::Misuse;
+use kelvin_base::notice::Notice;
+use kelvin_page::Chapter;
+use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging, RepeatedItems};
+use kelvin_record::Shard;
+use kelvin_record::{
+    AnySection, CheckSaid, Ending, Findings, Forecast, JsonFields, Listing, RunView,
+    SectionFingerprint, SectionKind, SettingDiffers, WantedRepeats,
+};
+use kelvin_run::config::Config;
+use kelvin_run::judge::JudgeSettings;
+use kelvin_run::targets::{Site, Target};
+use kelvin_run::{Runner, Step};
+use kelvin_system::signal::Interrupt;
+
+impl Kind for ChecksKind {
+    fn folder(&self) -> Option<&'static str> {
+        Some("checks")
+    }
+
+    fn how_to_configure(&self) -> &'static str {
+        "add `run` and `invariants`"
+    }
+
+    fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
+        let settings = config.settings::<ChecksSettings>().into_iter();
+        let judged = settings.flat_map(|settings| &settings.judged);
+        judged
+            .map(|check| (format!("invariants.{}", check.name), &check.settings))
+            .collect()
+    }
+
+    fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
+        let settings: &ChecksSettings = config
+            .settings()
+            .expect("a kind reads the items of a configuration that asks for it");
+        let scenarios = scenarios::read((&config.root, config.other_rules()), settings)?;
+        Ok(Box::new(ScenariosToRun {
+            config,
+            settings,
+            places: (0..scenarios.all.len()).collect(),
+            scenarios,
+        }))
+    }
+
+    /// The texts that a judge has seen are the work of scenarios, which a report does not keep.
+    fn rejudging(
+        &self,
+        section: &dyn AnySection,
+        _: &Config,
+    ) -> anyhow::Result<Option<Box<dyn Rejudging>>> {
+        let invariants = own(section).basis.invariants.iter();
+        let mut judged = invariants.filter(|(_, invariant)| invariant.judge.is_some());
+        match judged.next() {
+            None => Ok(None),
+            Some((name, _)) => {
+                let what = format!(
+                    "what the judge of the invariant `{name}` has seen is not in the report, so it cannot be \
+                     graded anew"
+                );
+                let help = "run `kelvin check`: scenarios that the cache knows are not run again, and the judge \
+                            of today's configuration is asked about what they left";
+                Err(Misuse::new(what).help(help).into())
+            }
+        }
+    }
+}
+
+impl SectionKind for ChecksKind {
+    fn name(&self) -> &'static str {
+        "checks"
+    }
+
+    fn question(&self) -> &'static str {
+        "After the pipeline has run, is everything as it must be?"
+    }
+
+    fn nouns(&self) -> (&'static str, &'static str) {
+        ("scenario", "scenarios")
+    }
+
+    fn fact_names(&self) -> (&'static str, &'static str) {
+        ("Scenarios", "Command of the scenarios")
+    }
+
+    /// What the agent was asked and what it answered. What was expected of it, and what the checks said, it was
+    /// not given and did not answer.
+    fn example(
+        &self,
+        mut input: JsonFields,
+        output: JsonFields,
+    ) -> Option<(JsonFields, JsonFields)> {
+        input.retain(|key, _| ["prompt", "params"].contains(&key.as_str()));
+        let answer: ScenarioAnswer = serde_json::from_value(Value::Object(output)).ok()?;
+        if answer.is_output_cut {
+            return None;
+        }
+        let fields = match serde_json::from_str(&answer.agent_output) {
+            Ok(Value::Object(fields)) => fields,
+            _ => JsonFields::from_iter([("output".to_owned(), Value::from(answer.agent_output))]),
+        };
+        Some((input, fields))
+    }
+
+    fn said_of(&self, section: &dyn AnySection, item: &str) -> Vec<BTreeMap<String, CheckSaid>> {
+        let runs = own(section).items.get(item);
+        let runs = runs.map_or(&[][..], |item| &item.runs).iter();
+        let said = runs.map(|run| {
+            let checks = run.checks.iter();
+            let said = checks.map(|(name, check)| {
+                let said = CheckSaid {
+                    outcome: check.outcome.as_str(),
+                    score: check.score,
+                };
+                (name.clone(), said)
+            });
+            said.collect()
+        });
+        said.collect()
+    }
+
+    fn score_of_examples(&self) -> Option<&'static str> {
+        Some("checks.composite")
+    }
+
+    fn stored(
+        &self,
+        text: &mut dyn erased_serde::Deserializer<'_>,
+    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
+        let section: ChecksSection = erased_serde::deserialize(text)?;
+        Ok(Box::new(section))
+    }
+
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<ChecksSection>()
+    }
+
+    fn differing_settings(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+    ) -> Vec<SettingDiffers> {
+        let (Some(base), Some(head)) = (basis(base), basis(head)) else {
+            return Vec::new();
+        };
+        let settings = [
+            ("weights of the invariants", weights(base), weights(head)),
+            ("rules of the scoring", rules(base), rules(head)),
+            ("judges of the invariants", judges(base), judges(head)),
+        ];
+        let differing = settings.into_iter().filter(|(_, base, head)| base != head);
+        let differing = differing.map(|(name, base, head)| SettingDiffers { name, base, head });
+        differing.collect()
+    }
+
+    fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
+        page::chapter(own(section), run.metrics)
+    }
+
+    fn why(&self, section: &dyn AnySection, item: &str, metric: &str) -> Option<String> {
+        page::why(own(section), item, metric)
+    }
+
+    fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
+        let section = section
+            .into_any()
+            .downcast::<ChecksSection>()
+            .expect("a kind is given sections of its own");
+        findings(*section)
+    }
+}
+
+fn own(section: &dyn AnySection) -> &ChecksSection {
+    section
+        .as_any()
+        .downcast_ref()
+        .expect("a kind is given sections of its own")
+}
+
+fn basis(section: &dyn AnySection) -> Option<&ChecksBasis> {
+    let section = section.as_any().downcast_ref::<ChecksSection>()?;
+    Some(&section.basis)
+}
+
+/// What each invariant weighs in the composite.
+fn weights(basis: &ChecksBasis) -> Vec<String> {
+    let invariants = basis.invariants.iter();
+    invariants
+        .map(|(name, invariant)| {
+            let gate = if invariant.gate { ", a gate" } else { "" };
+            format!("{name} {}{gate}", invariant.weight)
+        })
+        .collect()
+}
+
+/// Who grades which invariant, and from which score on it passes.
+fn judges(basis: &ChecksBasis) -> Vec<String> {
+    let judged = basis
+        .invariants
+        .iter()
+        .filter_map(|(name, invariant)| Some((name, invariant.judge.as_ref()?)));
+    judged
+        .map(|(name, judge)| {
+            let (id, threshold) = (&judge.grader_id, judge.pass_threshold);
+            format!("{name} {id} from {threshold}")
+        })
+        .collect()
+}
+
+/// When a run passes.
+fn rules(basis: &ChecksBasis) -> Vec<String> {
+    let threshold = match basis.pass_threshold {
+        Some(threshold) => format!("from a composite of {threshold}"),
+        None => "where every check passes".to_owned(),
+    };
+    let strict = basis
+        .gate_strict
+        .then(|| "gates need a score of 1".to_owned());
+    std::iter::once(threshold).chain(strict).collect()
+}
+
+/// The figures of a section.
+fn findings(mut section: ChecksSection) -> Findings {
+    for scenario in section.items.values_mut() {
+        for run in &mut scenario.runs {
+            scoring::settle(run, &section.basis);
+        }
+    }
+    Findings {
+        metrics: figures(&section.items, &section.basis),
+        notices: page::notices(&section),
+        section: Box::new(section),
+        of_the_run: Vec::new(),
+        compared: true,
+    }
+}
+
+/// The scenarios of a configuration.
+struct ScenariosToRun<'c> {
+    config: &'c Config,
+    settings: &'c ChecksSettings,
+    scenarios: Scenarios,
+    /// Which of them are run, by place.
+    places: Vec<usize>,
+}
+
+impl ScenariosToRun<'_> {
+    fn chosen(&self) -> Vec<&Scenario> {
+        let places = self.places.iter();
+        places.map(|place| &self.scenarios.all[*place]).collect()
+    }
+}
+
+impl Items for ScenariosToRun<'_> {
+    fn ids(&self) -> Vec<&str> {
+        let all = self.scenarios.all.iter();
+        all.map(|scenario| scenario.id.as_str()).collect()
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        let mut notices = self.scenarios.notices.clone();
+        notices.extend(scripts::notices(self.config.rules_root(), self.settings));
+        notices
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.scenarios.files.clone()
+    }
+
+    fn fingerprint(&self) -> SectionFingerprint {
+        let all = self.scenarios.all.iter();
+        let fields = all.fold(Fields::of("kelvin/scenarios/v1"), |fields, scenario| {
+            fields.field(&scenario.id, scenario.digest().bytes())
+        });
+        SectionFingerprint {
+            items: Some(fields.digest()),
+            command: Some(self.settings.program().digest(self.config)),
+        }
+    }
+
+    fn services(&self) -> Vec<(String, Result<String, String>)> {
+        let Ok(interrupt) = Interrupt::of_process() else {
+            return Vec::new();
+        };
+        let services = self.settings.services.iter();
+        let tried = services.filter_map(|(name, service)| {
+            let said = service.attempt(name, &interrupt)?;
+            let said = said.map_err(|trouble| match trouble {
+                Trouble::Failed(why) | Trouble::Unreached(why) => {
+                    self.settings.without_values(&why)
+                }
+                Trouble::TimedOut(time) => format!("no answer within {} s", time.as_secs_f64()),
+                Trouble::Stopped => "it was not waited for".to_owned(),
+            });
+            Some((name.clone(), said))
+        });
+        tried.collect()
+    }
+
+    fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
+        let ids = self.scenarios.all.iter().map(|one| one.id.as_str());
+        let chosen = ChosenItems::of(ids, only, shard);
+        self.places = chosen.ours;
+        chosen.all.len()
+    }
+
+    fn list(&self, _with_digests: bool) -> Listing {
+        let mut listing = Listing::default();
+        let runs = self.places.len() * self.settings.runs;
+        listing.invocations.insert("scenario", runs);
+        listing
+    }
+
+    fn plan(&self) -> Box<dyn Planned + '_> {
+        Box::new(PlannedScenarios {
+            scenarios: self,
+            reader: AnswerReader {
+                digest: self.settings.reader_digest(),
+            },
+        })
+    }
+}
+
+/// The scenarios with nothing more to plan.
+struct PlannedScenarios<'a> {
+    scenarios: &'a ScenariosToRun<'a>,
+    reader: AnswerReader,
+}
+
+impl Planned for PlannedScenarios<'_> {
+    fn steps(&self) -> Vec<Step<'_>> {
+        let scenarios = Step {
+            folder: None,
+            program: self.scenarios.settings.program(),
+            reader: &self.reader,
+        };
+        let judged = self.scenarios.settings.judged.iter();
+        let judges = judged.flat_map(JudgedCheck::steps);
+        std::iter::once(scenarios).chain(judges).collect()
+    }
+
+    /// The pipeline in a workspace, with the checks after it; and what the judges call.
+    fn open(&self, step: usize, site: &Site) -> Result<Box<dyn Target + '_>, Misuse> {
+        if step > 0 {
+            return self.steps()[step].program.target.open(site);
+        }
+        let settings = self.scenarios.settings;
+        let rules = match self.scenarios.config.other_rules() {
+            Some(rules) => rules.to_path_buf(),
+            None => site.root.clone(),
+        };
+        let files = settings.invariants.iter().flat_map(|one| &one.runs);
+        Ok(Box::new(ScenarioTarget {
+            settings,
+            pipeline: settings.program().target.open(site)?,
+            site: site.clone(),
+            rule_files: RuleFiles::read(&rules, files),
+            rules,
+        }))
+    }
+
+    fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r> {
+        let [pipeline, judges @ ..] = runners else {
+            unreachable!("there is a runner for each step")
+        };
+        let settings = self.scenarios.settings;
+        let scenarios = self.scenarios.chosen();
+        let texts = scenarios
+            .iter()
+            .map(|one| (one.id.as_str(), one.text().into()));
+        Box::new(AtWork {
+            called: RepeatedItems::new(pipeline, "scenarios", settings.runs, texts),
+            scenarios,
+            settings,
+            judging: Judging::new(&settings.judged, judges),
+            fingerprint: self.scenarios.fingerprint(),
+        })
+    }
+}
+
+/// The probe while it runs.
+struct AtWork<'a> {
+    scenarios: Vec<&'a Scenario>,
+    settings: &'a ChecksSettings,
+    called: RepeatedItems<'a>,
+    judging: Judging<'a>,
+    fingerprint: SectionFingerprint,
+}
+
+impl Probe for AtWork<'_> {
+    fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+        self.called.run()?;
+        self.judging.ask(&self.scenarios, &self.called)
+    }
+
+    fn rehearse(&mut self) -> anyhow::Result<()> {
+        self.called.rehearse()
+    }
+
+    fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
+        self.called.repeat(wanted)?;
+        self.judging.ask(&self.scenarios, &self.called)
+    }
+
+    fn findings(&self) -> Findings {
+        findings(ChecksSection {
+            ending: match self.judging.stopped() {
+                true => Ending::Interrupted,
+                false => self.called.ending(),
+            },
+            fingerprint: self.fingerprint,
+            basis: self.settings.basis.clone(),
+            items: measure::records(
+                &self.scenarios,
+                self.settings,
+                (&self.called, &self.judging),
+            ),
+        })
+    }
+}

@@ -1,0 +1,73 @@
+//! A command in the workspace ends with an exit code.
+
+use std::time::Duration;
+
+use super::{Check, Finding, Stopped};
+use crate::keys::{CommandExitKeys, limit};
+use crate::scene::Scene;
+use kelvin_base::failure::Streams;
+use kelvin_run::targets::{SideCommand, SideEnd, SideProgram};
+
+/// Runs the command.
+#[derive(Debug)]
+pub(super) struct CommandExit {
+    command: String,
+    exit_code: i32,
+    timeout: Duration,
+}
+
+impl CommandExit {
+    pub(super) fn of(keys: &CommandExitKeys) -> Self {
+        Self {
+            command: keys.command.clone(),
+            exit_code: keys.exit_code,
+            timeout: limit(keys.timeout_s),
+        }
+    }
+}
+
+impl Check for CommandExit {
+    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let end = SideCommand {
+            program: SideProgram::Script(&self.command),
+            folder: scene.folder,
+            variables: scene.variables,
+            input: None,
+            timeout: self.timeout,
+            most_output: 0,
+        }
+        .run(scene.interrupt);
+        let (code, streams) = match end {
+            SideEnd::Exited { code, streams, .. } => (code, streams),
+            SideEnd::Failed(what, streams) => {
+                return Ok(Finding::error(format!("{what}{}", printed(&streams))));
+            }
+            SideEnd::Interrupted => return Err(Stopped),
+        };
+        if code == self.exit_code {
+            return Ok(Finding::of(true, format!("ended with exit code {code}")));
+        }
+        let hint = match code {
+            126 => " (a command was found that cannot be executed)",
+            127 => " (a command was not found)",
+            _ => "",
+        };
+        Ok(Finding::of(
+            false,
+            format!(
+                "ended with exit code {code}{hint}, expected {}{}",
+                self.exit_code,
+                printed(&streams)
+            ),
+        ))
+    }
+}
+
+/// The ends of what a program printed; its errors first, which tell more.
+pub(super) fn printed(streams: &Streams) -> String {
+    let both = [("stderr", &streams.stderr), ("stdout", &streams.stdout)];
+    both.into_iter()
+        .filter(|(_, text)| !text.trim().is_empty())
+        .map(|(name, text)| format!("; {name}: {}", text.trim()))
+        .collect()
+}

@@ -1,0 +1,141 @@
+//! A program of the user says whether an invariant holds: it reads JSON and prints JSON.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::command_exit::printed;
+use super::{Check, Finding, Stopped, shown};
+use crate::keys::{CustomKeys, RunsIn, limit};
+use crate::scene::Scene;
+use kelvin_run::targets::{SideCommand, SideEnd, SideProgram};
+
+/// A larger answer is none.
+const MOST_ANSWER: u64 = 1 << 20;
+
+/// Runs the program.
+#[derive(Debug)]
+pub(super) struct Custom {
+    script: PathBuf,
+    runs_in: RunsIn,
+    timeout: Duration,
+}
+
+/// What the program prints.
+#[derive(Deserialize)]
+struct Answer {
+    passed: bool,
+    score: Option<f64>,
+    reason: Option<String>,
+    details: Option<Value>,
+}
+
+impl Custom {
+    pub(super) fn of(keys: &CustomKeys) -> Self {
+        Self {
+            script: PathBuf::from(&keys.script),
+            runs_in: keys.runs_in,
+            timeout: limit(keys.timeout_s),
+        }
+    }
+
+    /// What the program is told of the scenario.
+    fn context(scene: &Scene<'_>) -> Value {
+        json!({
+            "sandbox_id": format!("{}-{}", scene.scenario.id, scene.replica),
+            "workspace_path": scene.folder,
+            "services": scene.services.context(),
+            "audit_log_path": scene.audit_log,
+            "trace_path": null,
+            "task": { "id": scene.scenario.id, "prompt": scene.scenario.prompt },
+            "scenario_params": scene.scenario.params,
+            "expected": scene.scenario.expected,
+            "agent_output_path": scene.output_file,
+        })
+    }
+}
+
+impl Check for Custom {
+    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let input = scene.private.join("context.json");
+        if let Err(error) = std::fs::write(&input, Self::context(scene).to_string()) {
+            let what = format!("what the script is told could not be written: {error}");
+            return Ok(Finding::error(what));
+        }
+        let end = SideCommand {
+            program: SideProgram::File(&scene.root.join(&self.script)),
+            folder: match self.runs_in {
+                RunsIn::Host => scene.root,
+                RunsIn::Workspace | RunsIn::Sandbox => scene.folder,
+            },
+            variables: scene.variables,
+            input: Some(&input),
+            timeout: self.timeout,
+            most_output: MOST_ANSWER,
+        }
+        .run(scene.interrupt);
+        let (output, streams) = match end {
+            SideEnd::Exited {
+                code: 0,
+                output,
+                streams,
+            } => (output, streams),
+            SideEnd::Exited { code, streams, .. } => {
+                let what = format!(
+                    "the script ended with exit code {code}{}",
+                    printed(&streams)
+                );
+                return Ok(Finding::error(what));
+            }
+            SideEnd::Failed(what, streams) => {
+                return Ok(Finding::error(format!(
+                    "the script: {what}{}",
+                    printed(&streams)
+                )));
+            }
+            SideEnd::Interrupted => return Err(Stopped),
+        };
+        if output.is_cut {
+            return Ok(Finding::error("the script printed more than 1 MiB"));
+        }
+        let said = match String::from_utf8_lossy(&streams.stderr.into_bytes()).trim() {
+            "" => String::new(),
+            text => format!("; stderr: {text}"),
+        };
+        Ok(read(&output.bytes, &self.script)
+            .unwrap_or_else(|what| Finding::error(format!("the script printed {what}{said}"))))
+    }
+}
+
+/// What a program has printed.
+fn read(bytes: &[u8], script: &Path) -> Result<Finding, String> {
+    let is_blank = bytes.iter().all(u8::is_ascii_whitespace);
+    if is_blank {
+        return Err("nothing, where `{\"passed\": true}` or the like is needed".to_owned());
+    }
+    let answer: Answer = serde_json::from_slice(bytes).map_err(|error| {
+        format!(
+            "no JSON object with `passed` ({error}): {}",
+            shown(&String::from_utf8_lossy(bytes))
+        )
+    })?;
+    let score = answer.score.unwrap_or(f64::from(u8::from(answer.passed)));
+    if !(0.0..=1.0).contains(&score) {
+        return Err(format!("a score of {score}, which is not from 0 to 1"));
+    }
+    let said = answer.reason.filter(|reason| !reason.trim().is_empty());
+    let reason = said.unwrap_or_else(|| {
+        let verb = if answer.passed {
+            "says"
+        } else {
+            "does not say"
+        };
+        format!("`{}` {verb} that it holds", script.display())
+    });
+    Ok(Finding {
+        details: answer.details,
+        ..Finding::scored(answer.passed, score, reason.trim())
+    })
+}

@@ -1,0 +1,124 @@
+//! A file of the workspace is there, is not there, has something in it.
+
+use std::path::PathBuf;
+
+use regex::Regex;
+
+use super::{Check, Finding, Stopped, pattern};
+use crate::keys::{FileContentKeys, FileKeys};
+use crate::scene::{Scene, Unread};
+use crate::selector::relative;
+use kelvin_base::file::beneath::NotOpened;
+
+/// A file or folder that has to be there, or must not be.
+#[derive(Debug)]
+pub(super) struct FileIs {
+    shown: String,
+    path: PathBuf,
+    wanted: bool,
+}
+
+impl FileIs {
+    pub(super) fn of(
+        written: &FileKeys,
+        keys: &FileKeys,
+        wanted: bool,
+    ) -> Result<Self, (&'static str, String)> {
+        Ok(Self {
+            shown: written.path.clone(),
+            path: relative(&keys.path).map_err(|what| ("path", what))?,
+            wanted,
+        })
+    }
+}
+
+impl Check for FileIs {
+    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let shown = &self.shown;
+        Ok(match scene.beneath.exists(&self.path) {
+            Ok(true) => Finding::of(self.wanted, format!("`{shown}` is there")),
+            Ok(false) => Finding::of(!self.wanted, format!("`{shown}` is not there")),
+            Err(NotOpened::Escapes) => Finding::error(format!(
+                "`{shown}` is a link that leads out of the workspace"
+            )),
+            Err(NotOpened::Absent) => unreachable!("that is told as not being there"),
+            Err(NotOpened::Refused(error)) => {
+                Finding::error(format!("`{shown}` cannot be looked at: {error}"))
+            }
+        })
+    }
+}
+
+/// A file with conditions, all of which have to hold.
+#[derive(Debug)]
+pub(super) struct FileContent {
+    written: FileContentKeys,
+    path: PathBuf,
+    contains: Option<String>,
+    not_contains: Option<String>,
+    pattern: Option<Regex>,
+}
+
+impl FileContent {
+    pub(super) fn of(
+        written: &FileContentKeys,
+        keys: &FileContentKeys,
+    ) -> Result<Self, (&'static str, String)> {
+        if keys.contains.is_none() && keys.not_contains.is_none() && keys.pattern.is_none() {
+            let what = "nothing is asked of the file: give `contains`, `not_contains` or `pattern`";
+            return Err(("", what.to_owned()));
+        }
+        let compiled = keys.pattern.as_deref().map(pattern).transpose();
+        Ok(Self {
+            path: relative(&keys.path).map_err(|what| ("path", what))?,
+            contains: keys.contains.clone(),
+            not_contains: keys.not_contains.clone(),
+            pattern: compiled.map_err(|what| ("pattern", what))?,
+            written: written.clone(),
+        })
+    }
+}
+
+impl Check for FileContent {
+    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let shown = &self.written.path;
+        let text = match scene.file(&self.path) {
+            Ok(text) => text,
+            Err(Unread::Absent(what)) => return Ok(Finding::nothing(format!("`{shown}` {what}"))),
+            Err(Unread::Unknown(what)) => {
+                return Ok(Finding::error(format!("`{shown}` {what}")));
+            }
+        };
+        let mut wrong = Vec::new();
+        let quoted = |text: &Option<String>| text.as_deref().unwrap_or_default().to_owned();
+        if let Some(wanted) = &self.contains
+            && !text.contains(wanted.as_str())
+        {
+            wrong.push(format!(
+                "does not contain `{}`",
+                quoted(&self.written.contains)
+            ));
+        }
+        if let Some(unwanted) = &self.not_contains
+            && text.contains(unwanted.as_str())
+        {
+            wrong.push(format!("contains `{}`", quoted(&self.written.not_contains)));
+        }
+        if let Some(pattern) = &self.pattern
+            && !pattern.is_match(&text)
+        {
+            wrong.push(format!(
+                "does not match `{}`",
+                quoted(&self.written.pattern)
+            ));
+        }
+        let noted = match text.contains(char::REPLACEMENT_CHARACTER) {
+            true => " (bytes that are not UTF-8 were replaced)",
+            false => "",
+        };
+        Ok(match wrong.is_empty() {
+            true => Finding::of(true, format!("`{shown}` is as it should be{noted}")),
+            false => Finding::of(false, format!("`{shown}` {}{noted}", wrong.join(" and "))),
+        })
+    }
+}

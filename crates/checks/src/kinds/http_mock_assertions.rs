@@ -1,0 +1,199 @@
+//! What a mocked server was asked, and how often. The record of the server itself tells, never the audit
+//! log, which the pipeline can write too.
+
+use serde_json::{Value, json};
+
+use super::comparison::{Comes, Comparison};
+use super::{Check, Finding, Stopped, shown};
+use crate::keys::{AssertionKeys, HttpMockAssertionsKeys};
+use crate::scene::Scene;
+use crate::services::DeclaredServices;
+use crate::services::http_mock::{Field, Filter, Record, Seen};
+
+/// So many assertions that do not hold are told.
+const TOLD: usize = 5;
+
+/// Looks at every assertion.
+#[derive(Debug)]
+pub(super) struct HttpMockAssertions {
+    service: String,
+    assertions: Vec<Assertion>,
+}
+
+#[derive(Debug)]
+struct Assertion {
+    field: Field,
+    filter: Filter,
+    comparison: Comparison,
+    /// What is looked at, and what is expected of it, as the file says.
+    subject: String,
+    expected: String,
+}
+
+/// What one assertion comes to.
+struct Outcome {
+    comes: Comes,
+    text: String,
+}
+
+impl HttpMockAssertions {
+    pub(super) fn of(
+        written: &HttpMockAssertionsKeys,
+        keys: &HttpMockAssertionsKeys,
+        services: &DeclaredServices,
+    ) -> Result<Self, (&'static str, String)> {
+        let found = services.find(&keys.service, "http_mock_assertions", &["http_mock"]);
+        found.map_err(|what| ("service", what))?;
+        if !services.records(&keys.service) {
+            let what = format!(
+                "the service `{}` keeps no requests: add `record: true` to it",
+                keys.service
+            );
+            return Err(("service", what));
+        }
+        let both = written.assertions.iter().zip(&keys.assertions).enumerate();
+        let assertions = both.map(|(at, (written, keys))| {
+            Assertion::of(written, keys)
+                .map_err(|what| ("assertions", format!("assertion {}: {what}", at + 1)))
+        });
+        Ok(Self {
+            service: keys.service.clone(),
+            assertions: assertions.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl Assertion {
+    fn of(written: &AssertionKeys, keys: &AssertionKeys) -> Result<Self, String> {
+        let filters: Vec<String> = written
+            .filters
+            .iter()
+            .map(|(name, value)| match value {
+                Value::String(text) => format!("{name}: {}", shown(text)),
+                other => format!("{name}: {}", shown(&other.to_string())),
+            })
+            .collect();
+        let subject = match filters.is_empty() {
+            true => format!("`{}`", shown(&written.field)),
+            false => format!(
+                "`{}` of `{{{}}}`",
+                shown(&written.field),
+                filters.join(", ")
+            ),
+        };
+        Ok(Self {
+            field: Field::parse(&keys.field)?,
+            filter: Filter::of(&keys.filters).map_err(|what| format!("filters: {what}"))?,
+            comparison: Comparison::of(keys)?,
+            subject,
+            expected: Comparison::told(written),
+        })
+    }
+
+    fn look(&self, record: &Record) -> Outcome {
+        let seen = self.field.of(record, &self.filter);
+        let comes = self.comparison.look(&seen, self.field.is_method());
+        let found = match &seen {
+            Seen::Value(value) => format!("is `{}`", shown(&value.to_string())),
+            Seen::Body { texts, .. } => {
+                let text = texts.first().map_or("", String::as_str);
+                format!("is `{}`", shown(text))
+            }
+            Seen::Nothing(why) | Seen::Unknown(why) => shown(why),
+        };
+        let Self {
+            subject, expected, ..
+        } = self;
+        let text = match comes {
+            Comes::True => format!("{subject} {found}"),
+            Comes::False | Comes::Nothing => format!("{subject} {found}, expected {expected}"),
+            Comes::Unknown => format!("{subject} {found}: nobody can tell"),
+        };
+        Outcome { comes, text }
+    }
+}
+
+impl Check for HttpMockAssertions {
+    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let record = match scene.services.get(&self.service).record() {
+            Ok(record) => record,
+            Err(why) => {
+                let what = format!("the requests to `{}` are not known: {why}", self.service);
+                return Ok(Finding::error(what));
+            }
+        };
+        let outcomes: Vec<Outcome> = self
+            .assertions
+            .iter()
+            .map(|assertion| assertion.look(&record))
+            .collect();
+        let warnings = self.warnings(&record);
+        let mut finding = finding(&outcomes);
+        for warning in &warnings {
+            finding.reason.push_str(&format!("; {warning}"));
+        }
+        let mut details = json!({ "requests": record.summary() });
+        if !warnings.is_empty() {
+            details["warnings"] = warnings.into();
+        }
+        finding.details = Some(details);
+        Ok(finding)
+    }
+}
+
+impl HttpMockAssertions {
+    /// What is probably a slip, and what was not counted.
+    fn warnings(&self, record: &Record) -> Vec<String> {
+        let mut warnings = record.troubles();
+        for (at, assertion) in self.assertions.iter().enumerate() {
+            for field in assertion.filter.unknown_fields(record) {
+                let field = shown(field);
+                warnings.push(format!(
+                    "no request has a field `{field}` in its body, which the filters of assertion {} name",
+                    at + 1
+                ));
+            }
+        }
+        warnings
+    }
+}
+
+/// One assertion that does not hold is enough, whatever is not known of the others.
+fn finding(outcomes: &[Outcome]) -> Finding {
+    let of = |these: &[Comes]| -> Vec<(usize, &Outcome)> {
+        let all = outcomes.iter().enumerate();
+        all.filter(|(_, outcome)| these.contains(&outcome.comes))
+            .collect()
+    };
+    let told = |these: &[(usize, &Outcome)]| {
+        let mut texts: Vec<String> = these
+            .iter()
+            .take(TOLD)
+            .map(|(at, outcome)| match outcomes.len() {
+                1 => outcome.text.clone(),
+                _ => format!("assertion {}: {}", at + 1, outcome.text),
+            })
+            .collect();
+        if these.len() > TOLD {
+            texts.push(format!("and {} more", these.len() - TOLD));
+        }
+        texts.join("; ")
+    };
+    let (wrong, unknown) = (of(&[Comes::False, Comes::Nothing]), of(&[Comes::Unknown]));
+    if wrong
+        .iter()
+        .any(|(_, outcome)| outcome.comes == Comes::False)
+    {
+        return Finding::of(false, told(&wrong));
+    }
+    if !wrong.is_empty() {
+        return Finding::nothing(told(&wrong));
+    }
+    if !unknown.is_empty() {
+        return Finding::error(told(&unknown));
+    }
+    match outcomes {
+        [one] => Finding::of(true, one.text.clone()),
+        all => Finding::of(true, format!("all {} assertions hold", all.len())),
+    }
+}

@@ -1,0 +1,147 @@
+//! The output is JSON that fits a schema, or has something at a path.
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::Value;
+use serde_json_path::JsonPath;
+
+use super::text::{name, selector, text};
+use super::{Check, Finding, Stopped, shown};
+use crate::keys::{JsonPathKeys, JsonSchemaKeys};
+use crate::same::same;
+use crate::scene::Scene;
+use crate::selector::Selector;
+
+/// So many differences from a schema are told.
+const TOLD: usize = 5;
+
+/// The output as JSON, or what is said instead.
+pub(super) fn json(scene: &Scene<'_>, from: &Selector) -> Result<Value, Finding> {
+    let text = text(scene, from)?;
+    serde_json::from_str(&text)
+        .map_err(|error| Finding::of(false, format!("{} is not JSON: {error}", name(from))))
+}
+
+/// Fits the schema.
+#[derive(Debug)]
+pub(super) struct FitsSchema {
+    validator: Validator,
+    from: Selector,
+}
+
+impl FitsSchema {
+    pub(super) fn of(keys: &JsonSchemaKeys) -> Result<Self, (&'static str, String)> {
+        if !keys.schema.is_object() && !keys.schema.is_boolean() {
+            return Err(("schema", "a JSON schema is a mapping".to_owned()));
+        }
+        // The engine for patterns that takes linear time; nothing is fetched for a `$ref`.
+        let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
+        let validator = options
+            .build(&keys.schema)
+            .map_err(|error| ("schema", format!("this is no JSON schema: {error}")))?;
+        Ok(Self {
+            validator,
+            from: selector(&keys.input_from)?,
+        })
+    }
+}
+
+impl Check for FitsSchema {
+    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let value = match json(scene, &self.from) {
+            Ok(value) => value,
+            Err(finding) => return Ok(finding),
+        };
+        let mut errors = self.validator.iter_errors(&value);
+        let told: Vec<String> = errors
+            .by_ref()
+            .take(TOLD)
+            .map(|error| {
+                let at = error.instance_path().to_string();
+                let at = if at.is_empty() { "/".to_owned() } else { at };
+                format!("at `{}`: {}", shown(&at), shown(&error.to_string()))
+            })
+            .collect();
+        if told.is_empty() {
+            let reason = format!("{} fits the schema", name(&self.from));
+            return Ok(Finding::of(true, reason));
+        }
+        let more = errors.count();
+        let more = match more {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        Ok(Finding::of(
+            false,
+            format!(
+                "{} does not fit the schema: {}{more}",
+                name(&self.from),
+                told.join("; ")
+            ),
+        ))
+    }
+}
+
+/// Has something at the path.
+#[derive(Debug)]
+pub(super) struct HasPath {
+    written: JsonPathKeys,
+    path: JsonPath,
+    equals: Option<Value>,
+    from: Selector,
+}
+
+impl HasPath {
+    pub(super) fn of(
+        written: &JsonPathKeys,
+        keys: &JsonPathKeys,
+    ) -> Result<Self, (&'static str, String)> {
+        Ok(Self {
+            written: written.clone(),
+            path: path(&keys.path).map_err(|what| ("path", what))?,
+            equals: keys.equals.clone(),
+            from: selector(&keys.input_from)?,
+        })
+    }
+}
+
+/// A JSONPath.
+pub(super) fn path(text: &str) -> Result<JsonPath, String> {
+    JsonPath::parse(text).map_err(|error| {
+        format!("this is no JSONPath: {error}; it begins with `$`, as in `$.items[0].name`")
+    })
+}
+
+impl Check for HasPath {
+    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let value = match json(scene, &self.from) {
+            Ok(value) => value,
+            Err(finding) => return Ok(finding),
+        };
+        let found = self.path.query(&value).all();
+        let (name, path) = (name(&self.from), &self.written.path);
+        let Some(first) = found.first() else {
+            return Ok(Finding::of(
+                false,
+                format!("{name} has nothing at `{path}`"),
+            ));
+        };
+        let Some(wanted) = &self.equals else {
+            return Ok(Finding::of(
+                true,
+                format!("{name} has something at `{path}`"),
+            ));
+        };
+        let told = self.written.equals.as_ref().unwrap_or(wanted).to_string();
+        let told = shown(&told);
+        Ok(match found.iter().any(|value| same(value, wanted)) {
+            true => Finding::of(true, format!("{name} has `{told}` at `{path}`")),
+            false => {
+                let first = shown(&first.to_string());
+                Finding::of(
+                    false,
+                    format!("{name} has `{first}` at `{path}`, expected `{told}`"),
+                )
+            }
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! A judge grades what was left: the text is taken while the workspace is there, and graded later.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::text::{name, text};
+use super::{Check, Finding, Stopped};
+use crate::keys::LlmAsJudgeKeys;
+use crate::listing;
+use crate::record::ToJudge;
+use crate::scene::Scene;
+use crate::selector::Selector;
+use crate::services::DeclaredServices;
+
+/// A longer text is given to no judge.
+const LONGEST: usize = 1 << 20;
+
+/// What is graded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Input {
+    /// A text that other checks look at too.
+    Selected(Selector),
+    /// Every file of the workspace.
+    Workspace,
+    /// What a service has recorded.
+    Recorded {
+        /// The name of the service.
+        service: String,
+        /// The path of the field.
+        field: String,
+    },
+}
+
+/// The services that record something.
+const RECORDING: [&str; 1] = ["http_mock"];
+
+/// Takes the text for a judge.
+#[derive(Debug)]
+pub(super) struct Judged {
+    input: Input,
+}
+
+impl Judged {
+    pub(super) fn of(
+        keys: &LlmAsJudgeKeys,
+        services: &DeclaredServices,
+    ) -> Result<Self, (&'static str, String)> {
+        keys.settings()?;
+        let input = Input::parse(&keys.input_from, services);
+        input
+            .map(|input| Self { input })
+            .map_err(|what| ("input_from", what))
+    }
+}
+
+impl Input {
+    fn parse(text: &str, services: &DeclaredServices) -> Result<Self, String> {
+        let why = match (text, Selector::parse(text)) {
+            ("workspace", _) => return Ok(Self::Workspace),
+            (_, Ok(selector)) => return Ok(Self::Selected(selector)),
+            (_, Err(why)) => why,
+        };
+        match text.split_once('.') {
+            Some((service, field)) if is_name(service) && !field.is_empty() => {
+                services.find(service, "llm_as_judge", &RECORDING)?;
+                Ok(Self::Recorded {
+                    service: service.to_owned(),
+                    field: field.to_owned(),
+                })
+            }
+            _ => Err(why.replacen("`stdout`", "`stdout`, `workspace`, `SERVICE.FIELD`", 1)),
+        }
+    }
+}
+
+/// Whether a word can be the name of a service. What cannot names something else.
+fn is_name(word: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    !word.is_empty() && word.chars().all(is_plain)
+}
+
+/// A recorded value as a text: a text as it is, anything else as JSON.
+fn as_text(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        other => format!("{other:#}"),
+    }
+}
+
+impl Check for Judged {
+    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let (called, shown, is_cut) = match &self.input {
+            Input::Selected(from) => match text(scene, from) {
+                Ok(text) => (name(from), text, false),
+                Err(finding) => return Ok(finding),
+            },
+            Input::Workspace => match listing::of(scene.beneath) {
+                Ok(listing) => (
+                    "the workspace".to_owned(),
+                    Cow::Owned(listing.text),
+                    listing.is_cut,
+                ),
+                Err(error) => {
+                    let what = format!("the workspace cannot be read: {error}");
+                    return Ok(Finding::error(what));
+                }
+            },
+            Input::Recorded { service, field } => {
+                let called = format!("`{service}.{field}`");
+                match scene.services.get(service).field(field) {
+                    Ok(value) => (called, Cow::Owned(as_text(value)), false),
+                    Err(why) => return Ok(Finding::nothing(format!("{called}: {why}"))),
+                }
+            }
+        };
+        if shown.trim().is_empty() {
+            let what = format!("{called} is empty, so there is nothing to judge");
+            return Ok(Finding::nothing(what));
+        }
+        if shown.len() > LONGEST {
+            let what = format!("{called} has more than the 1 MiB that a judge is given");
+            return Ok(Finding::error(what));
+        }
+        Ok(Finding {
+            to_judge: Some(ToJudge {
+                text: shown.into_owned(),
+                is_cut,
+            }),
+            // So it stays where the judge is never asked.
+            ..Finding::error("the run ended before the judge was asked")
+        })
+    }
+}

@@ -1,0 +1,31 @@
+//! The pipeline took no longer than it may.
+
+use super::{Check, Finding, Stopped};
+use crate::keys::LatencyKeys;
+use crate::scene::Scene;
+
+/// Looks at the time of the call.
+#[derive(Debug)]
+pub(super) struct Latency {
+    most: f64,
+}
+
+impl Latency {
+    pub(super) const fn of(keys: &LatencyKeys) -> Self {
+        Self { most: keys.max_s }
+    }
+}
+
+impl Check for Latency {
+    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let (most, took) = (self.most, scene.seconds);
+        // The time itself is told only where it matters: two equal runs say the same.
+        Ok(match took <= most {
+            true => Finding::of(true, format!("took no longer than {most} s")),
+            false => Finding::of(
+                false,
+                format!("took {took:.2} s, expected at most {most} s"),
+            ),
+        })
+    }
+}

@@ -1,0 +1,191 @@
+//! Whether a value of a database is the one that a check asks for.
+
+use serde_json::Value;
+
+use crate::kinds::shown;
+use crate::same::same;
+use crate::services::Cell;
+
+/// Whether it is: of the same type, unless `coerce` asks for what is written only.
+pub(super) fn is_equal(cell: &Cell, wanted: &Value, coerce: bool) -> bool {
+    match (cell, wanted) {
+        (Cell::Null, wanted) => wanted.is_null(),
+        (Cell::Json(found), wanted) if same(found, wanted) => true,
+        (_, Value::Null) => false,
+        (Cell::Bool(found), Value::Bool(wanted)) => found == wanted,
+        (Cell::Number(found), Value::Number(wanted)) => is_same_number(found, &wanted.to_string()),
+        (Cell::Text(found), Value::String(wanted)) => found == wanted,
+        // A database without a type for JSON keeps it as text.
+        (Cell::Text(found), Value::Array(_) | Value::Object(_)) => {
+            serde_json::from_str(found).is_ok_and(|found| same(&found, wanted))
+        }
+        (cell, wanted) => coerce && is_written_alike(cell, wanted),
+    }
+}
+
+fn is_written_alike(cell: &Cell, wanted: &Value) -> bool {
+    let found = match cell {
+        Cell::Null => return false,
+        Cell::Bool(found) => found.to_string(),
+        Cell::Number(text) | Cell::Text(text) => text.clone(),
+        Cell::Json(Value::String(text)) => text.clone(),
+        Cell::Json(value) => value.to_string(),
+    };
+    let wanted_text = match wanted {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if matches!(cell, Cell::Bool(_)) || wanted.is_boolean() {
+        return truth(&found).is_some_and(|found| truth(&wanted_text) == Some(found));
+    }
+    found == wanted_text || is_same_number(&found, &wanted_text)
+}
+
+/// A truth value as databases without a type for it write it.
+fn truth(text: &str) -> Option<bool> {
+    match text.to_lowercase().as_str() {
+        "true" | "t" | "1" => Some(true),
+        "false" | "f" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether two texts write the same number, to the last digit.
+fn is_same_number(one: &str, other: &str) -> bool {
+    let (one, other) = (Decimal::read(one), Decimal::read(other));
+    one.is_some_and(|one| other == Some(one))
+}
+
+/// A decimal number in the one form that equal numbers share: `0.digits` times ten to the power.
+#[derive(Debug, PartialEq, Eq)]
+struct Decimal {
+    is_negative: bool,
+    /// Without zeros on either side; empty for zero.
+    digits: String,
+    power: i64,
+}
+
+impl Decimal {
+    /// Reads what databases and JSON write; none where that is no finite number.
+    fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+        let (mantissa, power) = match unsigned.split_once(['e', 'E']) {
+            Some((mantissa, power)) => (mantissa, power.parse::<i64>().ok()?),
+            None => (unsigned, 0),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let all = format!("{whole}{fraction}");
+        if all.is_empty() || !all.bytes().all(|digit| digit.is_ascii_digit()) {
+            return None;
+        }
+        let digits = all.trim_start_matches('0');
+        let leading = i64::try_from(all.len() - digits.len()).ok()?;
+        let digits = digits.trim_end_matches('0');
+        if digits.is_empty() {
+            return Some(Self {
+                is_negative: false,
+                digits: String::new(),
+                power: 0,
+            });
+        }
+        let before = i64::try_from(whole.len()).ok()? - leading;
+        Some(Self {
+            is_negative: text.starts_with('-'),
+            digits: digits.to_owned(),
+            power: power.checked_add(before)?,
+        })
+    }
+}
+
+/// A value for a reason, with its type where that is no text.
+pub(super) fn told(cell: &Cell) -> String {
+    match cell {
+        Cell::Null => "NULL".to_owned(),
+        Cell::Bool(value) => value.to_string(),
+        Cell::Number(text) => shown(text),
+        Cell::Json(value) => format!("the JSON {}", shown(&value.to_string())),
+        Cell::Text(text) => shown(&Value::String(text.clone()).to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn number(text: &str) -> Cell {
+        Cell::Number(text.to_owned())
+    }
+
+    fn text(text: &str) -> Cell {
+        Cell::Text(text.to_owned())
+    }
+
+    #[test]
+    fn inv_13_a_value_is_equal_to_one_of_its_own_type_only() {
+        for (cell, wanted, plain, coerced) in [
+            (number("0"), json!(0), true, true),
+            (number("0"), json!("0"), false, true),
+            (text("0"), json!(0), false, true),
+            (number("0"), json!(false), false, true),
+            (number("1"), json!(true), false, true),
+            (number("2"), json!(true), false, false),
+            (Cell::Bool(true), json!("t"), false, true),
+            (Cell::Bool(true), json!(true), true, true),
+            (Cell::Bool(true), json!(false), false, false),
+            (Cell::Null, json!(null), true, true),
+            (Cell::Null, json!(""), false, false),
+            (Cell::Null, json!(0), false, false),
+            (text(""), json!(null), false, false),
+            (text("null"), json!(null), false, false),
+            (text("a"), json!("a"), true, true),
+            (text("a "), json!("a"), false, false),
+            (Cell::Json(json!(null)), json!(null), true, true),
+            (
+                Cell::Json(json!({"a": [1.0]})),
+                json!({"a": [1]}),
+                true,
+                true,
+            ),
+            (Cell::Json(json!("x")), json!("x"), true, true),
+            (Cell::Json(json!(1)), json!("1"), false, true),
+            (text("{\"a\": 1}"), json!({"a": 1}), true, true),
+            (text("{\"a\": 1}"), json!({"a": 2}), false, false),
+            (text("no JSON"), json!([1]), false, false),
+        ] {
+            assert_eq!(is_equal(&cell, &wanted, false), plain, "{cell:?} {wanted}");
+            assert_eq!(is_equal(&cell, &wanted, true), coerced, "{cell:?} {wanted}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_equal_to_the_last_digit_however_they_are_written() {
+        for (one, other) in [
+            ("0.10", json!(0.1)),
+            ("1e+20", json!(1e20)),
+            ("100000000000000000000", json!(1e20)),
+            ("-0.00", json!(0)),
+            ("007.5", json!(7.5)),
+            ("5e-324", json!(5e-324)),
+            ("18446744073709551615", json!(u64::MAX)),
+        ] {
+            assert!(is_equal(&number(one), &other, false), "{one} {other}");
+        }
+        for (one, other) in [
+            ("9007199254740993", json!(9007199254740992_i64)),
+            ("18446744073709551616", json!(u64::MAX)),
+            ("0.1000000000000000001", json!(0.1)),
+            ("-1", json!(1)),
+            ("10", json!(1)),
+            ("0.01", json!(0.1)),
+            ("NaN", json!(0)),
+            ("Infinity", json!(1e308)),
+            ("", json!(0)),
+            ("1e99999999999999999999", json!(1)),
+        ] {
+            assert!(!is_equal(&number(one), &other, true), "{one} {other}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! A query to a database brings a value.
+
+mod compare;
+mod statement;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Check, Finding, Stopped, shown};
+use crate::keys::{SqlKeys, limit};
+use crate::scene::Scene;
+use crate::services::{Answer, DeclaredServices, Query, Trouble};
+use statement::Dialect;
+
+/// Asks the query.
+#[derive(Debug)]
+pub(super) struct Sql {
+    service: String,
+    query: String,
+    equals: Value,
+    /// What `equals` is in the file, for messages.
+    written: Value,
+    coerce: bool,
+    timeout: Duration,
+}
+
+impl Sql {
+    pub(super) fn of(
+        written: &SqlKeys,
+        keys: &SqlKeys,
+        services: &DeclaredServices,
+    ) -> Result<Self, (&'static str, String)> {
+        let kind = services.find(&keys.service, "sql", &Dialect::SERVICES);
+        let kind = kind.map_err(|what| ("service", what))?;
+        statement::reads(&keys.query, Dialect::of(kind)).map_err(|what| ("query", what))?;
+        Ok(Self {
+            service: keys.service.clone(),
+            query: keys.query.clone(),
+            equals: keys.equals.clone(),
+            written: written.equals.clone(),
+            coerce: keys.coerce,
+            timeout: limit(keys.timeout_s),
+        })
+    }
+}
+
+impl Check for Sql {
+    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let query = Query {
+            text: &self.query,
+            timeout: self.timeout,
+            interrupt: scene.interrupt,
+        };
+        let cell = match scene.services.get(&self.service).ask(&query) {
+            Ok(Answer::Value(cell)) => cell,
+            Ok(Answer::NoRows) => return Ok(Finding::nothing("the query has brought no rows")),
+            Ok(Answer::Absent) => return Ok(Finding::nothing("the database is not there")),
+            Err(Trouble::Failed(why)) => {
+                return Ok(Finding::error(format!("the query failed: {}", shown(&why))));
+            }
+            Err(Trouble::Unreached(why)) => {
+                let what = format!("the query failed: no connection: {}", shown(&why));
+                return Ok(Finding::error(what));
+            }
+            Err(Trouble::TimedOut(time)) => {
+                let time = time.as_secs_f64();
+                let what = format!("the query was stopped after {time} s");
+                return Ok(Finding::error(what));
+            }
+            Err(Trouble::Stopped) => return Err(Stopped),
+        };
+        let (found, wanted) = (compare::told(&cell), shown(&self.written.to_string()));
+        if compare::is_equal(&cell, &self.equals, self.coerce) {
+            return Ok(Finding::of(true, format!("the query brings {found}")));
+        }
+        let hint = match !self.coerce && compare::is_equal(&cell, &self.equals, true) {
+            true => ", which is of another type (`coerce: true` compares what is written)",
+            false => "",
+        };
+        let reason = format!("the query brings {found}, expected {wanted}{hint}");
+        Ok(Finding::of(false, reason))
+    }
+}

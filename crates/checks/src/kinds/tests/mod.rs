@@ -1,0 +1,259 @@
+//! Every kind of check against a real workspace: one that passes, one that fails, one that is an error.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::*;
+use crate::scenario::Scenario;
+use crate::services::RunningServices;
+use kelvin_base::file::beneath::Beneath;
+use kelvin_run::targets::StandardOutput;
+use kelvin_system::signal::Interrupt;
+
+mod databases;
+mod files;
+mod mock;
+mod values;
+
+/// A workspace after a run.
+struct Left {
+    folder: TempDir,
+    output: String,
+    expected: Option<Value>,
+    interrupt: Arc<Interrupt>,
+}
+
+impl Left {
+    fn new(output: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        for inside in ["workspace", "private"] {
+            fs::create_dir(folder.path().join(inside)).expect("made");
+        }
+        Self {
+            folder,
+            output: output.to_owned(),
+            expected: None,
+            interrupt: Interrupt::apart(),
+        }
+    }
+
+    fn expecting(mut self, expected: Value) -> Self {
+        self.expected = Some(expected);
+        self
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("workspace").join(name)
+    }
+
+    fn with(self, name: &str, text: impl AsRef<[u8]>) -> Self {
+        fs::write(self.path(name), text).expect("written");
+        self
+    }
+
+    /// What a check says.
+    fn look(&self, check: Value) -> Finding {
+        let (services, declared) = (RunningServices::default(), DeclaredServices::default());
+        self.look_beside(&services, &declared, check)
+    }
+
+    /// What a check says that has services.
+    fn look_beside(
+        &self,
+        services: &RunningServices<'_>,
+        declared: &DeclaredServices,
+        check: Value,
+    ) -> Finding {
+        let keys: CheckKeys = serde_json::from_value(check).expect("a check");
+        let check = open(&keys, &keys, declared).expect("nothing is wrong with it");
+        let scenario = Scenario {
+            id: "s".to_owned(),
+            prompt: "do it".to_owned(),
+            params: std::collections::BTreeMap::new(),
+            expected: self.expected.clone(),
+        };
+        let printed = StandardOutput {
+            bytes: b"printed\n".to_vec(),
+            is_cut: false,
+        };
+        let folder = self.path("");
+        let variables: [(String, OsString); 1] = [("KELVIN_SCENARIO".to_owned(), "s".into())];
+        let finding = check.look(&Scene {
+            scenario: &scenario,
+            replica: 1,
+            root: self.folder.path(),
+            folder: &folder,
+            beneath: &Beneath::of(&folder).expect("a folder"),
+            private: &self.folder.path().join("private"),
+            audit_log: &self.folder.path().join("audit.jsonl"),
+            variables: &variables,
+            output: self.output.as_bytes(),
+            output_file: &self.folder.path().join("output.json"),
+            printed: &printed,
+            seconds: 0.5,
+            services,
+            interrupt: &self.interrupt,
+        });
+        let finding = finding.expect("nobody interrupts");
+        if keys.is_negated() {
+            finding.negated()
+        } else {
+            finding
+        }
+    }
+
+    /// Demands an outcome, a score and a part of the reason.
+    #[track_caller]
+    fn demand(&self, check: Value, outcome: Outcome, score: Option<f64>, reason: &str) {
+        let found = self.look(check.clone());
+        assert_eq!(
+            (found.outcome, found.score),
+            (outcome, score),
+            "{check}: {found:?}"
+        );
+        assert!(found.reason.contains(reason), "{check}: {found:?}");
+    }
+
+    #[track_caller]
+    fn passes(&self, check: Value) {
+        self.demand(check, Outcome::Passed, Some(1.0), "");
+    }
+
+    #[track_caller]
+    fn fails(&self, check: Value, reason: &str) {
+        self.demand(check, Outcome::Failed, Some(0.0), reason);
+    }
+
+    #[track_caller]
+    fn is_error(&self, check: Value, reason: &str) {
+        self.demand(check, Outcome::Error, None, reason);
+    }
+}
+
+/// What is refused when a check is opened.
+fn refusal(check: Value) -> (&'static str, String) {
+    let keys: CheckKeys = serde_json::from_value(check).expect("a check");
+    open(&keys, &keys, &DeclaredServices::default()).expect_err("it is refused")
+}
+
+#[test]
+fn inv_03_inv_04_inv_05_a_command_is_judged_by_its_exit_code() {
+    let left = Left::new("").with("here.txt", "x");
+    let exit = |command: &str| json!({"type": "command_exit", "command": command});
+    left.passes(exit("test -f here.txt"));
+    left.passes(json!({"type": "command_exit", "command": "exit 3", "exit_code": 3}));
+    left.passes(exit("test $KELVIN_SCENARIO = s"));
+    left.fails(
+        exit("echo out; echo err >&2; exit 3"),
+        "code 3, expected 0; stderr: err; stdout: out",
+    );
+    left.fails(exit("no-such-command"), "127 (a command was not found)");
+    left.is_error(exit("kill -9 $$"), "SIGKILL");
+    let start = Instant::now();
+    let slow =
+        |command: &str| json!({"type": "command_exit", "command": command, "timeout_s": 0.2});
+    left.is_error(
+        slow("echo begun; sleep 60"),
+        "stopped after 0.2 s; stdout: begun",
+    );
+    // What it has started goes with it, also where it holds the streams.
+    left.is_error(slow("sleep 61 & sleep 60"), "stopped after");
+    assert!(start.elapsed().as_secs() < 20);
+}
+
+#[test]
+fn a_command_that_prints_100_mb_costs_its_limits_at_most() {
+    let left = Left::new("");
+    let found = left
+        .look(json!({"type": "command_exit", "command": "head -c 100000000 /dev/zero; exit 1"}));
+    assert_eq!(found.outcome, Outcome::Failed);
+    assert!(found.reason.len() < 20_000, "{} bytes", found.reason.len());
+}
+
+#[test]
+fn texts_are_found_in_the_output_in_what_was_printed_and_in_files() {
+    let left = Left::new("Refund SENT\n").with("note", "kept");
+    left.passes(json!({"type": "contains", "value": "SENT"}));
+    left.fails(
+        json!({"type": "contains", "value": "sent"}),
+        "the output does not contain `sent`",
+    );
+    left.passes(json!({"type": "contains", "value": "sent", "ignore_case": true}));
+    left.passes(json!({"type": "contains", "value": "printed", "input_from": "stdout"}));
+    left.passes(json!({"type": "contains", "value": "kept", "input_from": "file:note"}));
+    left.fails(
+        json!({"type": "contains", "value": "x", "input_from": "file:gone"}),
+        "not there",
+    );
+    left.passes(json!({"type": "regex", "pattern": "^Refund"}));
+    left.fails(
+        json!({"type": "regex", "pattern": "^SENT"}),
+        "does not match",
+    );
+    left.passes(json!({"type": "equals", "value": "Refund SENT"}));
+    left.fails(
+        json!({"type": "equals", "value": "Refund"}),
+        "is `Refund SENT`, expected `Refund`",
+    );
+    let (key, what) =
+        refusal(json!({"type": "contains", "value": "x", "input_from": "agent-output"}));
+    assert_eq!(
+        (key, what.contains("names nothing to look at")),
+        ("input_from", true)
+    );
+}
+
+#[test]
+fn without_something_expected_a_comparison_is_skipped() {
+    let nothing = Left::new("5");
+    for check in ["contains", "equals", "levenshtein", "numeric"] {
+        nothing.demand(json!({"type": check}), Outcome::Skipped, None, "expected");
+    }
+    let left = Left::new("5").expecting(json!(5.0));
+    for check in ["equals", "numeric"] {
+        left.passes(json!({"type": check}));
+    }
+    Left::new("five")
+        .expecting(json!("fi"))
+        .passes(json!({"type": "contains"}));
+}
+
+#[test]
+fn a_pipeline_may_take_its_time_and_no_longer() {
+    let left = Left::new("");
+    left.passes(json!({"type": "latency", "max_s": 0.5}));
+    left.fails(
+        json!({"type": "latency", "max_s": 0.4}),
+        "took 0.50 s, expected at most 0.4 s",
+    );
+}
+
+#[test]
+fn the_opposite_of_what_is_not_known_is_not_known() {
+    let left = Left::new("x");
+    left.fails(
+        json!({"type": "contains", "value": "x", "not": true}),
+        "`not: true` asks for the opposite",
+    );
+    left.passes(json!({"type": "contains", "value": "y", "not": true}));
+    left.is_error(
+        json!({"type": "command_exit", "command": "kill -9 $$", "not": true}),
+        "SIGKILL",
+    );
+    left.demand(
+        json!({"type": "equals", "not": true}),
+        Outcome::Skipped,
+        None,
+        "expected",
+    );
+    let near = json!({"type": "levenshtein", "value": "xyz", "pass_threshold": 0.2, "not": true});
+    let found = left.look(near);
+    assert_eq!(found.outcome, Outcome::Failed);
+    assert!((found.score.expect("a score") - 2.0 / 3.0).abs() < 1e-12);
+}

@@ -1,0 +1,241 @@
+//! The output has a text in it, matches a pattern, is a text, or is nearly one.
+
+use std::borrow::Cow;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::{Check, Finding, Stopped, pattern, shown};
+use crate::keys::{ContainsKeys, EqualsKeys, LevenshteinKeys, RegexKeys};
+use crate::same::same;
+use crate::scene::{Scene, Unread};
+use crate::selector::Selector;
+
+/// What the edit distance of longer texts would cost is out of proportion.
+const LONGEST: usize = 20_000;
+
+/// The text of a selector, or what is said instead.
+pub(super) fn text<'s>(scene: &'s Scene<'_>, from: &Selector) -> Result<Cow<'s, str>, Finding> {
+    scene.text(from).map_err(|unread| match unread {
+        Unread::Absent(what) => Finding::nothing(format!("{} {what}", name(from))),
+        Unread::Unknown(what) => Finding::error(format!("{} {what}", name(from))),
+    })
+}
+
+/// What a selector is called in a reason.
+pub(super) fn name(from: &Selector) -> String {
+    match from {
+        Selector::AgentOutput => "the output".to_owned(),
+        Selector::Stdout => "what it printed".to_owned(),
+        Selector::File(path) => format!("`{}`", path.display()),
+    }
+}
+
+/// The selector of a check.
+pub(super) fn selector(input_from: &str) -> Result<Selector, (&'static str, String)> {
+    Selector::parse(input_from).map_err(|what| ("input_from", what))
+}
+
+/// What is said where a scenario has nothing to compare with.
+pub(super) fn nothing_expected() -> Finding {
+    Finding::skipped("the scenario has nothing that is `expected`")
+}
+
+/// Has the text in it.
+#[derive(Debug)]
+pub(super) struct Contains {
+    shown: Option<String>,
+    value: Option<String>,
+    ignore_case: bool,
+    from: Selector,
+}
+
+impl Contains {
+    pub(super) fn of(
+        written: &ContainsKeys,
+        keys: &ContainsKeys,
+    ) -> Result<Self, (&'static str, String)> {
+        Ok(Self {
+            shown: written.value.clone(),
+            value: keys.value.clone(),
+            ignore_case: keys.ignore_case,
+            from: selector(&keys.input_from)?,
+        })
+    }
+}
+
+impl Check for Contains {
+    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let Some((wanted, told)) = wanted(scene, &self.value, &self.shown) else {
+            return Ok(nothing_expected());
+        };
+        let text = match text(scene, &self.from) {
+            Ok(text) => text,
+            Err(finding) => return Ok(finding),
+        };
+        let holds = match self.ignore_case {
+            true => text.to_lowercase().contains(&wanted.to_lowercase()),
+            false => text.contains(&*wanted),
+        };
+        let verb = if holds {
+            "contains"
+        } else {
+            "does not contain"
+        };
+        let reason = format!("{} {verb} `{}`", name(&self.from), shown(&told));
+        Ok(Finding::of(holds, reason))
+    }
+}
+
+/// The text that is looked for, and how it is shown: that of the check, else that of the scenario.
+fn wanted<'s>(
+    scene: &'s Scene<'_>,
+    value: &'s Option<String>,
+    written: &'s Option<String>,
+) -> Option<(Cow<'s, str>, Cow<'s, str>)> {
+    if let (Some(value), Some(written)) = (value, written) {
+        return Some((value.into(), written.into()));
+    }
+    let expected: Cow<'_, str> = match scene.scenario.expected.as_ref()? {
+        Value::String(text) => text.into(),
+        other => other.to_string().into(),
+    };
+    Some((expected.clone(), expected))
+}
+
+/// Matches the pattern.
+#[derive(Debug)]
+pub(super) struct Matches {
+    shown: String,
+    pattern: Regex,
+    from: Selector,
+}
+
+impl Matches {
+    pub(super) fn of(
+        written: &RegexKeys,
+        keys: &RegexKeys,
+    ) -> Result<Self, (&'static str, String)> {
+        Ok(Self {
+            shown: written.pattern.clone(),
+            pattern: pattern(&keys.pattern).map_err(|what| ("pattern", what))?,
+            from: selector(&keys.input_from)?,
+        })
+    }
+}
+
+impl Check for Matches {
+    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let text = match text(scene, &self.from) {
+            Ok(text) => text,
+            Err(finding) => return Ok(finding),
+        };
+        let holds = self.pattern.is_match(&text);
+        let verb = if holds { "matches" } else { "does not match" };
+        let reason = format!("{} {verb} `{}`", name(&self.from), shown(&self.shown));
+        Ok(Finding::of(holds, reason))
+    }
+}
+
+/// Is the text, or the value.
+#[derive(Debug)]
+pub(super) struct Equals {
+    shown: Option<Value>,
+    value: Option<Value>,
+    from: Selector,
+}
+
+impl Equals {
+    pub(super) fn of(
+        written: &EqualsKeys,
+        keys: &EqualsKeys,
+    ) -> Result<Self, (&'static str, String)> {
+        Ok(Self {
+            shown: written.value.clone(),
+            value: keys.value.clone(),
+            from: selector(&keys.input_from)?,
+        })
+    }
+}
+
+impl Check for Equals {
+    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let expected = scene.scenario.expected.as_ref();
+        let Some(wanted) = self.value.as_ref().or(expected) else {
+            return Ok(nothing_expected());
+        };
+        let told = self.shown.as_ref().unwrap_or(wanted);
+        let text = match text(scene, &self.from) {
+            Ok(text) => text,
+            Err(finding) => return Ok(finding),
+        };
+        let holds = match wanted {
+            Value::String(wanted) => text.trim() == wanted.trim(),
+            wanted => serde_json::from_str::<Value>(&text).is_ok_and(|value| same(&value, wanted)),
+        };
+        let told = match told {
+            Value::String(text) => shown(text),
+            other => shown(&other.to_string()),
+        };
+        let name = name(&self.from);
+        Ok(match holds {
+            true => Finding::of(true, format!("{name} is `{told}`")),
+            false => Finding::of(
+                false,
+                format!("{name} is `{}`, expected `{told}`", shown(&text)),
+            ),
+        })
+    }
+}
+
+/// Is nearly the text.
+#[derive(Debug)]
+pub(super) struct Levenshtein {
+    value: Option<String>,
+    threshold: f64,
+    from: Selector,
+}
+
+impl Levenshtein {
+    pub(super) fn of(keys: &LevenshteinKeys) -> Result<Self, (&'static str, String)> {
+        Ok(Self {
+            value: keys.value.clone(),
+            threshold: keys.pass_threshold,
+            from: selector(&keys.input_from)?,
+        })
+    }
+}
+
+impl Check for Levenshtein {
+    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let Some((wanted, _)) = wanted(scene, &self.value, &self.value) else {
+            return Ok(nothing_expected());
+        };
+        let text = match text(scene, &self.from) {
+            Ok(text) => text,
+            Err(finding) => return Ok(finding),
+        };
+        let (one, other) = (text.trim(), wanted.trim());
+        let lengths = [one, other].map(|text| text.chars().count());
+        let longer = lengths[0].max(lengths[1]);
+        if longer > LONGEST {
+            return Ok(Finding::error(format!(
+                "{} has {} characters, more than the {LONGEST} that are compared letter by letter",
+                name(&self.from),
+                lengths[0]
+            )));
+        }
+        let distance = strsim::levenshtein(one, other);
+        let score = match longer {
+            0 => 1.0,
+            longer => 1.0 - distance as f64 / longer as f64,
+        };
+        let holds = score >= self.threshold - 1e-9;
+        let reason = format!(
+            "{} is {distance} edits from the expected text, a similarity of {score:.4}; {} is enough",
+            name(&self.from),
+            self.threshold
+        );
+        Ok(Finding::scored(holds, score, reason))
+    }
+}

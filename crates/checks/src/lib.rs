@@ -1,0 +1,37 @@
+//! The checks: does what must hold after the pipeline has run hold? An invariant is a postcondition on
+//! files, exit codes and answers.
+//!
+//! Runs the pipeline on every scenario in a workspace of its own, looks at what it left, and makes the
+//! metrics `checks.*`; docs/invariants.md defines them.
+
+mod config;
+mod figures;
+mod forbidden;
+mod interpolate;
+mod judging;
+mod keys;
+mod kind;
+mod kinds;
+mod listing;
+mod measure;
+mod page;
+mod reader;
+mod record;
+mod rule_files;
+mod same;
+mod scenario;
+mod scenarios;
+mod scene;
+mod scoring;
+mod scripts;
+mod selector;
+mod services;
+#[cfg(test)]
+mod supervisor;
+mod target;
+
+/// After the pipeline has run, is everything as it must be?
+pub struct ChecksKind;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Makes records of what the checks have said of the scenarios.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize as _;
+
+use super::config::ChecksSettings;
+use super::judging::Judging;
+use super::record::{CheckResult, Outcome, ScenarioAnswer, ScenarioRecord, ScenarioRun};
+use super::scenario::Scenario;
+use super::scoring;
+use kelvin_base::failure::{Failure, FailureKind};
+use kelvin_probe::RepeatedItems;
+use kelvin_run::Outcome as Called;
+use kelvin_run::kept;
+
+/// What was found so far, by scenario.
+pub(super) fn records(
+    scenarios: &[&Scenario],
+    settings: &ChecksSettings,
+    (called, judging): (&RepeatedItems<'_>, &Judging<'_>),
+) -> BTreeMap<String, ScenarioRecord> {
+    let kept = called.kept();
+    let record = |scenario: &&Scenario| {
+        let id = scenario.id.as_str();
+        let is_kept = kept.contains(&id);
+        let runs = called.outcomes(id);
+        let record = ScenarioRecord {
+            input: scenario.digest(),
+            params: scenario.params.clone(),
+            runs: (1..)
+                .zip(runs)
+                .map(|(run, called)| {
+                    let mut ran = scenario_run(called, settings);
+                    judging.put(id, run, &mut ran.checks);
+                    scoring::settle(&mut ran, &settings.basis);
+                    ran
+                })
+                .collect(),
+            notices: is_kept.then(|| kept::notice(id)).into_iter().collect(),
+        };
+        (scenario.id.clone(), record)
+    };
+    scenarios.iter().map(record).collect()
+}
+
+fn scenario_run(called: &Called, settings: &ChecksSettings) -> ScenarioRun {
+    let answer = match &called.result {
+        Ok(value) => ScenarioAnswer::deserialize(value).map_err(|error| {
+            // The reader has read the same before.
+            let what = format!("what the checks have said cannot be read: {error}");
+            Box::new(Failure::new(FailureKind::OutputNotJson, what))
+        }),
+        Err(failure) => Err(failure.clone()),
+    };
+    match answer {
+        Ok(answer) => ScenarioRun {
+            outcome: Outcome::Error,
+            composite: None,
+            checks: answer.checks,
+            forbidden: answer.forbidden,
+            failure: None,
+        },
+        Err(failure) => ScenarioRun {
+            outcome: Outcome::Error,
+            composite: None,
+            checks: skipped(settings, &failure.kind),
+            forbidden: Vec::new(),
+            failure: Some(failure),
+        },
+    }
+}
+
+/// Where the pipeline comes to no end there is nothing to look at.
+fn skipped(settings: &ChecksSettings, why: &FailureKind) -> BTreeMap<String, CheckResult> {
+    let reason = match why {
+        FailureKind::ServiceFailed => "a service of the scenario failed",
+        FailureKind::NotStarted => "the scenario could not be carried out",
+        _ => "the pipeline failed",
+    };
+    let invariants = settings.invariants.iter();
+    invariants
+        .map(|invariant| {
+            let result = CheckResult {
+                outcome: Outcome::Skipped,
+                score: None,
+                reason: reason.to_owned(),
+                details: None,
+                judged: None,
+            };
+            (invariant.name.clone(), result)
+        })
+        .collect()
+}

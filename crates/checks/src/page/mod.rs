@@ -1,0 +1,390 @@
+//! What a page says of the checks.
+
+mod items;
+
+use std::collections::BTreeMap;
+
+use super::figures::RESERVED;
+use super::record::{ChecksSection, Outcome, ScenarioRecord, ScenarioRun};
+use super::scoring;
+use kelvin_base::failure::{Failure, FailureKind};
+use kelvin_base::notice::{Code, Notice};
+use kelvin_page::{
+    Block, Chapter, Column, FailedInvocation, FigureTable, Headword, Phrase, Statement, Table,
+    TableRow, Tone, counted, listed,
+};
+use kelvin_record::{Metric, estimate, spread};
+
+/// How the figures are made.
+const NOTE: &str = "Means over all runs of all scenarios; a run with a check that is an error is in \
+                    none of them.";
+/// So many scenarios are listed in a text.
+const LISTED: usize = 30;
+/// So many ids are named in a sentence.
+const NAMED: usize = 3;
+/// A reason is cut to so many characters where there is little room.
+const SHORT: usize = 160;
+
+/// What the page of a whole run says of the checks.
+pub(super) fn chapter<'a>(
+    section: &'a ChecksSection,
+    metrics: &'a BTreeMap<String, Metric>,
+) -> Chapter<'a> {
+    let mut chapter = Chapter::new(Headword {
+        word: "invariants",
+        title: "Invariants",
+        meaning: "how much of what must hold holds after a run",
+        is_judgement: false,
+    });
+    chapter.scope = vec![
+        counted(section.items.len(), "scenario"),
+        counted(section.basis.invariants.len(), "invariant"),
+    ];
+    chapter.statements = statements(section);
+    let rows = rows(section, metrics);
+    chapter.spread = spread("composite", "scenarios", metrics.get("checks.composite"));
+    chapter.measures = (!rows.is_empty()).then_some(FigureTable {
+        title: "Invariants",
+        note: NOTE,
+        rows,
+    });
+    chapter.lists = lacking(section).into_iter().collect();
+    chapter.failed = failed(section);
+    chapter.items = Some(items::items(section));
+    chapter.notices = section
+        .items
+        .values()
+        .flat_map(|scenario| &scenario.notices)
+        .collect();
+    chapter.method = vec![
+        Block::Heading(Phrase::text("Invariants")),
+        Block::Text(vec![Phrase::marked(&method(section))]),
+    ];
+    chapter
+}
+
+/// What a reader should know first.
+fn statements(section: &ChecksSection) -> Vec<Statement> {
+    let of = |wanted: Outcome| -> Vec<&str> {
+        let items = section.items.iter();
+        let these = items.filter(|(_, scenario)| {
+            !scenario.runs.is_empty()
+                && scoring::aggregated(&scenario.runs, &section.basis) == wanted
+        });
+        these.map(|(id, _)| id.as_str()).collect()
+    };
+    let total = section
+        .items
+        .values()
+        .filter(|scenario| !scenario.runs.is_empty())
+        .count();
+    if total == 0 {
+        return Vec::new();
+    }
+    let named = |ids: &[&str]| -> Phrase {
+        let shown = Phrase::text(": ").names(ids.iter().take(NAMED).copied());
+        match ids.len().saturating_sub(NAMED) {
+            0 => shown,
+            more => shown.and(format!(" and {more} more")),
+        }
+    };
+    let mut statements = Vec::new();
+    let failed = of(Outcome::Failed);
+    if let Some(first) = failed.first() {
+        let what = format!(
+            "{} of {} did not pass",
+            failed.len(),
+            counted(total, "scenario")
+        );
+        let mut text = Phrase::text(what).then(named(&failed));
+        if let Some(why) = section.items.get(*first).and_then(worst) {
+            text = text.and("; in the first one ").then(why);
+        }
+        statements.push(Statement {
+            tone: Tone::Alarm,
+            text,
+        });
+    }
+    let unknown = of(Outcome::Error);
+    if !unknown.is_empty() {
+        let what = format!(
+            "it is not known whether {} of {} pass",
+            unknown.len(),
+            counted(total, "scenario")
+        );
+        let mut text = Phrase::text(what).then(named(&unknown));
+        let first = unknown.first().and_then(|first| section.items.get(*first));
+        if let Some(why) = first.and_then(unknowable) {
+            text = text.and("; in the first one ").then(why);
+        }
+        statements.push(Statement {
+            // Where nothing at all is known, that is what happened.
+            tone: match unknown.len() == total {
+                true => Tone::Alarm,
+                false => Tone::Caution,
+            },
+            text,
+        });
+    }
+    let items = section.items.iter();
+    let flaky: Vec<&str> = items
+        .filter(|(_, scenario)| {
+            let together = scoring::together(&scenario.runs, &section.basis);
+            together.is_some_and(|together| together.is_flaky)
+        })
+        .map(|(id, _)| id.as_str())
+        .collect();
+    if !flaky.is_empty() {
+        let are = if flaky.len() == 1 { "is" } else { "are" };
+        let what = format!(
+            "{} {are} flaky, passing in some runs and not in others",
+            counted(flaky.len(), "scenario")
+        );
+        statements.push(Statement {
+            tone: Tone::Caution,
+            text: Phrase::text(what).then(named(&flaky)),
+        });
+    }
+    if statements.is_empty() {
+        statements.push(Statement {
+            tone: Tone::Calm,
+            text: Phrase::text(match total {
+                1 => "the scenario passes".to_owned(),
+                total => format!("all {total} scenarios pass"),
+            }),
+        });
+    }
+    statements
+}
+
+/// The first run of a scenario that did not pass, in a sentence about what went wrong there.
+fn worst(scenario: &ScenarioRecord) -> Option<Phrase> {
+    let run = scenario
+        .runs
+        .iter()
+        .find(|run| run.outcome == Outcome::Failed)?;
+    if let Some(what) = run.forbidden.first() {
+        return Some(Phrase::default().quote(cut(what)));
+    }
+    let (name, check) = run
+        .checks
+        .iter()
+        .find(|(_, check)| check.outcome == Outcome::Failed)?;
+    Some(
+        Phrase::of_name(name)
+            .and(" failed: ")
+            .quote(cut(&check.reason)),
+    )
+}
+
+/// The first run of a scenario that is an error, in a sentence about what kept it from being known.
+fn unknowable(scenario: &ScenarioRecord) -> Option<Phrase> {
+    let mut runs = scenario.runs.iter();
+    let run = runs.find(|run| run.outcome == Outcome::Error)?;
+    if let Some(failure) = &run.failure {
+        return Some(
+            Phrase::text(format!("{} failed: ", what_failed(failure))).quote(cut(&failure.message)),
+        );
+    }
+    let mut checks = run.checks.iter();
+    let (name, check) = checks.find(|(_, check)| check.outcome == Outcome::Error)?;
+    Some(
+        Phrase::of_name(name)
+            .and(" is an error: ")
+            .quote(cut(&check.reason)),
+    )
+}
+
+/// What failed where a run came to no end.
+fn what_failed(failure: &Failure) -> &'static str {
+    match failure.kind {
+        FailureKind::ServiceFailed => "a service",
+        _ => "the pipeline",
+    }
+}
+
+/// The figures with their names, those of all checks first.
+fn rows<'a>(
+    section: &'a ChecksSection,
+    metrics: &'a BTreeMap<String, Metric>,
+) -> Vec<(Phrase, kelvin_page::Estimate<'a>)> {
+    let mut rows = Vec::new();
+    let mut push = |name: &'a str, shown: Phrase| {
+        if let Some(metric) = metrics.get(&format!("checks.{name}")) {
+            rows.push((shown, estimate(Some(metric))));
+        }
+    };
+    for name in RESERVED {
+        push(name, Phrase::text(*name));
+    }
+    for (name, invariant) in &section.basis.invariants {
+        let gate = if invariant.gate { "gate, " } else { "" };
+        let aside = format!(" ({gate}weight {})", invariant.weight);
+        push(name, Phrase::of_name(name).and(aside));
+    }
+    rows
+}
+
+/// The scenarios with a run that did not pass, each with what is wrong.
+fn lacking(section: &ChecksSection) -> Option<Table> {
+    let mut rows = Vec::new();
+    for (id, scenario) in &section.items {
+        let runs = scenario.runs.len();
+        for (at, run) in scenario.runs.iter().enumerate() {
+            if run.failure.is_some() {
+                continue;
+            }
+            for (name, outcome, reason) in wrong(run) {
+                let which = match runs {
+                    0 | 1 => String::new(),
+                    _ => format!(", run {}", at + 1),
+                };
+                rows.push(TableRow::new([
+                    Phrase::of_name(id).and(which),
+                    Phrase::of_name(name),
+                    Phrase::text(outcome),
+                    Phrase::default().quote(cut(reason)),
+                ]));
+            }
+        }
+    }
+    (!rows.is_empty()).then(|| Table {
+        title: Phrase::text(format!("Checks that did not pass ({})", rows.len())),
+        columns: vec![
+            Column::text("scenario"),
+            Column::text("invariant"),
+            Column::text("outcome"),
+            Column::text("why"),
+        ],
+        rows,
+        most: Some(LISTED),
+        noun: "row",
+        left: 0,
+        elsewhere: None,
+    })
+}
+
+/// What is wrong with a run: the checks that did not pass, and what it did that is forbidden.
+fn wrong(run: &ScenarioRun) -> impl Iterator<Item = (&str, &'static str, &str)> {
+    let checks = run
+        .checks
+        .iter()
+        .filter(|(_, check)| matches!(check.outcome, Outcome::Failed | Outcome::Error));
+    let checks =
+        checks.map(|(name, check)| (name.as_str(), check.outcome.as_str(), check.reason.as_str()));
+    let forbidden = run.forbidden.iter();
+    checks.chain(forbidden.map(|what| ("forbidden", "failed", what.as_str())))
+}
+
+/// The runs in which the pipeline, or a service, came to no end.
+fn failed(section: &ChecksSection) -> Vec<FailedInvocation<'_>> {
+    let mut failed = Vec::new();
+    for (id, scenario) in &section.items {
+        for run in &scenario.runs {
+            if let Some(failure) = &run.failure {
+                failed.push(FailedInvocation {
+                    item: id,
+                    place: what_failed(failure),
+                    failure,
+                    // It ran in a workspace that is gone.
+                    folder: None,
+                });
+            }
+        }
+    }
+    failed
+}
+
+fn method(section: &ChecksSection) -> String {
+    let basis = &section.basis;
+    let threshold = match basis.pass_threshold {
+        Some(threshold) => format!("A run passes from a composite of {threshold}"),
+        None => "There is no `pass_threshold`: a run passes where every check does".to_owned(),
+    };
+    format!(
+        "The composite of a run is the mean of the scores of its checks by their weights; it is 0 \
+         where a gate does not hold. {threshold}. {NOTE}"
+    )
+}
+
+/// Why an item came out as it did in a metric: what its first run says that did not do well.
+pub(super) fn why(section: &ChecksSection, item: &str, metric: &str) -> Option<String> {
+    let scenario = section.items.get(item)?;
+    let name = metric.strip_prefix("checks.")?;
+    let is_of_all = RESERVED.contains(&name);
+    let told = |run: &ScenarioRun| {
+        if let Some(failure) = &run.failure {
+            return is_of_all.then(|| failure.message.clone());
+        }
+        let mut wrong = wrong(run).filter(|(of, _, _)| is_of_all || *of == name);
+        let (of, _, reason) = wrong.next()?;
+        Some(match is_of_all {
+            true => format!("`{of}`: {}", cut(reason)),
+            false => cut(reason),
+        })
+    };
+    scenario.runs.iter().find_map(told)
+}
+
+/// What the records tell of the runs that are errors.
+pub(super) fn notices(section: &ChecksSection) -> Vec<Notice> {
+    let mut errors: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut warnings: BTreeMap<&str, (Vec<&str>, &str)> = BTreeMap::new();
+    let mut failing = Vec::new();
+    for (id, scenario) in &section.items {
+        if scenario.runs.iter().any(|run| run.failure.is_some()) {
+            failing.push(id.as_str());
+        }
+        for run in &scenario.runs {
+            for (name, check) in &run.checks {
+                if check.outcome == Outcome::Error {
+                    errors.entry(name).or_default().push(id);
+                }
+                if let Some(first) = check.warnings().next() {
+                    let (ids, _) = warnings.entry(name).or_insert((Vec::new(), first));
+                    ids.push(id);
+                }
+            }
+        }
+    }
+    let total = section.items.len();
+    let mut notices = Vec::new();
+    if !failing.is_empty() {
+        let text = format!(
+            "in {} of {total} scenarios the pipeline or a service failed; no check was made there: {}",
+            failing.len(),
+            listed(&failing)
+        );
+        notices.push(Notice::new(Code::ScenariosFailed, text));
+    }
+    for (name, mut ids) in errors {
+        ids.dedup();
+        let text = format!(
+            "the check `{name}` is an error in {} of {total} scenarios, whose composite is not \
+             known: {}",
+            ids.len(),
+            listed(&ids)
+        );
+        notices.push(Notice::new(Code::CheckErrors, text));
+    }
+    for (name, (mut ids, first)) in warnings {
+        ids.dedup();
+        let text = format!(
+            "the check `{name}` warns in {} of {total} scenarios ({}): {}",
+            ids.len(),
+            listed(&ids),
+            cut(first)
+        );
+        notices.push(Notice::new(Code::CheckWarnings, text));
+    }
+    notices
+}
+
+/// A reason where there is little room.
+fn cut(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHORT) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}

@@ -1,0 +1,230 @@
+//! What a report stores of the checks: how the figures are made, and what every run of a scenario has
+//! come to.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::keys::Aggregation;
+use kelvin_base::digest::Digest;
+use kelvin_base::failure::Failure;
+use kelvin_base::notice::{Code, Notice};
+use kelvin_base::usage::Usage;
+use kelvin_record::{Item, Repeats, Section, VariantPart};
+use kelvin_run::judge::{Grade, MaxErrors, Ungraded};
+
+/// What a report stores of this probe.
+pub(crate) type ChecksSection = Section<ChecksBasis, ScenarioRecord>;
+
+/// What becomes of a check, of a run of a scenario, of a scenario.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    /// It holds.
+    Passed,
+    /// It does not hold.
+    Failed,
+    /// Nobody knows whether it holds: it is no pass, and in no mean.
+    Error,
+    /// It does not apply, and is in no mean.
+    Skipped,
+}
+
+impl Outcome {
+    /// As it is written.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Error => "error",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// How the figures are made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ChecksBasis {
+    /// The invariants, by name.
+    pub(super) invariants: BTreeMap<String, InvariantBasis>,
+    /// The composite from which a run passes; none where every check has to pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) pass_threshold: Option<f64>,
+    /// Whether a gate needs a score of 1.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) gate_strict: bool,
+    /// How often every scenario is run, the re-runs of a gate not counted.
+    pub(super) replicas: usize,
+    /// When a scenario with several replicas passes.
+    pub(super) replica_aggregation: Aggregation,
+}
+
+/// An invariant, as far as the figures and the page need it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct InvariantBasis {
+    /// What must hold, in words.
+    pub(super) description: String,
+    /// What it weighs.
+    pub(super) weight: f64,
+    /// Whether the composite is 0 where it does not hold.
+    pub(super) gate: bool,
+    /// Who grades it; none where nobody is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) judge: Option<JudgeBasis>,
+}
+
+/// The judge of an invariant, as far as the figures and the page need it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct JudgeBasis {
+    /// The id of the judge, with everything that its grades depend on.
+    pub(super) grader_id: String,
+    /// The score from which the check passes.
+    pub(super) pass_threshold: f64,
+    /// A larger share of runs that the judge could not grade makes the figures unmeasured.
+    pub(super) max_errors: MaxErrors,
+}
+
+/// One scenario with its runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ScenarioRecord {
+    /// The digest of what it is asked, with its parameters.
+    pub(super) input: Digest,
+    /// Its parameters.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) params: BTreeMap<String, Value>,
+    /// Its runs in order; those beyond the replicas were asked for by the gate.
+    pub(super) runs: Vec<ScenarioRun>,
+    /// What there is to tell of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) notices: Vec<Notice>,
+}
+
+/// One run of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ScenarioRun {
+    /// Whether it passes.
+    pub(super) outcome: Outcome,
+    /// The composite; null where a check is an error, or none applies.
+    pub(super) composite: Option<f64>,
+    /// What each check says, by the name of the invariant.
+    pub(super) checks: BTreeMap<String, CheckResult>,
+    /// What it did that is forbidden, one sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) forbidden: Vec<String>,
+    /// Why the pipeline came to no end; then no check was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) failure: Option<Box<Failure>>,
+}
+
+/// What a check says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct CheckResult {
+    /// Whether it holds.
+    pub(super) outcome: Outcome,
+    /// How well, from 0 to 1; null for an error, and for a check that does not apply.
+    pub(super) score: Option<f64>,
+    /// Why, in words.
+    pub(super) reason: String,
+    /// What else the check has said; texts under `warnings` are told with the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) details: Option<Value>,
+    /// What a judge has said, where one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) judged: Option<Box<Judged>>,
+}
+
+/// What a judge has said of a check.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Judged {
+    /// Its grade; none where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) grade: Option<Grade>,
+    /// Why there is no grade.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) unscored: Option<Ungraded>,
+    /// What the answers of the judge have used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) usage: Option<Usage>,
+    /// Whether something was left out of what the judge was given.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_cut: bool,
+}
+
+/// A text that a judge has yet to grade.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToJudge {
+    /// The text.
+    pub(super) text: String,
+    /// Whether something was left out of it already.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_cut: bool,
+}
+
+impl CheckResult {
+    /// What it warns of: the texts under `warnings` in its details.
+    pub(super) fn warnings(&self) -> impl Iterator<Item = &str> {
+        let details = self.details.as_ref();
+        let warnings = details.and_then(|details| details.get("warnings"));
+        let warnings = warnings.and_then(Value::as_array).into_iter().flatten();
+        warnings.filter_map(Value::as_str)
+    }
+}
+
+/// What a call of a scenario answers: the output of the pipeline is looked at where it was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ScenarioAnswer {
+    /// What each check says, by the name of the invariant.
+    pub(super) checks: BTreeMap<String, CheckResult>,
+    /// What a judge has yet to grade, by the name of the invariant.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) to_judge: BTreeMap<String, ToJudge>,
+    /// What was done that is forbidden.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) forbidden: Vec<String>,
+    /// The beginning of what the pipeline has answered, for people and for examples.
+    pub(super) agent_output: String,
+    /// Whether it answered more than that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_output_cut: bool,
+}
+
+impl Item for ScenarioRecord {
+    fn digest(&self) -> Digest {
+        self.input
+    }
+
+    fn inputs(&self) -> usize {
+        1
+    }
+
+    fn repeats(&self) -> Repeats {
+        Repeats::of_all(self.runs.len())
+    }
+
+    fn has_answer(&self) -> bool {
+        self.runs.iter().any(|run| run.failure.is_none())
+    }
+
+    fn is_kept(&self) -> bool {
+        let mut notices = self.notices.iter();
+        notices.any(|notice| notice.code == Code::AnswersKept)
+    }
+
+    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
+        BTreeMap::new()
+    }
+
+    fn folders(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+}

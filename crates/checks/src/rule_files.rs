@@ -1,0 +1,78 @@
+//! The files beside the configuration that checks run: whether they are still what they were when the run began.
+//! A pipeline that writes to one says itself what the check finds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kelvin_base::digest::Digest;
+
+/// The variable that names the folder of the configuration, as a command may write it.
+const ROOT: [&str; 2] = ["$KELVIN_ROOT/", "${KELVIN_ROOT}/"];
+
+/// The files below the folder of the configuration that a command names. A name without the variable is that of a
+/// file of the workspace, which is the work of the pipeline.
+pub(super) fn named(command: &str) -> BTreeSet<PathBuf> {
+    let ends = |c: char| c.is_whitespace() || ";|&()<>'\"`".contains(c);
+    let found = ROOT.iter().flat_map(|root| command.split(root).skip(1));
+    let names = found.filter_map(|rest| rest.split(ends).next());
+    let names = names.filter(|name| !name.is_empty());
+    names.map(PathBuf::from).collect()
+}
+
+/// What stood in the files when the run began.
+#[derive(Debug)]
+pub(super) struct RuleFiles {
+    /// The folder that they are relative to.
+    folder: PathBuf,
+    /// The digest of each; files that were not there are none of the rules.
+    digests: BTreeMap<PathBuf, Digest>,
+}
+
+impl RuleFiles {
+    /// Reads them.
+    pub(super) fn read<'f>(folder: &Path, files: impl Iterator<Item = &'f PathBuf>) -> Self {
+        let read = |file: &PathBuf| Some((file.clone(), digest(&folder.join(file))?));
+        Self {
+            folder: folder.to_path_buf(),
+            digests: files.filter_map(read).collect(),
+        }
+    }
+
+    /// The first of these files that is no longer what it was.
+    pub(super) fn changed<'f>(&self, files: &'f BTreeSet<PathBuf>) -> Option<&'f Path> {
+        let differs = |file: &&PathBuf| {
+            let before = self.digests.get(*file);
+            before.is_some_and(|before| digest(&self.folder.join(file)) != Some(*before))
+        };
+        files.iter().find(differs).map(PathBuf::as_path)
+    }
+}
+
+fn digest(file: &Path) -> Option<Digest> {
+    // A pipe may have no end.
+    if !fs::metadata(file).ok()?.is_file() {
+        return None;
+    }
+    Some(Digest::of(&fs::read(file).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_names_files_by_the_variable_of_the_folder() {
+        let found = |command| {
+            let found = named(command).into_iter();
+            found
+                .map(|file| file.display().to_string())
+                .collect::<Vec<String>>()
+        };
+        assert_eq!(
+            found("cd x && sh \"$KELVIN_ROOT/checks/a.sh\" made.txt; ${KELVIN_ROOT}/b.py|cat"),
+            ["b.py", "checks/a.sh"]
+        );
+        assert_eq!(found("sh test.sh $KELVIN_ROOT"), [""; 0]);
+    }
+}

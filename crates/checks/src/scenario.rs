@@ -1,0 +1,64 @@
+//! One scenario: what the pipeline is asked, and with which parameters.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::keys::Parameter;
+use kelvin_base::digest::Digest;
+
+/// One scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Scenario {
+    /// Its name, which is unique.
+    pub(super) id: String,
+    /// What the pipeline is asked: the text of the case.
+    #[serde(default)]
+    pub(super) prompt: String,
+    /// The parameters, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) params: BTreeMap<String, Value>,
+    /// What should come out, for checks that compare.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expected: Option<Value>,
+}
+
+impl Scenario {
+    /// The input of the wrapped call: everything that the scenario is.
+    pub(super) fn text(&self) -> String {
+        let text = serde_json::to_string(self).expect("every part of it is JSON");
+        text + "\n"
+    }
+
+    /// The digest of it.
+    pub(super) fn digest(&self) -> Digest {
+        Digest::of(self.text().as_bytes())
+    }
+
+    /// The scenario with the values of one combination of the matrix.
+    pub(super) fn with(&self, combination: &[(&str, &Parameter)]) -> Self {
+        let mut scenario = self.clone();
+        if combination.is_empty() {
+            return scenario;
+        }
+        let shown: Vec<String> = combination
+            .iter()
+            .map(|(name, value)| format!("{name}={}", plain(&value.to_json())))
+            .collect();
+        scenario.id = format!("{}[{}]", self.id, shown.join(","));
+        for (name, value) in combination {
+            scenario.params.insert((*name).to_owned(), value.to_json());
+        }
+        scenario
+    }
+}
+
+/// A parameter as the environment has it.
+pub(super) fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

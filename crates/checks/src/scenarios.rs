@@ -1,0 +1,203 @@
+//! The scenarios of a configuration: its cases, the lines of a file, or the run itself, crossed with the
+//! matrix.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::config::{ChecksSettings, Source};
+use super::keys::Parameter;
+use super::scenario::Scenario;
+use kelvin_base::exit::Misuse;
+use kelvin_base::notice::{Code, Notice};
+use kelvin_probe::case_files;
+
+/// The name of the one scenario of a configuration that names neither cases nor scenarios.
+const ALONE: &str = "run";
+
+/// So many scenarios are named.
+const NAMED: usize = 5;
+
+/// All scenarios of a configuration.
+#[derive(Debug)]
+pub(super) struct Scenarios {
+    /// Sorted by id.
+    pub(super) all: Vec<Scenario>,
+    /// The files that they were read from.
+    pub(super) files: Vec<PathBuf>,
+    /// What reading them had to say.
+    pub(super) notices: Vec<Notice>,
+}
+
+/// Reads the scenarios that a configuration in a folder names. Where what checks read is taken from another folder,
+/// scenarios whose question is the same there have what is expected there.
+///
+/// # Errors
+///
+/// A [`Misuse`] with everything that is wrong with them.
+pub(super) fn read(
+    (root, rules): (&Path, Option<&Path>),
+    settings: &ChecksSettings,
+) -> anyhow::Result<Scenarios> {
+    let (plain, files, notices) = match &settings.source {
+        Source::Alone => {
+            let scenario = Scenario {
+                id: ALONE.to_owned(),
+                prompt: String::new(),
+                params: BTreeMap::new(),
+                expected: None,
+            };
+            (vec![scenario], Vec::new(), Vec::new())
+        }
+        Source::Cases(cases) => {
+            let (texts, notices) = case_files::texts(root, cases)?;
+            let files = texts.iter().map(|case| root.join(&*case.file)).collect();
+            let scenario = |case: case_files::CaseText| Scenario {
+                id: case.name.to_string(),
+                prompt: case.text,
+                params: BTreeMap::new(),
+                expected: None,
+            };
+            (texts.into_iter().map(scenario).collect(), files, notices)
+        }
+        Source::File(name) => {
+            let path = root.join(name);
+            let mut scenarios = lines(&path, name)?;
+            let notices = match rules {
+                Some(rules) => expect_as(&mut scenarios, &lines(&rules.join(name), name)?),
+                None => Vec::new(),
+            };
+            (scenarios, vec![path], notices)
+        }
+    };
+    clashes(&plain, settings)?;
+    let combinations = combinations(&settings.matrix);
+    let mut all: Vec<Scenario> = plain
+        .iter()
+        .flat_map(|scenario| combinations.iter().map(|these| scenario.with(these)))
+        .collect();
+    all.sort_by(|one, other| one.id.cmp(&other.id));
+    Ok(Scenarios {
+        all,
+        files,
+        notices,
+    })
+}
+
+/// Expects of scenarios what is expected of those of the same name and question. Where the question is another one,
+/// nobody can tell whether another answer is right, and a notice says so.
+fn expect_as(scenarios: &mut [Scenario], rules: &[Scenario]) -> Vec<Notice> {
+    let words =
+        |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+    let mut unknown = Vec::new();
+    for scenario in scenarios {
+        let Some(before) = rules.iter().find(|one| one.id == scenario.id) else {
+            continue;
+        };
+        if before.expected == scenario.expected {
+            continue;
+        }
+        let is_same =
+            words(&before.prompt) == words(&scenario.prompt) && before.params == scenario.params;
+        match is_same {
+            true => scenario.expected.clone_from(&before.expected),
+            false => unknown.push(format!("`{}`", scenario.id)),
+        }
+    }
+    if unknown.is_empty() {
+        return Vec::new();
+    }
+    let more = match unknown.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    unknown.truncate(NAMED);
+    let text = format!(
+        "both what is asked and what is expected are others than before in {}{more}, so nobody can tell whether the \
+         answers are as good as before",
+        unknown.join(", ")
+    );
+    vec![Notice::new(Code::OtherQuestions, text)]
+}
+
+/// Every combination of the values of a matrix; one that is empty where there is none.
+fn combinations(matrix: &BTreeMap<String, Vec<Parameter>>) -> Vec<Vec<(&str, &Parameter)>> {
+    let mut combinations = vec![Vec::new()];
+    for (name, values) in matrix {
+        combinations = combinations
+            .iter()
+            .flat_map(|so_far| {
+                values.iter().map(move |value| {
+                    let mut more: Vec<(&str, &Parameter)> = so_far.clone();
+                    more.push((name, value));
+                    more
+                })
+            })
+            .collect();
+    }
+    combinations
+}
+
+/// The scenarios of a file with one in every line.
+fn lines(path: &Path, name: &str) -> Result<Vec<Scenario>, Misuse> {
+    let text = fs::read_to_string(path).map_err(|error| {
+        Misuse::new(format!("`scenarios: {name}` cannot be read: {error}"))
+            .help("name a file with one JSON object in every line, relative to the configuration")
+    })?;
+    let mut scenarios: Vec<Scenario> = Vec::new();
+    let mut problems = Vec::new();
+    let mut first_line = 0;
+    let mut seen = BTreeSet::new();
+    for (at, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
+        let mut refuse = |column: usize, what: String| {
+            if problems.is_empty() {
+                first_line = at + 1;
+            }
+            problems.push(format!("{name}:{}:{column}: {what}", at + 1));
+        };
+        match serde_json::from_str::<Scenario>(line) {
+            Err(error) => {
+                let text = error.to_string();
+                let text = text.split(" at line ").next().unwrap_or_default();
+                refuse(error.column(), text.to_owned());
+            }
+            Ok(scenario) if scenario.id.trim().is_empty() => {
+                refuse(1, "the `id` must not be empty".to_owned());
+            }
+            Ok(scenario) if !seen.insert(scenario.id.clone()) => {
+                refuse(1, format!("the id `{}` is there twice", scenario.id));
+            }
+            Ok(scenario) => scenarios.push(scenario),
+        }
+    }
+    if problems.is_empty() && scenarios.is_empty() {
+        return Err(Misuse::new(format!("`{name}` has no scenario"))
+            .help("write one JSON object a line, e.g. `{\"id\": \"refund\", \"prompt\": \"…\"}`"));
+    }
+    match problems.is_empty() {
+        true => Ok(scenarios),
+        false => Err(Misuse::new(problems.join("\n"))
+            .help("a scenario has the keys `id`, `prompt`, `params` and `expected`")
+            .at(path, first_line)),
+    }
+}
+
+/// Refuses a parameter that a scenario has and the matrix too.
+fn clashes(scenarios: &[Scenario], settings: &ChecksSettings) -> Result<(), Misuse> {
+    for scenario in scenarios {
+        let own = scenario.params.keys();
+        let mut both = own.filter(|name| settings.matrix.contains_key(*name));
+        if let Some(name) = both.next() {
+            return Err(Misuse::new(format!(
+                "the scenario `{}` has the parameter `{name}`, which `matrix` has too",
+                scenario.id
+            ))
+            .help("give it in one of the two places"));
+        }
+    }
+    Ok(())
+}

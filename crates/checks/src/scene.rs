@@ -1,0 +1,112 @@
+//! What the checks look at: the workspace after the pipeline has run in it, and what the pipeline said.
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::scenario::Scenario;
+use super::selector::Selector;
+use super::services::RunningServices;
+use kelvin_base::file::beneath::{Beneath, NotOpened};
+use kelvin_run::targets::StandardOutput;
+use kelvin_system::signal::Interrupt;
+
+/// A larger file is not read.
+const MOST_READ: u64 = 64 << 20;
+
+/// A finished run of the pipeline.
+pub(super) struct Scene<'a> {
+    /// What was asked.
+    pub(super) scenario: &'a Scenario,
+    /// Which run of it this is, from 1.
+    pub(super) replica: usize,
+    /// The folder that everything a check reads or runs is taken from: that of the configuration.
+    pub(super) root: &'a Path,
+    /// The workspace.
+    pub(super) folder: &'a Path,
+    /// The same, to open what is in it.
+    pub(super) beneath: &'a Beneath,
+    /// A folder beside the workspace for files of this program.
+    pub(super) private: &'a Path,
+    /// Where pipelines append their events.
+    pub(super) audit_log: &'a Path,
+    /// The variables that the pipeline had.
+    pub(super) variables: &'a [(String, OsString)],
+    /// What the pipeline answered: its output file, or what it printed where it wrote none.
+    pub(super) output: &'a [u8],
+    /// The file that has it.
+    pub(super) output_file: &'a Path,
+    /// What the pipeline printed.
+    pub(super) printed: &'a StandardOutput,
+    /// How long the pipeline took.
+    pub(super) seconds: f64,
+    /// The services of the scenario.
+    pub(super) services: &'a RunningServices<'a>,
+    /// Tells when the run is to stop.
+    pub(super) interrupt: &'a Arc<Interrupt>,
+}
+
+/// Why there is no text to look at, as the end of a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// It is not there, or is no file with text: what is asked of it does not hold.
+    Absent(String),
+    /// Nobody can tell.
+    Unknown(String),
+}
+
+impl Scene<'_> {
+    /// The text that a check looks at; what is not UTF-8 is replaced.
+    pub(super) fn text(&self, from: &Selector) -> Result<Cow<'_, str>, Unread> {
+        match from {
+            Selector::AgentOutput => Ok(String::from_utf8_lossy(self.output)),
+            Selector::Stdout if self.printed.is_cut => Err(Unread::Unknown(
+                "is longer than `max_output_bytes` allows".to_owned(),
+            )),
+            Selector::Stdout => Ok(String::from_utf8_lossy(&self.printed.bytes)),
+            Selector::File(path) => self.file(path).map(Cow::Owned),
+        }
+    }
+
+    /// The text of a file of the workspace.
+    pub(super) fn file(&self, path: &Path) -> Result<String, Unread> {
+        let bytes = read_beneath(self.beneath, path)?;
+        Ok(match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        })
+    }
+}
+
+/// What is in a file below a folder that somebody else may write to. It is no larger than what a check
+/// reads, nothing waits for the other end of a pipe, and no link is followed that leads out.
+pub(super) fn read_beneath(beneath: &Beneath, path: &Path) -> Result<Vec<u8>, Unread> {
+    let unknown = |what: String| Unread::Unknown(what);
+    let file = beneath.open(path).map_err(|error| match error {
+        NotOpened::Absent => Unread::Absent("is not there".to_owned()),
+        NotOpened::Escapes => unknown("is a link that leads out of the workspace".to_owned()),
+        NotOpened::Refused(error) => unknown(format!("cannot be read: {error}")),
+    })?;
+    let failed = |error: std::io::Error| unknown(format!("cannot be read: {error}"));
+    let data = file.metadata().map_err(failed)?;
+    if !data.is_file() {
+        let what = if data.is_dir() {
+            "a folder"
+        } else {
+            "no regular file"
+        };
+        return Err(Unread::Absent(format!("is {what}")));
+    }
+    let mut bytes = Vec::new();
+    // Counted as they are read, since the file may still grow.
+    let read = file.take(MOST_READ + 1).read_to_end(&mut bytes);
+    if read.map_err(failed)? as u64 > MOST_READ {
+        let most = MOST_READ >> 20;
+        return Err(unknown(format!(
+            "has more than the {most} MiB that a check reads"
+        )));
+    }
+    Ok(bytes)
+}

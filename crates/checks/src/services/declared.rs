@@ -1,0 +1,75 @@
+//! The names and types of the services that a configuration declares, for the checks that name one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kelvin_run::config::nearest;
+
+/// The type of every service, by name, and which of them keep what they were asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DeclaredServices {
+    types: BTreeMap<String, String>,
+    recording: BTreeSet<String>,
+}
+
+impl DeclaredServices {
+    /// Names with their types.
+    pub(crate) fn of<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
+        let types = all.map(|(name, kind)| (name.into(), kind.into())).collect();
+        Self {
+            types,
+            recording: BTreeSet::new(),
+        }
+    }
+
+    /// The same with the names of the services that keep what they were asked.
+    pub(crate) fn recording<'a>(self, names: impl Iterator<Item = &'a str>) -> Self {
+        Self {
+            recording: names.map(str::to_owned).collect(),
+            ..self
+        }
+    }
+
+    /// Whether a service keeps what it was asked.
+    pub(crate) fn records(&self, name: &str) -> bool {
+        self.recording.contains(name)
+    }
+
+    /// The type of the service that a check of some type names.
+    ///
+    /// # Errors
+    ///
+    /// Where no service has that name, or the service is of a type that the check has no use for.
+    pub(crate) fn find(
+        &self,
+        name: &str,
+        check: &str,
+        wanted: &[&'static str],
+    ) -> Result<&'static str, String> {
+        let all: Vec<&str> = self.types.keys().map(String::as_str).collect();
+        let Some(kind) = self.types.get(name) else {
+            let help = match (nearest(name, &all), &all[..]) {
+                (Some(near), _) => format!("did you mean `{near}`?"),
+                (None, []) => format!(
+                    "declare it, e.g. `services: {{{name}: {{type: {}, …}}}}`",
+                    wanted[0]
+                ),
+                (None, all) => format!("declared are: {}", all.join(", ")),
+            };
+            return Err(format!("no service is called `{name}`: {help}"));
+        };
+        let found = wanted.iter().find(|wanted| *wanted == kind);
+        found.copied().ok_or_else(|| {
+            let wanted: Vec<String> = wanted.iter().map(|kind| format!("`{kind}`")).collect();
+            format!(
+                "the service `{name}` is of type `{kind}`; a check of type `{check}` asks one of type {}",
+                wanted.join(" or ")
+            )
+        })
+    }
+}
+
+/// The variable of the environment that has the address of a service.
+pub(crate) fn variable(name: &str) -> String {
+    let name = name.to_uppercase().replace('-', "_");
+    format!("KELVIN_SERVICE_{name}_URL")
+}

@@ -1,0 +1,200 @@
+//! A field of what a mocked server has seen: `request_count`, `last_request.body.to`,
+//! `requests[0].headers.authorization`.
+
+use serde_json::{Map, Value};
+
+use super::dotted::Dotted;
+use super::filter::Filter;
+use super::record::{Record, Request};
+use super::routes;
+
+/// The parts of a request.
+const PARTS: [&str; 5] = ["method", "path", "query", "headers", "body"];
+
+/// A field that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Field {
+    what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum What {
+    Count,
+    Of(Which, Part),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    Last,
+    At(usize),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Method,
+    Path,
+    Query(Option<String>),
+    Headers(Option<String>),
+    Body(Option<Dotted>),
+}
+
+/// What stands in a field.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Seen {
+    /// A value; of a text that came over the wire, which may be JSON, the text.
+    Value(Value),
+    /// A body as a whole.
+    Body {
+        /// Its text, and again without escapes where it has any.
+        texts: Vec<String>,
+        /// Whether a word that is in none of them is not in the body.
+        is_text: bool,
+    },
+    /// There is nothing; why, as the end of a sentence.
+    Nothing(String),
+    /// Nobody can tell; why, as the end of a sentence.
+    Unknown(String),
+}
+
+impl Field {
+    /// Reads a field.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let what = match text {
+            "request_count" => What::Count,
+            _ => {
+                let (which, rest) = which(text)?;
+                What::Of(which, part(text, rest)?)
+            }
+        };
+        Ok(Self { what })
+    }
+
+    /// Whether it is a method, whose letters may be small.
+    pub(crate) const fn is_method(&self) -> bool {
+        matches!(self.what, What::Of(_, Part::Method))
+    }
+
+    /// What stands there in the requests that a filter takes.
+    pub(crate) fn of(&self, record: &Record, filter: &Filter) -> Seen {
+        let (which, part) = match &self.what {
+            What::Count => {
+                return match filter.count(record) {
+                    Ok(count) => Seen::Value(count.into()),
+                    Err(why) => Seen::Unknown(why),
+                };
+            }
+            What::Of(which, part) => (*which, part),
+        };
+        let request = match which {
+            Which::Last => filter.last(record),
+            Which::At(at) => filter.at(record, at),
+        };
+        match (request, which) {
+            (Err(why), _) => Seen::Unknown(why),
+            (Ok(Some(request)), _) => part.of(request),
+            (Ok(None), Which::Last) => Seen::Nothing("has no request".to_owned()),
+            (Ok(None), Which::At(at)) => match filter.count(record) {
+                Ok(0) => Seen::Nothing("has no request".to_owned()),
+                Ok(1) => Seen::Nothing(format!("has no request {at}, there is one, which is 0")),
+                Ok(count) => Seen::Nothing(format!(
+                    "has no request {at}, there are {count}, the last of which is {}",
+                    count - 1
+                )),
+                Err(why) => Seen::Unknown(why),
+            },
+        }
+    }
+}
+
+fn which(text: &str) -> Result<(Which, &str), String> {
+    let unknown = || {
+        format!(
+            "`{text}` is no field: write `request_count`, `last_request.PART` or `requests[0].PART`"
+        )
+    };
+    if let Some(rest) = text.strip_prefix("last_request") {
+        return Ok((Which::Last, rest));
+    }
+    let rest = text.strip_prefix("requests[").ok_or_else(unknown)?;
+    let (index, rest) = rest.split_once(']').ok_or_else(unknown)?;
+    let at = index.parse().map_err(|_| {
+        format!("`requests[{index}]` is no request: they are numbered from 0, as `requests[0]`")
+    })?;
+    Ok((Which::At(at), rest))
+}
+
+fn part(text: &str, rest: &str) -> Result<Part, String> {
+    let parts = || PARTS.map(|part| format!("`.{part}`")).join(", ");
+    let rest = rest.strip_prefix('.').ok_or_else(|| {
+        format!(
+            "`{text}` names no part of the request: add one of {}",
+            parts()
+        )
+    })?;
+    let (name, inner) = match rest.find(['.', '[']) {
+        Some(at) => (&rest[..at], Some(rest[at..].trim_start_matches('.'))),
+        None => (rest, None),
+    };
+    let own = |inner: Option<&str>| inner.map(str::to_owned);
+    match (name, inner) {
+        ("method", None) => Ok(Part::Method),
+        ("path", None) => Ok(Part::Path),
+        ("query", inner) => Ok(Part::Query(own(inner))),
+        ("headers", Some(name)) => {
+            routes::header(name)?;
+            Ok(Part::Headers(own(inner)))
+        }
+        ("headers", None) => Ok(Part::Headers(None)),
+        ("body", inner) => Ok(Part::Body(inner.map(Dotted::parse).transpose()?)),
+        ("method" | "path", Some(_)) => Err(format!("`{text}`: the {name} has no parts")),
+        _ => Err(format!(
+            "`{text}` names no part of the request: a request has {}",
+            parts()
+        )),
+    }
+}
+
+impl Part {
+    fn of(&self, request: &Request) -> Seen {
+        let text = |text: &str| Seen::Value(text.into());
+        match self {
+            Self::Method => text(&request.method),
+            Self::Path => text(&request.path),
+            Self::Query(None) => text(&request.query),
+            Self::Query(Some(name)) => match request.parameters(name).as_slice() {
+                [] => Seen::Nothing(format!("has no parameter `{name}` in its query")),
+                [one] => text(one),
+                several => Seen::Value(several.into()),
+            },
+            Self::Headers(None) => {
+                let names = request.headers.iter().map(|(name, _)| name);
+                let all: Map<String, Value> = names
+                    .filter_map(|name| Some((name.clone(), request.header(name)?.into())))
+                    .collect();
+                Seen::Value(all.into())
+            }
+            Self::Headers(Some(name)) => match request.header(name) {
+                Some(value) => Seen::Value(value.into()),
+                None => Seen::Nothing(format!("has no header `{name}`")),
+            },
+            Self::Body(dotted) => match (request.hides(), dotted) {
+                (Some(why), _) => Seen::Unknown(why),
+                (None, None) => Seen::Body {
+                    texts: request.texts(),
+                    is_text: request.is_text(),
+                },
+                (None, Some(dotted)) => match request.json() {
+                    None => Seen::Nothing("has a body that is not JSON".to_owned()),
+                    Some(json) => match dotted.find(&json) {
+                        Some(value) => Seen::Value(value.clone()),
+                        None => Seen::Nothing(format!("has no `{}` in its body", dotted.text())),
+                    },
+                },
+            },
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Which requests an assertion is about.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::dotted::Dotted;
+use super::record::{Record, Request};
+use super::routes;
+use crate::same::same;
+
+/// The requests that have all of this.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Filter {
+    method: Option<String>,
+    path: Option<String>,
+    headers: Vec<(String, String)>,
+    query: Vec<(String, String)>,
+    /// Fields of the body as JSON.
+    fields: Vec<(Dotted, Value)>,
+}
+
+/// What a filter says of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Takes {
+    Yes,
+    No,
+    /// Its body cannot be read.
+    Unknown,
+}
+
+impl Filter {
+    /// Reads a filter.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub(crate) fn of(keys: &BTreeMap<String, Value>) -> Result<Self, String> {
+        let mut filter = Self::default();
+        for (key, value) in keys {
+            match (key.as_str(), value) {
+                ("method", Value::String(text)) => {
+                    filter.method = Some(routes::method(text)?.to_string());
+                }
+                ("path", Value::String(text)) => filter.path = Some(routes::path(text)?),
+                ("method" | "path", _) => return Err(format!("`{key}` takes a text")),
+                ("headers", Value::Object(entries)) => {
+                    filter.headers = texts(key, entries)?;
+                    for (name, _) in &filter.headers {
+                        routes::header(name)?;
+                    }
+                }
+                ("query", Value::Object(entries)) => filter.query = texts(key, entries)?,
+                ("headers" | "query", _) => {
+                    return Err(format!("`{key}` takes names with their values"));
+                }
+                (field, value) => filter.fields.push((Dotted::parse(field)?, value.clone())),
+            }
+        }
+        Ok(filter)
+    }
+
+    /// How many requests it takes.
+    ///
+    /// # Errors
+    ///
+    /// Why that is not known, as the end of a sentence.
+    pub(super) fn count(&self, record: &Record) -> Result<u64, String> {
+        let mut count = 0;
+        for request in &record.requests {
+            match self.takes(request) {
+                Takes::Yes => count += 1,
+                Takes::No => {}
+                Takes::Unknown => return Err(hidden(request)),
+            }
+        }
+        if record.lost() == 0 {
+            return Ok(count);
+        }
+        let beyond = || record.beyond.iter();
+        let places = beyond().filter(|((method, path), _)| self.has_place(method, path));
+        let lost: u64 = places.map(|(_, count)| count).sum();
+        let looks_inside =
+            !(self.headers.is_empty() && self.query.is_empty() && self.fields.is_empty());
+        let has_place = self.method.is_some() || self.path.is_some();
+        match () {
+            () if looks_inside && lost + record.unplaced > 0 => Err(beyond_the_limit(record)),
+            () if has_place && record.unplaced > 0 => Err(beyond_the_limit(record)),
+            () => Ok(count + lost + record.unplaced),
+        }
+    }
+
+    /// The last request that it takes.
+    ///
+    /// # Errors
+    ///
+    /// Why that is not known, as the end of a sentence.
+    pub(super) fn last<'r>(&self, record: &'r Record) -> Result<Option<&'r Request>, String> {
+        if let Some(last) = &record.last {
+            return match self.takes(last) {
+                Takes::Yes => Ok(Some(last)),
+                Takes::No | Takes::Unknown => Err(beyond_the_limit(record)),
+            };
+        }
+        for request in record.requests.iter().rev() {
+            match self.takes(request) {
+                Takes::Yes => return Ok(Some(request)),
+                Takes::No => {}
+                Takes::Unknown => return Err(hidden(request)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The request with a number, from 0, of those that it takes.
+    ///
+    /// # Errors
+    ///
+    /// Why that is not known, as the end of a sentence.
+    pub(super) fn at<'r>(
+        &self,
+        record: &'r Record,
+        mut at: usize,
+    ) -> Result<Option<&'r Request>, String> {
+        for request in &record.requests {
+            match self.takes(request) {
+                Takes::Yes if at == 0 => return Ok(Some(request)),
+                Takes::Yes => at -= 1,
+                Takes::No => {}
+                Takes::Unknown => return Err(hidden(request)),
+            }
+        }
+        match record.lost() {
+            0 => Ok(None),
+            _ => Err(beyond_the_limit(record)),
+        }
+    }
+
+    /// The fields of the body that none of the requests has, whatever stands there: nearly always a slip.
+    pub(crate) fn unknown_fields(&self, record: &Record) -> Vec<&str> {
+        if record.requests.is_empty() || record.lost() > 0 {
+            return Vec::new();
+        }
+        let mut missing: Vec<&Dotted> = self.fields.iter().map(|(field, _)| field).collect();
+        for request in &record.requests {
+            if missing.is_empty() || request.hides().is_some() {
+                return Vec::new();
+            }
+            if let Some(json) = request.json() {
+                missing.retain(|field| field.find(&json).is_none());
+            }
+        }
+        missing.into_iter().map(Dotted::text).collect()
+    }
+
+    fn has_place(&self, method: &str, path: &str) -> bool {
+        self.method.as_ref().is_none_or(|own| own == method)
+            && self.path.as_ref().is_none_or(|own| own == path)
+    }
+
+    fn takes(&self, request: &Request) -> Takes {
+        let has_header = |(name, value): &(String, String)| {
+            request.header(name).is_some_and(|found| found == *value)
+        };
+        let has_parameter =
+            |(name, value): &(String, String)| request.parameters(name).contains(value);
+        let is_near = self.has_place(&request.method, &request.path)
+            && self.headers.iter().all(has_header)
+            && self.query.iter().all(has_parameter);
+        if !is_near {
+            return Takes::No;
+        }
+        if self.fields.is_empty() {
+            return Takes::Yes;
+        }
+        if request.hides().is_some() {
+            return Takes::Unknown;
+        }
+        let json = request.json();
+        let has_field = |(field, wanted): &(Dotted, Value)| {
+            let found = json.as_ref().and_then(|json| field.find(json));
+            found.is_some_and(|found| same(found, wanted))
+        };
+        match self.fields.iter().all(has_field) {
+            true => Takes::Yes,
+            false => Takes::No,
+        }
+    }
+}
+
+/// Names with texts; numbers and the like are what they look like on the wire.
+fn texts(
+    key: &str,
+    entries: &serde_json::Map<String, Value>,
+) -> Result<Vec<(String, String)>, String> {
+    let text = |(name, value): (&String, &Value)| match value {
+        Value::String(text) => Ok((name.clone(), text.clone())),
+        Value::Number(_) | Value::Bool(_) => Ok((name.clone(), value.to_string())),
+        _ => Err(format!("`{key}.{name}` takes a text")),
+    };
+    entries.iter().map(text).collect()
+}
+
+fn beyond_the_limit(record: &Record) -> String {
+    format!(
+        "is about requests of which only the first {} of {} were kept",
+        record.requests.len(),
+        record.total
+    )
+}
+
+fn hidden(request: &Request) -> String {
+    let why = request.hides().unwrap_or_default();
+    format!("is about fields of the body, and a request {why}")
+}

@@ -1,0 +1,122 @@
+//! A service that stands for a server: it answers as it is told, and keeps what it was asked.
+//!
+//! What counts is the record of the server itself. The audit log, to which it appends, lies where the
+//! pipeline can write too.
+
+mod dotted;
+mod field;
+mod filter;
+mod ledger;
+mod path;
+mod record;
+mod routes;
+mod server;
+
+use std::fs::OpenOptions;
+use std::io;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Running, Service, ServiceSite, Trouble};
+use crate::keys::HttpMockKeys;
+use routes::Routes;
+use server::Server;
+
+pub(crate) use field::{Field, Seen};
+pub(crate) use filter::Filter;
+pub(crate) use record::Record;
+
+/// The word under `type`.
+const KIND: &str = "http_mock";
+
+/// A server as it is declared.
+#[derive(Debug)]
+struct HttpMock {
+    routes: Arc<Routes>,
+    records: bool,
+}
+
+/// The server of one scenario.
+struct AtWork {
+    name: String,
+    server: Server,
+    records: bool,
+}
+
+/// Opens a declaration.
+///
+/// # Errors
+///
+/// What is wrong with one of its keys: the key, and what to say of it.
+pub(super) fn open(keys: &HttpMockKeys) -> Result<Box<dyn Service>, (&'static str, String)> {
+    let routes = Routes::of(keys).map_err(|(at, what)| match at {
+        Some(at) => ("routes", format!("route {}: {what}", at + 1)),
+        None => ("default_response", what),
+    })?;
+    Ok(Box::new(HttpMock {
+        routes: Arc::new(routes),
+        records: keys.record,
+    }))
+}
+
+impl Service for HttpMock {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn Running + 's>, Trouble> {
+        let start = || -> io::Result<Server> {
+            // Held open from before the pipeline starts, so that lines are appended to this very file.
+            let log = match self.records {
+                true => Some(OpenOptions::new().append(true).open(site.audit_log)?),
+                false => None,
+            };
+            Server::start(site.name, Arc::clone(&self.routes), log)
+        };
+        let server = start().map_err(|error| Trouble::Failed(error.to_string()))?;
+        Ok(Box::new(AtWork {
+            name: site.name.to_owned(),
+            server,
+            records: self.records,
+        }))
+    }
+}
+
+impl Running for AtWork {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn url(&self) -> Option<String> {
+        Some(self.server.url())
+    }
+
+    /// The port is another one in every run, and stands in the header `host`.
+    fn hidden(&self) -> Vec<(String, String)> {
+        vec![(self.server.address(), format!("{{{}}}", self.name))]
+    }
+
+    fn field(&self, path: &str) -> Result<Value, String> {
+        let field = Field::parse(path)?;
+        match field.of(&*self.record()?, &Filter::default()) {
+            Seen::Value(value) => Ok(value),
+            Seen::Body { mut texts, .. } => Ok(texts.swap_remove(0).into()),
+            Seen::Nothing(why) | Seen::Unknown(why) => Err(format!("`{path}` {why}")),
+        }
+    }
+
+    fn settle(&self) -> Result<(), Trouble> {
+        self.server.settle().map(|_| ()).map_err(Trouble::Failed)
+    }
+
+    fn record(&self) -> Result<Arc<Record>, String> {
+        match self.records {
+            true => self.server.settle(),
+            false => Err("it has no `record: true`".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! What a mocked server answers.
+
+use std::collections::BTreeMap;
+
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderMap, Method, StatusCode};
+use hyper::body::Bytes;
+use serde_json::Value;
+
+use super::path::normal;
+use crate::keys::{DefaultKeys, HttpMockKeys, RouteKeys};
+
+/// Headers that say where a message ends or what becomes of its connection: they are the server's own.
+const OF_THE_SERVER: [HeaderName; 4] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE];
+
+/// The answers of a server.
+#[derive(Clone, Debug)]
+pub(super) struct Routes {
+    routes: Vec<Route>,
+    otherwise: Answer,
+}
+
+#[derive(Clone, Debug)]
+struct Route {
+    /// The method; none for every one.
+    method: Option<Method>,
+    path: String,
+    answer: Answer,
+}
+
+/// One answer.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+}
+
+/// What is wrong with a route, by its place in the list; none for `default_response`.
+pub(super) type Wrong = (Option<usize>, String);
+
+impl Routes {
+    /// The answers that are written.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong with them.
+    pub(super) fn of(keys: &HttpMockKeys) -> Result<Self, Wrong> {
+        let mut routes: Vec<Route> = Vec::new();
+        for (at, keys) in keys.routes.iter().enumerate() {
+            let route = route(keys).map_err(|what| (Some(at), what))?;
+            let is_hidden = routes.iter().any(|earlier| earlier.hides(&route));
+            if is_hidden {
+                let what = format!(
+                    "an earlier route answers every request to `{}`, so that this one never does",
+                    keys.path
+                );
+                return Err((Some(at), what));
+            }
+            routes.push(route);
+        }
+        let DefaultKeys {
+            status,
+            json,
+            body,
+            headers,
+        } = &keys.default_response;
+        let content = content(json.as_ref(), body.as_deref());
+        let otherwise = content.and_then(|content| answer(*status, content, headers));
+        Ok(Self {
+            routes,
+            otherwise: otherwise.map_err(|what| (None, what))?,
+        })
+    }
+
+    /// The answer to a request; the path is in its one spelling.
+    pub(super) fn answer(&self, method: &Method, path: &str) -> &Answer {
+        let with = |method: &Method| {
+            let mut routes = self.routes.iter();
+            routes.find(|route| route.path == path && route.takes(method))
+        };
+        // HEAD is GET without the body, which the server leaves out.
+        let found = with(method).or_else(|| match *method {
+            Method::HEAD => with(&Method::GET),
+            _ => None,
+        });
+        found.map_or(&self.otherwise, |route| &route.answer)
+    }
+}
+
+impl Route {
+    fn takes(&self, method: &Method) -> bool {
+        let own = self.method.as_ref();
+        own.is_none_or(|own| own.as_str().eq_ignore_ascii_case(method.as_str()))
+    }
+
+    fn hides(&self, later: &Self) -> bool {
+        self.path == later.path && (self.method.is_none() || self.method == later.method)
+    }
+}
+
+fn route(keys: &RouteKeys) -> Result<Route, String> {
+    let method = keys.method.as_deref().map(method).transpose()?;
+    Ok(Route {
+        method,
+        path: path(&keys.path)?,
+        answer: answer(
+            keys.status,
+            content(keys.json.as_ref(), keys.body.as_deref())?,
+            &keys.headers,
+        )?,
+    })
+}
+
+/// A method, in capital letters.
+pub(super) fn method(text: &str) -> Result<Method, String> {
+    Method::from_bytes(text.to_uppercase().as_bytes())
+        .map_err(|_| format!("`{text}` is no method of HTTP, e.g. `POST`"))
+}
+
+/// A path in its one spelling.
+pub(super) fn path(text: &str) -> Result<String, String> {
+    if !text.starts_with('/') {
+        return Err(format!("the path `{text}` does not begin with `/`"));
+    }
+    if text.contains(['?', '#']) {
+        return Err(format!(
+            "the path `{text}` has more than a path: paths are compared without the query"
+        ));
+    }
+    Ok(normal(text))
+}
+
+/// A name of a header.
+pub(super) fn header(text: &str) -> Result<HeaderName, String> {
+    HeaderName::from_bytes(text.as_bytes()).map_err(|_| format!("`{text}` is no name of a header"))
+}
+
+/// A body, and what its type is where it has one.
+type Content = (String, Option<&'static str>);
+
+fn content(json: Option<&Value>, body: Option<&str>) -> Result<Content, String> {
+    match (json, body) {
+        (Some(_), Some(_)) => Err("give `json` or `body`, not both".to_owned()),
+        (Some(json), None) => Ok((json.to_string(), Some("application/json"))),
+        (None, Some(body)) => Ok((body.to_owned(), Some("text/plain; charset=utf-8"))),
+        (None, None) => Ok((String::new(), None)),
+    }
+}
+
+fn answer(
+    status: u16,
+    (body, kind): Content,
+    written: &BTreeMap<String, String>,
+) -> Result<Answer, String> {
+    let status = StatusCode::from_u16(status).map_err(|error| error.to_string())?;
+    let has_none = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    if has_none && !body.is_empty() {
+        let status = status.as_u16();
+        return Err(format!("an answer with the status {status} has no body"));
+    }
+    let mut headers = HeaderMap::new();
+    if let Some(kind) = kind {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    }
+    for (name, value) in written {
+        let named = header(name)?;
+        if OF_THE_SERVER.contains(&named) {
+            return Err(format!("the server makes the header `{name}` itself"));
+        }
+        // The text itself is not shown: it may have the value of a variable in it.
+        let value = HeaderValue::from_str(value).map_err(|_| {
+            format!("the value of the header `{name}` has a character that no header can have")
+        })?;
+        headers.insert(named, value);
+    }
+    Ok(Answer {
+        status,
+        headers,
+        body: body.into(),
+    })
+}

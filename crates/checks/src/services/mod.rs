@@ -1,0 +1,216 @@
+//! What a scenario uses beside its workspace: databases, and servers that stand for others. A service is
+//! one file or folder here and one line in the registry.
+//!
+//! A service is opened for every scenario before the pipeline runs, and ends after the checks. The pipeline
+//! and the programs of the checks see its address as `KELVIN_SERVICE_NAME_URL`.
+
+mod cell;
+mod declared;
+pub(super) mod http_mock;
+mod registry;
+mod running;
+mod secret;
+#[cfg(feature = "sql")]
+mod server;
+mod sqlite;
+mod state;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use kelvin_system::signal::Interrupt;
+
+use http_mock::Record;
+
+pub(super) use cell::Cell;
+pub(super) use declared::{DeclaredServices, variable};
+pub(super) use registry::open;
+pub(super) use running::RunningServices;
+pub(super) use secret::Secret;
+
+/// A service as it is declared under `services`. Scenarios open it at the same time.
+pub(super) trait Service: fmt::Debug + Send + Sync {
+    /// The word under `type`.
+    fn kind(&self) -> &'static str;
+
+    /// Whether scenarios share it so that only one of them may run at a time.
+    fn is_serial(&self) -> bool {
+        false
+    }
+
+    /// Starts it for one scenario.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be used: the scenario is an error then, and its pipeline is not run.
+    fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn Running + 's>, Trouble>;
+
+    /// Tries whether it can be used, without changing anything: what it says of itself. None where there is
+    /// nothing to reach.
+    fn attempt(&self, name: &str, interrupt: &Arc<Interrupt>) -> Option<Result<String, Trouble>> {
+        let _ = (name, interrupt);
+        None
+    }
+}
+
+/// What a service is opened with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ServiceSite<'a> {
+    /// The name of the service.
+    pub(super) name: &'a str,
+    /// The folder of the configuration.
+    #[cfg_attr(
+        not(feature = "sql"),
+        expect(dead_code, reason = "only servers run a command")
+    )]
+    pub(super) root: &'a Path,
+    /// The workspace of the scenario.
+    pub(super) folder: &'a Path,
+    /// A folder beside the workspace for files of this program.
+    pub(super) private: &'a Path,
+    /// Where events of the scenario are appended, as JSON lines.
+    pub(super) audit_log: &'a Path,
+    /// Tells when the run is to stop.
+    pub(super) interrupt: &'a Arc<Interrupt>,
+}
+
+/// A service while one scenario runs. Dropping it ends it too, with nobody to tell what went wrong.
+pub(super) trait Running {
+    /// The word under `type`.
+    fn kind(&self) -> &'static str;
+
+    /// Its address; none where it has none.
+    fn url(&self) -> Option<String>;
+
+    /// Texts that must not be shown, because they are secret or differ from run to run, each with what is
+    /// shown instead. The address is one of them already.
+    fn hidden(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// What the pipeline was given with its address and must not give away, each with the word for it.
+    fn secrets(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// Asks a query that is read-only, of a service that is a database.
+    ///
+    /// # Errors
+    ///
+    /// Where it is not answered.
+    fn ask(&self, query: &Query<'_>) -> Result<Answer, Trouble> {
+        let _ = query;
+        Err(Trouble::Failed(format!(
+            "a service of type `{}` answers no queries",
+            self.kind()
+        )))
+    }
+
+    /// What the service has recorded under a path such as `last_request.body`.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such thing.
+    fn field(&self, path: &str) -> Result<Value, String> {
+        let _ = path;
+        let kind = self.kind();
+        Err(format!("a service of type `{kind}` has no fields"))
+    }
+
+    /// The pipeline has come to its end: what is recorded from now on is none of its doing.
+    ///
+    /// # Errors
+    ///
+    /// Where what was recorded is not whole.
+    fn settle(&self) -> Result<(), Trouble> {
+        Ok(())
+    }
+
+    /// The requests that it got, of a service that is a server.
+    ///
+    /// # Errors
+    ///
+    /// Where they are not known.
+    fn record(&self) -> Result<Arc<Record>, String> {
+        let kind = self.kind();
+        Err(format!("a service of type `{kind}` gets no requests"))
+    }
+
+    /// Ends it.
+    ///
+    /// # Errors
+    ///
+    /// Where something of it stays behind.
+    fn close(self: Box<Self>) -> Result<(), Trouble> {
+        Ok(())
+    }
+}
+
+/// A query with its limits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Query<'a> {
+    /// One statement.
+    pub(super) text: &'a str,
+    /// A query that takes longer is stopped.
+    pub(super) timeout: Duration,
+    /// Tells when the run is to stop.
+    pub(super) interrupt: &'a Arc<Interrupt>,
+}
+
+/// What a query has brought.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Answer {
+    /// The first column of the first row.
+    Value(Cell),
+    /// There is no row.
+    NoRows,
+    /// There is no database, which the pipeline was to make.
+    Absent,
+}
+
+/// Why a service did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// No connection could be made: nobody is there, or the server lets this user not in.
+    #[cfg_attr(
+        not(feature = "sql"),
+        expect(dead_code, reason = "only servers are connected to")
+    )]
+    Unreached(String),
+    /// It could not: why, in words.
+    Failed(String),
+    /// It took too long.
+    TimedOut(Duration),
+    /// The run was interrupted.
+    Stopped,
+}
+
+impl Trouble {
+    /// Says of what the trouble is.
+    fn of(self, what: &str) -> Self {
+        match self {
+            Self::Failed(why) | Self::Unreached(why) => Self::Failed(format!("{what}: {why}")),
+            Self::TimedOut(time) => Self::Failed(format!(
+                "{what}: it was stopped after {} s",
+                time.as_secs_f64()
+            )),
+            Self::Stopped => Self::Stopped,
+        }
+    }
+}
+
+impl From<String> for Trouble {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
+}
+
+impl From<&str> for Trouble {
+    fn from(why: &str) -> Self {
+        Self::Failed(why.to_owned())
+    }
+}

@@ -1,0 +1,152 @@
+//! The services of one scenario while it runs.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::declared::variable;
+use super::{Running, Secret, Service, ServiceSite, Trouble};
+use kelvin_system::signal::Interrupt;
+
+/// How long a scenario that waits for its turn waits between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Whoever holds it is the only scenario of this process with a service that scenarios share. There is one
+/// for all such services, so that two scenarios never wait for each other.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The services of one scenario, by name.
+#[derive(Default)]
+pub(crate) struct RunningServices<'a> {
+    all: BTreeMap<&'a str, Box<dyn Running + 'a>>,
+    /// Dropped after the services, which end before it is the turn of the next scenario.
+    _turn: Option<MutexGuard<'static, ()>>,
+}
+
+impl<'a> RunningServices<'a> {
+    /// Opens all services, in the order of their names; `site` is for the first one.
+    ///
+    /// # Errors
+    ///
+    /// Where one of them cannot be used; those that were opened before are closed.
+    pub(crate) fn open(
+        services: &'a BTreeMap<String, Box<dyn Service>>,
+        site: ServiceSite<'a>,
+    ) -> Result<Self, Trouble> {
+        let is_serial = services.values().any(|service| service.is_serial());
+        let mut running = Self {
+            all: BTreeMap::new(),
+            _turn: match is_serial {
+                true => Some(turn(site.interrupt)?),
+                false => None,
+            },
+        };
+        for (name, service) in services {
+            let opened = service.open(&ServiceSite { name, ..site });
+            let opened = opened.map_err(|trouble| {
+                trouble.of(&format!(
+                    "the service `{name}` of type `{}`",
+                    service.kind()
+                ))
+            })?;
+            running.all.insert(name, opened);
+        }
+        Ok(running)
+    }
+
+    /// The service of that name. The check of the configuration has seen that there is one.
+    pub(crate) fn get(&self, name: &str) -> &dyn Running {
+        let found = self.all.get(name);
+        &**found.expect("a check names a service that is declared")
+    }
+
+    /// The variables of the environment that have the addresses.
+    pub(crate) fn variables(&self) -> Vec<(String, OsString)> {
+        let all = self.all.iter();
+        all.filter_map(|(name, service)| Some((variable(name), service.url()?.into())))
+            .collect()
+    }
+
+    /// What a script of a check is told of them.
+    pub(crate) fn context(&self) -> Value {
+        let all = self.all.iter();
+        all.map(|(name, service)| {
+            let told = json!({ "type": service.kind(), "url": service.url() });
+            ((*name).to_owned(), told)
+        })
+        .collect()
+    }
+
+    /// What the pipeline was given and must not give away.
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        let all = self.all.iter();
+        let secrets = all.flat_map(|(name, service)| {
+            let secrets = service.secrets().into_iter();
+            secrets.map(move |(word, text)| Secret {
+                what: format!("the {word} of the service `{name}`"),
+                text,
+            })
+        });
+        secrets.collect()
+    }
+
+    /// A text in which no address stands, and nothing else that a service hides.
+    pub(crate) fn masked(&self, text: String) -> String {
+        let all = self.all.iter();
+        let hidden = all.flat_map(|(name, service)| {
+            let url = service.url();
+            let url = url.map(|url| (url, format!("${{{}}}", variable(name))));
+            url.into_iter().chain(service.hidden())
+        });
+        hidden.fold(text, |text, (hidden, shown)| match &*hidden {
+            "" => text,
+            hidden => text.replace(hidden, &shown),
+        })
+    }
+
+    /// The pipeline has come to its end.
+    ///
+    /// # Errors
+    ///
+    /// Where what one of them has recorded is not whole.
+    pub(crate) fn settle(&self) -> Result<(), Trouble> {
+        self.all.iter().try_for_each(|(name, service)| {
+            let kind = service.kind();
+            let settled = service.settle();
+            settled.map_err(|trouble| trouble.of(&format!("the service `{name}` of type `{kind}`")))
+        })
+    }
+
+    /// Ends all of them.
+    ///
+    /// # Errors
+    ///
+    /// What the first one says that could not be ended as it should.
+    pub(crate) fn close(self) -> Result<(), Trouble> {
+        let ends = self.all.into_iter().map(|(name, service)| {
+            let kind = service.kind();
+            let end = service.close();
+            end.map_err(|trouble| trouble.of(&format!("the service `{name}` of type `{kind}`")))
+        });
+        let ends: Vec<Result<(), Trouble>> = ends.collect();
+        ends.into_iter().collect()
+    }
+}
+
+/// Waits until no other scenario runs.
+fn turn(interrupt: &Interrupt) -> Result<MutexGuard<'static, ()>, Trouble> {
+    loop {
+        match TURN.try_lock() {
+            Ok(turn) => return Ok(turn),
+            // It guards no value that a panic could have left half written.
+            Err(TryLockError::Poisoned(turn)) => return Ok(PoisonError::into_inner(turn)),
+            Err(TryLockError::WouldBlock) if !interrupt.sleep(LOOK_EVERY) => {
+                return Err(Trouble::Stopped);
+            }
+            Err(TryLockError::WouldBlock) => {}
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What a driver does, and how its work is waited for.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::address::Address;
+use crate::services::state::DatabaseState;
+use crate::services::{Answer, Query, Trouble};
+use kelvin_system::signal::Interrupt;
+
+/// How long a wait lasts before somebody looks whether the run is to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// One kind of database server. Every request has a connection of its own: what one of them has set ends
+/// with it.
+pub(super) trait Driver: Sync {
+    /// The type of the service.
+    fn kind(&self) -> &'static str;
+
+    /// The schemes of its URLs.
+    fn schemes(&self) -> &'static [&'static str];
+
+    /// Looks whether an address can be used, without using it.
+    fn check(&self, address: &Address) -> Result<(), String>;
+
+    /// Asks a query in a session that is read-only, in a transaction that is never committed. The session
+    /// has these settings, where the server lets a session choose them.
+    fn first(
+        &self,
+        address: &Address,
+        query: &Query<'_>,
+        settings: &BTreeMap<String, String>,
+    ) -> Result<Answer, Trouble>;
+
+    /// What a new session finds, before any check: with the settings that sessions began with before, where the
+    /// server lets a session choose them.
+    fn state(
+        &self,
+        address: &Address,
+        before: Option<&DatabaseState>,
+        limits: &Limits<'_>,
+    ) -> Result<DatabaseState, Trouble>;
+
+    /// Asks several queries of two columns of text: the rows of each.
+    fn rows(
+        &self,
+        address: &Address,
+        queries: &[&str],
+        limits: &Limits<'_>,
+    ) -> Result<Vec<BTreeMap<String, String>>, Trouble>;
+
+    /// Whether a session can be given settings other than those that it begins with.
+    fn restores_settings(&self) -> bool;
+
+    /// The query for the tables that somebody has put into the database, by name, each with an empty text.
+    fn tables(&self) -> &'static str;
+
+    /// The query for the name of the database and the version of the server, both in one row.
+    fn place(&self) -> &'static str;
+
+    /// Whether a request failed since the user lacks a right.
+    fn lacks_right(&self, why: &str) -> bool;
+
+    /// Runs a script.
+    fn run(&self, address: &Address, script: &str, limits: &Limits<'_>) -> Result<(), Trouble>;
+
+    /// The statement that makes a database.
+    fn create(&self, name: &str) -> String;
+
+    /// The statement that removes a database, whoever is still connected to it.
+    fn remove(&self, name: &str) -> String;
+}
+
+/// What bounds a request.
+#[derive(Clone, Copy)]
+pub(super) struct Limits<'a> {
+    pub(super) timeout: Duration,
+    /// Tells when the run is to stop; none for what is done in any case.
+    pub(super) interrupt: Option<&'a Arc<Interrupt>>,
+}
+
+impl<'a> Limits<'a> {
+    /// Those of a query.
+    pub(super) fn of(query: &Query<'a>) -> Self {
+        Self {
+            timeout: query.timeout,
+            interrupt: Some(query.interrupt),
+        }
+    }
+
+    /// The time after which the server itself is to stop. It is longer than that of this program, which
+    /// says in the same words of all servers that the time is over.
+    pub(super) fn of_the_server(&self) -> Duration {
+        self.timeout + Duration::from_secs(1)
+    }
+
+    /// Waits until the work is done.
+    pub(super) fn wait<T>(
+        &self,
+        work: impl Future<Output = Result<T, Trouble>>,
+    ) -> Result<T, Trouble> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Trouble::Failed(format!("no connection can be made: {error}")))?;
+        let end = Instant::now() + self.timeout;
+        let done = runtime.block_on(async {
+            let mut work = pin!(work);
+            loop {
+                let left = end.saturating_duration_since(Instant::now());
+                match tokio::time::timeout(left.min(LOOK_EVERY), &mut work).await {
+                    Ok(done) => return done,
+                    Err(_) if self.interrupt.is_some_and(|interrupt| interrupt.tripped()) => {
+                        return Err(Trouble::Stopped);
+                    }
+                    Err(_) if left.is_zero() => return Err(Trouble::TimedOut(self.timeout)),
+                    Err(_) => {}
+                }
+            }
+        });
+        // A name that is being looked up is not waited for.
+        runtime.shutdown_background();
+        done
+    }
+}

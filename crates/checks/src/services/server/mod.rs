@@ -1,0 +1,435 @@
+//! A database server that runs already. Every scenario gets a database of its own, which is dropped after
+//! it; or scenarios share one, one after the other.
+
+mod address;
+mod driver;
+mod mysql;
+mod postgres;
+mod ready;
+mod tls;
+
+use std::collections::BTreeMap;
+use std::collections::hash_map::RandomState;
+use std::fmt;
+use std::hash::BuildHasher as _;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use super::state::DatabaseState;
+use super::{Answer, Query, Running, Service, ServiceSite, Trouble};
+use crate::interpolate;
+use crate::keys::{Isolation, ServerKeys, limit};
+use address::Address;
+use driver::{Driver, Limits};
+use kelvin_system::signal::Interrupt;
+use ready::Ready;
+
+/// So long the removal of a database may take; the run may be over by then.
+const REMOVAL: Duration = Duration::from_secs(20);
+/// So long somebody waits who only asks whether a server can be used.
+const ATTEMPT: Duration = Duration::from_secs(10);
+/// The table that says, between two scenarios, that what is in a shared database is of scenarios: the next run
+/// finds it and goes on. No scenario sees it.
+const MARK: &str = "kelvin_between_scenarios";
+/// So many tables are named.
+const NAMED: usize = 3;
+
+/// A declared database of a server.
+struct Server {
+    driver: &'static dyn Driver,
+    address: Address,
+    /// The variables that the address is made of.
+    variables: Vec<String>,
+    isolation: Isolation,
+    /// The database that is not empty and may be used all the same.
+    confirm: Option<String>,
+    init: Option<String>,
+    ready: Option<Ready>,
+    timeout: Duration,
+    /// Whether the server has become ready. A server that has not is not waited for again.
+    waited: Mutex<Option<Result<(), Trouble>>>,
+    /// Why `init` may be run in the database that scenarios share; unset until somebody has looked.
+    shared: OnceLock<Sharing>,
+}
+
+/// Why `init` may be run in a shared database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sharing {
+    /// The configuration names it.
+    Confirmed,
+    /// There is nothing in it but what scenarios have left.
+    OfScenarios,
+}
+
+/// Without the address, which may hold a password.
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("kind", &self.driver.kind())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Opens the declaration of a PostgreSQL server.
+pub(super) fn postgres(
+    written: &ServerKeys,
+    keys: &ServerKeys,
+    init: Option<&str>,
+) -> Result<Box<dyn Service>, (&'static str, String)> {
+    open(&postgres::Postgres, written, keys, init)
+}
+
+/// Opens the declaration of a MySQL or MariaDB server.
+pub(super) fn mysql(
+    written: &ServerKeys,
+    keys: &ServerKeys,
+    init: Option<&str>,
+) -> Result<Box<dyn Service>, (&'static str, String)> {
+    open(&mysql::Mysql, written, keys, init)
+}
+
+fn open(
+    driver: &'static dyn Driver,
+    written: &ServerKeys,
+    keys: &ServerKeys,
+    init: Option<&str>,
+) -> Result<Box<dyn Service>, (&'static str, String)> {
+    let address = Address::read(&keys.url, driver.schemes());
+    let address = address.and_then(|address| driver.check(&address).map(|()| address));
+    let ready = keys.ready.as_ref().map(Ready::of).transpose();
+    if keys.confirm.is_some() && keys.isolation != Isolation::Serial {
+        let what = "`confirm` says that a shared database may be used although it is not empty, and nothing is \
+                    shared without `isolation: serial`: leave `confirm` out";
+        return Err(("confirm", what.to_owned()));
+    }
+    Ok(Box::new(Server {
+        driver,
+        address: address.map_err(|what| ("url", what))?,
+        variables: interpolate::names(&written.url)
+            .map(str::to_owned)
+            .collect(),
+        isolation: keys.isolation,
+        confirm: keys.confirm.clone(),
+        init: init.map(str::to_owned),
+        ready: ready.map_err(|what| ("ready", what))?,
+        timeout: limit(keys.timeout_s),
+        waited: Mutex::new(None),
+        shared: OnceLock::new(),
+    }))
+}
+
+impl Server {
+    fn become_ready(&self, site: &ServiceSite<'_>) -> Result<(), Trouble> {
+        let Some(ready) = &self.ready else {
+            return Ok(());
+        };
+        let mut waited = self.waited.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = || ready.wait(self.driver, &self.address, self.timeout, site);
+        waited.get_or_insert_with(wait).clone()
+    }
+
+    /// Where there is no connection, says where the address comes from.
+    fn explained(&self, trouble: Trouble, name: &str) -> Trouble {
+        let Trouble::Unreached(why) = trouble else {
+            return trouble;
+        };
+        let from: Vec<String> = self
+            .variables
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect();
+        let look = match &*from {
+            [] => format!("look at `services.{name}.url`"),
+            from => format!(
+                "look at {}, which `services.{name}.url` is taken from",
+                from.join(" and ")
+            ),
+        };
+        Trouble::Failed(format!(
+            "no connection to the server: {why}; {look}, and whether the server runs"
+        ))
+    }
+
+    /// Why a database could not be made, with what can be done about it.
+    fn not_made(&self, trouble: Trouble) -> Trouble {
+        let what = "a database of its own could not be made for the scenario";
+        match trouble {
+            Trouble::Failed(why) if self.driver.lacks_right(&why) => Trouble::Failed(format!(
+                "{what}: {why}; give the user of `url` the right to make databases, or have scenarios share one \
+                 that holds nothing of value (`isolation: serial`)"
+            )),
+            Trouble::Unreached(why) => Trouble::Unreached(why),
+            other => other.of(what),
+        }
+    }
+
+    /// Looks whether `init` may be run in the database that scenarios share: it changes what is there, and an
+    /// address may lead elsewhere than somebody believes.
+    ///
+    /// # Errors
+    ///
+    /// Where somebody has tables there whose use is not confirmed.
+    fn sharing(&self, name: &str, limits: &Limits<'_>) -> Result<Sharing, Trouble> {
+        if let Some(known) = self.shared.get() {
+            return Ok(*known);
+        }
+        let queries = [self.driver.place(), self.driver.tables()];
+        let mut rows = self.driver.rows(&self.address, &queries, limits)?;
+        let mut tables = rows.pop().unwrap_or_default();
+        let place = rows.pop().unwrap_or_default();
+        let database = place.keys().next().map_or("", String::as_str);
+        if database.is_empty() {
+            return Err(Trouble::Failed(format!(
+                "`services.{name}.url` names no database, so nobody can tell what `init` would be run in: \
+                 add the database to it"
+            )));
+        }
+        if self.confirm.as_deref() == Some(database) {
+            return Ok(*self.shared.get_or_init(|| Sharing::Confirmed));
+        }
+        let all = tables.len();
+        tables.retain(|table, _| table != MARK && !table.ends_with(&format!(".{MARK}")));
+        if tables.is_empty() || tables.len() < all {
+            return Ok(*self.shared.get_or_init(|| Sharing::OfScenarios));
+        }
+        let shown: Vec<String> = tables
+            .keys()
+            .take(NAMED)
+            .map(|table| format!("`{table}`"))
+            .collect();
+        let more = match tables.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let other = match &self.confirm {
+            Some(other) => format!(" (`confirm` names `{other}`, which is another one)"),
+            None => String::new(),
+        };
+        let (has, them) = match tables.len() {
+            1 => ("1 table".to_owned(), "it"),
+            count => (format!("{count} tables"), "them"),
+        };
+        Err(Trouble::Failed(format!(
+            "the database `{database}` is not empty, and `init` was not run in it: it has {has}, {}{more}{other}. \
+             Name an empty database in `services.{name}.url`; or, where `init` and the pipeline may change {them}, \
+             add `confirm: {database}` to `services.{name}`",
+            shown.join(", ")
+        )))
+    }
+}
+
+impl Service for Server {
+    fn kind(&self) -> &'static str {
+        self.driver.kind()
+    }
+
+    fn is_serial(&self) -> bool {
+        self.isolation == Isolation::Serial
+    }
+
+    fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn Running + 's>, Trouble> {
+        self.become_ready(site)?;
+        let limits = Limits {
+            timeout: self.timeout,
+            interrupt: Some(site.interrupt),
+        };
+        let opened = self.opened(site.name, &limits);
+        Ok(Box::new(
+            opened.map_err(|trouble| self.explained(trouble, site.name))?,
+        ))
+    }
+
+    fn attempt(&self, name: &str, interrupt: &Arc<Interrupt>) -> Option<Result<String, Trouble>> {
+        let limits = Limits {
+            timeout: self.timeout.min(ATTEMPT),
+            interrupt: Some(interrupt),
+        };
+        let look = || -> Result<String, Trouble> {
+            let rows = self
+                .driver
+                .rows(&self.address, &[self.driver.place()], &limits)?;
+            let version = rows.iter().flat_map(BTreeMap::values).next();
+            let version = version.cloned().unwrap_or_default();
+            if self.isolation == Isolation::Serial && self.init.is_some() {
+                self.sharing(name, &limits)?;
+            }
+            Ok(version)
+        };
+        Some(look().map_err(|trouble| self.explained(trouble, name)))
+    }
+}
+
+impl Server {
+    fn opened(&self, name: &str, limits: &Limits<'_>) -> Result<Database<'_>, Trouble> {
+        let mut running = Database {
+            server: self,
+            address: self.address.clone(),
+            own: None,
+            is_marked_after: false,
+            before: Err(Trouble::Stopped),
+            after: OnceLock::new(),
+        };
+        if self.isolation == Isolation::Database {
+            let name = fresh_name();
+            let created = self
+                .driver
+                .run(&self.address, &self.driver.create(&name), limits);
+            created.map_err(|trouble| self.not_made(trouble))?;
+            running.address = self.address.with_database(&name);
+            running.own = Some(name);
+        }
+        if let Some(init) = &self.init {
+            if running.own.is_none() && self.sharing(name, limits)? == Sharing::OfScenarios {
+                let unmark = format!("DROP TABLE IF EXISTS {MARK}");
+                self.driver.run(&self.address, &unmark, limits)?;
+                // From here on, however the scenario ends, what is in the database is of scenarios.
+                running.is_marked_after = true;
+            }
+            let run = self.driver.run(&running.address, init, limits);
+            run.map_err(|trouble| match (trouble, &running.own) {
+                (Trouble::Unreached(why), _) => Trouble::Unreached(why),
+                // Some servers put the name of the database before that of a table.
+                (trouble, Some(own)) => match trouble.of("`init`") {
+                    Trouble::Failed(why) => Trouble::Failed(why.replace(own, "{database}")),
+                    other => other,
+                },
+                (trouble, None) => trouble.of("`init`"),
+            })?;
+        }
+        // A server that nobody asks anything may be away.
+        running.before = self.driver.state(&running.address, None, limits);
+        match running.before {
+            Err(Trouble::Stopped) => Err(Trouble::Stopped),
+            _ => Ok(running),
+        }
+    }
+}
+
+/// A name that no other run has given a database on the same server.
+fn fresh_name() -> String {
+    // The state is seeded by the system, for every process anew.
+    let salt = (std::process::id(), SystemTime::now());
+    format!("kelvin_{:016x}", RandomState::new().hash_one(salt))
+}
+
+/// The database of one scenario.
+struct Database<'a> {
+    server: &'a Server,
+    address: Address,
+    /// Its name, where it is of the scenario alone; none once it is dropped.
+    own: Option<String>,
+    /// Whether it is shared, and is to be marked as one of scenarios when this one ends.
+    is_marked_after: bool,
+    /// How it stood before the pipeline ran.
+    before: Result<DatabaseState, Trouble>,
+    /// How it stands after that: looked at once, by the first check that asks.
+    after: OnceLock<DatabaseState>,
+}
+
+impl Database<'_> {
+    fn remove(&mut self) -> Result<(), Trouble> {
+        let driver = self.server.driver;
+        let limits = Limits {
+            timeout: REMOVAL,
+            interrupt: None,
+        };
+        if std::mem::take(&mut self.is_marked_after) {
+            let mark = format!("CREATE TABLE IF NOT EXISTS {MARK} (scenarios INTEGER)");
+            let marked = driver.run(&self.address, &mark, &limits);
+            return marked.map_err(|trouble| {
+                trouble.of(
+                    "what the scenario has left in the shared database could not be marked as its own, so the \
+                     next run will ask whether it may be used",
+                )
+            });
+        }
+        let Some(name) = self.own.take() else {
+            return Ok(());
+        };
+        let removed = driver.run(&self.server.address, &driver.remove(&name), &limits);
+        removed.map_err(|trouble| trouble.of(&format!("the database `{name}` stays behind")))
+    }
+
+    /// The settings to ask with, where the names in the query lead to what they led to before the pipeline ran.
+    ///
+    /// # Errors
+    ///
+    /// Where they lead elsewhere, or nobody can tell.
+    fn trusted(&self, query: &Query<'_>) -> Result<BTreeMap<String, String>, Trouble> {
+        if query.interrupt.tripped() {
+            return Err(Trouble::Stopped);
+        }
+        let driver = self.server.driver;
+        let before = self
+            .before
+            .as_ref()
+            .map_err(|trouble| match trouble.clone() {
+                Trouble::TimedOut(time) => Trouble::Failed(format!(
+                    "before the pipeline ran the server did not answer within {} s",
+                    time.as_secs_f64()
+                )),
+                other => other,
+            })?;
+        let limits = Limits::of(query);
+        let look = || driver.state(&self.address, Some(before), &limits);
+        let after = match self.after.get() {
+            Some(after) => after,
+            None => {
+                let after = look()?;
+                self.after.get_or_init(|| after)
+            }
+        };
+        let restoring = after.restoring(before);
+        if let Some((name, was)) = restoring.first_key_value()
+            && !driver.restores_settings()
+        {
+            let is = after.settings.get(name).map_or("", String::as_str);
+            return Err(Trouble::Failed(format!(
+                "since before the pipeline ran the server begins a session with another `{name}`, `{is}` in \
+                 place of `{was}`, so nobody can tell what the query means"
+            )));
+        }
+        match after.replaced(before, query.text) {
+            Some(what) => Err(Trouble::Failed(what)),
+            None => Ok(restoring),
+        }
+    }
+}
+
+impl Drop for Database<'_> {
+    fn drop(&mut self) {
+        // A scenario that is given up has a worse reason to tell.
+        let _ = self.remove();
+    }
+}
+
+impl Running for Database<'_> {
+    fn kind(&self) -> &'static str {
+        self.server.driver.kind()
+    }
+
+    fn url(&self) -> Option<String> {
+        Some(self.address.text())
+    }
+
+    fn hidden(&self) -> Vec<(String, String)> {
+        let own = self.own.iter();
+        let own = own.map(|name| (name.clone(), "{database}".to_owned()));
+        let passwords = self.address.passwords().into_iter();
+        own.chain(passwords.map(|password| (password, "{password}".to_owned())))
+            .collect()
+    }
+
+    fn secrets(&self) -> Vec<(&'static str, String)> {
+        self.address.secrets()
+    }
+
+    fn ask(&self, query: &Query<'_>) -> Result<Answer, Trouble> {
+        let settings = self.trusted(query)?;
+        self.server.driver.first(&self.address, query, &settings)
+    }
+
+    fn close(mut self: Box<Self>) -> Result<(), Trouble> {
+        self.remove()
+    }
+}

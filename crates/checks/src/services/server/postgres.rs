@@ -1,0 +1,312 @@
+//! PostgreSQL.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::pin::pin;
+
+use futures_util::TryStreamExt as _;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::types::{Kind, Type};
+use tokio_postgres::{Client, Config, SimpleQueryMessage};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::address::Address;
+use super::driver::{Driver, Limits};
+use super::tls;
+use crate::services::state::DatabaseState;
+use crate::services::{Answer, Cell, Query, Trouble};
+
+/// The parameters of a URL that the driver knows. Others are meant for the pipeline, such as `schema`.
+const PARAMETERS: [&str; 14] = [
+    "user",
+    "password",
+    "dbname",
+    "options",
+    "host",
+    "hostaddr",
+    "port",
+    "connect_timeout",
+    "keepalives",
+    "keepalives_idle",
+    "sslnegotiation",
+    "target_session_attrs",
+    "channel_binding",
+    "load_balance_hosts",
+];
+
+/// PostgreSQL servers.
+pub(super) struct Postgres;
+
+/// How a connection is made.
+struct Connecting {
+    config: Config,
+    tls: MakeRustlsConnect,
+}
+
+impl Connecting {
+    fn of(address: &Address) -> Result<Self, String> {
+        let url = address.for_driver("postgres", &PARAMETERS);
+        let mut config: Config = url
+            .parse()
+            .map_err(|error| format!("the URL cannot be used: {}", told(&error)))?;
+        let authorities = address.parameter(&["sslrootcert"]).map(PathBuf::from);
+        let mode = address.parameter(&["sslmode"]);
+        let tls = match mode.as_deref() {
+            Some("verify-full") => tls::verifying(authorities.as_deref())?,
+            None | Some("disable" | "allow" | "prefer" | "require") if authorities.is_none() => {
+                tls::trusting()?
+            }
+            None | Some("disable" | "allow" | "prefer" | "require") => {
+                return Err("`sslrootcert` needs `sslmode=verify-full`".to_owned());
+            }
+            Some(_) => {
+                return Err(
+                    "`sslmode` is one of disable, prefer, require and verify-full".to_owned(),
+                );
+            }
+        };
+        config.ssl_mode(match mode.as_deref() {
+            Some("disable") => SslMode::Disable,
+            None | Some("allow" | "prefer") => SslMode::Prefer,
+            Some(_) => SslMode::Require,
+        });
+        config.application_name("kelvin");
+        Ok(Self {
+            config,
+            tls: MakeRustlsConnect::new(tls),
+        })
+    }
+
+    async fn connect(self) -> Result<Client, Trouble> {
+        let connected = self.config.connect(self.tls).await;
+        let (client, connection) = connected.map_err(|error| Trouble::Unreached(told(&error)))?;
+        // It ends with the client; what goes wrong the client is told too.
+        tokio::spawn(connection);
+        Ok(client)
+    }
+}
+
+impl Driver for Postgres {
+    fn kind(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["postgres", "postgresql"]
+    }
+
+    fn check(&self, address: &Address) -> Result<(), String> {
+        Connecting::of(address).map(|_| ())
+    }
+
+    fn first(
+        &self,
+        address: &Address,
+        query: &Query<'_>,
+        settings: &BTreeMap<String, String>,
+    ) -> Result<Answer, Trouble> {
+        let limits = Limits::of(query);
+        let connecting = Connecting::of(address)?;
+        let session = session(&limits, settings);
+        limits.wait(async move {
+            let client = connecting.connect().await?;
+            client.batch_execute(&session).await.map_err(failed)?;
+            // The server takes one statement only, and says which types it brings.
+            let statement = client.prepare(query.text).await.map_err(failed)?;
+            let column = statement.columns().first();
+            let kind = column.ok_or("the query brings no column")?.type_();
+            // What it brings is asked for as text, the one form that all types have.
+            let brought = client.simple_query_raw(query.text).await.map_err(failed)?;
+            let mut brought = pin!(brought);
+            while let Some(message) = brought.try_next().await.map_err(failed)? {
+                if let SimpleQueryMessage::Row(row) = message {
+                    return Ok(Answer::Value(cell(row.get(0), kind)));
+                }
+            }
+            // The connection ends here, and with it the transaction.
+            Ok(Answer::NoRows)
+        })
+    }
+
+    fn state(
+        &self,
+        address: &Address,
+        before: Option<&DatabaseState>,
+        limits: &Limits<'_>,
+    ) -> Result<DatabaseState, Trouble> {
+        let connecting = Connecting::of(address)?;
+        limits.wait(async move {
+            let client = connecting.connect().await?;
+            // A statement without a function or an operator: those that a search path leads to may be anybody's.
+            let settings = rows(&client, "SHOW ALL").await?;
+            let mut state = DatabaseState {
+                settings,
+                relations: BTreeMap::new(),
+            };
+            let restored = before.map(|before| state.restoring(before));
+            let session = restoring(&restored.unwrap_or_default());
+            client.batch_execute(&session).await.map_err(failed)?;
+            state.relations = rows(&client, RELATIONS).await?;
+            Ok(state)
+        })
+    }
+
+    fn rows(
+        &self,
+        address: &Address,
+        queries: &[&str],
+        limits: &Limits<'_>,
+    ) -> Result<Vec<BTreeMap<String, String>>, Trouble> {
+        let connecting = Connecting::of(address)?;
+        limits.wait(async move {
+            let client = connecting.connect().await?;
+            let mut all = Vec::new();
+            for query in queries {
+                all.push(rows(&client, query).await?);
+            }
+            Ok(all)
+        })
+    }
+
+    fn restores_settings(&self) -> bool {
+        true
+    }
+
+    fn tables(&self) -> &'static str {
+        // What an extension has brought is nobody's content.
+        "SELECT CASE n.nspname WHEN 'public' THEN c.relname::text \
+                     ELSE n.nspname || '.' || c.relname END, '' \
+         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+         WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') \
+           AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' \
+           AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d \
+                           WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass \
+                             AND d.objid = c.oid AND d.deptype = 'e')"
+    }
+
+    fn place(&self) -> &'static str {
+        "SELECT pg_catalog.current_database(), 'PostgreSQL ' || pg_catalog.current_setting('server_version')"
+    }
+
+    fn lacks_right(&self, why: &str) -> bool {
+        // The code of `insufficient_privilege`.
+        why.ends_with("(42501)")
+    }
+
+    fn run(&self, address: &Address, script: &str, limits: &Limits<'_>) -> Result<(), Trouble> {
+        let connecting = Connecting::of(address)?;
+        let session = format!(
+            "SET statement_timeout = {}",
+            limits.of_the_server().as_millis()
+        );
+        limits.wait(async move {
+            let client = connecting.connect().await?;
+            client.batch_execute(&session).await.map_err(failed)?;
+            client.batch_execute(script).await.map_err(failed)
+        })
+    }
+
+    fn create(&self, name: &str) -> String {
+        format!("CREATE DATABASE {name}")
+    }
+
+    fn remove(&self, name: &str) -> String {
+        format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+    }
+}
+
+/// The names of tables and views with what they lead to. A name without a schema leads to what comes first in the
+/// search path. Behind the unit separator stands what else decides what a query brings.
+const RELATIONS: &str = "SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname::text \
+            ELSE n.nspname || '.' || c.relname END, \
+       CASE c.relkind WHEN 'v' THEN 'a view' WHEN 'm' THEN 'a materialized view' \
+                      WHEN 'f' THEN 'a foreign table' ELSE 'a table' END \
+       || ' of the schema ' || n.nspname \
+       || CASE WHEN c.relrowsecurity THEN ' with row security' ELSE '' END \
+       || CASE WHEN c.relforcerowsecurity THEN ' for its owner too' ELSE '' END \
+       || E'\\x1f' || CASE WHEN c.relkind IN ('v', 'm') \
+                         THEN pg_catalog.md5(pg_catalog.pg_get_viewdef(c.oid)) ELSE '' END \
+     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') \
+       AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'";
+
+/// The rows of a query of two columns.
+async fn rows(client: &Client, query: &str) -> Result<BTreeMap<String, String>, Trouble> {
+    let mut rows = BTreeMap::new();
+    for message in client.simple_query(query).await.map_err(failed)? {
+        if let SimpleQueryMessage::Row(row) = message {
+            let text = |column| row.get(column).unwrap_or_default().to_owned();
+            rows.insert(text(0), text(1));
+        }
+    }
+    Ok(rows)
+}
+
+/// The statements that give a session other settings than those that it begins with.
+fn restoring(settings: &BTreeMap<String, String>) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    let each = settings.iter().map(|(name, value)| {
+        let (name, value) = (quoted(name), quoted(value));
+        format!("SELECT pg_catalog.set_config({name}, {value}, false); ")
+    });
+    // How a text in quotes is read is a setting as well.
+    format!(
+        "SET standard_conforming_strings = on; {}",
+        each.collect::<String>()
+    )
+}
+
+/// What a session is told before a check asks: the settings that sessions began with before the pipeline ran,
+/// then those that make answers alike, and that it only reads.
+fn session(limits: &Limits<'_>, settings: &BTreeMap<String, String>) -> String {
+    format!(
+        "{}SET default_transaction_read_only = on; SET standard_conforming_strings = on; \
+         SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'postgres'; SET TimeZone = 'UTC'; \
+         SET bytea_output = 'hex'; SET extra_float_digits = 1; SET statement_timeout = {}; \
+         BEGIN TRANSACTION READ ONLY",
+        restoring(settings),
+        limits.of_the_server().as_millis()
+    )
+}
+
+fn failed(error: tokio_postgres::Error) -> Trouble {
+    Trouble::Failed(told(&error))
+}
+
+/// A value by what the server has written and its type.
+fn cell(text: Option<&str>, kind: &Type) -> Cell {
+    let Some(text) = text else {
+        return Cell::Null;
+    };
+    if let Kind::Domain(base) = kind.kind() {
+        return cell(Some(text), base);
+    }
+    match *kind {
+        Type::BOOL => Cell::Bool(text == "t"),
+        Type::INT2
+        | Type::INT4
+        | Type::INT8
+        | Type::OID
+        | Type::FLOAT4
+        | Type::FLOAT8
+        | Type::NUMERIC => Cell::Number(text.to_owned()),
+        Type::JSON | Type::JSONB => Cell::json(text),
+        _ => Cell::Text(text.to_owned()),
+    }
+}
+
+/// An error in words; the server's own where it has said something.
+fn told(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(said) => format!("{} ({})", said.message(), said.code().code()),
+        None => {
+            use std::error::Error as _;
+            let cause = error.source().map(|cause| format!(": {cause}"));
+            let text = error.to_string();
+            match cause.filter(|cause| !text.ends_with(cause.as_str())) {
+                Some(cause) => text + &cause,
+                None => text,
+            }
+        }
+    }
+}

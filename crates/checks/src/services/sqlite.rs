@@ -1,0 +1,274 @@
+//! SQLite: a file in the workspace, or one of its own for every scenario.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rusqlite::limits::Limit;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::state::DatabaseState;
+use super::{Answer, Cell, Query, Running, Service, ServiceSite, Trouble};
+use crate::keys::{SqliteKeys, limit};
+use crate::selector::relative;
+use kelvin_base::file::beneath::{Beneath, NotOpened};
+use kelvin_system::signal::Interrupt;
+
+/// A larger database is not copied to be asked.
+const MOST_COPIED: u64 = 1 << 30;
+/// No value may have more bytes.
+const LONGEST_VALUE: i32 = 64 << 20;
+/// So many steps of the virtual machine pass between two looks at the clock.
+const STEPS: i32 = 10_000;
+/// What SQLite keeps beside a database: changes that are not in the file yet, or are to be undone.
+const BESIDE: [&str; 3] = ["", "-wal", "-journal"];
+
+/// A declared SQLite database.
+#[derive(Debug)]
+struct Sqlite {
+    path: Option<PathBuf>,
+    init: Option<String>,
+    timeout: Duration,
+}
+
+/// Opens the declaration.
+pub(super) fn open(
+    written: &SqliteKeys,
+    keys: &SqliteKeys,
+    init: Option<&str>,
+) -> Result<Box<dyn Service>, (&'static str, String)> {
+    let path = match (&written.path, &keys.path) {
+        (Some(written), Some(path)) => Some(relative(path).map_err(|_| {
+            let what = format!("`{written}` leads out of the workspace: a path is relative to it");
+            ("path", what)
+        })?),
+        _ => None,
+    };
+    Ok(Box::new(Sqlite {
+        path,
+        init: init.map(str::to_owned),
+        timeout: limit(keys.timeout_s),
+    }))
+}
+
+impl Service for Sqlite {
+    fn kind(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn Running + 's>, Trouble> {
+        let failed = |error: io::Error| Trouble::Failed(error.to_string());
+        let (folder, path) = match &self.path {
+            Some(path) => (site.folder, path.clone()),
+            None => {
+                let beside = site.private.parent().unwrap_or(site.private);
+                (beside, PathBuf::from(format!("{}.sqlite", site.name)))
+            }
+        };
+        let mut file = SqliteFile {
+            beneath: Beneath::of(folder).map_err(failed)?,
+            whole: folder.join(&path),
+            path,
+            copies: site.private.join(format!("{}.sqlite", site.name)),
+            before: Ok(DatabaseState::default()),
+        };
+        if let Some(init) = &self.init {
+            // A link of the template may lead elsewhere.
+            file.beneath.exists(&file.path).map_err(not_opened)?;
+            let connection = Connection::open(&file.whole);
+            let run = connection.map_err(|error| Trouble::Failed(error.to_string()));
+            let run = run.and_then(|mut connection| {
+                let limits = Limits::begin(self.timeout, site.interrupt);
+                limits.within(&mut connection, |connection| connection.execute_batch(init))
+            });
+            run.map_err(|trouble| trouble.of("`init`"))?;
+        }
+        file.before = file.state(&Limits::begin(self.timeout, site.interrupt));
+        match file.before {
+            Err(Trouble::Stopped) => Err(Trouble::Stopped),
+            _ => Ok(Box::new(file)),
+        }
+    }
+}
+
+/// A database file of a scenario.
+struct SqliteFile {
+    /// The folder that the path is relative to.
+    beneath: Beneath,
+    path: PathBuf,
+    whole: PathBuf,
+    /// The folder of the copies that are asked.
+    copies: PathBuf,
+    /// How it stood before the pipeline ran.
+    before: Result<DatabaseState, Trouble>,
+}
+
+fn not_opened(error: NotOpened) -> Trouble {
+    Trouble::Failed(match error {
+        NotOpened::Absent => "the file is not there".to_owned(),
+        NotOpened::Escapes => "the file is a link that leads out of the workspace".to_owned(),
+        NotOpened::Refused(error) => format!("the file cannot be read: {error}"),
+    })
+}
+
+impl SqliteFile {
+    /// Copies the database, and tells whether there is one. A query is asked of a copy: so whatever the
+    /// pipeline has made of the names (links, or a file in place of another one) no file outside of the
+    /// workspace is read, and nothing in the workspace is written, which SQLite does even to read where
+    /// a transaction was cut off.
+    fn copied(&self) -> Result<bool, Trouble> {
+        let failed = |error: io::Error| Trouble::Failed(format!("copying the file: {error}"));
+        match fs::remove_dir_all(&self.copies) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => fs::create_dir(&self.copies).map_err(failed)?,
+        }
+        for ending in BESIDE {
+            let mut path = self.path.clone().into_os_string();
+            path.push(ending);
+            let file = match self.beneath.open(Path::new(&path)) {
+                Ok(file) => file,
+                Err(NotOpened::Absent) if ending.is_empty() => return Ok(false),
+                Err(NotOpened::Absent) => continue,
+                Err(error) => return Err(not_opened(error)),
+            };
+            let too_large = || {
+                let most = MOST_COPIED >> 30;
+                let what = format!("the file has more than the {most} GiB that a check reads");
+                Err(Trouble::Failed(what))
+            };
+            let data = file.metadata().map_err(failed)?;
+            if !data.is_file() {
+                return Err(Trouble::Failed("the file is no regular file".to_owned()));
+            }
+            if data.len() > MOST_COPIED {
+                return too_large();
+            }
+            let mut copy =
+                File::create(self.copies.join(format!("copy{ending}"))).map_err(failed)?;
+            // Counted as it is read, since the file may still grow.
+            let bytes = io::copy(&mut file.take(MOST_COPIED + 1), &mut copy).map_err(failed)?;
+            if bytes > MOST_COPIED {
+                return too_large();
+            }
+        }
+        Ok(true)
+    }
+
+    /// How the database stands; with nothing in it where there is none.
+    fn state(&self, limits: &Limits<'_>) -> Result<DatabaseState, Trouble> {
+        match self.copied()? {
+            true => self.of_the_copy(limits),
+            false => Ok(DatabaseState::default()),
+        }
+    }
+
+    fn of_the_copy(&self, limits: &Limits<'_>) -> Result<DatabaseState, Trouble> {
+        let failed = |error: rusqlite::Error| Trouble::Failed(error.to_string());
+        // What a transaction has left that was cut off is put in order first, which takes a right to write.
+        let copy = self.copies.join("copy");
+        let connection = Connection::open_with_flags(copy, OpenFlags::SQLITE_OPEN_READ_WRITE);
+        limits.within(&mut connection.map_err(failed)?, |connection| {
+            // A virtual table reads from wherever its module likes.
+            let mut statement = connection.prepare(
+                "SELECT name, CASE WHEN type = 'view' THEN 'a view' \
+                                   WHEN sql LIKE 'CREATE VIRTUAL%' THEN 'a virtual table' \
+                                   ELSE 'a table' END \
+                        || char(31) || CASE type WHEN 'view' THEN sql ELSE '' END \
+                 FROM sqlite_schema WHERE type IN ('table', 'view')",
+            )?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(DatabaseState {
+                relations: rows.collect::<rusqlite::Result<_>>()?,
+                ..DatabaseState::default()
+            })
+        })
+    }
+}
+
+impl Running for SqliteFile {
+    fn kind(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn url(&self) -> Option<String> {
+        // With four slashes: SQLAlchemy takes three for a relative path, and all others take both.
+        Some(format!("sqlite:///{}", self.whole.display()))
+    }
+
+    fn hidden(&self) -> Vec<(String, String)> {
+        vec![(self.copies.display().to_string(), "{database}".to_owned())]
+    }
+
+    fn ask(&self, query: &Query<'_>) -> Result<Answer, Trouble> {
+        if !self.copied()? {
+            return Ok(Answer::Absent);
+        }
+        let copy = self.copies.join("copy");
+        let failed = |error: rusqlite::Error| Trouble::Failed(error.to_string());
+        let limits = Limits::begin(query.timeout, query.interrupt);
+        let after = self.of_the_copy(&limits)?;
+        let before = self.before.as_ref().map_err(Clone::clone)?;
+        if let Some(what) = after.replaced(before, query.text) {
+            return Err(Trouble::Failed(what));
+        }
+        let connection = Connection::open_with_flags(&copy, OpenFlags::SQLITE_OPEN_READ_ONLY);
+        limits.within(&mut connection.map_err(failed)?, |connection| {
+            let mut statement = connection.prepare(query.text)?;
+            let mut rows = statement.query([])?;
+            let Some(row) = rows.next()? else {
+                return Ok(Answer::NoRows);
+            };
+            Ok(Answer::Value(match row.get_ref(0)? {
+                ValueRef::Null => Cell::Null,
+                ValueRef::Integer(number) => Cell::Number(number.to_string()),
+                ValueRef::Real(number) => Cell::Number(number.to_string()),
+                ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
+                ValueRef::Blob(bytes) => Cell::bytes(bytes),
+            }))
+        })
+    }
+}
+
+/// What bounds the work of a connection.
+struct Limits<'a> {
+    begun: Instant,
+    timeout: Duration,
+    interrupt: &'a Arc<Interrupt>,
+}
+
+impl<'a> Limits<'a> {
+    fn begin(timeout: Duration, interrupt: &'a Arc<Interrupt>) -> Self {
+        Self {
+            begun: Instant::now(),
+            timeout,
+            interrupt,
+        }
+    }
+
+    fn within<T>(
+        &self,
+        connection: &mut Connection,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, Trouble> {
+        let (begun, timeout, interrupt) = (self.begun, self.timeout, Arc::clone(self.interrupt));
+        let is_over = move || interrupt.tripped() || begun.elapsed() >= timeout;
+        let guarded = connection.progress_handler(STEPS, Some(is_over));
+        let guarded = guarded.and_then(|()| {
+            connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
+            // Functions that a hostile schema names in a view are harmless ones.
+            connection.pragma_update(None, "trusted_schema", false)
+        });
+        guarded
+            .and_then(|()| work(connection))
+            .map_err(|error| match error.sqlite_error_code() {
+                Some(ErrorCode::OperationInterrupted) if self.interrupt.tripped() => {
+                    Trouble::Stopped
+                }
+                Some(ErrorCode::OperationInterrupted) => Trouble::TimedOut(self.timeout),
+                _ => Trouble::Failed(error.to_string()),
+            })
+    }
+}

@@ -1,0 +1,84 @@
+//! The answers of the cases, as the gate compares them.
+
+use serde_json::Value;
+
+use super::figures;
+use super::perturb::{self, Figure};
+use super::record::{CaseRecord, Sample, VariantRecord};
+use super::section::EvidenceSection;
+use kelvin_record::{Answer, Answered, AnsweredInput, AnsweredItem, AnsweredSwap};
+use kelvin_run::judge;
+use kelvin_run::judge::Scorer;
+
+/// The metric that a governing type is gated by.
+pub(super) fn metric_of(governing: &str) -> String {
+    format!("evidence.following.{governing}")
+}
+
+/// The answers of a section; none where a judge has to say which of them are the same.
+pub(super) fn of(section: &EvidenceSection) -> Option<Answered<'_>> {
+    let scorer = judge::stored(&section.basis.scorer, &section.basis.levels)?;
+    if section.basis.asked {
+        return None;
+    }
+    let types = section.basis.governing_types.iter();
+    let items = section.items.iter();
+    Some(Answered {
+        types: types.map(|name| (name.as_str(), metric_of(name))).collect(),
+        items: items
+            .map(|(name, case)| (name.as_str(), item(section, case, &*scorer)))
+            .collect(),
+    })
+}
+
+fn item<'a>(
+    section: &EvidenceSection,
+    case: &'a CaseRecord,
+    scorer: &dyn Scorer,
+) -> AnsweredItem<'a> {
+    let samples = case.baseline.iter().chain(&case.replays);
+    let asked = |variant: &'a VariantRecord| AnsweredInput {
+        variant: &variant.id,
+        input: variant.input,
+        answers: answers(variant.samples.iter(), scorer),
+    };
+    let holds = |variant: &&VariantRecord| figures::holds(&section.basis, variant);
+    let swaps = case.variants.iter().filter(|variant| is_swap(variant));
+    AnsweredItem {
+        itself: answers(samples, scorer),
+        own: case.variants.iter().filter(holds).map(asked).collect(),
+        swaps: swaps
+            .filter_map(|variant| {
+                Some(AnsweredSwap {
+                    asked: asked(variant),
+                    of_type: variant.unit_type.as_deref()?,
+                    donor: variant
+                        .notes
+                        .added
+                        .iter()
+                        .find_map(|added| added.from.as_deref()),
+                })
+            })
+            .collect(),
+    }
+}
+
+fn is_swap(variant: &VariantRecord) -> bool {
+    perturb::find(&variant.kind).is_some_and(|kind| kind.figure() == Figure::Sensitivity)
+}
+
+fn answers<'a>(
+    samples: impl Iterator<Item = &'a Sample>,
+    scorer: &dyn Scorer,
+) -> Vec<Option<Answer>> {
+    let answer = |sample: &Sample| sample.decision.as_ref().map(|one| answer(one, scorer));
+    samples.map(answer).collect()
+}
+
+fn answer(decision: &Value, scorer: &dyn Scorer) -> Answer {
+    match scorer.number(decision) {
+        Some(number) => Answer::Number(number),
+        None if decision.is_null() => Answer::Null,
+        None => Answer::Text(scorer.class(decision)),
+    }
+}

@@ -1,0 +1,73 @@
+//! What the figures depend on beside the records.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::EvidenceSettings;
+use kelvin_record::Ending;
+use kelvin_run::judge::Scorer;
+
+/// What the figures depend on beside the records; a part of every report.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Basis {
+    /// Where the decision stands in the output.
+    pub decision_field: String,
+    /// The unit types that should govern it.
+    pub governing_types: Vec<String>,
+    /// How decisions were compared.
+    pub scorer: String,
+    /// How many cases there are in all: those that were not measured lend their units.
+    pub cases: usize,
+    /// The opt-in kinds of perturbation that were enabled, in the order of the registry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub enabled: Vec<String>,
+    /// The levels of an ordinal scorer, lowest first: shards are joined without the configuration,
+    /// and decisions of different shards have to be compared then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<String>,
+    /// Whether `drop` counts into invariance.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub count_drop: bool,
+    /// Whether the noise floor was measured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub noise_floor: bool,
+    /// Whether a judge was asked how far decisions in prose are apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asked: bool,
+}
+
+impl Basis {
+    /// Of the settings, the scorer that they ask for and the number of the cases.
+    pub fn of(settings: &EvidenceSettings, scorer: &dyn Scorer, cases: usize) -> Self {
+        Self {
+            decision_field: settings.decision_field.as_str().to_owned(),
+            governing_types: settings.governing_types.clone(),
+            scorer: scorer.id(),
+            cases,
+            enabled: settings.perturbations.enable.clone(),
+            levels: settings.scorer.levels(),
+            count_drop: settings.perturbations.count_drop,
+            noise_floor: settings.noise_floor.is_some(),
+            asked: scorer.asked().is_some(),
+        }
+    }
+}
+
+/// Everything that turns records into figures.
+#[derive(Clone, Copy)]
+pub struct Settings<'a> {
+    /// What the figures depend on beside the records.
+    pub basis: &'a Basis,
+    /// How the run ended.
+    pub ending: Ending,
+    /// Compares decisions anew; without one the distances in the records stay.
+    pub scorer: Option<&'a dyn Scorer>,
+}
+
+impl<'a> Settings<'a> {
+    /// The scorer, if it compares every answer to a variant with every answer to the case. A judge is asked
+    /// about those of the same repeat alone, since each pair is a call.
+    pub(super) fn crossing(&self) -> Option<&'a dyn Scorer> {
+        self.scorer.filter(|_| !self.basis.asked)
+    }
+}

@@ -1,0 +1,256 @@
+//! Cases: Markdown files cut into a preamble and typed units, byte for byte.
+
+mod compose;
+#[cfg(any(test, feature = "fixtures"))]
+pub mod fixture;
+#[cfg(test)]
+mod folder_tests;
+mod markdown;
+#[cfg(test)]
+mod markdown_tests;
+pub mod outline;
+pub mod prose;
+#[cfg(test)]
+mod prose_tests;
+mod types;
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::EvidenceSettings;
+pub use compose::{NewUnit, compose};
+use kelvin_base::digest::Digest;
+use kelvin_base::exit::{Finding, Misuse};
+use kelvin_base::notice::{Code, Notice};
+use kelvin_base::threads;
+use kelvin_probe::case_files;
+use kelvin_probe::case_files::{Entry, one, shown};
+pub use markdown::{type_of, with_newline};
+
+/// All the cases of a run, sorted by name, with the unit types they hold.
+#[derive(Debug)]
+pub struct Corpus {
+    /// Sorted by name; names are distinct.
+    pub cases: Vec<Case>,
+}
+
+/// One case: a document and its cuts.
+#[derive(Debug)]
+pub struct Case {
+    /// The stem of the file: a folder name, never a path.
+    pub name: Arc<str>,
+    /// The file, relative to the root of the configuration, with `/` on every platform.
+    pub file: Arc<str>,
+    /// The file as it is, with its byte order mark and its line ends.
+    pub text: String,
+    /// The units in the order of the document. Before the first one is the preamble; each begins
+    /// where the one before it ends and the last ends with the text.
+    pub units: Vec<Unit>,
+    /// How lines end, for text that comes in from elsewhere.
+    pub newline: &'static str,
+    /// Whether they all end in `\n`.
+    pub is_unix: bool,
+}
+
+/// A section of a case that begins with a level-2 heading.
+#[derive(Debug)]
+pub struct Unit {
+    /// The heading, trimmed, lower-cased, runs of whitespace as `_`; shared between cases.
+    pub unit_type: Arc<str>,
+    /// From the first `#` of the heading to the last byte that is not white space. What the heading
+    /// is indented by belongs to the white space before it: moved behind a list, it would make the
+    /// unit a part of the list.
+    pub body: Range<usize>,
+    /// Where the heading line ends: `body.start..heading_end` is the heading without its line end.
+    pub heading_end: usize,
+    /// Where the next unit, or the end of the text, begins. `body.end..end` is white space.
+    pub end: usize,
+    /// The line of the heading, from 1.
+    pub line: usize,
+    /// The digest of the body with its line ends as `\n`: equal content, equal digest.
+    pub content: Digest,
+}
+
+impl Corpus {
+    /// The place of the case of this name.
+    pub fn place(&self, name: &str) -> Option<usize> {
+        self.cases
+            .binary_search_by(|case| (*case.name).cmp(name))
+            .ok()
+    }
+}
+
+impl Case {
+    /// Takes a document apart. `file` is only for messages.
+    ///
+    /// # Errors
+    ///
+    /// Everything in the document that makes it unusable, each with its line and what to do.
+    pub fn parse(
+        name: impl Into<Arc<str>>,
+        file: impl Into<Arc<str>>,
+        text: impl Into<String>,
+    ) -> Result<Self, Vec<Misuse>> {
+        let (name, file, text) = (name.into(), file.into(), text.into());
+        let is_unix = memchr::memchr(b'\r', text.as_bytes()).is_none();
+        let cuts = markdown::cut(&text);
+        if !cuts.problems.is_empty() {
+            let misuse = |problem: markdown::Problem| {
+                Misuse::new(format!(
+                    "{}:{}: {}",
+                    shown(&file),
+                    problem.line,
+                    problem.what
+                ))
+                .help(problem.help)
+                .finding(Finding {
+                    line: Some(problem.line),
+                    what: problem.what,
+                    help: Some(problem.help.into()),
+                    ..Finding::default()
+                })
+            };
+            return Err(cuts.problems.into_iter().map(misuse).collect());
+        }
+        let ends: Vec<usize> = cuts
+            .units
+            .iter()
+            .skip(1)
+            .map(|next| next.start)
+            .chain([text.len()])
+            .collect();
+        let units = cuts
+            .units
+            .into_iter()
+            .zip(ends)
+            .map(|(cut, end)| {
+                let body = text[cut.start..end].trim_end_matches(markdown::BLANK);
+                let content = match is_unix {
+                    true => Digest::of(body.as_bytes()),
+                    false => Digest::of(with_newline(body, "\n").as_bytes()),
+                };
+                Unit {
+                    unit_type: cut.unit_type.into(),
+                    body: cut.start..cut.start + body.len(),
+                    heading_end: cut.heading_end.min(cut.start + body.len()),
+                    end,
+                    line: cut.line,
+                    content,
+                }
+            })
+            .collect();
+        Ok(Self {
+            name,
+            file,
+            newline: match is_unix {
+                true => "\n",
+                false => markdown::newline(&text),
+            },
+            is_unix,
+            units,
+            text,
+        })
+    }
+
+    /// The digest of the text.
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.text.as_bytes())
+    }
+
+    /// What comes before the first unit; never perturbed, always first.
+    pub fn preamble(&self) -> &str {
+        let end = self
+            .units
+            .first()
+            .map_or(self.text.len(), |unit| unit.body.start);
+        &self.text[..end]
+    }
+
+    /// A unit's text, heading line included, white space after it not.
+    pub fn body(&self, unit: &Unit) -> &str {
+        &self.text[unit.body.clone()]
+    }
+
+    /// A unit's heading line, as written.
+    #[cfg(test)]
+    pub fn heading(&self, unit: &Unit) -> &str {
+        &self.text[unit.body.start..unit.heading_end]
+    }
+
+    /// The white space after a unit.
+    pub fn tail(&self, unit: &Unit) -> &str {
+        &self.text[unit.body.end..unit.end]
+    }
+}
+
+/// Loads every case that the settings name; their paths are relative to the root. Notices tell of ignored files, cases without units and
+/// unit types that look alike.
+///
+/// # Errors
+///
+/// A [`Misuse`] that lists every case that cannot be used, with file, line and what to do.
+pub fn load(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Corpus, Vec<Notice>)> {
+    let found = case_files::find(root, &settings.cases)?;
+    let mut notices = found.notices;
+    let mut problems = found.problems;
+    let mut cases = Vec::with_capacity(found.files.len());
+    let mut types = types::Types::default();
+    for parsed in threads::map_blocks(&found.files, BLOCK, parse) {
+        types.join(cases.len(), parsed.types);
+        cases.extend(parsed.cases);
+        problems.extend(parsed.problems);
+    }
+    if !problems.is_empty() {
+        return Err(one(problems).into());
+    }
+    for case in cases.iter().filter(|case| case.units.is_empty()) {
+        let text = format!(
+            "{}: there is nothing to perturb: no level-2 heading (`## Gate Rule`) starts a unit",
+            shown(&case.file)
+        );
+        notices.push(Notice::new(Code::NoUnits, text).case(&*case.name));
+    }
+    types::all_occur(&settings.governing_types, &types)?;
+    notices.extend(types::look_alikes(&types, &cases));
+    Ok((Corpus { cases }, notices))
+}
+
+/// So many files are read at a time.
+const BLOCK: usize = 128;
+
+/// Nearly every file of a case has fewer bytes.
+const BUFFER: usize = 1 << 16;
+
+/// Some of the cases.
+#[derive(Default)]
+struct Parsed {
+    cases: Vec<Case>,
+    types: types::Types,
+    problems: Vec<Misuse>,
+}
+
+/// Reads some files.
+fn parse(entries: &[Entry]) -> Parsed {
+    let mut parsed = Parsed::default();
+    let mut bytes = Vec::with_capacity(BUFFER);
+    for entry in entries {
+        let (name, file) = (Arc::clone(&entry.name), Arc::clone(&entry.shown));
+        let case = case_files::read(entry, &mut bytes)
+            .map_err(|misuse| vec![misuse])
+            .and_then(|text| Case::parse(name, file, text));
+        match case {
+            Ok(mut case) => {
+                parsed.types.take(parsed.cases.len(), &mut case);
+                parsed.cases.push(case);
+            }
+            Err(mut problems) => {
+                for finding in problems.iter_mut().flat_map(|one| &mut one.findings) {
+                    finding.file = Some(entry.path.clone());
+                }
+                parsed.problems.extend(problems);
+            }
+        }
+    }
+    parsed
+}

@@ -1,0 +1,142 @@
+//! What the schema cannot say of the keys of this probe, and what to do about the slips that people
+//! make with them.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::unit_type;
+use kelvin_run::config::check::{blank, distinct};
+use kelvin_run::config::yaml::{Content, Node};
+use kelvin_run::config::{Part, Problem, Slip, placeholder};
+
+/// Everything that is wrong with the values, whatever their types; types that are wrong are passed
+/// over.
+pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
+    let node = &part.node;
+    let mut found = Vec::new();
+    if let Some((run, at)) = node.text(&["run"])
+        && part.is_configured
+    {
+        found.extend(placeholder::problems(run, at, part.source));
+    }
+    if let Some((field, at)) = node.text(&["decision_field"]) {
+        found.extend(pointer(field, at));
+    }
+    governing_types(node, &mut found);
+    enabled(node, &mut found);
+    let packs = node.texts(&["packs"]);
+    distinct(&packs, "pack", &mut found);
+    if let Some(Content::Map(entries)) = node.get(&["scorer"]).map(|node| &node.content) {
+        for (name, _) in entries {
+            distinct(&node.texts(&["scorer", &name.text]), "level", &mut found);
+        }
+    }
+    blank(&packs, "packs", &mut found);
+    found
+}
+
+/// RFC 6901: after `~` comes `0` or `1`.
+fn pointer(field: &str, at: &Range<usize>) -> Option<Problem> {
+    let broken = field.starts_with('/')
+        && field
+            .split('~')
+            .skip(1)
+            .any(|after| !after.starts_with(['0', '1']));
+    broken.then(|| {
+        Problem::new(at.clone(), format!("`{field}` is not a JSON pointer"))
+            .help("in a pointer `~` is written as `~0` and a `/` within a key as `~1`")
+    })
+}
+
+fn governing_types(node: &Node, found: &mut Vec<Problem>) {
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+    for (written, at) in node.texts(&["governing_types"]) {
+        let name = unit_type(written);
+        if name.is_empty() {
+            found.push(Problem::new(
+                at.clone(),
+                "a governing type must not be empty",
+            ));
+        } else if name.starts_with('#') {
+            let bare = written.trim_start_matches(['#', ' ']);
+            found.push(
+                Problem::new(
+                    at.clone(),
+                    format!("a type is named without the `#` of its heading, found `{written}`"),
+                )
+                .help(format!("write `{bare}`")),
+            );
+        } else if let Some(first) = seen.insert(name.clone(), written) {
+            let what = if first == written {
+                format!("the governing type `{written}` is listed twice")
+            } else {
+                format!("`{first}` and `{written}` are the same governing type `{name}`")
+            };
+            found.push(Problem::new(at.clone(), what).help("leave one of them out"));
+        }
+    }
+}
+
+fn enabled(node: &Node, found: &mut Vec<Problem>) {
+    let names = node.texts(&["perturbations", "enable"]);
+    distinct(&names, "kind", found);
+    let counts = node.get(&["perturbations", "count_drop"]);
+    if let Some(count) = counts.filter(|count| count.to_json() == true)
+        && !names.iter().any(|(name, _)| *name == "drop")
+    {
+        found.push(
+            Problem::new(
+                count.at.clone(),
+                "`count_drop` has no effect while `drop` is not enabled",
+            )
+            .help("add `drop` to `perturbations.enable`, or leave `count_drop` out"),
+        );
+    }
+}
+
+/// Names that other tools and common guesses have, with what stands for them here.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    (
+        "counterfactual_swap",
+        "write `perturbations: {enable: [swap_condition]}`",
+    ),
+    (
+        "intra_slot",
+        "list the families under `perturbations: {enable: [...]}`",
+    ),
+    (
+        "enabled_families",
+        "list the families under `perturbations: {enable: [...]}`",
+    ),
+    ("command", "the command is called `run`"),
+    ("cmd", "the command is called `run`"),
+    ("pipeline", "the command is called `run`"),
+];
+
+/// The kinds of perturbation that are made without being enabled.
+pub(super) const DEFAULT_KINDS: &[&str] = &["reorder", "pad_length", "pad_content", "swap"];
+
+/// What to do about a slip.
+pub(super) fn hint(slip: &Slip<'_>) -> Option<String> {
+    match slip {
+        Slip::UnknownKey(key) => {
+            let (_, help) = OTHER_NAMES.iter().find(|(other, _)| other == key)?;
+            Some((*help).to_owned())
+        }
+        Slip::MissingKey(key) => {
+            let line = match *key {
+                "run" => "run: python3 pipeline.py {input} {output}",
+                "cases" => "cases: cases",
+                "decision_field" => "decision_field: decision",
+                "governing_types" => "governing_types: [gate_rule]",
+                _ => return None,
+            };
+            Some(format!("add a line such as `{line}`"))
+        }
+        Slip::UnknownWord(word, allowed) => {
+            let is_default = DEFAULT_KINDS.contains(word) && allowed.contains(&"swap_condition");
+            is_default
+                .then(|| format!("`{word}` is made by default; its number is `variants.{word}`"))
+        }
+    }
+}

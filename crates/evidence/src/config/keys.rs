@@ -1,0 +1,189 @@
+//! The keys of this probe in `kelvin.yaml`, as they are written: the JSON schema is made from these
+//! types.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use kelvin_run::judge::Choice;
+use kelvin_run::targets::Address;
+
+/// The keys without which this probe cannot be run.
+pub(super) const REQUIRED: [&str; 4] = ["run", "cases", "decision_field", "governing_types"];
+
+/// Those of them that no other probe has.
+pub(super) const OWN: [&str; 2] = ["decision_field", "governing_types"];
+
+/// All keys of this probe, which stand at the top level.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct EvidenceKeys {
+    /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`.
+    /// For `invariants` both may be left out, and `{workspace}` is another one.
+    #[serde(default, skip_serializing_if = "Address::is_empty")]
+    pub run: Address,
+    /// The folder of the cases, one Markdown file each, or a glob such as `cases/**/*.md`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(min = 1))]
+    pub cases: String,
+    /// The key of the decision in the output, or a JSON pointer such as `/result/decision`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(min = 1))]
+    pub decision_field: String,
+    /// The types of the units that should govern the decision, e.g. `gate_rule` or `Gate Rule`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub governing_types: Vec<String>,
+    /// How many variants per case the default kinds of perturbation aim for.
+    #[serde(default)]
+    pub variants: Counts,
+    /// Perturbations that are made on request only.
+    #[serde(default)]
+    pub perturbations: OnRequest,
+    /// Whether `pad_content` may insert units of a governing type.
+    #[serde(default)]
+    pub pad_include_governing: bool,
+    /// A YAML file with your own neutral sections for `pad_length`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub filler: Option<String>,
+    /// Perturbation packs: names of packs that ship with Kelvin, or folders of your own.
+    #[serde(default)]
+    pub packs: Vec<String>,
+    /// Replays of the baselines that measure how much the pipeline varies by itself.
+    #[serde(default)]
+    pub noise_floor: NoiseFloor,
+    /// How two decisions are compared: `exact`, `set`, ordered levels, or by a model where they are prose.
+    #[serde(default)]
+    pub scorer: Choice,
+}
+
+/// How many variants per case the default kinds aim for; 0 turns a kind off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Counts {
+    /// Other orders of the units.
+    #[schemars(range(max = 1000))]
+    pub reorder: usize,
+    /// Variants with neutral sections put in.
+    #[schemars(range(max = 1000))]
+    pub pad_length: usize,
+    /// Variants with units of other cases put in.
+    #[schemars(range(max = 1000))]
+    pub pad_content: usize,
+    /// Governing units exchanged for those of other cases, per type; `all` makes every exchange.
+    pub swap: SwapCount,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self {
+            reorder: 3,
+            pad_length: 3,
+            pad_content: 3,
+            swap: SwapCount::UpTo(3),
+        }
+    }
+}
+
+/// How many swaps per governing type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SwapCount {
+    /// Up to so many.
+    UpTo(#[schemars(range(max = 1000))] usize),
+    /// One for every pair of a unit and a peer.
+    Every(AllPairs),
+}
+
+/// The word `all`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AllPairs {
+    /// All of them.
+    All,
+}
+
+/// Perturbations that are made on request only.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct OnRequest {
+    /// The kinds to add to the default ones.
+    pub enable: Vec<OptIn>,
+    /// Whether variants of `drop` count into invariance.
+    pub count_drop: bool,
+}
+
+/// The kinds of perturbation that are made on request only, in the order of the reports.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+#[expect(
+    missing_docs,
+    reason = "a sentence at a word would be one in the schema, which lists the words alone"
+)]
+pub enum OptIn {
+    SwapCondition,
+    NumericMagnitude,
+    ComparatorFlip,
+    PolarityFlip,
+    WhitespaceJitter,
+    PunctuationNormalize,
+    BulletReformat,
+    NonGoverningDuplication,
+    HedgeInjection,
+    PolitenessInjection,
+    DiscourseMarkerInjection,
+    MetaCommentaryInjection,
+    Drop,
+}
+
+impl OptIn {
+    /// The name in the file, in the reports and in the registry.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SwapCondition => "swap_condition",
+            Self::NumericMagnitude => "numeric_magnitude",
+            Self::ComparatorFlip => "comparator_flip",
+            Self::PolarityFlip => "polarity_flip",
+            Self::WhitespaceJitter => "whitespace_jitter",
+            Self::PunctuationNormalize => "punctuation_normalize",
+            Self::BulletReformat => "bullet_reformat",
+            Self::NonGoverningDuplication => "non_governing_duplication",
+            Self::HedgeInjection => "hedge_injection",
+            Self::PolitenessInjection => "politeness_injection",
+            Self::DiscourseMarkerInjection => "discourse_marker_injection",
+            Self::MetaCommentaryInjection => "meta_commentary_injection",
+            Self::Drop => "drop",
+        }
+    }
+}
+
+/// Replays of the baselines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoiseFloor {
+    /// Whether it is measured; once the section is there, it is unless this says `false`.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// Invocations of each baseline, the first one included.
+    #[serde(default = "replications")]
+    #[schemars(range(min = 2, max = 1000))]
+    pub replications: usize,
+}
+
+impl Default for NoiseFloor {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            replications: replications(),
+        }
+    }
+}
+
+const fn yes() -> bool {
+    true
+}
+
+const fn replications() -> usize {
+    10
+}

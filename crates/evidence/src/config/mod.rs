@@ -1,0 +1,197 @@
+//! The settings of this probe in their checked form, made from the keys that it owns in
+//! `kelvin.yaml`.
+
+mod check;
+mod keys;
+mod unit_type;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use schemars::Schema;
+use serde_json::{Map, Value, json};
+
+use super::EvidenceKind;
+use super::words::Words;
+use kelvin_base::digest::Fields;
+use kelvin_probe::DecisionField;
+use kelvin_run::Program;
+use kelvin_run::config;
+use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip};
+use kelvin_run::judge;
+use kelvin_run::judge::Choice;
+use kelvin_run::targets::Address;
+use keys::EvidenceKeys;
+pub use unit_type::unit_type;
+
+pub use keys::OptIn;
+pub use keys::{AllPairs, Counts, SwapCount};
+
+/// Everything that this probe needs to know, checked up front.
+#[derive(Clone, Debug)]
+pub struct EvidenceSettings {
+    /// How the pipeline is reached.
+    pub run: Address,
+    /// A folder, or a glob such as `cases/**/*.md`; relative to the root.
+    pub cases: String,
+    /// Where the decision stands in the output.
+    pub decision_field: DecisionField,
+    /// The unit types that should govern the decision; normalised, distinct, in the order given.
+    pub governing_types: Vec<String>,
+    /// What the file says of what is measured, with defaults, under its keys.
+    pub written: Map<String, Value>,
+    /// Seeds the choice of perturbations, never the pipeline.
+    pub seed: u64,
+    /// Which perturbations are made, and how many.
+    pub perturbations: Perturbations,
+    /// Replays of each baseline, the first invocation included; none when the floor is off.
+    pub noise_floor: Option<NonZeroUsize>,
+    /// How two decisions are compared.
+    pub scorer: Choice,
+}
+
+/// Which perturbations are made, and how many.
+#[derive(Clone, Debug)]
+pub struct Perturbations {
+    /// Names of the opt-in kinds that were enabled, in the order of the registry.
+    pub enable: Vec<String>,
+    /// Whether `drop` counts into invariance.
+    pub count_drop: bool,
+    /// How many variants per case of the default kinds.
+    pub variants: Counts,
+    /// Whether `pad_content` may insert units of a governing type.
+    pub pad_include_governing: bool,
+    /// The filler sections and word lists, packs and replacements applied.
+    pub words: Words,
+}
+
+impl EvidenceSettings {
+    /// What a runner calls for the cases.
+    pub fn program(&self) -> Program<'_> {
+        Program {
+            target: &self.run,
+            decision_field: self.decision_field.as_str(),
+            input_name: "input.md",
+            inputs: &self.cases,
+        }
+    }
+}
+
+impl Configure for EvidenceKind {
+    fn required(&self) -> &'static [&'static str] {
+        &keys::REQUIRED
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &keys::OWN
+    }
+
+    fn keys(&self) -> Schema {
+        config::schema_of::<EvidenceKeys>()
+    }
+
+    fn problems(&self, part: &Part<'_>) -> Vec<Problem> {
+        check::problems(part)
+    }
+
+    fn hint(&self, slip: &Slip<'_>) -> Option<String> {
+        check::hint(slip)
+    }
+
+    /// Always some: the settings of this probe are a part of every digest, since reports of
+    /// configurations without it have had its default settings in their digests from the beginning.
+    fn settle(
+        &self,
+        part: &Part<'_>,
+        config: &Config,
+    ) -> anyhow::Result<Option<Arc<dyn ProbeSettings>>> {
+        let scorer = match part.node.get(&["scorer"]) {
+            None => Choice::default(),
+            Some(node) => Choice::read(&node.to_json())
+                .and_then(|choice| choice.with_models(config))
+                .map_err(|what| part.misuse(Problem::new(node.at.clone(), what)))?,
+        };
+        let keys: EvidenceKeys = part.read()?;
+        let governing_types: Vec<String> = keys
+            .governing_types
+            .iter()
+            .map(|name| unit_type(name))
+            .collect();
+        let mut written = serde_json::to_value(&keys)?;
+        written["governing_types"] = json!(governing_types);
+        let mut written = written.as_object().cloned().unwrap_or_default();
+        written.remove("run");
+        let words = Words::load(&config.root, &keys.packs, keys.filler.as_deref())?;
+        let mut enable = keys.perturbations.enable;
+        enable.sort_unstable();
+        let noise_floor = keys.noise_floor;
+        let replications = noise_floor.enabled.then_some(noise_floor.replications);
+        Ok(Some(Arc::new(EvidenceSettings {
+            run: config.reach(keys.run)?,
+            cases: keys.cases,
+            decision_field: match keys.decision_field {
+                pointer if pointer.starts_with('/') => DecisionField::Pointer(pointer),
+                key => DecisionField::Key(key),
+            },
+            governing_types,
+            written,
+            seed: config.seed,
+            perturbations: Perturbations {
+                enable: enable
+                    .into_iter()
+                    .map(|kind| kind.name().to_owned())
+                    .collect(),
+                count_drop: keys.perturbations.count_drop,
+                variants: keys.variants,
+                pad_include_governing: keys.pad_include_governing,
+                words,
+            },
+            noise_floor: replications.and_then(NonZeroUsize::new),
+            scorer,
+        })))
+    }
+}
+
+impl ProbeSettings for EvidenceSettings {
+    /// Which variants are made and how decisions are compared.
+    fn measured(&self, fields: Fields) -> Fields {
+        let kinds = &self.perturbations;
+        let counts = kinds.variants;
+        let swap = match counts.swap {
+            SwapCount::UpTo(most) => most.to_string(),
+            SwapCount::Every(AllPairs::All) => "all".to_owned(),
+        };
+        // The settings of a scorer name a model; its id has what the configuration declares of it.
+        let opened = judge::of(&self.scorer);
+        let scorer = match opened.asked() {
+            Some(_) => format!("{} {}", self.scorer, opened.id()),
+            None => self.scorer.to_string(),
+        };
+        let fields = fields
+            .field("decision_field", self.decision_field.as_str())
+            .field("scorer", scorer)
+            .field("seed", self.seed.to_be_bytes())
+            .field("reorder", counts.reorder.to_string())
+            .field("pad_length", counts.pad_length.to_string())
+            .field("pad_content", counts.pad_content.to_string())
+            .field("swap", swap)
+            .field(
+                "pad_include_governing",
+                kinds.pad_include_governing.to_string(),
+            )
+            .field("count_drop", kinds.count_drop.to_string())
+            .field("words", format!("{:?}", kinds.words));
+        let types = self.governing_types.iter();
+        let fields = types.fold(fields, |fields, name| fields.field("governing_type", name));
+        let enabled = kinds.enable.iter();
+        enabled.fold(fields, |fields, name| fields.field("enable", name))
+    }
+
+    fn as_data(&self) -> Map<String, Value> {
+        self.written.clone()
+    }
+
+    fn target(&self) -> Option<&Address> {
+        Some(&self.run)
+    }
+}

@@ -1,0 +1,282 @@
+//! The cases on their way through a run: read, chosen, planned, run.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::EvidenceSettings;
+use super::basis::Basis;
+use super::cases::{self, Corpus};
+use super::decision::DecisionReader;
+use super::judged::JudgedPairs;
+use super::measure::Measurement;
+use super::perturb::{Plan, Variant};
+use super::section::{EvidenceSection, findings};
+use super::survey::{Survey, plan, plan_each};
+use kelvin_base::digest::Fields;
+use kelvin_base::notice::Notice;
+use kelvin_probe::{ChosenItems, Items, Planned, Probe};
+use kelvin_record::Shard;
+use kelvin_record::{
+    Ending, Findings, Forecast, ListedVariant, Listing, Repeats, SectionFingerprint, WantedRepeats,
+};
+use kelvin_run::config::Config;
+use kelvin_run::judge;
+use kelvin_run::judge::Scorer;
+use kelvin_run::{Runner, Step, judging};
+
+/// The cases of a configuration.
+pub(super) struct CasesToRun<'c> {
+    config: &'c Config,
+    settings: &'c EvidenceSettings,
+    scorer: Arc<dyn Scorer>,
+    corpus: Corpus,
+    notices: Vec<Notice>,
+    /// Whether the first case that was chosen is measured here; another shard may have it.
+    begins: bool,
+    /// The places of the cases to measure, ascending.
+    places: Vec<usize>,
+}
+
+impl<'c> CasesToRun<'c> {
+    /// Reads every case of a configuration; all of them are chosen.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`](kelvin_base::exit::Misuse) that lists every case that cannot be used.
+    pub(super) fn read(config: &'c Config) -> anyhow::Result<Self> {
+        let settings: &EvidenceSettings = config
+            .settings()
+            .expect("a kind reads the items of a configuration that asks for it");
+        let (corpus, notices) = cases::load(&config.root, settings)?;
+        let all = (0..corpus.cases.len()).collect();
+        Ok(Self {
+            config,
+            settings,
+            scorer: judge::of(&settings.scorer),
+            corpus,
+            notices,
+            begins: true,
+            places: all,
+        })
+    }
+
+    fn survey(&self) -> Survey<'_> {
+        Survey {
+            config: self.config,
+            settings: self.settings,
+            corpus: &self.corpus,
+            places: &self.places,
+            begins: self.begins,
+            scorer: &*self.scorer,
+        }
+    }
+}
+
+impl Items for CasesToRun<'_> {
+    fn ids(&self) -> Vec<&str> {
+        self.corpus.cases.iter().map(|case| &*case.name).collect()
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        self.notices.clone()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        // One by one, since their folder may be that of the pipeline.
+        let files = self.corpus.cases.iter().map(|case| &*case.file);
+        files.map(|file| self.config.root.join(file)).collect()
+    }
+
+    fn fingerprint(&self) -> SectionFingerprint {
+        let cases = self.corpus.cases.iter();
+        let fields = cases.fold(Fields::of("kelvin/cases/v1"), |fields, case| {
+            fields
+                .field("name", &*case.name)
+                .field("content", case.digest().bytes())
+        });
+        SectionFingerprint {
+            items: Some(fields.digest()),
+            command: Some(self.settings.program().digest(self.config)),
+        }
+    }
+
+    fn size(&self) -> Option<String> {
+        let units: usize = self.corpus.cases.iter().map(|case| case.units.len()).sum();
+        Some(format!("with {units} units"))
+    }
+
+    fn too_few(&self) -> Option<&'static str> {
+        let is_single = self.corpus.cases.len() == 1;
+        is_single.then_some("there is no other to take evidence from")
+    }
+
+    fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
+        let ids = self.corpus.cases.iter().map(|case| &*case.name);
+        let chosen = ChosenItems::of(ids, only, shard);
+        self.begins = chosen.all.first() == chosen.ours.first();
+        self.places = chosen.ours;
+        chosen.all.len()
+    }
+
+    fn list(&self, with_digests: bool) -> Listing {
+        let survey = self.survey();
+        let of_each = plan_each(&survey, |place, plan| {
+            let counts: Vec<(&'static str, usize)> = plan
+                .variants
+                .chunk_by(|one, two| one.kind == two.kind)
+                .map(|of_kind| (of_kind[0].kind, of_kind.len()))
+                .collect();
+            let listed = |variant: &Variant| ListedVariant {
+                case: Arc::clone(&survey.corpus.cases[place].name),
+                variant: Arc::clone(&variant.id),
+                relation: variant.figure.relation().name(),
+                input: with_digests.then(|| variant.digest(survey.corpus, place, survey.settings)),
+            };
+            let variants: Vec<ListedVariant> = plan.variants.iter().map(listed).collect();
+            (variants, counts, plan.notices)
+        });
+        let repeats = self.config.repeats.get();
+        // The replays of the noise floor include the first invocation of the baseline.
+        let replays = self.settings.noise_floor.map_or(0, |floor| floor.get());
+        let mut listing = Listing::default();
+        let compared: usize = of_each.iter().map(|(variants, ..)| variants.len()).sum();
+        if let Some(asked) = self.scorer.asked() {
+            let runs = replays.max(repeats);
+            let of_noise = match replays {
+                0 => 0,
+                _ => self.places.len() * (runs * (runs - 1) / 2),
+            };
+            let calls = (compared * repeats + of_noise) * asked.calls();
+            listing.invocations.insert("judge (at most)", calls);
+        }
+        let baselines = self.places.len() * replays.max(repeats);
+        listing.invocations.insert("baseline", baselines);
+        for (variants, counts, notices) in of_each {
+            listing.variants.extend(variants);
+            listing.notices.extend(notices);
+            for (kind, count) in counts {
+                *listing.invocations.entry(kind).or_default() += count * repeats;
+            }
+        }
+        listing
+    }
+
+    fn plan(&self) -> Box<dyn Planned + '_> {
+        let survey = self.survey();
+        Box::new(Variants {
+            plans: plan(&survey),
+            basis: Basis::of(self.settings, &*self.scorer, self.corpus.cases.len()),
+            fingerprint: self.fingerprint(),
+            reader: DecisionReader::new(survey.settings, survey.scorer),
+            survey,
+        })
+    }
+}
+
+/// The variants of the cases, planned.
+struct Variants<'a> {
+    survey: Survey<'a>,
+    reader: DecisionReader<'a>,
+    plans: BTreeMap<usize, Plan>,
+    basis: Basis,
+    fingerprint: SectionFingerprint,
+}
+
+impl Planned for Variants<'_> {
+    fn steps(&self) -> Vec<Step<'_>> {
+        let mut steps = vec![Step {
+            folder: None,
+            program: self.survey.settings.program(),
+            reader: &self.reader,
+        }];
+        if let Some(asked) = self.survey.scorer.asked() {
+            steps.extend(judging::steps(asked.judge()));
+        }
+        steps
+    }
+
+    fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r> {
+        let Some((pipeline, judges)) = runners.split_first() else {
+            unreachable!("there is a runner for each step")
+        };
+        Box::new(AtWork {
+            measurement: Measurement::new(&self.survey, &self.plans, pipeline),
+            judged: JudgedPairs::begin(self.survey.scorer, judges),
+            planned: self,
+        })
+    }
+}
+
+/// The probe while it runs.
+struct AtWork<'a> {
+    measurement: Measurement<'a>,
+    /// Asks the judge of the scorer, where it has one.
+    judged: Option<JudgedPairs<'a>>,
+    planned: &'a Variants<'a>,
+}
+
+impl AtWork<'_> {
+    /// Asks the judge about the answers so far, where there is one.
+    fn ask(&mut self) -> anyhow::Result<()> {
+        match &mut self.judged {
+            Some(judged) => judged.ask(&self.measurement.records(), self.planned.basis.noise_floor),
+            None => Ok(()),
+        }
+    }
+
+    /// How the run ended, the calls of the judge included.
+    fn ending(&self) -> Ending {
+        let stopped = self.judged.as_ref().is_some_and(JudgedPairs::stopped);
+        match self.measurement.ending() {
+            Ending::Complete if stopped => Ending::Interrupted,
+            ending => ending,
+        }
+    }
+}
+
+impl Probe for AtWork<'_> {
+    fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+        self.measurement.run(proceed)?;
+        self.ask()
+    }
+
+    fn rehearse(&mut self) -> anyhow::Result<()> {
+        self.measurement.rehearse()
+    }
+
+    fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
+        let survey = &self.planned.survey;
+        let of_ours = wanted.iter().filter_map(|(name, repeats)| {
+            // A judge is asked about two answers of the same repeat, so that both are needed as often.
+            let repeats = match self.judged.is_some() {
+                true => Repeats::of_all(repeats.most()).into(),
+                false => repeats.clone(),
+            };
+            Some((survey.corpus.place(name)?, repeats))
+        });
+        self.measurement.repeat(&of_ours.collect())?;
+        self.ask()
+    }
+
+    fn findings(&self) -> Findings {
+        let mut section = EvidenceSection {
+            ending: self.ending(),
+            fingerprint: self.planned.fingerprint,
+            basis: self.planned.basis.clone(),
+            items: self.measurement.records(),
+        };
+        match &self.judged {
+            None => findings(section, Some(self.planned.survey.scorer)),
+            Some(judged) => {
+                judged.tell(&mut section.items, section.basis.noise_floor);
+                findings(section, Some(&judged.known()))
+            }
+        }
+    }
+
+    fn text(&self, item: &str, variant: Option<&str>) -> Option<Cow<'_, str>> {
+        self.measurement.inputs().find(item, variant)
+    }
+}

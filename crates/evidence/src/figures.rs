@@ -1,0 +1,266 @@
+//! From records to figures: invariance, sensitivity, the Kelvin score and what explains them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::aggregate::{Detail, Figures, Turn, ends};
+use super::basis::{Basis, Settings};
+use super::failures::failure_rate;
+use super::noise::corrected;
+use crate::perturb;
+use crate::perturb::Figure;
+use crate::{CaseRecord, VariantRecord};
+use kelvin_base::stats;
+use kelvin_record::Metric;
+
+/// The family of the figures of the whole suite, and those of its parts by kind or by type.
+const ALL: &str = "evidence";
+const INVARIANCE: &str = "evidence.invariance";
+const SENSITIVITY: &str = "evidence.sensitivity";
+const FOLLOWING: &str = "evidence.following";
+const MECHANICAL: &str = "evidence.mechanical_sensitivity";
+const DROP: &str = "evidence.drop";
+
+/// The figure that the samples of a variant count into.
+fn figure(basis: &Basis, kind: &str) -> Option<Figure> {
+    let figure = perturb::find(kind)?.figure();
+    Some(match figure {
+        Figure::Drop if basis.count_drop => Figure::Invariance,
+        figure => figure,
+    })
+}
+
+/// Whether the samples of a variant count into invariance: the decision ought to hold there.
+pub(super) fn holds(basis: &Basis, variant: &VariantRecord) -> bool {
+    figure(basis, &variant.kind) == Some(Figure::Invariance)
+}
+
+/// Fills in the scores of one case.
+pub(super) fn score_case(basis: &Basis, case: &mut CaseRecord) {
+    let mean = |wanted: Figure| {
+        let distances: Vec<f64> = case
+            .variants
+            .iter()
+            .filter(|variant| figure(basis, &variant.kind) == Some(wanted))
+            .flat_map(|variant| variant.samples.iter().filter_map(|sample| sample.distance))
+            .collect();
+        (stats::mean(&distances), distances.len())
+    };
+    let (drift, invariance_n) = mean(Figure::Invariance);
+    let (sensitivity, sensitivity_n) = mean(Figure::Sensitivity);
+    case.invariance = drift.map(|drift| 1.0 - drift);
+    case.invariance_n = invariance_n;
+    case.sensitivity = sensitivity;
+    case.sensitivity_n = sensitivity_n;
+}
+
+/// Every figure of the probe.
+pub(super) fn metrics(
+    settings: &Settings<'_>,
+    cases: &BTreeMap<String, CaseRecord>,
+) -> BTreeMap<String, Metric> {
+    let basis = settings.basis;
+    let figures = Figures { settings, cases };
+    let is = |wanted: Figure| {
+        move |variant: &VariantRecord| figure(basis, &variant.kind) == Some(wanted)
+    };
+    let mut metrics = BTreeMap::new();
+    let mut put = |family: &str, name: &str, metric: Metric| {
+        metrics.insert(format!("{family}.{name}"), metric.of_family(family));
+    };
+
+    let invariance = figures.mean(&is(Figure::Invariance), Turn::Stability, Detail::Cells);
+    // Where a judge says how far two answers are apart, nobody can tell which of them are the same, so no type can be
+    // judged by its swaps.
+    let by_type = !basis.asked && !basis.governing_types.is_empty();
+    let detail = if by_type {
+        Detail::Cases
+    } else {
+        Detail::Cells
+    };
+    let sensitivity = figures.mean(&is(Figure::Sensitivity), Turn::Distance, detail);
+    let kelvin_score = figures.kelvin(&invariance, &sensitivity);
+    put(ALL, "kelvin_score", headline(kelvin_score));
+    put(ALL, "invariance_case_mean", case_mean(&invariance));
+    put(ALL, "sensitivity_case_mean", case_mean(&sensitivity));
+    if basis.noise_floor {
+        let eta = figures.noise_floor();
+        let (inv, sens) = (
+            corrected(&invariance, &eta, Turn::Stability),
+            corrected(&sensitivity, &eta, Turn::Distance),
+        );
+        put(ALL, "kelvin_score_corrected", figures.kelvin(&inv, &sens));
+        put(ALL, "invariance_corrected", inv);
+        put(ALL, "sensitivity_corrected", sens);
+        put(ALL, "noise_floor", eta);
+    }
+
+    let kinds: BTreeSet<&str> = cases
+        .values()
+        .flat_map(|case| case.variants.iter().map(|variant| &*variant.kind))
+        .collect();
+    for kind in kinds {
+        let of_kind = |variant: &VariantRecord| variant.kind == kind;
+        match figure(basis, kind) {
+            Some(Figure::Invariance) => {
+                let metric = figures.mean(&of_kind, Turn::Stability, Detail::None);
+                put(INVARIANCE, kind, metric);
+            }
+            Some(Figure::Mechanical) => {
+                let metric = figures.mean(&of_kind, Turn::Distance, Detail::None);
+                put(MECHANICAL, kind, metric);
+            }
+            _ => {}
+        }
+    }
+    let pads = |variant: &VariantRecord| matches!(&*variant.kind, "pad_length" | "pad_content");
+    put(
+        INVARIANCE,
+        "pad",
+        figures.mean(&pads, Turn::Stability, Detail::None),
+    );
+    for governing in &settings.basis.governing_types {
+        let of_type = |variant: &VariantRecord| {
+            is(Figure::Sensitivity)(variant) && variant.unit_type.as_deref() == Some(governing)
+        };
+        let metric = figures.mean(&of_type, Turn::Distance, Detail::Cases);
+        put(SENSITIVITY, governing, metric);
+        let mut following = figures.following(&of_type);
+        if by_type {
+            let moved = figures.mean(&of_type, Turn::Distance, Detail::Cells);
+            following.crosses = moved.crosses;
+            following.per_case = moved.per_case;
+            following.gated = true;
+        }
+        put(FOLLOWING, governing, following);
+    }
+    let swaps = is(Figure::Sensitivity);
+    put(ALL, "following", figures.following(&swaps));
+    put(ALL, "donor_contrast", figures.donor_contrast(&swaps));
+
+    let enabled = |wanted: Figure| {
+        perturb::ALL.iter().any(|kind| {
+            figure(basis, kind.name()) == Some(wanted) && perturb::is_among(*kind, &basis.enabled)
+        })
+    };
+    if enabled(Figure::Condition) {
+        let condition = figures.mean(&is(Figure::Condition), Turn::Distance, Detail::Cases);
+        put(ALL, "content_effect", content_effect(&figures, basis));
+        put(ALL, "sensitivity_condition", condition);
+    }
+    if enabled(Figure::Mechanical) {
+        let metric = figures.mean(&is(Figure::Mechanical), Turn::Distance, Detail::Cases);
+        put(ALL, "mechanical_sensitivity", metric);
+    }
+    if enabled(Figure::Hedge) {
+        let metric = figures.mean(&is(Figure::Hedge), Turn::Stability, Detail::Cases);
+        put(ALL, "hedge_invariance", metric);
+    }
+    if perturb::ALL
+        .iter()
+        .any(|kind| kind.figure() == Figure::Drop && perturb::is_among(*kind, &basis.enabled))
+    {
+        let types: BTreeSet<&str> = cases
+            .values()
+            .flat_map(|case| &case.variants)
+            .filter(|variant| is_drop(variant))
+            .filter_map(|variant| variant.unit_type.as_deref())
+            .collect();
+        for unit_type in types {
+            let of_type = |variant: &VariantRecord| {
+                is_drop(variant) && variant.unit_type.as_deref() == Some(unit_type)
+            };
+            let metric = figures.mean(&of_type, Turn::Stability, Detail::None);
+            put(DROP, unit_type, metric);
+        }
+    }
+    put(ALL, "failure_rate", failure_rate(cases));
+    put(ALL, "invariance", gated(invariance));
+    put(
+        ALL,
+        "sensitivity",
+        match by_type {
+            true => headline(sensitivity),
+            false => gated(sensitivity),
+        },
+    );
+    metrics
+}
+
+fn is_drop(variant: &VariantRecord) -> bool {
+    perturb::find(&variant.kind).is_some_and(|kind| kind.figure() == Figure::Drop)
+}
+
+fn headline(mut metric: Metric) -> Metric {
+    metric.headline = true;
+    metric
+}
+
+fn gated(mut metric: Metric) -> Metric {
+    metric.gated = true;
+    metric
+}
+
+/// The mean of the cases' own means, so that one large case cannot hide the others.
+fn case_mean(metric: &Metric) -> Metric {
+    let values: Vec<f64> = metric
+        .per_case
+        .values()
+        .filter_map(|case| case.value)
+        .collect();
+    let clusters: Vec<(f64, usize)> = values.iter().map(|value| (*value, 1)).collect();
+    let value = stats::mean(&values).ok_or_else(|| {
+        metric
+            .reason
+            .clone()
+            .unwrap_or_else(|| "no case has a value".to_owned())
+    });
+    Metric::new(value, values.len(), metric.n_failed)
+        .interval(ends(stats::clustered_interval(&clusters)))
+}
+
+/// What a whole-unit swap moves beyond what the exchange of the conditions alone moves, at least 0.
+/// Only units that were changed in both ways count, so that one rule is compared with itself: most
+/// units of a suite may have no conditions to exchange.
+fn content_effect(figures: &Figures<'_>, basis: &Basis) -> Metric {
+    let units = |wanted: Figure| -> BTreeSet<(&str, usize)> {
+        let cases = figures.cases.iter();
+        let units = cases.flat_map(|(name, case)| {
+            let measured = case.variants.iter().filter(move |variant| {
+                figure(basis, &variant.kind) == Some(wanted)
+                    && variant
+                        .samples
+                        .iter()
+                        .any(|sample| sample.distance.is_some())
+            });
+            measured.filter_map(move |variant| Some((name.as_str(), variant.changed_unit()?)))
+        });
+        units.collect()
+    };
+    let both: BTreeSet<(&str, usize)> = units(Figure::Sensitivity)
+        .intersection(&units(Figure::Condition))
+        .copied()
+        .collect();
+    let mean = |wanted: Figure| {
+        let is_compared = |name: &str, variant: &VariantRecord| {
+            let unit = variant.changed_unit();
+            figure(basis, &variant.kind) == Some(wanted)
+                && unit.is_some_and(|unit| both.contains(&(name, unit)))
+        };
+        let distances: Vec<f64> = figures
+            .cases
+            .iter()
+            .flat_map(|(name, case)| {
+                let variants = case.variants.iter();
+                variants.filter(move |variant| is_compared(name, variant))
+            })
+            .flat_map(|variant| variant.samples.iter().filter_map(|sample| sample.distance))
+            .collect();
+        (stats::mean(&distances), distances.len())
+    };
+    let ((swaps, _), (conditions, n)) = (mean(Figure::Sensitivity), mean(Figure::Condition));
+    let value = swaps.zip(conditions).map_or_else(
+        || Err("no unit was both exchanged whole and given other conditions".to_owned()),
+        |(swaps, conditions)| Ok((swaps - conditions).max(0.0)),
+    );
+    Metric::new(value, n, 0)
+}

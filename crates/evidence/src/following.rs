@@ -1,0 +1,378 @@
+//! Following: how far the decision goes along with the evidence that a swap brings in, measured
+//! against how far it could go in this suite.
+//!
+//! A swap often brings in a unit that leads, rightly, to the same decision. Sensitivity counts such
+//! a swap as one that moved nothing. What a swap can move is known, though: its unit comes from a
+//! *donor* case, and the donor's own answers say where the evidence leads there.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::aggregate::Figures;
+use crate::perturb;
+use crate::perturb::Figure;
+use crate::{CaseRecord, SwapRecord, VariantRecord};
+use kelvin_base::stats;
+use kelvin_record::{Interval, Metric, Range, Unit};
+use kelvin_run::judge::Scorer;
+
+/// What each end of a 95 % interval leaves outside.
+const TAIL: f64 = 0.025;
+
+/// The answers of a case to evidence that is its own: the baselines, their replays, and the
+/// answers to the variants that count into invariance.
+struct OwnAnswers<'a> {
+    /// The different answers, each with how often it was given.
+    answers: Vec<(&'a Value, usize)>,
+    /// How many there are in all; at least one.
+    count: usize,
+    /// The mean distance between two of them; 0 where there is only one.
+    within: f64,
+    /// The answer with the least distance to all of them: the majority where answers are equal or
+    /// not, the median where they are numbers.
+    central: &'a Value,
+}
+
+impl<'a> OwnAnswers<'a> {
+    /// None where no invocation of the case was answered, and where a judge was not asked about two of
+    /// the answers.
+    fn of(
+        case: &'a CaseRecord,
+        counts: &dyn Fn(&VariantRecord) -> bool,
+        scorer: &dyn Scorer,
+    ) -> Option<Self> {
+        let variants = case.variants.iter().filter(|variant| counts(variant));
+        let samples = case
+            .baseline
+            .iter()
+            .chain(&case.replays)
+            .chain(variants.flat_map(|variant| &variant.samples));
+        let mut answers: Vec<(&Value, usize)> = Vec::new();
+        for decision in samples.filter_map(|sample| sample.decision.as_ref()) {
+            match answers.iter_mut().find(|(known, _)| *known == decision) {
+                Some((_, times)) => *times += 1,
+                None => answers.push((decision, 1)),
+            }
+        }
+        let count: usize = answers.iter().map(|(_, times)| times).sum();
+        let to_all = |one: &Value| -> Option<f64> {
+            let apart = answers
+                .iter()
+                .map(|(other, times)| Some(scorer.distance(one, other)? * *times as f64));
+            apart.sum()
+        };
+        let totals: Option<Vec<f64>> = answers.iter().map(|(one, _)| to_all(one)).collect();
+        let totals = totals?;
+        let least = totals
+            .iter()
+            .enumerate()
+            .min_by(|(_, a), (_, b)| a.total_cmp(b))?
+            .0;
+        let pairs = count * (count - 1);
+        let sum: f64 = answers
+            .iter()
+            .zip(&totals)
+            .map(|((_, times), total)| *times as f64 * total)
+            .sum();
+        Some(Self {
+            within: if pairs == 0 { 0.0 } else { sum / pairs as f64 },
+            central: answers[least].0,
+            answers,
+            count,
+        })
+    }
+
+    /// The mean distance of one answer to these; none where a judge was not asked for one of them.
+    fn distance(&self, answer: &Value, scorer: &dyn Scorer) -> Option<f64> {
+        let apart = self
+            .answers
+            .iter()
+            .map(|(own, times)| Some(scorer.distance(own, answer)? * *times as f64));
+        Some(apart.sum::<Option<f64>>()? / self.count as f64)
+    }
+
+    /// The mean distance between these answers and those of another case.
+    fn apart(&self, other: &Self, scorer: &dyn Scorer) -> Option<f64> {
+        let apart = other
+            .answers
+            .iter()
+            .map(|(answer, times)| Some(self.distance(answer, scorer)? * *times as f64));
+        Some(apart.sum::<Option<f64>>()? / other.count as f64)
+    }
+}
+
+/// The case that a swap took its unit from.
+fn donor(variant: &VariantRecord) -> Option<&str> {
+    let added = variant.notes.added.iter();
+    added.filter_map(|added| added.from.as_deref()).next()
+}
+
+fn is_swap(variant: &VariantRecord) -> bool {
+    perturb::find(&variant.kind).is_some_and(|kind| kind.figure() == Figure::Sensitivity)
+}
+
+/// Fills in what every swap did and could do. A swap whose donor was not asked, or has no answer,
+/// stays without.
+///
+/// `counts` tells the variants whose answers are a case's own: those that count into invariance.
+pub(super) fn compare(
+    cases: &mut BTreeMap<String, CaseRecord>,
+    counts: &dyn Fn(&VariantRecord) -> bool,
+    scorer: &dyn Scorer,
+) {
+    let own: BTreeMap<&str, OwnAnswers<'_>> = cases
+        .iter()
+        .filter_map(|(name, case)| Some((name.as_str(), OwnAnswers::of(case, counts, scorer)?)))
+        .collect();
+    let compared: Vec<Vec<Option<SwapRecord>>> = cases
+        .iter()
+        .map(|(name, case)| {
+            let own_answers = own.get(name.as_str());
+            let of_variant = |variant: &VariantRecord| {
+                let donor = own.get(donor(variant)?)?;
+                swap(variant, own_answers?, donor, scorer)
+            };
+            let variants = case.variants.iter();
+            let each = variants.map(|variant| of_variant(variant).filter(|_| is_swap(variant)));
+            each.collect()
+        })
+        .collect();
+    for (case, compared) in cases.values_mut().zip(compared) {
+        for (variant, swap) in case.variants.iter_mut().zip(compared) {
+            variant.swap = swap.map(Box::new);
+        }
+    }
+}
+
+/// What one swap did; none where none of its invocations was answered.
+fn swap(
+    variant: &VariantRecord,
+    own: &OwnAnswers<'_>,
+    donor: &OwnAnswers<'_>,
+    scorer: &dyn Scorer,
+) -> Option<SwapRecord> {
+    let samples = variant.samples.iter();
+    let reactions: Option<Vec<f64>> = samples
+        .filter_map(|sample| sample.decision.as_ref())
+        .map(|answer| Some(own.distance(answer, scorer)? - own.within))
+        .collect();
+    let noise = f64::midpoint(own.within, donor.within);
+    Some(SwapRecord {
+        reaction: stats::mean(&reactions?)?,
+        contrast: own.apart(donor, scorer)? - noise,
+        noise,
+        donor_differs: scorer.distance(own.central, donor.central)? > 0.0,
+    })
+}
+
+impl Figures<'_> {
+    /// The sum of the reactions over the sum of the contrasts, over those swaps that `pick` takes and whose donor is
+    /// answered differently; each counts once, however often it was run. 1: the decision goes where the donors'
+    /// own answers are; 0: it stays. Noise and other units may take it outside of `[0, 1]`; it is
+    /// shown within.
+    ///
+    /// The other swaps have a contrast of about 0. They would add noise to the sum and nothing else.
+    pub(super) fn following(&self, pick: &dyn Fn(&VariantRecord) -> bool) -> Metric {
+        let swaps = Swaps::of(self.cases, pick, |swap| swap.donor_differs);
+        let ratio = |sums: CaseSums| {
+            let shows = sums.contrast > ROUNDING;
+            shows.then(|| sums.reaction / sums.contrast)
+        };
+        // Noise and other units may take it beyond both ends.
+        self.of_swaps(&swaps, ratio)
+            .counts_in(Unit::Ratio, Range::default())
+    }
+
+    /// The mean contrast over all swaps: how far this suite lets a decision move,
+    /// after what noise alone moves. 0: the suite can show nothing.
+    pub(super) fn donor_contrast(&self, pick: &dyn Fn(&VariantRecord) -> bool) -> Metric {
+        let swaps = Swaps::of(self.cases, pick, |_| true);
+        let mean = |sums: CaseSums| (sums.swaps > 0).then(|| sums.contrast / sums.swaps as f64);
+        self.of_swaps(&swaps, mean)
+            .counts_in(Unit::Share, Range::of(-1.0, 1.0))
+    }
+
+    /// A figure of the sums over all swaps, with its interval.
+    fn of_swaps(&self, swaps: &Swaps, figure: impl Fn(CaseSums) -> Option<f64>) -> Metric {
+        let value = self.why_no_swap(swaps).map_or_else(
+            || {
+                figure(swaps.total()).ok_or_else(|| {
+                    "no swap could show anything: the answers of donor and case are no further apart \
+                     than two answers of one case"
+                        .to_owned()
+                })
+            },
+            Err,
+        );
+        let interval = value
+            .as_ref()
+            .ok()
+            .and_then(|value| jackknife(*value, swaps, figure));
+        Metric::new(value, swaps.n, swaps.failed)
+            .shown_within_one()
+            .interval(interval)
+    }
+
+    /// Why the swaps say nothing; none where they do.
+    fn why_no_swap(&self, swaps: &Swaps) -> Option<String> {
+        if self.settings.basis.asked && swaps.unknown > 0 {
+            return Some(
+                "a judge compares the decisions, and it is not asked about answers to different \
+                 cases: that would be a call for every two answers of the suite"
+                    .to_owned(),
+            );
+        }
+        if swaps.not_asked > 0 {
+            let all = swaps.known + swaps.failed + swaps.not_asked;
+            return Some(format!(
+                "{} of {all} swaps took their unit from a case that this run did not ask, so it \
+                 is not known where that evidence leads; run all cases, or merge all shards",
+                swaps.not_asked
+            ));
+        }
+        if swaps.unknown > 0 {
+            return Some(
+                "the report does not hold what this figure is made from: it was made by an older \
+                 kelvin, or by another tool"
+                    .to_owned(),
+            );
+        }
+        (swaps.known == 0).then(|| self.why_no_sample(swaps.failed))
+    }
+}
+
+/// A sum of contrasts below this is the rounding of zero.
+const ROUNDING: f64 = 1e-9;
+
+/// The swaps of a report, summed by case.
+struct Swaps {
+    cases: Vec<CaseSums>,
+    /// Samples that count into the sums.
+    n: usize,
+    /// Samples with a reaction.
+    known: usize,
+    /// Samples without: they failed, or their donor or their case has no answer.
+    failed: usize,
+    /// Samples whose donor was not asked in this run.
+    not_asked: usize,
+    /// Samples that should have a reaction, and the record has none.
+    unknown: usize,
+}
+
+/// The sums over the swaps of one case, or of several.
+#[derive(Clone, Copy, Default)]
+struct CaseSums {
+    swaps: usize,
+    reaction: f64,
+    contrast: f64,
+}
+
+impl CaseSums {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            swaps: self.swaps + other.swaps,
+            reaction: self.reaction + other.reaction,
+            contrast: self.contrast + other.contrast,
+        }
+    }
+
+    fn less(self, part: Self) -> Self {
+        Self {
+            swaps: self.swaps - part.swaps,
+            reaction: self.reaction - part.reaction,
+            contrast: self.contrast - part.contrast,
+        }
+    }
+}
+
+impl Swaps {
+    /// Over all cases.
+    fn total(&self) -> CaseSums {
+        let cases = self.cases.iter().copied();
+        cases.fold(CaseSums::default(), CaseSums::plus)
+    }
+
+    /// The swaps that `pick` takes; of their sums those count that `counts` takes.
+    fn of(
+        cases: &BTreeMap<String, CaseRecord>,
+        pick: &dyn Fn(&VariantRecord) -> bool,
+        counts: impl Fn(&SwapRecord) -> bool,
+    ) -> Self {
+        let answered = |case: &CaseRecord| {
+            let mut baselines = case.baseline.iter().chain(&case.replays);
+            baselines.any(|sample| sample.decision.is_some())
+        };
+        let mut all = Self {
+            cases: Vec::new(),
+            n: 0,
+            known: 0,
+            failed: 0,
+            not_asked: 0,
+            unknown: 0,
+        };
+        for case in cases.values() {
+            let mut sums = CaseSums::default();
+            for variant in case.variants.iter().filter(|variant| pick(variant)) {
+                let made = variant.samples.len();
+                let samples = variant.samples.iter();
+                let decided = samples.filter(|sample| sample.decision.is_some()).count();
+                let donor = donor(variant).map(|donor| cases.get(donor));
+                match (&variant.swap, donor) {
+                    (Some(swap), _) => {
+                        if counts(swap) && decided > 0 {
+                            all.n += decided;
+                            sums.swaps += 1;
+                            sums.reaction += swap.reaction;
+                            sums.contrast += swap.contrast;
+                        }
+                        all.known += decided;
+                        all.failed += made - decided;
+                    }
+                    (None, Some(None)) => all.not_asked += made,
+                    (None, Some(Some(donor)))
+                        if decided > 0 && answered(donor) && answered(case) =>
+                    {
+                        all.unknown += made;
+                    }
+                    (None, None) if decided > 0 => all.unknown += made,
+                    (None, _) => all.failed += made,
+                }
+            }
+            if sums.swaps > 0 {
+                all.cases.push(sums);
+            }
+        }
+        all
+    }
+}
+
+/// A 95 % interval by the jackknife over cases (Efron and Tibshirani, "An Introduction to the
+/// Bootstrap", 1993, chapter 11), with `cases - 1` degrees of freedom, cut to `[0, 1]`. None below
+/// two cases, or where the figure hangs on a single case.
+///
+/// Where every case agrees the jackknife has no width. So its variance is at least that of half a
+/// case which goes the other way.
+fn jackknife(
+    value: f64,
+    swaps: &Swaps,
+    figure: impl Fn(CaseSums) -> Option<f64>,
+) -> Option<Interval> {
+    if swaps.cases.len() < 2 {
+        return None;
+    }
+    let total = swaps.total();
+    let without = swaps.cases.iter().map(|case| figure(total.less(*case)));
+    let without: Vec<f64> = without.collect::<Option<_>>()?;
+    let n = without.len() as f64;
+    let mean = stats::mean(&without)?;
+    let squares: f64 = without.iter().map(|one| (one - mean).powi(2)).sum();
+    let variance = ((n - 1.0) / n * squares).max((0.5 / n).powi(2));
+    let half = stats::t_upper_quantile(TAIL, n - 1.0) * variance.sqrt();
+    // A value that noise has carried beyond an end is as unsure as one at that end.
+    let value = value.clamp(0.0, 1.0);
+    Some(Interval {
+        low: (value - half).max(0.0),
+        high: (value + half).min(1.0),
+    })
+}

@@ -1,0 +1,174 @@
+//! The evidence probe as the rest of the program knows it.
+
+use schemars::{Schema, SchemaGenerator};
+
+use super::answered;
+use super::basis::Basis;
+use super::course::CasesToRun;
+use super::flip;
+use super::page::{self, EvidenceRun, Expectations};
+use super::section::{EvidenceSection, findings};
+use super::{EvidenceKind, EvidenceSettings};
+use crate::CaseRecord;
+use kelvin_page::{Chapter, ItemPage, PartView};
+use kelvin_probe::{Items, Kind};
+use kelvin_record::{Answered, AnySection, Findings, Flip, RunView, SectionKind, SettingDiffers};
+use kelvin_run::config::Config;
+use kelvin_run::judge;
+use kelvin_run::judge::JudgeSettings;
+
+impl Kind for EvidenceKind {
+    fn folder(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn how_to_configure(&self) -> &'static str {
+        "add `run`, `cases`, `decision_field` and `governing_types`"
+    }
+
+    fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
+        let settings = config.settings::<EvidenceSettings>();
+        let judge = settings.and_then(|settings| settings.scorer.judge());
+        judge.into_iter().collect()
+    }
+
+    fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
+        Ok(Box::new(CasesToRun::read(config)?))
+    }
+}
+
+impl SectionKind for EvidenceKind {
+    fn name(&self) -> &'static str {
+        "evidence"
+    }
+
+    fn question(&self) -> &'static str {
+        "Does the decision move only when the evidence moves?"
+    }
+
+    fn nouns(&self) -> (&'static str, &'static str) {
+        ("case", "cases")
+    }
+
+    fn fact_names(&self) -> (&'static str, &'static str) {
+        ("Cases", "Command")
+    }
+
+    fn stored(
+        &self,
+        text: &mut dyn erased_serde::Deserializer<'_>,
+    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
+        let section: EvidenceSection = erased_serde::deserialize(text)?;
+        Ok(Box::new(section))
+    }
+
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<EvidenceSection>()
+    }
+
+    fn differing_settings(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+    ) -> Vec<SettingDiffers> {
+        let Some((base, head)) = both(base, head) else {
+            return Vec::new();
+        };
+        let (base, head) = (&base.governing_types, &head.governing_types);
+        let differs = SettingDiffers {
+            name: "governing types",
+            base: base.clone(),
+            head: head.clone(),
+        };
+        (base != head).then_some(differs).into_iter().collect()
+    }
+
+    fn incomparable(&self, base: &dyn AnySection, head: &dyn AnySection) -> Option<SettingDiffers> {
+        let (base, head) = both(base, head)?;
+        let settings = [
+            ("scorer", &base.scorer, &head.scorer),
+            ("decision field", &base.decision_field, &head.decision_field),
+        ];
+        let (name, base, head) = settings.into_iter().find(|(_, base, head)| base != head)?;
+        Some(SettingDiffers {
+            name,
+            base: vec![base.clone()],
+            head: vec![head.clone()],
+        })
+    }
+
+    fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
+        page::chapter(view(section, run))
+    }
+
+    fn item_pages<'a>(
+        &self,
+        section: &'a dyn AnySection,
+        run: RunView<'a>,
+    ) -> Box<dyn Iterator<Item = (&'a str, ItemPage<'a>)> + 'a> {
+        let run = view(section, run);
+        let expected = Expectations::of(&run);
+        let page = move |(name, case): (&'a String, &'a CaseRecord)| {
+            (case.folder.as_str(), page::case(name, case, &expected))
+        };
+        Box::new(run.cases.iter().map(page))
+    }
+
+    fn flip(
+        &self,
+        (base, head): (&dyn AnySection, &dyn AnySection),
+        item: &str,
+        metric: &str,
+    ) -> Option<Flip> {
+        let [base, head] = [base, head].map(|side| side.as_any().downcast_ref::<EvidenceSection>());
+        let (base, head) = (base?, head?);
+        flip::of(base.items.get(item)?, head.items.get(item)?, item, metric)
+    }
+
+    fn part(&self, section: &dyn AnySection, item: &str, part: &str) -> Option<PartView> {
+        page::part(own(section).items.get(item)?, part)
+    }
+
+    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
+        answered::of(section.as_any().downcast_ref()?)
+    }
+
+    fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
+        let section = *section
+            .into_any()
+            .downcast::<EvidenceSection>()
+            .expect("a kind is given sections of its own");
+        let scorer = judge::stored(&section.basis.scorer, &section.basis.levels);
+        findings(section, scorer.as_deref())
+    }
+}
+
+fn own(section: &dyn AnySection) -> &EvidenceSection {
+    section
+        .as_any()
+        .downcast_ref()
+        .expect("a kind is given sections of its own")
+}
+
+/// What a page of the probe is made from.
+fn view<'a>(section: &'a dyn AnySection, run: RunView<'a>) -> EvidenceRun<'a> {
+    let section = own(section);
+    EvidenceRun {
+        metrics: run.metrics,
+        cases: &section.items,
+        ending: run.ending,
+        governing_types: &section.basis.governing_types,
+        decision_field: &section.basis.decision_field,
+        scorer: &section.basis.scorer,
+        seed: run.seed,
+    }
+}
+
+/// What the figures of two sections of this kind depend on.
+fn both<'a>(base: &'a dyn AnySection, head: &'a dyn AnySection) -> Option<(&'a Basis, &'a Basis)> {
+    let of = |section: &'a dyn AnySection| {
+        let section = section.as_any().downcast_ref::<EvidenceSection>()?;
+        Some(&section.basis)
+    };
+    of(base).zip(of(head))
+}

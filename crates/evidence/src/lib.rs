@@ -1,0 +1,59 @@
+//! The evidence probe: does the decision move only when the evidence that should govern it moves?
+//!
+//! Plans the variants of every case, runs baselines and variants, compares decisions, and makes the
+//! metrics `evidence.*`.
+
+mod aggregate;
+mod answered;
+mod basis;
+pub mod cases;
+pub mod config;
+mod course;
+mod decision;
+mod failures;
+mod figures;
+mod flip;
+mod following;
+mod inputs;
+mod judged;
+mod kind;
+mod measure;
+mod noise;
+pub mod page;
+pub mod perturb;
+mod recompute;
+mod record;
+mod records;
+mod schedule;
+mod section;
+mod survey;
+#[cfg(any(test, feature = "fixtures"))]
+pub mod trial;
+pub mod words;
+
+use std::collections::BTreeMap;
+
+use kelvin_base::notice::Notice;
+use kelvin_record::Metric;
+
+pub use basis::{Basis, Settings};
+pub use config::{EvidenceSettings, SwapCount};
+pub use decision::DecisionReader;
+pub use measure::unusable_decision;
+pub use recompute::recompute;
+pub use record::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
+pub use section::EvidenceSection;
+
+/// Does the decision move only when the evidence that should govern it moves?
+pub struct EvidenceKind;
+
+/// What the evidence probe hands on.
+#[derive(Debug)]
+pub struct Evidence {
+    /// The figures, by id.
+    pub metrics: BTreeMap<String, Metric>,
+    /// Every case that was looked at, by name.
+    pub cases: BTreeMap<String, CaseRecord>,
+    /// What is not about one case.
+    pub notices: Vec<Notice>,
+}

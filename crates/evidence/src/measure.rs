@@ -1,0 +1,238 @@
+//! The course of a measurement: plan, first baseline, other baselines, variants.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::anyhow;
+
+use super::inputs::Inputs;
+use super::records;
+use super::schedule::{self, Outcomes, Rounds};
+use super::survey::Survey;
+use crate::CaseRecord;
+use crate::perturb::Plan;
+use kelvin_base::failure::{Failure, FailureKind};
+use kelvin_record::{Ending, Forecast, Wanted};
+use kelvin_run::config::Config;
+use kelvin_run::{Runner, Task};
+
+/// A measurement under way: what was planned, and what has been run of it.
+pub(crate) struct Measurement<'a> {
+    survey: &'a Survey<'a>,
+    plans: &'a BTreeMap<usize, Plan>,
+    runner: &'a Runner<'a>,
+    inputs: Inputs<'a>,
+    rounds: Rounds,
+    outcomes: Outcomes,
+    ending: Ending,
+}
+
+impl<'a> Measurement<'a> {
+    /// Nothing has been run yet.
+    pub(crate) fn new(
+        survey: &'a Survey<'a>,
+        plans: &'a BTreeMap<usize, Plan>,
+        runner: &'a Runner<'a>,
+    ) -> Self {
+        Self {
+            survey,
+            plans,
+            runner,
+            inputs: Inputs::of(survey, plans),
+            rounds: Rounds::of(survey.config, survey.settings),
+            outcomes: Outcomes::default(),
+            ending: Ending::Interrupted,
+        }
+    }
+
+    /// Runs the first baseline, the others, and then everything else of the cases that answered.
+    ///
+    /// `proceed` is asked once, after the baselines.
+    ///
+    /// # Errors
+    ///
+    /// Where the first baseline shows that the decision field is missing or cannot be compared, and
+    /// where the run cannot go on.
+    pub(crate) fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+        let baselines = self.baselines();
+        let (first, others) = baselines.split_at(baselines.len().min(1));
+        self.run_tasks("first baseline", first.to_vec())?;
+        self.refuse_unusable_decision(first)?;
+        self.run_tasks("baselines", others.to_vec())?;
+
+        let answered = self.answered();
+        let tasks = self.todo(&answered);
+        if self.runner.stopped() || !proceed(self.forecast(tasks.len())) {
+            return Ok(());
+        }
+        self.run_tasks("variants", tasks)?;
+        let failed = answered.is_empty() && !self.survey.places.is_empty();
+        self.ending = match (self.runner.stopped(), failed) {
+            (true, _) => Ending::Interrupted,
+            (false, true) => Ending::Failed,
+            (false, false) => Ending::Complete,
+        };
+        Ok(())
+    }
+
+    /// Runs the inputs of some cases, by their places, again until each has so many repeats.
+    ///
+    /// # Errors
+    ///
+    /// Where the run cannot go on.
+    pub(crate) fn repeat(&mut self, wanted: &BTreeMap<usize, Wanted>) -> anyhow::Result<()> {
+        for (place, repeats) in wanted {
+            self.rounds.raise(*place, repeats);
+        }
+        // A case whose first run failed may answer now; its variants are run then.
+        self.run_tasks("repeats", self.unanswered())?;
+        let answered = self.answered();
+        let tasks = self.todo(&answered);
+        self.run_tasks("repeats", tasks)?;
+        if self.runner.stopped() {
+            self.ending = Ending::Interrupted;
+        }
+        Ok(())
+    }
+
+    /// Writes every input once and runs nothing.
+    ///
+    /// # Errors
+    ///
+    /// Where an input cannot be written.
+    pub(crate) fn rehearse(&mut self) -> anyhow::Result<()> {
+        let mut tasks = self.baselines();
+        tasks.extend(schedule::after_baselines(
+            self.survey.corpus,
+            self.plans,
+            self.survey.places,
+            &Rounds::once(),
+            self.survey.config.seed,
+        ));
+        let inputs = &self.inputs;
+        self.runner
+            .write_inputs(&tasks, &|task: &Task| inputs.text(task))?;
+        self.ending = Ending::DryRun;
+        Ok(())
+    }
+
+    /// What was seen of each case so far; no distance and no score is in it yet.
+    pub(crate) fn records(&self) -> BTreeMap<String, CaseRecord> {
+        records::of_cases(self.survey, self.plans, &self.rounds, &self.outcomes)
+    }
+
+    /// How it ended.
+    pub(crate) const fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    /// The texts of the inputs.
+    pub(crate) const fn inputs(&self) -> &Inputs<'a> {
+        &self.inputs
+    }
+
+    fn baselines(&self) -> Vec<Task> {
+        let cases = self
+            .survey
+            .places
+            .iter()
+            .map(|&place| &self.survey.corpus.cases[place]);
+        cases
+            .map(|case| schedule::baseline(&case.name, 1))
+            .collect()
+    }
+
+    /// The places of the cases whose baseline has an answer.
+    fn answered(&self) -> Vec<usize> {
+        let answers = |place: &usize| {
+            let name = &self.survey.corpus.cases[*place].name;
+            let mut repeats = 1..=self.rounds.baselines(*place);
+            repeats.any(|repeat| {
+                let outcome = self.outcomes.get(name, None, repeat);
+                outcome.is_some_and(|outcome| outcome.result.is_ok())
+            })
+        };
+        self.survey.places.iter().copied().filter(answers).collect()
+    }
+
+    /// The further baselines of the cases that have not answered yet.
+    fn unanswered(&self) -> Vec<Task> {
+        let answered: BTreeSet<usize> = self.answered().into_iter().collect();
+        let places = self.survey.places.iter().copied();
+        let silent = places.filter(|place| !answered.contains(place));
+        let tasks = silent.flat_map(|place| {
+            let name = &self.survey.corpus.cases[place].name;
+            (1..=self.rounds.baselines(place)).map(|repeat| schedule::baseline(name, repeat))
+        });
+        tasks.filter(|task| !self.outcomes.has(task)).collect()
+    }
+
+    fn todo(&self, places: &[usize]) -> Vec<Task> {
+        let (corpus, seed) = (self.survey.corpus, self.survey.config.seed);
+        let mut tasks = schedule::after_baselines(corpus, self.plans, places, &self.rounds, seed);
+        tasks.retain(|task| !self.outcomes.has(task));
+        tasks
+    }
+
+    fn run_tasks(&mut self, phase: &'static str, tasks: Vec<Task>) -> anyhow::Result<()> {
+        let inputs = &self.inputs;
+        let done = self
+            .runner
+            .run_all(phase, &tasks, &|task: &Task| inputs.text(task))?;
+        self.outcomes.take(tasks, done);
+        Ok(())
+    }
+
+    /// A pipeline that answers without a usable decision is configured wrongly: every further
+    /// invocation would be paid for nothing. Of several shards only the one with the first case
+    /// says so, because a run without shards would ask no other case.
+    fn refuse_unusable_decision(&self, first: &[Task]) -> anyhow::Result<()> {
+        let Some(task) = first.first().filter(|_| self.survey.begins) else {
+            return Ok(());
+        };
+        let outcome = self.outcomes.get(&task.case, None, 1);
+        let Some(Err(failure)) = outcome.map(|outcome| &outcome.result) else {
+            return Ok(());
+        };
+        unusable_decision(&task.case, failure, self.survey.config).map_or(Ok(()), Err)
+    }
+
+    fn forecast(&self, invocations: usize) -> Forecast {
+        let config = self.survey.config;
+        let seconds: Vec<f64> = self
+            .survey
+            .places
+            .iter()
+            .filter_map(|&place| {
+                let name = &self.survey.corpus.cases[place].name;
+                Some(self.outcomes.get(name, None, 1)?.seconds)
+            })
+            .collect();
+        let mean = seconds.iter().sum::<f64>() / seconds.len().max(1) as f64;
+        let paid = mean * invocations as f64 / config.jobs.get() as f64;
+        let paced = config
+            .limits
+            .max_per_minute
+            .map_or(0.0, |most| invocations as f64 * 60.0 / most.get() as f64);
+        Forecast {
+            invocations,
+            seconds: paid.max(paced),
+        }
+    }
+}
+
+/// The error of a first baseline that answers without a usable decision; none for other failures.
+pub fn unusable_decision(case: &str, failure: &Failure, config: &Config) -> Option<anyhow::Error> {
+    let unusable = matches!(
+        failure.kind,
+        FailureKind::DecisionMissing | FailureKind::DecisionRefused
+    );
+    unusable.then(|| {
+        anyhow!(
+            "the first baseline, of case `{case}`, has no usable decision: {}\n  help: set \
+             `decision_field` in `{}` to a field whose value the scorer can compare; nothing else \
+             was run",
+            failure.message,
+            config.file.display(),
+        )
+    })
+}

@@ -1,0 +1,100 @@
+//! How often the decision moves although the evidence is the same: by noise or, where no input was asked twice, by
+//! noise or presentation.
+
+use super::EvidenceRun;
+use super::swaps::SwapCounts;
+use crate::perturb::Relation;
+use crate::{CaseRecord, Sample};
+use kelvin_page::counted;
+
+/// So many standard deviations above what is expected are no chance.
+const SURE: f64 = 2.0;
+
+/// Where so many answers to the same evidence are all alike, the decision does not move by itself.
+const ENOUGH: usize = 20;
+
+/// What was seen of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ByItself {
+    /// Further answers to the unperturbed inputs, and how many of these are not the first one.
+    repeated: usize,
+    repeated_otherwise: usize,
+    /// In how many cases one is not.
+    cases: usize,
+    /// Answers to the same evidence in another presentation, and in how many the decision moved.
+    presented: usize,
+    presented_moved: usize,
+}
+
+impl ByItself {
+    pub(super) fn of(run: &EvidenceRun<'_>) -> Self {
+        let mut all = Self::default();
+        for case in run.cases.values() {
+            let otherwise = all.repeated_otherwise;
+            all.repeats(case);
+            all.cases += usize::from(all.repeated_otherwise > otherwise);
+            let variants = case.variants.iter();
+            let variants = variants.filter(|variant| variant.relation == Relation::Invariance);
+            let distances = variants.flat_map(|one| one.samples.iter().filter_map(|s| s.distance));
+            for distance in distances {
+                all.presented += 1;
+                all.presented_moved += usize::from(distance > 0.0);
+            }
+        }
+        all
+    }
+
+    fn repeats(&mut self, case: &CaseRecord) {
+        let samples = case.baseline.iter().chain(&case.replays);
+        let mut decisions = samples.filter_map(|sample: &Sample| sample.decision.as_ref());
+        let Some(first) = decisions.next() else {
+            return;
+        };
+        for other in decisions {
+            self.repeated += 1;
+            self.repeated_otherwise += usize::from(other != first);
+        }
+    }
+
+    /// How often the decision moves by itself. With few answers one more counts that is half moved, so that these
+    /// are not taken for a proof that it never does.
+    fn share(self) -> f64 {
+        let (moved, all) = match self.repeated {
+            0 => (self.presented_moved, self.presented),
+            all => (self.repeated_otherwise, all),
+        };
+        match moved {
+            0 if all >= ENOUGH => 0.0,
+            moved => (moved as f64 + 0.5) / (all as f64 + 1.0),
+        }
+    }
+
+    /// Whether swaps moved the decision more often than it moves by itself.
+    pub(super) fn is_surpassed_by(self, swaps: &SwapCounts) -> bool {
+        let (share, samples) = (self.share(), swaps.samples as f64);
+        let spread = (samples * share * (1.0 - share)).sqrt();
+        swaps.moved as f64 > samples * share + SURE * spread
+    }
+
+    /// What shows that it does, in a clause; where nothing does, that it may.
+    pub(super) fn sentence(self) -> String {
+        if self.repeated_otherwise > 0 {
+            return format!(
+                "the decision varies by itself: the same input was answered differently in {}",
+                counted(self.cases, "case")
+            );
+        }
+        match self.presented_moved {
+            0 => "the decision may vary by itself".to_owned(),
+            moved => format!(
+                "the decision may vary by itself: it moved in {moved} of {} that hold the same evidence",
+                counted(self.presented, "variant")
+            ),
+        }
+    }
+
+    /// Whether no input was asked twice, so that nobody knows how much is noise.
+    pub(super) const fn is_open(self) -> bool {
+        self.repeated == 0
+    }
+}

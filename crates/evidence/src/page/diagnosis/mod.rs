@@ -1,0 +1,349 @@
+//! What a reader should know first: what is wrong with the run, then what is wrong with the
+//! pipeline, the largest first. Nothing measured is never healthy.
+
+mod follows;
+mod values;
+
+use super::cases::RankedCase;
+use super::standing::{Standing, most_noise, without_noise};
+use super::swaps::SwapCounts;
+use super::words::{QUADRANT, SignalWords};
+use crate::page::EvidenceRun;
+use crate::{CaseRecord, VariantRecord};
+use kelvin_page::{Estimate, Phrase, Statement, Tone, counted};
+use kelvin_record::{Ending, Metric, estimate, family};
+
+/// Above this share of failed invocations the figures cover too little.
+const FAILING: f64 = 0.2;
+/// Whole swaps of a type move the decision where their sensitivity is at least this.
+const MOVES: f64 = 0.20;
+/// A kind whose invariance is below this is worth a diagnosis.
+const DRIFTING: f64 = 0.9;
+/// Above this two answers to the same input differ often enough to matter.
+const NOISY: f64 = 0.05;
+/// Above this variance over cases a mean describes none of them.
+const UNEVEN: f64 = 0.09;
+/// How much a note about few samples weighs.
+const FEW: f64 = 0.1;
+/// The setting that tells noise from everything else, as the configuration takes it.
+const MEASURE_NOISE: &str = "noise_floor: {enabled: true}";
+/// Above this width an interval spans more than two bands.
+const WIDE: f64 = 0.4;
+
+/// One thing that a reader should know, and how much it matters.
+#[derive(Clone, Debug, PartialEq)]
+struct Weighted {
+    /// The larger, the more useful.
+    weight: f64,
+    statement: Statement,
+}
+
+impl Weighted {
+    const fn new(tone: Tone, weight: f64, text: Phrase) -> Self {
+        let statement = Statement { tone, text };
+        Self { weight, statement }
+    }
+}
+
+/// Every diagnosis of a run, most useful first; there is always one.
+pub(super) fn of(run: &EvidenceRun<'_>) -> Vec<Statement> {
+    let found = found(run).into_iter();
+    found.map(|one| one.statement).collect()
+}
+
+fn found(run: &EvidenceRun<'_>) -> Vec<Weighted> {
+    let said = |tone, text: &str| vec![Weighted::new(tone, 9.0, Phrase::text(text))];
+    let interrupted = match run.ending {
+        Ending::DryRun => {
+            return said(
+                Tone::Caution,
+                "a dry run: every input was written, nothing was run, nothing is known",
+            );
+        }
+        Ending::Failed => {
+            return said(
+                Tone::Alarm,
+                "every baseline invocation failed: nothing was measured",
+            );
+        }
+        Ending::Changed => {
+            return said(
+                Tone::Alarm,
+                "the code of the pipeline changed while it ran: nothing is known, and nothing was kept",
+            );
+        }
+        Ending::Interrupted => said(
+            Tone::Caution,
+            "stopped before the end: the figures cover what had finished",
+        ),
+        Ending::Complete => Vec::new(),
+    };
+    let mut found = interrupted;
+    let standing = Standing::of(run);
+    found.extend(failures(run));
+    found.extend(standing.and_then(|standing| follows::not_told(run, standing)));
+    if standing != Some(Standing::Constant) {
+        found.extend(follows::hardly_followed(run));
+        found.extend(follows::moves_without_cause(run));
+        found.extend(follows::ignored(run));
+        found.extend(values::conditions(run));
+        found.extend(values::mechanical(run));
+    }
+    found.extend(reactive(run));
+    found.extend(noise(run));
+    found.extend(insufficient(run));
+    found.extend(uneven(run));
+    found.extend(unmeasured(run));
+    found.extend(wide(run));
+    found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    // A note about few samples does not mean that something is wrong.
+    let stands_out = found.iter().any(|one| one.weight > FEW);
+    let calm = match standing {
+        Some(Standing::Grounded) => {
+            Some("nothing stands out: it moves with the governing evidence and holds without")
+        }
+        Some(Standing::Responsive) => {
+            Some("nothing stands out: it holds where it should, and ignores no governing type")
+        }
+        _ => None,
+    };
+    if let Some(calm) = calm.filter(|_| !stands_out) {
+        let calm = || Weighted::new(Tone::Calm, 0.0, Phrase::text(calm));
+        found.insert(0, odd_cases(run).unwrap_or_else(calm));
+    }
+    if found.is_empty() {
+        let text = standing.map_or("no figure of the evidence probe is here", Standing::meaning);
+        found.push(Weighted::new(Tone::Caution, 0.0, Phrase::text(text)));
+    }
+    found
+}
+
+/// Failed invocations are in no score, so what is scored may look better than it is.
+fn failures(run: &EvidenceRun<'_>) -> Option<Weighted> {
+    let metric = run.metrics.get("evidence.failure_rate")?;
+    let rate = metric.value.filter(|rate| *rate > NOISY)?;
+    let (tone, weight) = if rate > FAILING {
+        (Tone::Alarm, 2.0 + rate)
+    } else {
+        (Tone::Caution, rate)
+    };
+    let text = format!(
+        "{} of {} inputs got no answer ({:.0} %): the figures cover the rest only",
+        metric.n_failed,
+        metric.n,
+        rate * 100.0
+    );
+    Some(Weighted::new(tone, weight, Phrase::text(text)))
+}
+
+/// Single cases that are not as they should be, which no mean shows.
+fn odd_cases(run: &EvidenceRun<'_>) -> Option<Weighted> {
+    let mut cases = RankedCase::all(run);
+    cases.retain(|case| case.against + case.failed() > 0);
+    let (worst, rest) = cases.split_first()?;
+    let variants = counted(worst.case.variants.len(), "variant");
+    let mut wrong = Vec::new();
+    if worst.against > 0 {
+        wrong.push(format!(
+            "went against what is expected in {} of {variants}",
+            worst.against
+        ));
+    }
+    if worst.failed() > 0 {
+        wrong.push(format!("got no answer in {} of {variants}", worst.failed()));
+    }
+    let text = Phrase::text("the means are as they should be, and not every case is: ")
+        .name(worst.name)
+        .and(format!(" {}", wrong.join(", and ")));
+    let text = match rest.len() {
+        0 => text,
+        1 => text.and("; one other case is not either"),
+        more => text.and(format!("; {more} other cases are not either")),
+    };
+    Some(Weighted::new(Tone::Caution, FEW, text))
+}
+
+/// The kind that moves the decision most of those that should not.
+fn reactive(run: &EvidenceRun<'_>) -> Option<Weighted> {
+    let mut kinds = family(run.metrics, "evidence.invariance");
+    // Both pads together would only repeat the worse of the two.
+    kinds.retain(|(kind, _)| *kind != "pad");
+    let (kind, value) = lowest(&kinds, DRIFTING)?;
+    let drift = 1.0 - without_noise(value, most_noise(run));
+    if 1.0 - drift >= DRIFTING {
+        return None;
+    }
+    let seen = Sampled::of(run, |variant| variant.kind == kind);
+    let (cause, which) = match run.metrics.contains_key("evidence.noise_floor") {
+        true => ("presentation moves it: ", None),
+        false => ("presentation or noise moves it: ", Some(MEASURE_NOISE)),
+    };
+    let tone = if 1.0 - drift < QUADRANT {
+        Tone::Alarm
+    } else {
+        Tone::Caution
+    };
+    let text = Phrase::text(cause).name(kind).and(format!(
+        " changed the decision in {} of {}, in {} of {}",
+        seen.moved,
+        counted(seen.samples, "variant"),
+        seen.cases - seen.still,
+        counted(seen.cases, "case")
+    ));
+    let text = match which {
+        None => text,
+        Some(setting) => text.and("; ").name(setting).and(" would tell which"),
+    };
+    // What the swaps show rests on steady answers to the same evidence. Where presentation moves a
+    // quarter of them, that is the first thing to know.
+    Some(Weighted::new(tone, 4.0 * drift, text))
+}
+
+/// The same input does not always get the same answer.
+fn noise(run: &EvidenceRun<'_>) -> Option<Weighted> {
+    let eta = run.metrics.get("evidence.noise_floor")?;
+    let value = eta.value.filter(|value| *value > NOISY)?;
+    let text = format!(
+        "it answers the same input differently: two answers are {value:.2} apart on average \
+         ({} replayed)",
+        counted(eta.n, "case")
+    );
+    Some(Weighted::new(
+        Tone::Caution,
+        0.5 + value,
+        Phrase::text(text),
+    ))
+}
+
+fn insufficient(run: &EvidenceRun<'_>) -> Option<Weighted> {
+    let cases = run.cases.iter().filter(|(_, case)| case.insufficient);
+    let names: Vec<&str> = cases.map(|(name, _)| name.as_str()).collect();
+    let (first, rest) = names.split_first()?;
+    let text = Phrase::text("too many invocations failed to judge ").name(*first);
+    let text = match rest.len() {
+        0 => text,
+        more => text.and(format!(" and {}", counted(more, "other case"))),
+    };
+    Some(Weighted::new(Tone::Caution, 0.45, text))
+}
+
+/// Cases that differ much from each other: a mean describes none of them.
+fn uneven(run: &EvidenceRun<'_>) -> Option<Weighted> {
+    let values = |score: fn(&CaseRecord) -> Option<f64>| -> Vec<(f64, &str)> {
+        let cases = run.cases.iter();
+        cases
+            .filter_map(|(name, case)| Some((score(case)?, name.as_str())))
+            .collect()
+    };
+    let spread = |values: &[(f64, &str)]| {
+        let count = values.len().max(1) as f64;
+        let mean = values.iter().map(|(value, _)| value).sum::<f64>() / count;
+        values
+            .iter()
+            .map(|(value, _)| (value - mean).powi(2))
+            .sum::<f64>()
+            / count
+    };
+    // Sensitivity differs between cases by the donors that they happen to have.
+    let values = values(|case| case.invariance);
+    if spread(&values) <= UNEVEN {
+        return None;
+    }
+    let least = values.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
+    // The first of equals is taken here too, so that the same run names the same case.
+    let most = values.iter().rev().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let text = Phrase::text(format!(
+        "the cases differ: invariance is {:.2} in ",
+        least.0
+    ))
+    .name(least.1)
+    .and(format!(" and {:.2} in ", most.0))
+    .name(most.1)
+    .and(", so the mean describes few of them");
+    Some(Weighted::new(Tone::Caution, 0.4, text))
+}
+
+/// A signal without a value, or the whole probe without one.
+fn unmeasured(run: &EvidenceRun<'_>) -> Option<Weighted> {
+    let figure = |id: &str| estimate(run.metrics.get(id));
+    let (invariance, sensitivity) = (
+        figure("evidence.invariance"),
+        figure("evidence.sensitivity"),
+    );
+    let why = |figure: &Estimate<'_>| figure.reason.unwrap_or("no reason is known").to_owned();
+    let text = match (invariance.value, sensitivity.value) {
+        (Some(_), Some(_)) => return None,
+        (None, None) => Phrase::text("nothing was measured: ").quote(why(&invariance)),
+        (None, Some(_)) => Phrase::text("half is known: invariance was not measured, since ")
+            .quote(why(&invariance)),
+        (Some(_), None) => Phrase::text("half is known: sensitivity was not measured, since ")
+            .quote(why(&sensitivity)),
+    };
+    let both = invariance.value.is_none() && sensitivity.value.is_none();
+    let tone = if both { Tone::Alarm } else { Tone::Caution };
+    Some(Weighted::new(tone, if both { 3.0 } else { 1.5 }, text))
+}
+
+/// Too few samples to tell one band from another.
+fn wide(run: &EvidenceRun<'_>) -> Option<Weighted> {
+    let widths = [
+        (SignalWords::Invariance, "evidence.invariance"),
+        (SignalWords::Following, "evidence.following"),
+    ]
+    .map(|(signal, id)| {
+        // Without a word there is no band that the interval could leave.
+        let has_word = signal == SignalWords::Invariance
+            || (run.governing_types.len() == 1 && SwapCounts::of(run, |_| true).are_enough());
+        let figure = estimate(run.metrics.get(id).filter(|_| has_word)).rated(signal.words());
+        let (low, high) = figure.ends?;
+        (high - low > WIDE && signal.word(low) != signal.word(high)).then(|| {
+            let name = id.trim_start_matches("evidence.");
+            format!("{name} may be {}", figure.interval.unwrap_or_default())
+        })
+    });
+    let wide: Vec<String> = widths.into_iter().flatten().collect();
+    (!wide.is_empty()).then(|| {
+        let text = format!("few samples: {}; more cases would tell", wide.join(", "));
+        Weighted::new(Tone::Caution, FEW, Phrase::text(text))
+    })
+}
+
+/// The smallest value below a limit, the first of equals.
+fn lowest<'a>(metrics: &[(&'a str, &Metric)], limit: f64) -> Option<(&'a str, f64)> {
+    metrics
+        .iter()
+        .filter_map(|(name, metric)| Some((*name, metric.value?)))
+        .filter(|(_, value)| *value < limit)
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// What the samples of some variants did.
+#[derive(Default)]
+struct Sampled {
+    /// How many have a distance.
+    samples: usize,
+    /// In how many the decision moved.
+    moved: usize,
+    /// In how many cases there are any.
+    cases: usize,
+    /// In how many of those none moved.
+    still: usize,
+}
+
+impl Sampled {
+    fn of(run: &EvidenceRun<'_>, pick: impl Fn(&VariantRecord) -> bool) -> Self {
+        let mut all = Self::default();
+        for case in run.cases.values() {
+            let picked = case.variants.iter().filter(|variant| pick(variant));
+            let distances = picked.flat_map(|v| v.samples.iter().filter_map(|s| s.distance));
+            let (samples, moved) = distances.fold((0, 0), |(samples, moved), distance| {
+                (samples + 1, moved + usize::from(distance > 0.0))
+            });
+            all.samples += samples;
+            all.moved += moved;
+            all.cases += usize::from(samples > 0);
+            all.still += usize::from(samples > 0 && moved == 0);
+        }
+        all
+    }
+}

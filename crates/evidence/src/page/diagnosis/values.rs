@@ -1,0 +1,75 @@
+//! What changes within a rule say: whether the values in it are read.
+
+use std::collections::BTreeSet;
+
+use super::{MOVES, Sampled, Weighted};
+use crate::VariantRecord;
+use crate::page::EvidenceRun;
+use crate::page::swaps::{ENOUGH_CASES, ENOUGH_SWAPS, SwapCounts};
+use crate::perturb;
+use kelvin_page::{Phrase, Tone, counted};
+use kelvin_record::Metric;
+
+/// A change within a rule moves nothing if its sensitivity is below this and the interval ends below
+/// [`STILL_UP_TO`].
+const STILL: f64 = 0.10;
+/// The upper limit of the interval; see [`STILL`].
+const STILL_UP_TO: f64 = 0.35;
+
+/// Whole swaps of a unit move the decision, and other conditions in the same unit don't: it may
+/// follow the words around them.
+pub(super) fn conditions(run: &EvidenceRun<'_>) -> Option<Weighted> {
+    let content = run.metrics.get("evidence.content_effect")?.value?;
+    let condition = run.metrics.get("evidence.sensitivity_condition")?;
+    if content < MOVES || !is_still(condition) {
+        return None;
+    }
+    let seen = Sampled::of(run, |variant| variant.kind == "swap_condition");
+    let text = format!(
+        "other conditions in a rule moved the decision in {} of {}, whole rules in their place \
+         moved it: the pipeline may go by the words around the conditions",
+        seen.moved,
+        counted(seen.samples, "exchange"),
+    );
+    Some(Weighted::new(Tone::Alarm, 0.9, Phrase::text(text)))
+}
+
+/// Other numbers, comparators and opposites leave the decision alone, although whole swaps of the
+/// same type move it. Where whole swaps move nothing either, another diagnosis tells of the type.
+pub(super) fn mechanical(run: &EvidenceRun<'_>) -> Option<Weighted> {
+    let types = run.governing_types.iter().map(String::as_str);
+    let moving: BTreeSet<&str> = types
+        .filter(|name| SwapCounts::of_type(run, name).moved_share() >= MOVES)
+        .collect();
+    let is_compared = |variant: &VariantRecord| {
+        let kind = perturb::find(&variant.kind);
+        kind.is_some_and(|kind| kind.figure() == perturb::Figure::Mechanical)
+            && variant
+                .unit_type
+                .as_deref()
+                .is_some_and(|name| moving.contains(name))
+    };
+    let seen = Sampled::of(run, is_compared);
+    let enough = seen.samples >= 2 * ENOUGH_SWAPS && seen.cases >= ENOUGH_CASES;
+    if !enough || seen.moved as f64 >= STILL * seen.samples as f64 {
+        return None;
+    }
+    let variants = run.cases.values().flat_map(|case| &case.variants);
+    let asked = variants.filter(|variant| is_compared(variant) && !variant.samples.is_empty());
+    let kinds: BTreeSet<&str> = asked.map(|variant| &*variant.kind).collect();
+    let text = Phrase::default().names(kinds).and(format!(
+        " moved the decision in {} of {}, although whole rules in their place move it: the pipeline may not \
+         read the values in a rule",
+        seen.moved,
+        counted(seen.samples, "variant"),
+    ));
+    Some(Weighted::new(Tone::Alarm, 0.8, text))
+}
+
+/// Whether a figure of changes that ought to move is surely near 0.
+fn is_still(metric: &Metric) -> bool {
+    metric.value.is_some_and(|value| value < STILL)
+        && metric
+            .interval
+            .is_some_and(|interval| interval.high < STILL_UP_TO)
+}

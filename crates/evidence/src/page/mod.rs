@@ -1,0 +1,149 @@
+//! What a page says of a run of the evidence probe.
+
+mod by_itself;
+mod case;
+mod cases;
+mod diagnosis;
+mod heat;
+mod item;
+mod method;
+mod plane;
+mod signals;
+mod standing;
+mod swaps;
+mod tables;
+mod words;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::{CaseRecord, Sample};
+use kelvin_page::{Chapter, FailedInvocation, Headword, Phrase, counted};
+use kelvin_record::{Ending, Metric};
+use kelvin_run::folder_of;
+
+pub use case::{of as case, part};
+pub use cases::Expectations;
+use signals::Signals;
+pub use standing::Standing;
+pub use words::{QUADRANT, SignalWords};
+
+/// What a page of the evidence probe is made from.
+#[derive(Clone, Copy)]
+pub struct EvidenceRun<'a> {
+    /// Every figure of the run, by id.
+    pub metrics: &'a BTreeMap<String, Metric>,
+    /// Every case, by name.
+    pub cases: &'a BTreeMap<String, CaseRecord>,
+    /// Whether it came to its end.
+    pub ending: Ending,
+    /// The unit types that should govern the decision.
+    pub governing_types: &'a [String],
+    /// Where the decision stands in the output.
+    pub decision_field: &'a str,
+    /// How decisions were compared.
+    pub scorer: &'a str,
+    /// The seed of the perturbations.
+    pub seed: u64,
+}
+
+/// What the page of a whole run says of the evidence probe.
+pub fn chapter<'a>(run: EvidenceRun<'a>) -> Chapter<'a> {
+    let signals = Signals::of(&run);
+    let variants = run.cases.values().map(|case| case.variants.len()).sum();
+    let mut chapter = Chapter::new(headword(&run, &signals));
+    chapter.scope = vec![
+        counted(run.cases.len(), "case"),
+        counted(variants, "variant"),
+    ];
+    if run.cases.len() < 2 {
+        chapter.no_interval = "no interval below two cases";
+    }
+    chapter.statements = diagnosis::of(&run);
+    chapter.breakdowns = signals::breakdowns(&run);
+    chapter.plane = plane::of(&run, &signals);
+    chapter.lists = cases::worst(&run).into_iter().collect();
+    chapter.failed = failed(&run);
+    chapter.tables = tables::of(&run);
+    chapter.heat = heat::map(&run, &signals);
+    chapter.items = Some(item::list(run));
+    chapter.notices = run.cases.values().flat_map(|case| &case.notices).collect();
+    let settings = Phrase::text("Decision ").name(run.decision_field);
+    chapter.settings = Some(settings.and(format!(", seed {}", run.seed)));
+    chapter.method = method::blocks(&run);
+    chapter.facts = vec![
+        ("Decision field", run.decision_field.to_owned()),
+        ("Governing types", run.governing_types.join(", ")),
+        ("Scorer", run.scorer.to_owned()),
+        ("Seed", run.seed.to_string()),
+    ];
+    chapter.groups = signals.groups();
+    chapter.signals = signals.shown();
+    chapter
+}
+
+/// The one word for the run.
+fn headword(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Headword {
+    let unmeasured = |word, title, meaning| Headword {
+        word,
+        title,
+        meaning,
+        is_judgement: false,
+    };
+    let one_is_measured = signals.invariance.value.or(signals.sensitivity.value);
+    match (signals.standing, run.ending) {
+        (Some(standing), _) => Headword {
+            word: standing.name(),
+            title: standing.title(),
+            meaning: standing.meaning(),
+            is_judgement: true,
+        },
+        (None, Ending::DryRun) => {
+            unmeasured("dry run", "Dry run", "inputs were written, nothing was run")
+        }
+        (None, _) if one_is_measured.is_some() => unmeasured(
+            "not measured in full",
+            "Half measured",
+            "one of the two signals is missing",
+        ),
+        (None, _) => unmeasured(
+            "not measured in full",
+            "Not measured",
+            "there is no figure to go by",
+        ),
+    }
+}
+
+/// Every failed invocation, baselines first within a case.
+fn failed<'a>(run: &EvidenceRun<'a>) -> Vec<FailedInvocation<'a>> {
+    fn of<'a>(
+        item: &'a str,
+        variant: Option<&'a str>,
+        sample: &'a Sample,
+    ) -> Option<FailedInvocation<'a>> {
+        let failure = sample.failure.as_ref()?;
+        Some(FailedInvocation {
+            item,
+            place: variant.unwrap_or("baseline"),
+            failure,
+            folder: Some(folder_of(Path::new(""), item, variant, 1)),
+        })
+    }
+    let mut failed = Vec::new();
+    for (name, case) in run.cases {
+        let baselines = case.baseline.iter().chain(&case.replays);
+        failed.extend(baselines.filter_map(|sample| of(name, None, sample)));
+        for variant in &case.variants {
+            let samples = variant.samples.iter();
+            failed.extend(samples.filter_map(|sample| of(name, Some(&variant.id), sample)));
+        }
+    }
+    failed
+}
+
+#[cfg(test)]
+mod known_noise_tests;
+#[cfg(test)]
+mod known_truth_tests;
+#[cfg(test)]
+mod known_values_tests;

@@ -1,0 +1,210 @@
+//! The figures that stand at the top: invariance, following, sensitivity and the Kelvin score.
+
+use super::EvidenceRun;
+use super::standing::Standing;
+use super::swaps::SwapCounts;
+use super::words::SignalWords;
+use kelvin_page::{BANDS, Breakdown, Estimate, Group, Signal, display};
+use kelvin_record::{Metric, estimate, family};
+
+/// The figures, and what they say together.
+pub(super) struct Signals<'a> {
+    /// Invariance.
+    pub(super) invariance: Estimate<'a>,
+    /// Sensitivity.
+    pub(super) sensitivity: Estimate<'a>,
+    /// Following: sensitivity next to what the swaps could show. It has a word with one governing
+    /// type and enough swaps; else no band would mean anything.
+    pub(super) following: Estimate<'a>,
+    /// The Kelvin score.
+    kelvin: Estimate<'a>,
+    /// Every swap of the run.
+    swaps: SwapCounts,
+    /// What the signals say together; none where one is missing.
+    pub(super) standing: Option<Standing>,
+    /// The noise floor and what is left without it, where it was measured.
+    pub(super) without_noise: Option<WithoutNoise<'a>>,
+}
+
+/// What noise does to the signals.
+pub(super) struct WithoutNoise<'a> {
+    /// Eta: how far two answers to the same input are apart.
+    floor: Estimate<'a>,
+    /// Invariance without it.
+    pub(super) invariance: Estimate<'a>,
+    /// Sensitivity without it.
+    sensitivity: Estimate<'a>,
+    /// The Kelvin score without it.
+    kelvin: Estimate<'a>,
+}
+
+impl<'a> Signals<'a> {
+    pub(super) fn of(run: &EvidenceRun<'a>) -> Self {
+        let metrics = run.metrics;
+        let figure = |id: &str| estimate(metrics.get(id));
+        let swaps = SwapCounts::of(run, |_| true);
+        let has_bands = run.governing_types.len() == 1 && swaps.are_enough();
+        let following = match figure("evidence.following") {
+            figure if has_bands => figure.within_one().rated(SignalWords::Following.words()),
+            figure => figure.within_one(),
+        };
+        let standing = Standing::of(run);
+        let mut kelvin = figure("evidence.kelvin_score");
+        kelvin.word = standing.map(Standing::name);
+        let floor = figure("evidence.noise_floor");
+        let holds = SignalWords::Invariance.words();
+        Self {
+            invariance: figure("evidence.invariance").rated(holds),
+            sensitivity: figure("evidence.sensitivity"),
+            without_noise: floor.value.is_some().then(|| WithoutNoise {
+                floor,
+                invariance: figure("evidence.invariance_corrected").rated(holds),
+                sensitivity: figure("evidence.sensitivity_corrected"),
+                kelvin: figure("evidence.kelvin_score_corrected"),
+            }),
+            following,
+            kelvin,
+            swaps,
+            standing,
+        }
+    }
+
+    /// The noise floor with what is left without it.
+    pub(super) fn groups(&self) -> Vec<Group<'a>> {
+        let group = self.without_noise.as_ref().map(|noise| Group {
+            title: "With the noise taken out",
+            note: "The same input does not always get the same answer. This is what is left when \
+                   that is taken out.",
+            rows: vec![
+                ("noise floor", noise.floor.clone()),
+                ("invariance without noise", noise.invariance.clone()),
+                ("sensitivity without noise", noise.sensitivity.clone()),
+                ("Kelvin score without noise", noise.kelvin.clone()),
+            ],
+            line: (
+                "Noise floor",
+                format!(
+                    "{} ({}); without it {} and {}, score {}",
+                    noise.floor.shown,
+                    noise.floor.sample,
+                    noise.invariance.shown,
+                    noise.sensitivity.shown,
+                    noise.kelvin.shown,
+                ),
+            ),
+        });
+        group.into_iter().collect()
+    }
+
+    /// As they are shown, in order.
+    pub(super) fn shown(self) -> Vec<Signal<'a>> {
+        let parts = self.kelvin_parts();
+        let bands = BANDS.to_vec();
+        let swaps = self.swaps.sentence().unwrap_or_default();
+        let invariance = Signal {
+            ask: "does it hold when it should?",
+            question: "Does the decision hold while the governing evidence is the same?",
+            marks: bands.clone(),
+            ..Signal::new("Invariance", "holds when it should", self.invariance)
+        };
+        let following = Signal {
+            ask: "does it follow evidence?",
+            question: "Does it go where the governing evidence leads?",
+            // Bands mean something only where the figure has a word.
+            marks: self.following.word.map_or_else(Vec::new, |_| bands),
+            note: swaps.clone(),
+            ..Signal::new("Following", "goes where the evidence leads", self.following)
+        };
+        let (could, followed) = (self.swaps.could, self.swaps.followed);
+        let sensitivity = Signal {
+            question: "How far does other governing evidence move it? An exchange may rightly \
+                       change nothing.",
+            has_bar: false,
+            aside: match self.sensitivity.value {
+                Some(_) => format!("; {could} swaps could move it, {followed} did"),
+                None => String::new(),
+            },
+            in_words: swaps,
+            ..Signal::new(
+                "Sensitivity",
+                "moves when other evidence comes in",
+                self.sensitivity,
+            )
+        };
+        let meaning = self.standing.map(Standing::meaning).unwrap_or_default();
+        let kelvin = Signal {
+            question: "What invariance and sensitivity lack together: 0 is best, 2 is worst, a constant answer \
+                       scores 1.",
+            most: 2.0,
+            marks: vec![1.0],
+            has_bar: false,
+            ..Signal::new("Kelvin score", "0 is best, 2 worst", self.kelvin)
+        };
+        let kelvin = match parts {
+            Some([drift, still]) => Signal {
+                made_of: format!("= {drift} + {still}, best 0, worst 2 "),
+                in_words: format!("{drift} + {still}; {meaning}"),
+                note: format!(
+                    "{drift} for what moved but should hold + {still} for what should move but held"
+                ),
+                ..kelvin
+            },
+            None => Signal {
+                aside: ", since it needs both".to_owned(),
+                in_words: String::new(),
+                note: "needs both signals".to_owned(),
+                ..kelvin
+            },
+        };
+        vec![invariance, following, sensitivity, kelvin]
+    }
+
+    /// The two parts of the Kelvin score, where both are there.
+    fn kelvin_parts(&self) -> Option<[String; 2]> {
+        let part = |figure: &Estimate<'_>| figure.value.map(|value| display(1.0 - value));
+        Some([part(&self.invariance)?, part(&self.sensitivity)?])
+    }
+}
+
+/// The parts of the signals in short, and what counts into neither signal and still must be seen.
+pub(super) fn breakdowns<'a>(run: &EvidenceRun<'a>) -> Vec<Breakdown<'a>> {
+    let mut breakdowns = vec![Breakdown {
+        label: "by kind",
+        rows: lowest_first(run, "evidence.invariance"),
+    }];
+    // One governing type alone would only repeat the whole.
+    if run.governing_types.len() > 1 {
+        breakdowns.push(Breakdown {
+            label: "by type",
+            rows: lowest_first(run, "evidence.following"),
+        });
+    }
+    let apart = [
+        ("evidence.sensitivity_condition", "conditions alone"),
+        ("evidence.content_effect", "content effect"),
+        ("evidence.mechanical_sensitivity", "mechanical"),
+    ];
+    let metrics = run.metrics;
+    let measured = apart
+        .into_iter()
+        .filter_map(|(id, name)| Some((name, estimate(Some(metrics.get(id)?)))));
+    breakdowns.push(Breakdown {
+        label: "apart",
+        rows: measured.collect(),
+    });
+    breakdowns
+}
+
+/// The parts of a signal, the lowest first: those are the ones to look at.
+fn lowest_first<'a>(run: &EvidenceRun<'a>, id: &str) -> Vec<(&'a str, Estimate<'a>)> {
+    let mut family = family(run.metrics, id);
+    // Both pads together would only repeat the two.
+    family.retain(|(name, _)| *name != "pad");
+    family.sort_by(|a, b| {
+        let value = |metric: &Metric| metric.value.unwrap_or(f64::INFINITY);
+        value(a.1).total_cmp(&value(b.1)).then_with(|| a.0.cmp(b.0))
+    });
+    let rows = family.into_iter();
+    rows.map(|(name, metric)| (name, estimate(Some(metric)).within_one()))
+        .collect()
+}

@@ -1,0 +1,257 @@
+//! The one word for a run of the evidence probe, and what that word rests on.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::EvidenceRun;
+use super::swaps::{SwapCounts, ignored_types, is_followed};
+use super::words::QUADRANT;
+use crate::perturb::Relation;
+use crate::{CaseRecord, VariantRecord};
+use kelvin_record::family;
+
+/// What invariance and following say together. The first four are the quadrants of one governing
+/// type; with several types a band for following would mean nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Invariance and following are both high.
+    Grounded,
+    /// Only invariance is high.
+    Flat,
+    /// Following is high, or no governing type is ignored, and invariance is low.
+    Brittle,
+    /// Neither invariance nor following is high.
+    Unstable,
+    /// Several types: it holds where it should, and none of them is ignored.
+    Responsive,
+    /// Several types: it holds where it should, and at least one of them decides rarely or never.
+    Selective,
+    /// Every answer is the same, or nearly, whatever the case.
+    Constant,
+    /// It holds where it should; the swaps cannot show whether it follows the evidence.
+    Unclear,
+    /// It moves where it should hold; the swaps cannot show whether it follows the evidence.
+    Unsteady,
+}
+
+impl Standing {
+    /// All of them, for the test of the document that explains them.
+    #[cfg(any(test, feature = "fixtures"))]
+    pub const ALL: [Self; 9] = [
+        Self::Grounded,
+        Self::Flat,
+        Self::Brittle,
+        Self::Unstable,
+        Self::Responsive,
+        Self::Selective,
+        Self::Constant,
+        Self::Unclear,
+        Self::Unsteady,
+    ];
+
+    /// The standing of a run; none where invariance or following was not measured.
+    pub(super) fn of(run: &EvidenceRun<'_>) -> Option<Self> {
+        let value = |id: &str| run.metrics.get(id).and_then(|metric| metric.value);
+        let invariance = value("evidence.invariance")?;
+        // A mean over all kinds hides one kind that moves the decision again and again.
+        let kinds = family(run.metrics, "evidence.invariance").into_iter();
+        let mut kinds = kinds.filter_map(|(_, metric)| metric.value);
+        let eta = value("evidence.noise_floor").unwrap_or(0.0);
+        let holds = without_noise(invariance, eta) >= QUADRANT
+            && kinds.all(|value| without_noise(value, most_noise(run)) >= EVERY_KIND);
+        let swaps = SwapCounts::of(run, |_| true);
+        let answers = AnswerCounts::of(run).filter(AnswerCounts::are_constant);
+        // Where swaps move the decision much more often than presentation does, the pipeline reacts
+        // to something, even if it gives one answer most of the time.
+        let reacts = swaps.moved_share() > 1.0 - invariance + REACTS;
+        if answers.is_some() && !reacts {
+            return Some(Self::Constant);
+        }
+        let following = run.metrics.get("evidence.following")?;
+        let unclear = if holds { Self::Unclear } else { Self::Unsteady };
+        if swaps.samples == 0 {
+            return None;
+        }
+        let [_] = run.governing_types else {
+            return Some(several(run, holds).unwrap_or(unclear));
+        };
+        let Some(following) = following.value.filter(|_| swaps.are_enough()) else {
+            return Some(unclear);
+        };
+        Some(match (holds, following >= QUADRANT) {
+            (true, true) => Self::Grounded,
+            (true, false) => Self::Flat,
+            (false, true) => Self::Brittle,
+            (false, false) => Self::Unstable,
+        })
+    }
+
+    /// One word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Grounded => "grounded",
+            Self::Flat => "flat",
+            Self::Brittle => "brittle",
+            Self::Unstable => "unstable",
+            Self::Responsive => "responsive",
+            Self::Selective => "selective",
+            Self::Constant => "constant",
+            Self::Unclear => "not enough to tell",
+            Self::Unsteady => "unsteady",
+        }
+    }
+
+    /// The same as a title.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Grounded => "Grounded",
+            Self::Flat => "Flat",
+            Self::Brittle => "Brittle",
+            Self::Unstable => "Unstable",
+            Self::Responsive => "Responsive",
+            Self::Selective => "Selective",
+            Self::Constant => "Constant",
+            Self::Unclear => "Not enough to tell",
+            Self::Unsteady => "Unsteady",
+        }
+    }
+
+    /// What it means.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Grounded => "follows the evidence, and little else",
+            Self::Flat => "holds, but does not follow the evidence",
+            Self::Brittle => "follows the evidence, but other things move it too",
+            Self::Unstable => "moves, but not with the evidence",
+            Self::Responsive => "holds where it should, and ignores no governing type",
+            Self::Selective => {
+                "holds where it should, but a governing type decides rarely or never"
+            }
+            Self::Constant => "gives the same answer in every case",
+            Self::Unclear => {
+                "holds where it should; this suite cannot show whether it follows the evidence"
+            }
+            Self::Unsteady => {
+                "moves where it should hold; this suite cannot show whether it follows the evidence"
+            }
+        }
+    }
+
+    /// Whether it is one of the quadrants, which have a place in the plane of the two signals.
+    pub const fn is_quadrant(self) -> bool {
+        matches!(
+            self,
+            Self::Grounded | Self::Flat | Self::Brittle | Self::Unstable
+        )
+    }
+}
+
+/// How far apart two answers to the same input may be on average, at most; 0 where that was not
+/// measured. The worst of several kinds is worst partly by chance, so it is compared with the upper
+/// end of the interval of the noise floor.
+pub(super) fn most_noise(run: &EvidenceRun<'_>) -> f64 {
+    let floor = run.metrics.get("evidence.noise_floor");
+    // Where no answer differed from another one to the same input, no change is one of noise. The upper end
+    // would make it one in ten, with a few cases.
+    let floor = floor.filter(|floor| floor.value != Some(0.0));
+    let most = floor.and_then(|floor| floor.interval.map(|ends| ends.high).or(floor.value));
+    most.unwrap_or(0.0)
+}
+
+/// Invariance after the effect of noise of this size is taken out: a decision that noise moves was
+/// not moved by the presentation.
+pub(super) fn without_noise(invariance: f64, eta: f64) -> f64 {
+    if eta >= 1.0 {
+        return invariance;
+    }
+    1.0 - ((1.0 - invariance - eta) / (1.0 - eta)).max(0.0)
+}
+
+/// A pipeline holds where it should only if the invariance of each kind alone is at least this.
+const EVERY_KIND: f64 = 0.75;
+
+/// How much more often swaps have to move the decision than other variants do.
+const REACTS: f64 = 0.2;
+
+/// The standing with several governing types; none where it is not known of each type whether the
+/// pipeline ignores it.
+fn several(run: &EvidenceRun<'_>, holds: bool) -> Option<Standing> {
+    let ignored = ignored_types(run);
+    let types = run.governing_types.iter();
+    let known = types.filter(|name| is_followed(run, name)).count();
+    match (holds, ignored.is_empty()) {
+        (true, false) if ignored.len() == run.governing_types.len() => Some(Standing::Flat),
+        (true, false) => Some(Standing::Selective),
+        (false, false) => Some(Standing::Unstable),
+        _ if known < run.governing_types.len() => None,
+        (true, true) => Some(Standing::Responsive),
+        (false, true) => Some(Standing::Brittle),
+    }
+}
+
+/// Every answer of a run, counted.
+pub(super) struct AnswerCounts<'a> {
+    /// The most frequent one.
+    pub(super) most: &'a Value,
+    /// How often it was given.
+    pub(super) times: usize,
+    /// How many answers there are.
+    pub(super) all: usize,
+    /// The share of it among the own answers of each case: those to the case as it is, and to the
+    /// variants that ought to hold.
+    own_shares: Vec<f64>,
+}
+
+impl<'a> AnswerCounts<'a> {
+    /// None where nothing was answered.
+    pub(super) fn of(run: &EvidenceRun<'a>) -> Option<Self> {
+        let mut total: BTreeMap<String, (usize, &Value)> = BTreeMap::new();
+        for decision in run.cases.values().flat_map(|case| answers(case, |_| true)) {
+            total.entry(decision.to_string()).or_insert((0, decision)).0 += 1;
+        }
+        let (times, most) = total.values().max_by_key(|(times, _)| *times)?;
+        let own_share = |case: &CaseRecord| {
+            let own = |variant: &VariantRecord| variant.relation == Relation::Invariance;
+            let (same, all) = answers(case, own).fold((0_usize, 0_usize), |(same, all), answer| {
+                (same + usize::from(answer == *most), all + 1)
+            });
+            (all > 0).then(|| same as f64 / all as f64)
+        };
+        Some(Self {
+            most,
+            times: *times,
+            all: total.values().map(|(times, _)| times).sum(),
+            own_shares: run.cases.values().filter_map(own_share).collect(),
+        })
+    }
+
+    /// Whether the pipeline gives the same answer in every case, apart from noise. That takes two
+    /// cases at least, since a single case has one right answer.
+    pub(super) fn are_constant(&self) -> bool {
+        /// The share of the cases whose own answers are mostly the most frequent one. It is less than
+        /// 1 because noise may change a case or two.
+        const NEARLY_ALL: f64 = 0.9;
+        /// A case whose share of the most frequent answer is no larger than this is answered
+        /// differently, which noise alone does not explain.
+        const DIFFERENT: f64 = 0.25;
+        let prevails = self.own_shares.iter().filter(|share| **share > 0.5).count();
+        let different = self.own_shares.iter().any(|share| *share <= DIFFERENT);
+        self.own_shares.len() > 1
+            && !different
+            && prevails as f64 >= NEARLY_ALL * self.own_shares.len() as f64
+    }
+}
+
+fn answers(
+    case: &CaseRecord,
+    pick: impl Fn(&VariantRecord) -> bool,
+) -> impl Iterator<Item = &Value> {
+    let variants = case.variants.iter().filter(move |variant| pick(variant));
+    let samples = case
+        .baseline
+        .iter()
+        .chain(&case.replays)
+        .chain(variants.flat_map(|variant| &variant.samples));
+    samples.filter_map(|sample| sample.decision.as_ref())
+}

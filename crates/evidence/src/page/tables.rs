@@ -1,0 +1,156 @@
+//! Every figure of the probe, in tables by what it is about.
+
+use super::EvidenceRun;
+use super::words::SignalWords;
+use crate::perturb;
+use kelvin_page::{Estimate, FigureTable, Phrase};
+use kelvin_record::{estimate, family};
+
+/// Tables of metrics that have one part more than this id: title, note, id, signal.
+const FAMILIES: &[(&str, &str, &str, Option<SignalWords>)] = &[
+    (
+        "Following by governing type",
+        "How far the decision goes where the exchanged unit leads in the case that it comes from. \
+         With one governing type 1 is good; with several each can be right and well below.",
+        "evidence.following",
+        None,
+    ),
+    (
+        "Sensitivity by governing type",
+        "How often, or how far, the decision moves when a unit of the type is exchanged. An \
+         exchange may rightly change nothing.",
+        "evidence.sensitivity",
+        None,
+    ),
+    (
+        "Invariance by kind",
+        "How well the decision holds under each way to present the same evidence. 1 is good.",
+        "evidence.invariance",
+        Some(SignalWords::Invariance),
+    ),
+    (
+        "Mechanical sensitivity by kind",
+        "How far the decision moves when numbers, comparators or opposites in a rule are turned.",
+        "evidence.mechanical_sensitivity",
+        None,
+    ),
+    (
+        "Stability without one unit, by type",
+        "How well the decision holds when a unit of the type is left out. Not a part of invariance \
+         unless the configuration says so.",
+        "evidence.drop",
+        None,
+    ),
+];
+
+/// Further figures of the evidence probe, with their names.
+const FURTHER: &[(&str, &str)] = &[
+    ("evidence.failure_rate", "share of inputs without an answer"),
+    (
+        "evidence.donor_contrast",
+        "donor contrast: how far the swaps of this suite could move the decision",
+    ),
+    ("evidence.noise_floor", "noise floor (eta)"),
+    ("evidence.invariance_corrected", "invariance without noise"),
+    (
+        "evidence.sensitivity_corrected",
+        "sensitivity without noise",
+    ),
+    (
+        "evidence.kelvin_score_corrected",
+        "Kelvin score without noise",
+    ),
+    (
+        "evidence.sensitivity_condition",
+        "sensitivity to conditions alone",
+    ),
+    ("evidence.content_effect", "content effect"),
+    ("evidence.mechanical_sensitivity", "mechanical sensitivity"),
+    ("evidence.hedge_invariance", "invariance under hedges"),
+    (
+        "evidence.invariance_case_mean",
+        "invariance, mean of the cases",
+    ),
+    (
+        "evidence.sensitivity_case_mean",
+        "sensitivity, mean of the cases",
+    ),
+];
+
+/// What stands at the top of every report.
+const HEADLINE: [&str; 4] = [
+    "evidence.invariance",
+    "evidence.following",
+    "evidence.sensitivity",
+    "evidence.kelvin_score",
+];
+
+/// The tables of a run; one without rows is left out.
+pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
+    let mut tables = Vec::new();
+    for (title, note, id, signal) in FAMILIES {
+        let mut family = family(run.metrics, id);
+        family.sort_by_key(|(name, _)| (order(name), *name));
+        let rows = family.into_iter().map(|(name, metric)| {
+            let figure = match *id {
+                "evidence.following" => estimate(Some(metric)).within_one(),
+                _ => estimate(Some(metric)),
+            };
+            let label = match name {
+                "pad" => Phrase::text("both pads together"),
+                name => Phrase::of_name(name),
+            };
+            (
+                label,
+                signal
+                    .iter()
+                    .fold(figure, |figure, signal| figure.rated(signal.words())),
+            )
+        });
+        tables.push(FigureTable {
+            title,
+            note,
+            rows: rows.collect(),
+        });
+    }
+    let mut further: Vec<(Phrase, Estimate<'_>)> = FURTHER
+        .iter()
+        .filter_map(|(id, name)| {
+            let metric = run.metrics.get(*id)?;
+            let figure = match *id {
+                "evidence.donor_contrast" => estimate(Some(metric)).within_one(),
+                _ => estimate(Some(metric)),
+            };
+            Some((Phrase::text(*name), figure))
+        })
+        .collect();
+    // A metric of the probe without a name here is shown by its id: none is left out.
+    further.extend(
+        run.metrics
+            .iter()
+            .filter(|(id, _)| id.starts_with("evidence.") && !is_named(id))
+            .map(|(id, metric)| (Phrase::of_name(id), estimate(Some(metric)))),
+    );
+    tables.push(FigureTable {
+        title: "Further figures",
+        note: "",
+        rows: further,
+    });
+    tables.retain(|table| !table.rows.is_empty());
+    tables
+}
+
+/// The place of a kind in the registry; what is no kind comes after, by name.
+pub(super) fn order(kind: &str) -> usize {
+    let place = perturb::ALL.iter().position(|known| known.name() == kind);
+    place.unwrap_or(usize::MAX)
+}
+
+fn is_named(id: &str) -> bool {
+    HEADLINE.contains(&id)
+        || FURTHER.iter().any(|(known, _)| *known == id)
+        || FAMILIES.iter().any(|(_, _, prefix, _)| {
+            id.strip_prefix(prefix)
+                .is_some_and(|rest| rest.starts_with('.'))
+        })
+}

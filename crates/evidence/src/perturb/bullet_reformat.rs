@@ -1,0 +1,49 @@
+//! `bullet_reformat`: lists with other markers.
+
+use super::sites::everywhere;
+use super::{Figure, Perturbation, Proposal, Subject};
+use crate::cases::outline::markers;
+
+/// Exchanges the markers of lists.
+pub(super) struct BulletReformat;
+
+const WANTED: usize = 2;
+
+impl Perturbation for BulletReformat {
+    fn name(&self) -> &'static str {
+        "bullet_reformat"
+    }
+
+    fn describe(&self) -> &'static str {
+        "lists of units that do not govern get other markers: - becomes *, 1. becomes 1)"
+    }
+
+    fn figure(&self) -> Figure {
+        Figure::Invariance
+    }
+
+    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+        everywhere(subject, self.name(), WANTED, "list", |number, text, _| {
+            markers(text.body)
+                .into_iter()
+                .filter_map(|range| {
+                    let marker = text.body[range.clone()].chars().next_back()?;
+                    let last = range.end - 1..range.end;
+                    Some((last, exchanged(marker, number).to_string()))
+                })
+                .collect()
+        })
+    }
+}
+
+/// One to one, so that lists which only their markers keep apart stay apart.
+const fn exchanged(marker: char, number: usize) -> char {
+    match (marker, number % 2) {
+        ('-', 1) | ('+', 0) => '*',
+        ('*', 1) | ('-', 0) => '+',
+        ('+', 1) | ('*', 0) => '-',
+        ('.', _) => ')',
+        (')', _) => '.',
+        (other, _) => other,
+    }
+}

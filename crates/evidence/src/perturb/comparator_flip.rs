@@ -1,0 +1,46 @@
+//! `comparator_flip`: the comparators of a governing unit are turned round.
+
+use super::phrase::Flipper;
+use super::rewrite::{Rewrite, governing_units};
+use super::{Figure, Perturbation, Proposal, Subject};
+use crate::cases::prose::prose;
+
+/// Flips one governing unit; doing it again would give the unit back.
+pub(super) struct ComparatorFlip;
+
+impl Perturbation for ComparatorFlip {
+    fn name(&self) -> &'static str {
+        "comparator_flip"
+    }
+
+    fn describe(&self) -> &'static str {
+        "every comparator of one governing unit is turned round: at least becomes at most"
+    }
+
+    fn figure(&self) -> Figure {
+        Figure::Mechanical
+    }
+
+    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+        let flipper = subject.peers.derived(self.name(), || {
+            Flipper::of_comparators(&subject.settings.perturbations.words)
+        });
+        governing_units(subject, 1, "no comparator", |_, body| {
+            flipped(body, &flipper)
+        })
+    }
+}
+
+fn flipped(body: &str, flipper: &Flipper) -> Vec<Rewrite> {
+    let prose = prose(body);
+    let edits: Vec<_> = prose
+        .blocks
+        .iter()
+        .flat_map(|block| flipper.flip(&prose.masked, block.range.clone()))
+        .collect();
+    if edits.is_empty() {
+        return Vec::new();
+    }
+    let detail = vec![("comparators", edits.len().to_string())];
+    vec![Rewrite { edits, detail }]
+}

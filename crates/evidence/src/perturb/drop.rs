@@ -1,0 +1,69 @@
+//! `drop`: one unit that does not govern is left out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::sites::skipped;
+use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
+use kelvin_base::notice::{Code, Notice};
+
+/// Leaves out one unit at a time; reported per unit type.
+pub(super) struct Drop;
+
+/// Per unit type.
+const WANTED: usize = 3;
+
+impl Perturbation for Drop {
+    fn name(&self) -> &'static str {
+        "drop"
+    }
+
+    fn describe(&self) -> &'static str {
+        "one unit that does not govern is left out"
+    }
+
+    fn figure(&self) -> Figure {
+        Figure::Drop
+    }
+
+    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+        let case = subject.case();
+        if case.units.len() < 2 {
+            return skipped(WANTED, "the case has 1 unit, and one has to stay");
+        }
+        let mut types: BTreeMap<&Arc<str>, Vec<usize>> = BTreeMap::new();
+        for (at, unit) in case.units.iter().enumerate() {
+            if !subject.governs(&unit.unit_type) {
+                types.entry(&unit.unit_type).or_default().push(at);
+            }
+        }
+        if types.is_empty() {
+            return skipped(WANTED, "every unit of the case governs");
+        }
+        let mut proposal = Proposal::default();
+        for (unit_type, mut units) in types {
+            let there = units.len();
+            if there > WANTED {
+                let stream = format!("{} {unit_type}", self.name());
+                subject.draw(&stream, 0).shuffle(&mut units);
+                units.truncate(WANTED);
+                let text = format!(
+                    "only {WANTED} of the {there} units of type `{unit_type}` are left out, one by one"
+                );
+                let notice = Notice::new(Code::Cap, text).counts(there, WANTED);
+                proposal.notices.push(notice);
+            }
+            proposal.drafts.extend(units.into_iter().map(|left_out| {
+                Draft {
+                    unit_type: Some(Arc::clone(unit_type)),
+                    pieces: (0..case.units.len())
+                        .filter(|at| *at != left_out)
+                        .map(Piece::Own)
+                        .collect(),
+                    detail: Vec::new(),
+                }
+            }));
+        }
+        proposal
+    }
+}

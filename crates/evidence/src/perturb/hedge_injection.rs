@@ -1,0 +1,159 @@
+//! `hedge_injection`: a hedge in a sentence that is an opinion anyway.
+
+use std::ops::Range;
+
+use super::sentence::words;
+use super::sites::{Site, Text, is_affirmative, one_of, one_site_each};
+use super::{Figure, Perturbation, Proposal, Subject};
+use crate::words::Words;
+
+/// Puts "perhaps" or the like into "the tone is pleasant" or "we prefer the old one". Whatever is
+/// told as a fact, asked, ordered or counted stays: a hedge would make something else of it.
+pub(super) struct HedgeInjection;
+
+const WANTED: usize = 3;
+
+/// No number stands within so many words of a hedge.
+const DISTANCE: usize = 3;
+
+/// A shorter word after a determiner is hardly a noun.
+const SHORTEST_NOUN: usize = 3;
+
+impl Perturbation for HedgeInjection {
+    fn name(&self) -> &'static str {
+        "hedge_injection"
+    }
+
+    fn describe(&self) -> &'static str {
+        "a word such as perhaps comes into an opinion or a judgement of a unit that does not govern"
+    }
+
+    fn figure(&self) -> Figure {
+        Figure::Hedge
+    }
+
+    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+        let list = &subject.settings.perturbations.words;
+        one_site_each(
+            subject,
+            self.name(),
+            WANTED,
+            "opinion or judgement that takes a hedge",
+            |at, text| sites(at, text, list),
+            |text, site, draw| {
+                let hedge = one_of(&list.hedges, draw)?.to_lowercase();
+                let detail = vec![
+                    ("hedge", hedge.clone()),
+                    ("before", text.body[site.sentence.clone()].to_owned()),
+                ];
+                Some((vec![(site.range.clone(), format!("{hedge} "))], detail))
+            },
+        )
+    }
+}
+
+fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
+    let mut sites = Vec::new();
+    for sentence in text.sentences(list).into_iter().flatten() {
+        let places = places(text.masked(sentence.clone()), list);
+        sites.extend(places.into_iter().map(|place| {
+            let start = sentence.start + place.start;
+            Site {
+                text: at,
+                range: start..start,
+                sentence: start..sentence.start + place.end,
+            }
+        }));
+    }
+    sites
+}
+
+/// What a hedge may come before in a sentence: a judgement, or what somebody thinks of.
+fn places(sentence: &str, list: &Words) -> Vec<Range<usize>> {
+    let words = words(sentence);
+    let word = |at: usize| sentence[words[at].clone()].to_lowercase();
+    if !takes_a_hedge(sentence, &words, list) {
+        return Vec::new();
+    }
+    let among = |list: &[String], word: &str| list.iter().any(|known| *known == word);
+    let mut places = Vec::new();
+    for first in 0..words.len() {
+        let Some(second) = words.get(first + 1) else {
+            break;
+        };
+        let end = if is_copula(&word(first)) {
+            // "Is pleasant", "is very pleasant"
+            let degree = usize::from(is_degree(&word(first + 1)));
+            let judgement = first + 1 + degree;
+            let is_judgement = judgement < words.len() && among(&list.judgements, &word(judgement));
+            is_judgement.then_some(judgement)
+        } else {
+            // "We prefer the old tone"
+            let is_opinion = among(&list.opinions, &word(first))
+                && among(&list.determiners, &word(first + 1))
+                && words
+                    .get(first + 2)
+                    .is_some_and(|noun| noun.len() >= SHORTEST_NOUN)
+                && !is_count(&word(first + 2));
+            is_opinion.then_some(first + 2)
+        };
+        let Some(end) = end else {
+            continue;
+        };
+        let place = second.start..words[end].end;
+        let near = first.saturating_sub(DISTANCE - 1)..(end + DISTANCE).min(words.len());
+        let plain = sentence[words[first].start..place.end]
+            .chars()
+            .all(|c| c.is_alphabetic() || c == ' ' || c == '-');
+        if plain && !near.into_iter().any(|at| is_number(&word(at))) {
+            places.push(place);
+        }
+    }
+    places
+}
+
+/// Whether a sentence is a plain statement: nothing that is asked, ordered, a condition or hedged.
+fn takes_a_hedge(sentence: &str, words: &[Range<usize>], list: &Words) -> bool {
+    const OTHERS: &[&str] = &[
+        "if", "unless", "when", "whenever", "whether", "provided", "must", "shall", "should",
+        "may", "might", "could", "maybe", "probably", "likely", "unlikely", "seems", "appears",
+        "who", "what", "why", "how",
+    ];
+    let asks = sentence
+        .trim_end_matches(|c: char| !c.is_alphanumeric() && c != '?')
+        .ends_with('?');
+    let hedged = words.iter().any(|word| {
+        let word = sentence[word.clone()].to_lowercase();
+        OTHERS.contains(&&*word) || list.hedges.iter().any(|hedge| hedge.to_lowercase() == word)
+    });
+    let instructs = words.first().is_some_and(|first| {
+        list.imperatives
+            .contains(&sentence[first.clone()].to_owned())
+    });
+    !asks && !hedged && !instructs && is_affirmative(sentence, list)
+}
+
+fn is_copula(word: &str) -> bool {
+    ["is", "are", "was", "were", "feels", "looks", "sounds"].contains(&word)
+}
+
+fn is_degree(word: &str) -> bool {
+    ["very", "quite", "rather", "too", "so", "more", "less"].contains(&word)
+}
+
+/// What "a" counts: "we prefer a week" says how long.
+fn is_count(word: &str) -> bool {
+    [
+        "bit", "couple", "day", "dozen", "few", "half", "hour", "little", "lot", "minute", "month",
+        "pair", "quarter", "second", "third", "week", "year",
+    ]
+    .contains(&word)
+}
+
+fn is_number(word: &str) -> bool {
+    const NUMBERS: &[&str] = &[
+        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+        "twelve", "twenty", "thirty", "forty", "fifty", "hundred", "thousand", "once", "twice",
+    ];
+    word.contains(|c: char| c.is_numeric()) || NUMBERS.contains(&word)
+}

@@ -1,0 +1,54 @@
+//! `meta_commentary_injection`: a sentence about the text before a section.
+
+use super::sites::{Site, Text, one_of, one_site_each};
+use super::{Figure, Perturbation, Proposal, Subject};
+use crate::cases::prose::Place;
+
+/// Begins a section with a sentence about it.
+pub(super) struct MetaCommentaryInjection;
+
+const WANTED: usize = 2;
+
+impl Perturbation for MetaCommentaryInjection {
+    fn name(&self) -> &'static str {
+        "meta_commentary_injection"
+    }
+
+    fn describe(&self) -> &'static str {
+        "a unit that does not govern begins with a sentence about the text"
+    }
+
+    fn figure(&self) -> Figure {
+        Figure::Invariance
+    }
+
+    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+        let comments = &subject.settings.perturbations.words.meta_comments;
+        one_site_each(
+            subject,
+            self.name(),
+            WANTED,
+            "unit that begins with a paragraph",
+            sites,
+            |_, site, draw| {
+                let comment = one_of(comments, draw)?;
+                let detail = vec![("comment", comment.to_owned())];
+                // A whole sentence: what follows keeps its capital.
+                Some((vec![(site.range.clone(), format!("{comment} "))], detail))
+            },
+        )
+    }
+}
+
+fn sites(at: usize, text: &Text<'_>) -> Vec<Site> {
+    let first = text.prose.blocks.first();
+    first
+        .filter(|block| block.place == Place::Top { first: true })
+        .map(|block| Site {
+            text: at,
+            range: block.range.start..block.range.start,
+            sentence: block.range.clone(),
+        })
+        .into_iter()
+        .collect()
+}

@@ -1,0 +1,399 @@
+//! Perturbations: rewrites of a case that ought to hold the decision, or to move it.
+//!
+//! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`Planner`] names
+//! them, leaves out the vacuous ones and writes down what each one did.
+
+mod bullet_reformat;
+mod comparator_flip;
+mod condition;
+mod discourse_marker_injection;
+mod drop;
+mod edit;
+mod hedge_injection;
+mod meta_commentary_injection;
+mod non_governing_duplication;
+mod notes;
+mod numbers;
+mod numeric_magnitude;
+mod pad_content;
+mod pad_length;
+mod pads;
+mod peers;
+mod phrase;
+mod plan;
+mod polarity_flip;
+mod politeness_injection;
+mod punctuation_normalize;
+mod render;
+mod reorder;
+mod rewrite;
+mod ring;
+mod sentence;
+mod sites;
+mod swap;
+mod swap_condition;
+mod whitespace_jitter;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::EvidenceSettings;
+use crate::cases::{Case, Corpus};
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::draw::Draw;
+use kelvin_base::notice::Notice;
+pub use peers::Peers;
+use peers::Place;
+pub use plan::Planner;
+
+/// Every kind, in the order of the reports.
+pub static ALL: &[&dyn Perturbation] = &[
+    &reorder::Reorder,
+    &pad_length::PadLength,
+    &pad_content::PadContent,
+    &swap::Swap,
+    &swap_condition::SwapCondition,
+    &numeric_magnitude::NumericMagnitude,
+    &comparator_flip::ComparatorFlip,
+    &polarity_flip::PolarityFlip,
+    &whitespace_jitter::WhitespaceJitter,
+    &punctuation_normalize::PunctuationNormalize,
+    &bullet_reformat::BulletReformat,
+    &non_governing_duplication::NonGoverningDuplication,
+    &hedge_injection::HedgeInjection,
+    &politeness_injection::PolitenessInjection,
+    &discourse_marker_injection::DiscourseMarkerInjection,
+    &meta_commentary_injection::MetaCommentaryInjection,
+    &drop::Drop,
+];
+
+/// A kind by its name.
+pub fn find(name: &str) -> Option<&'static dyn Perturbation> {
+    ALL.iter().copied().find(|kind| kind.name() == name)
+}
+
+/// Whether variants of a kind are made.
+pub fn is_enabled(kind: &dyn Perturbation, settings: &EvidenceSettings) -> bool {
+    is_among(kind, &settings.perturbations.enable)
+}
+
+/// Whether a kind is made where these opt-in kinds are enabled.
+pub fn is_among(kind: &dyn Perturbation, enabled: &[String]) -> bool {
+    kind.is_default() || enabled.iter().any(|name| name == kind.name())
+}
+
+/// What the decision ought to do under a perturbation.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// The evidence is the same, so the decision ought to be.
+    Invariance,
+    /// The governing evidence has changed, so the decision ought to.
+    Sensitivity,
+}
+
+impl Relation {
+    /// Its name in a report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Invariance => "invariance",
+            Self::Sensitivity => "sensitivity",
+        }
+    }
+}
+
+/// Which figure the samples of a kind count into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// `evidence.invariance`.
+    Invariance,
+    /// `evidence.sensitivity`.
+    Sensitivity,
+    /// `evidence.sensitivity_condition`: only the condition list of a rule was exchanged.
+    Condition,
+    /// `evidence.mechanical_sensitivity`: numbers, comparators and polarity.
+    Mechanical,
+    /// `evidence.hedge_invariance`: hedges, which can change what an opinion is worth.
+    Hedge,
+    /// `evidence.drop.<type>`: one unit left out; counted into invariance only on request.
+    Drop,
+}
+
+impl Figure {
+    /// What the decision ought to do in the variants that count into it.
+    pub const fn relation(self) -> Relation {
+        match self {
+            Self::Invariance | Self::Hedge | Self::Drop => Relation::Invariance,
+            Self::Sensitivity | Self::Condition | Self::Mechanical => Relation::Sensitivity,
+        }
+    }
+}
+
+/// One way to perturb a case.
+pub trait Perturbation: Sync {
+    /// The name in the configuration, in the reports and in the folder names, e.g. `reorder`.
+    fn name(&self) -> &'static str;
+
+    /// One sentence for a person: what is done to the case.
+    fn describe(&self) -> &'static str;
+
+    /// The figure its samples count into.
+    fn figure(&self) -> Figure;
+
+    /// Whether it is made without being enabled.
+    fn is_default(&self) -> bool {
+        false
+    }
+
+    /// Proposes variants of the subject, with a notice for every cap and skip.
+    fn propose(&self, subject: &Subject<'_>) -> Proposal;
+}
+
+/// The case at hand, and what a kind may look at while it proposes.
+pub struct Subject<'a> {
+    /// Every case of the run.
+    corpus: &'a Corpus,
+    /// The place of the case in the corpus.
+    at: usize,
+    /// The checked configuration.
+    settings: &'a EvidenceSettings,
+    /// The units of the corpus, arranged for drawing.
+    peers: &'a Peers,
+    /// The beginning of every key of the case.
+    key: Fields,
+}
+
+impl<'a> Subject<'a> {
+    /// The case at a place of a corpus.
+    fn new(
+        corpus: &'a Corpus,
+        at: usize,
+        settings: &'a EvidenceSettings,
+        peers: &'a Peers,
+    ) -> Self {
+        Self {
+            corpus,
+            at,
+            settings,
+            peers,
+            key: Fields::of("kelvin/variant/v1")
+                .field("seed", settings.seed.to_be_bytes())
+                .field("case", &*corpus.cases[at].name),
+        }
+    }
+
+    /// The case at hand.
+    pub fn case(&self) -> &'a Case {
+        &self.corpus.cases[self.at]
+    }
+
+    /// Whether a unit type governs the decision.
+    pub fn governs(&self, unit_type: &str) -> bool {
+        self.settings
+            .governing_types
+            .iter()
+            .any(|name| name == unit_type)
+    }
+
+    /// The text of some pieces, in place of whatever is there.
+    fn render(&self, text: &mut String, pieces: &[Piece]) {
+        text.clear();
+        render::render(text, self.corpus, self.at, self.settings, pieces);
+    }
+
+    /// The choices of one variant: they depend on the seed, the case, the kind and the number only.
+    pub fn draw(&self, kind: &str, number: usize) -> Draw {
+        Draw::of(self.key(kind, number))
+    }
+
+    /// The key of one variant's choices.
+    pub fn key(&self, kind: &str, number: usize) -> Digest {
+        self.key
+            .clone()
+            .field("kind", kind)
+            .field("number", (number as u64).to_be_bytes())
+            .digest()
+    }
+}
+
+/// A part of a variant, after the preamble.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// A unit of the case, as it is.
+    Own(usize),
+    /// A unit of the case, rewritten. A run has hundreds of thousands of pieces, and few of them are
+    /// rewritten: the box keeps the others at half the size.
+    Edited(Box<Edited>),
+    /// A unit of another case.
+    Peer(Place),
+    /// A section of the filler bank.
+    Filler(usize),
+}
+
+/// A unit of the case with another text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edited {
+    /// The place of the unit in the case.
+    pub unit: usize,
+    /// Its new text, heading line included; it has no white space at its end.
+    pub text: String,
+}
+
+impl Piece {
+    /// Which unit of the case it is, as it was or rewritten.
+    pub const fn own(&self) -> Option<usize> {
+        match self {
+            Self::Own(unit) => Some(*unit),
+            Self::Edited(edited) => Some(edited.unit),
+            Self::Peer(_) | Self::Filler(_) => None,
+        }
+    }
+}
+
+/// A variant as a kind proposes it.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// The type it is about, where it is about one; the variant is then named after it.
+    pub unit_type: Option<Arc<str>>,
+    /// What follows the preamble.
+    pub pieces: Vec<Piece>,
+    /// Anything the pieces don't tell, e.g. ("multiplier", "5").
+    pub detail: Vec<(&'static str, String)>,
+}
+
+/// What a kind made of a case.
+#[derive(Debug, Default)]
+pub struct Proposal {
+    /// In the order of their numbers.
+    pub drafts: Vec<Draft>,
+    /// Every cap and skip; [`Planner`] adds the case and the kind.
+    pub notices: Vec<Notice>,
+}
+
+/// A variant that will be run. It holds what to do, not the text: see [`Variant::render`].
+#[derive(Debug)]
+pub struct Variant {
+    /// Unique within the case, and a folder name: `reorder-01`, `swap-gate_rule-02`.
+    pub id: Arc<str>,
+    /// The name of the kind.
+    pub kind: &'static str,
+    /// The figure it counts into.
+    pub figure: Figure,
+    /// The governing type it is about.
+    pub unit_type: Option<Arc<str>>,
+    /// What follows the preamble.
+    pub pieces: Vec<Piece>,
+    /// Anything the pieces don't tell.
+    pub detail: Vec<(&'static str, String)>,
+}
+
+/// What a variant did, with units counted from 0 in the order of the case.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Notes {
+    /// The units of the case in their new order, where it is not the old one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<usize>,
+    /// What came in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<Added>,
+    /// The units that went out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<usize>,
+    /// The units that were rewritten.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edited: Vec<usize>,
+    /// What else the kind has to say.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub detail: std::collections::BTreeMap<String, String>,
+}
+
+/// A unit that came in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Added {
+    /// Its place among the units of the variant.
+    pub at: usize,
+    /// Its type.
+    pub unit_type: Arc<str>,
+    /// The case it is from; none for filler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Arc<str>>,
+}
+
+/// The variants of one case, with a notice for every cap, skip and vacuous one.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// In the order of the registry and of their numbers.
+    pub variants: Vec<Variant>,
+    /// About this case; each names it.
+    pub notices: Vec<Notice>,
+}
+
+impl Variant {
+    /// The text of the variant of the case at this place of the corpus.
+    pub fn render(&self, corpus: &Corpus, at: usize, settings: &EvidenceSettings) -> String {
+        let mut text = String::new();
+        render::render(&mut text, corpus, at, settings, &self.pieces);
+        text
+    }
+
+    /// The digest of that text. It costs as much as making the variant, so that only a record has
+    /// it.
+    pub fn digest(&self, corpus: &Corpus, at: usize, settings: &EvidenceSettings) -> Digest {
+        Digest::of(self.render(corpus, at, settings).as_bytes())
+    }
+
+    /// What was done to the case at this place of the corpus.
+    pub fn notes(&self, corpus: &Corpus, at: usize, settings: &EvidenceSettings) -> Notes {
+        Notes::of(corpus, at, settings, &self.pieces, &self.detail)
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod registry {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_file_that_is_a_kind_is_registered_under_its_name() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/perturb");
+        let mut files = BTreeSet::new();
+        for entry in fs::read_dir(folder).expect("the sources are there") {
+            let path = entry.expect("listed").path();
+            let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else {
+                continue;
+            };
+            let source = if path.is_dir() {
+                path.join("mod.rs")
+            } else {
+                path.clone()
+            };
+            let text = fs::read_to_string(source).expect("a source is text");
+            let is_kind = text.contains("\nimpl Perturbation for ");
+            if is_kind {
+                files.insert(stem.to_owned());
+            }
+        }
+        let names: Vec<&str> = ALL.iter().map(|kind| kind.name()).collect();
+        let distinct: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(files, distinct);
+        assert_eq!(names.len(), distinct.len());
+        assert_eq!(names[..4], ["reorder", "pad_length", "pad_content", "swap"]);
+        for kind in ALL {
+            assert_eq!(
+                find(kind.name()).map(|found| found.name()),
+                Some(kind.name())
+            );
+            assert!(!kind.describe().is_empty());
+        }
+    }
+}

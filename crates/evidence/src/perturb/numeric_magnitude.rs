@@ -1,0 +1,120 @@
+//! `numeric_magnitude`: one amount of a governing unit becomes another one.
+
+use super::numbers::{Amount, amounts, over, times};
+use super::rewrite::{Rewrite, governing_units};
+use super::{Figure, Perturbation, Proposal, Subject};
+use crate::cases::prose::{Place, prose};
+use kelvin_base::draw::Draw;
+
+/// Makes one amount of one governing unit greater or smaller. If all amounts changed together, a
+/// fact and its threshold would grow alike, and nothing would follow from it.
+pub(super) struct NumericMagnitude;
+
+const WANTED: usize = 4;
+
+/// What becomes of an amount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Times(u32),
+    Over(u32),
+}
+
+/// What is taken where the amount cannot take the step of its variant: a share of 75 percent is
+/// halved, not doubled.
+const OTHERS: [Step; 6] = [
+    Step::Times(2),
+    Step::Over(2),
+    Step::Times(5),
+    Step::Over(5),
+    Step::Times(10),
+    Step::Over(10),
+];
+
+impl Step {
+    /// The step of a variant, where a unit has so many amounts: by a little and then by much. Which
+    /// way crosses a threshold is not known, so that every amount goes up and down in turn.
+    const fn of(variant: usize, amounts: usize) -> Self {
+        let factor = if variant < WANTED / 2 { 2 } else { 10 };
+        let round = variant / amounts;
+        if (variant % amounts + round).is_multiple_of(2) {
+            Self::Times(factor)
+        } else {
+            Self::Over(factor)
+        }
+    }
+
+    fn take(self, number: &str) -> Option<String> {
+        match self {
+            Self::Times(factor) => times(number, factor),
+            Self::Over(divisor) => over(number, divisor),
+        }
+    }
+}
+
+impl Perturbation for NumericMagnitude {
+    fn name(&self) -> &'static str {
+        "numeric_magnitude"
+    }
+
+    fn describe(&self) -> &'static str {
+        "one amount of one governing unit becomes 2, 5 or 10 times as much, or a 2nd, 5th or 10th"
+    }
+
+    fn figure(&self) -> Figure {
+        Figure::Mechanical
+    }
+
+    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+        let labels = &subject.settings.perturbations.words.number_labels;
+        governing_units(subject, WANTED, "no amount", |unit, body| {
+            rewrites(body, labels, &mut subject.draw(self.name(), unit))
+        })
+    }
+}
+
+fn rewrites(body: &str, labels: &[String], draw: &mut Draw) -> Vec<Rewrite> {
+    let prose = prose(body);
+    let mut found: Vec<Amount> = Vec::new();
+    for block in &prose.blocks {
+        let amounts = amounts(&prose.masked, block.range.clone(), labels);
+        let numbers_the_row = matches!(block.place, Place::Cell { first: true })
+            && amounts.iter().any(|amount| amount.range == block.range);
+        if !numbers_the_row {
+            found.extend(amounts);
+        }
+    }
+    if found.is_empty() {
+        return Vec::new();
+    }
+    draw.shuffle(&mut found);
+    let mut taken = Vec::new();
+    for variant in 0..WANTED {
+        let step = Step::of(variant, found.len());
+        let turn = |at: usize| (variant + at) % found.len();
+        let next = (0..found.len()).find_map(|at| {
+            let amount = &found[turn(at)];
+            let number = &body[amount.range.clone()];
+            let new = [step].into_iter().chain(OTHERS).find_map(|step| {
+                let new = step.take(number)?;
+                let is_new = new != number && !taken.contains(&(turn(at), new.clone()));
+                (is_new && amount.allows(&new)).then_some(new)
+            })?;
+            Some((turn(at), new))
+        });
+        taken.extend(next);
+    }
+    taken
+        .into_iter()
+        .map(|(at, new)| {
+            let range = found[at].range.clone();
+            let detail = vec![
+                ("amount", body[range.clone()].to_owned()),
+                ("becomes", new.clone()),
+            ];
+            Rewrite {
+                edits: vec![(range, new)],
+                detail,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,87 @@
+//! `pad_length`: neutral sections come in, and the document gets longer.
+
+use super::pads::{ATTEMPTS, FEWEST, MOST, scatter};
+use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
+use kelvin_base::draw::Draw;
+use kelvin_base::notice::{Code, Notice};
+
+/// Adds sections of the filler bank.
+pub(super) struct PadLength;
+
+impl Perturbation for PadLength {
+    fn name(&self) -> &'static str {
+        "pad_length"
+    }
+
+    fn describe(&self) -> &'static str {
+        "2 to 4 neutral sections come in at random places; the units keep their order"
+    }
+
+    fn figure(&self) -> Figure {
+        Figure::Invariance
+    }
+
+    fn is_default(&self) -> bool {
+        true
+    }
+
+    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+        let mut proposal = Proposal::default();
+        let wanted = subject.settings.perturbations.variants.pad_length;
+        let bank = subject.settings.perturbations.words.filler.len();
+        let usable = &subject.peers.filler;
+        if wanted == 0 {
+            return proposal;
+        }
+        if usable.is_empty() {
+            let text = format!(
+                "no filler: of {bank} sections none is one closed unit of a type that does not \
+                 govern"
+            );
+            proposal
+                .notices
+                .push(Notice::new(Code::Skip, text).counts(wanted, 0));
+            return proposal;
+        }
+        if usable.len() < bank {
+            let text = format!(
+                "{} of {bank} filler sections are left out: their type governs, or they are not \
+                 one closed unit",
+                bank - usable.len()
+            );
+            proposal
+                .notices
+                .push(Notice::new(Code::Cap, text).counts(bank, usable.len()));
+        }
+        for number in 1..=wanted {
+            let mut draw = subject.draw(self.name(), number);
+            let mut pieces = padded(subject, &mut draw);
+            for _ in 1..ATTEMPTS {
+                if proposal.drafts.iter().all(|draft| draft.pieces != pieces) {
+                    break;
+                }
+                pieces = padded(subject, &mut draw);
+            }
+            proposal.drafts.push(Draft {
+                unit_type: None,
+                pieces,
+                detail: Vec::new(),
+            });
+        }
+        proposal
+    }
+}
+
+/// One choice of sections and places; a section comes in twice only where the bank is too small.
+fn padded(subject: &Subject<'_>, draw: &mut Draw) -> Vec<Piece> {
+    let count = draw.between(FEWEST, MOST);
+    let mut bank = subject.peers.filler.clone();
+    draw.shuffle(&mut bank);
+    let added = bank
+        .into_iter()
+        .cycle()
+        .take(count)
+        .map(Piece::Filler)
+        .collect();
+    scatter(subject.case().units.len(), added, draw)
+}

@@ -1,0 +1,24 @@
+//! What both kinds of padding share: how many sections come in, and where.
+
+use super::Piece;
+use kelvin_base::draw::Draw;
+
+/// At least so many sections come in.
+pub(super) const FEWEST: usize = 2;
+
+/// At most so many sections come in.
+pub(super) const MOST: usize = 4;
+
+/// How often a variant that came out like an earlier one is drawn again.
+pub(super) const ATTEMPTS: usize = 8;
+
+/// The units of a case in their order, with `added` put in one after another at random places.
+pub(super) fn scatter(units: usize, added: Vec<Piece>, draw: &mut Draw) -> Vec<Piece> {
+    let mut pieces = Vec::with_capacity(units + added.len());
+    pieces.extend((0..units).map(Piece::Own));
+    for piece in added {
+        let at = draw.below(pieces.len() + 1);
+        pieces.insert(at, piece);
+    }
+    pieces
+}

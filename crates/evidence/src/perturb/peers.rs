@@ -1,0 +1,152 @@
+//! The units of the corpus, arranged once a run so that no case has to look through all of them.
+
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::render;
+use super::ring::Ring;
+use crate::EvidenceSettings;
+use crate::cases::{Case, Corpus, Unit};
+use kelvin_base::digest::Digest;
+use kelvin_base::threads;
+
+/// A unit of a case, by place: first the case, then the unit in it. The plan of a run holds hundreds of
+/// thousands of places, which is why they are numbers of 32 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    case: u32,
+    unit: u32,
+}
+
+impl Place {
+    /// The place of a unit in a case, and of that case in the corpus.
+    pub(super) fn of(case: usize, unit: usize) -> Self {
+        let small = |at| u32::try_from(at).expect("memory holds fewer than 2^32 units");
+        Self {
+            case: small(case),
+            unit: small(unit),
+        }
+    }
+
+    /// The case and the unit.
+    pub(super) fn find(self, corpus: &Corpus) -> (&Case, &Unit) {
+        let case = &corpus.cases[self.case as usize];
+        (case, &case.units[self.unit as usize])
+    }
+}
+
+/// What a governing unit may be replaced by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    /// What it says below its heading, whatever its white space.
+    pub(super) sense: Digest,
+    /// The first place where it stands, in the order of the case names.
+    pub(super) place: Place,
+}
+
+/// The units of the corpus, by content and by type.
+///
+/// What stands on a ring is a distinct content, with the first case that has it. A case draws no
+/// content that it has itself, so that first case is always another one.
+pub struct Peers {
+    /// What `pad_content` draws from, by content.
+    pub(super) padding: Ring<Place>,
+    /// What `swap` draws from, for each governing type.
+    pub(super) rules: BTreeMap<Arc<str>, Ring<Rule>>,
+    /// The places of the filler sections that can be used.
+    pub(super) filler: Vec<usize>,
+    /// What the governing units of each case say, by their places in it.
+    senses: Vec<Vec<(usize, Digest)>>,
+    derived: Mutex<BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>>,
+}
+
+impl Peers {
+    /// Arranges a corpus. O(n log n) in the number of units.
+    pub fn of(corpus: &Corpus, settings: &EvidenceSettings) -> Self {
+        let governing: BTreeSet<&str> = settings
+            .governing_types
+            .iter()
+            .map(String::as_str)
+            .collect();
+        let governs = |unit: &Unit| governing.contains(&*unit.unit_type);
+        let senses = threads::map(&corpus.cases, |case| {
+            let units = case.units.iter().enumerate();
+            units
+                .filter(|(_, unit)| governs(unit))
+                .map(|(at, unit)| (at, sense(case, unit)))
+                .collect::<Vec<_>>()
+        });
+        let units = corpus.cases.iter().map(|case| case.units.len()).sum();
+        let mut pads: Vec<(Digest, Place)> = Vec::with_capacity(units);
+        let mut rules: BTreeMap<Arc<str>, Vec<(Digest, Rule)>> = BTreeMap::new();
+        for (case, (document, senses)) in corpus.cases.iter().zip(&senses).enumerate() {
+            let mut governing = senses.iter().peekable();
+            for (unit, cut) in document.units.iter().enumerate() {
+                let place = Place::of(case, unit);
+                let sense = governing.next_if(|(at, _)| *at == unit);
+                if settings.perturbations.pad_include_governing || sense.is_none() {
+                    pads.push((cut.content, place));
+                }
+                if let Some(&(_, sense)) = sense {
+                    let rules = rules.entry(Arc::clone(&cut.unit_type)).or_default();
+                    rules.push((sense, Rule { sense, place }));
+                }
+            }
+        }
+        let padding = Ring::of("pad_content", settings.seed, pads);
+        let rules = rules
+            .into_iter()
+            .map(|(unit_type, rules)| (unit_type, Ring::of("swap", settings.seed, rules)))
+            .collect();
+        let filler = settings.perturbations.words.filler.iter().enumerate();
+        let filler = filler
+            .filter(|(_, section)| {
+                render::type_of_section(section).is_some_and(|name| !governing.contains(&*name))
+            })
+            .map(|(at, _)| at)
+            .collect();
+        Self {
+            padding,
+            rules,
+            filler,
+            senses,
+            derived: Mutex::default(),
+        }
+    }
+
+    /// What some governing units of a case say, whatever their white space.
+    pub(super) fn senses(&self, case: usize, units: &[usize]) -> BTreeSet<Digest> {
+        let known = self.senses[case].iter();
+        known
+            .filter(|(unit, _)| units.binary_search(unit).is_ok())
+            .map(|(_, sense)| *sense)
+            .collect()
+    }
+
+    /// What a kind derives from the whole corpus, e.g. a ring of its own: made by the first case
+    /// that asks, shared by all others.
+    pub(super) fn derived<T: Send + Sync + 'static>(
+        &self,
+        kind: &'static str,
+        make: impl FnOnce() -> T,
+    ) -> Arc<T> {
+        let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = derived.entry(kind).or_insert_with(|| Arc::new(make()));
+        Arc::clone(made)
+            .downcast()
+            .expect("a kind derives one type of thing")
+    }
+}
+
+/// What a unit says below its heading, whatever its white space: replacing a unit by one that says
+/// the same would test nothing.
+fn sense(case: &Case, unit: &Unit) -> Digest {
+    let text = &case.text[unit.heading_end..unit.body.end];
+    let mut words = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        words.push_str(word);
+        words.push(' ');
+    }
+    Digest::of(words.as_bytes())
+}

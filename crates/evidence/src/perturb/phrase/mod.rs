@@ -1,0 +1,314 @@
+//! Flips phrases to their opposites, all at once or one by one, so that flipping twice gives the text
+//! back.
+
+mod article;
+mod occurrence;
+mod role;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::edit::{Edits, apply};
+use super::sentence::words;
+use crate::cases::prose::MASK;
+use crate::words::Words;
+
+/// Pairs of opposites, ready to be looked up.
+pub(super) struct Flipper {
+    /// By the phrase in lower case, its words with one space between them.
+    opposites: BTreeMap<String, Opposite>,
+    /// The most words a phrase has.
+    longest: usize,
+    auxiliaries: BTreeSet<String>,
+    /// Words that no noun is: prepositions, conjunctions and determiners.
+    particles: BTreeSet<String>,
+}
+
+struct Opposite {
+    phrase: String,
+    guard: Guard,
+}
+
+/// Where a phrase is one of a pair; elsewhere it is something else.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Guard {
+    Anywhere,
+    BeforeNumber,
+    /// What is decided: "approve", "denial".
+    Outcome,
+    /// What a sentence says of its subject: "are met", "is valid".
+    State,
+}
+
+impl Flipper {
+    /// Flips comparators.
+    pub(super) fn of_comparators(words: &Words) -> Self {
+        let mut flipper = Self::empty(words);
+        flipper.add(&words.comparators, Guard::Anywhere);
+        flipper.add(&words.number_comparators, Guard::BeforeNumber);
+        flipper
+    }
+
+    /// Flips antonyms.
+    pub(super) fn of_antonyms(words: &Words) -> Self {
+        let mut flipper = Self::empty(words);
+        flipper.add(&words.antonyms, Guard::Outcome);
+        flipper.add(&words.participles, Guard::State);
+        flipper
+    }
+
+    fn empty(words: &Words) -> Self {
+        Self {
+            opposites: BTreeMap::new(),
+            longest: 0,
+            auxiliaries: lower(&words.auxiliaries),
+            particles: lower(words.prepositions.iter().chain(&words.determiners)),
+        }
+    }
+
+    fn add(&mut self, pairs: &[(String, String)], guard: Guard) {
+        for (one, other) in pairs {
+            for (from, to) in [(one, other), (other, one)] {
+                self.longest = self.longest.max(from.split(' ').count());
+                let phrase = to.clone();
+                self.opposites
+                    .insert(from.to_lowercase(), Opposite { phrase, guard });
+            }
+        }
+    }
+
+    /// The edits that flip a block of masked text; none where flipping again would not give it back.
+    pub(super) fn flip(&self, masked: &str, block: Range<usize>) -> Edits {
+        let text = &masked[block.clone()];
+        let edits = self.edits(text);
+        let flipped = apply(text, &edits);
+        if apply(&flipped, &self.edits(&flipped)) != text {
+            return Edits::new();
+        }
+        let shift = |(range, new): (Range<usize>, String)| {
+            (block.start + range.start..block.start + range.end, new)
+        };
+        edits.into_iter().map(shift).collect()
+    }
+
+    /// The flips of a block of masked text, each for itself and with the article before it mended;
+    /// without those that flipping again would not give back.
+    pub(super) fn flip_each(&self, masked: &str, block: Range<usize>) -> Vec<Edits> {
+        let text = &masked[block.clone()];
+        let shift = |(range, new): (Range<usize>, String)| {
+            (block.start + range.start..block.start + range.end, new)
+        };
+        self.single(text)
+            .into_iter()
+            .filter(|edits| {
+                let flipped = apply(text, edits);
+                let back = self.single(&flipped);
+                back.iter().any(|edits| apply(&flipped, edits) == text)
+            })
+            .map(|edits| edits.into_iter().map(shift).collect())
+            .collect()
+    }
+
+    /// The flips of a text, each with the article before it mended.
+    fn single(&self, text: &str) -> Vec<Edits> {
+        let mended = |edit: (Range<usize>, String)| {
+            let article = article::mended(text, edit.0.start, &edit.1);
+            article.into_iter().chain([edit]).collect()
+        };
+        self.edits(text).into_iter().map(mended).collect()
+    }
+
+    /// One pass from left to right, the longest phrase first at each word.
+    fn edits(&self, text: &str) -> Edits {
+        let tokens = tokens(text);
+        let mut edits = Edits::new();
+        let mut at = 0;
+        while at < tokens.len() {
+            let found = (1..=self.longest.min(tokens.len() - at))
+                .rev()
+                .find_map(|count| {
+                    let phrase = &tokens[at..at + count];
+                    let (_, opposite) = self.opposites.get_key_value(&key(text, phrase)?)?;
+                    self.stands(text, &tokens, at, count, opposite)
+                        .then_some((count, opposite))
+                });
+            let Some((count, opposite)) = found else {
+                at += 1;
+                continue;
+            };
+            let range = tokens[at].start..tokens[at + count - 1].end;
+            if let Some(new) = rewritten(&text[range.clone()], &opposite.phrase) {
+                edits.push((range, new));
+            }
+            at += count;
+        }
+        edits
+    }
+
+    fn stands(
+        &self,
+        text: &str,
+        tokens: &[Range<usize>],
+        at: usize,
+        count: usize,
+        opposite: &Opposite,
+    ) -> bool {
+        let range = tokens[at].start..tokens[at + count - 1].end;
+        if !is_sign_free(text, &range) {
+            return false;
+        }
+        let Opposite {
+            phrase: opposite,
+            guard,
+        } = opposite;
+        match guard {
+            Guard::Anywhere => true,
+            Guard::BeforeNumber => begins_with_number(&text[range.end..]),
+            Guard::Outcome => self.place(text, tokens, at, count).is_outcome(opposite),
+            Guard::State => self.place(text, tokens, at, count).is_state(opposite),
+        }
+    }
+}
+
+fn lower<'a>(words: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
+    words.into_iter().map(|word| word.to_lowercase()).collect()
+}
+
+/// Words, and runs of signs.
+fn tokens(text: &str) -> Vec<Range<usize>> {
+    let mut tokens = words(text);
+    let mut run: Option<Range<usize>> = None;
+    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        if is_sign(c) {
+            run = Some(run.map_or(at, |run| run.start)..at + c.len_utf8());
+        } else {
+            tokens.extend(run.take());
+        }
+    }
+    tokens.sort_by_key(|token| token.start);
+    tokens
+}
+
+const fn is_sign(c: char) -> bool {
+    matches!(c, '<' | '>' | '=' | '≥' | '≤' | '⩾' | '⩽')
+}
+
+/// Words in lower case with one space between them; none where anything else stands between.
+fn key(text: &str, phrase: &[Range<usize>]) -> Option<String> {
+    let mut key = String::new();
+    let mut end = None;
+    for word in phrase {
+        if let Some(end) = end {
+            let between: &str = &text[end..word.start];
+            if between.is_empty() || !between.chars().all(char::is_whitespace) {
+                return None;
+            }
+            key.push(' ');
+        }
+        key.push_str(&text[word.clone()].to_lowercase());
+        end = Some(word.end);
+    }
+    Some(key)
+}
+
+/// A comparison sign stands between what it compares; an arrow, a tag or an operator of a programming
+/// language is none.
+fn is_sign_free(text: &str, range: &Range<usize>) -> bool {
+    if !text[range.clone()].starts_with(is_sign) {
+        return true;
+    }
+    let before = text[..range.start].chars().next_back();
+    let after = text[range.end..].trim_start_matches(['-', '−', '.']);
+    let number = after.starts_with(|c: char| c.is_ascii_digit() || "$€£¥₹".contains(c));
+    let apart = before.is_none_or(char::is_whitespace);
+    !before.is_some_and(|c| "-!|~:".contains(c))
+        && (number || (apart && text[range.end..].starts_with(char::is_whitespace)))
+}
+
+fn begins_with_number(after: &str) -> bool {
+    const NUMBERS: &[&str] = &[
+        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+        "twelve", "fifteen", "twenty", "thirty", "forty", "fifty", "sixty", "ninety", "hundred",
+        "half",
+    ];
+    let next = after.trim_start_matches(|c: char| c.is_whitespace() || c == MASK);
+    next.len() < after.len()
+        && (next.starts_with(|c: char| c.is_ascii_digit() || "$€£¥₹".contains(c))
+            || words(next).first().is_some_and(|word| {
+                word.start == 0 && NUMBERS.contains(&&*next[word.clone()].to_lowercase())
+            }))
+}
+
+/// The opposite, written as the phrase is; none where the phrase is written in a way of its own.
+fn rewritten(phrase: &str, opposite: &str) -> Option<String> {
+    let dressed = match Dress::of(phrase)? {
+        Dress::Lower => opposite.to_owned(),
+        Dress::Capital => capitalised(opposite),
+        Dress::Title => {
+            let words: Vec<String> = opposite.split(' ').map(capitalised).collect();
+            words.join(" ")
+        }
+        Dress::Upper => opposite.to_uppercase(),
+    };
+    let gaps = |text: &str| text.split_whitespace().count();
+    if gaps(phrase) == gaps(&dressed) {
+        return Some(with_gaps_of(phrase, &dressed));
+    }
+    // A line end or a wide space could not be put back.
+    let plain = phrase
+        .split(' ')
+        .all(|word| !word.is_empty() && !word.contains(char::is_whitespace));
+    plain.then_some(dressed)
+}
+
+/// The words of one text with the white space of the other between them.
+fn with_gaps_of(phrase: &str, words: &str) -> String {
+    let mut words = words.split(' ');
+    let mut out = words.next().unwrap_or_default().to_owned();
+    let mut rest = phrase.trim_start_matches(|c: char| !c.is_whitespace());
+    for word in words {
+        let next = rest.trim_start();
+        out.push_str(&rest[..rest.len() - next.len()]);
+        out.push_str(word);
+        rest = next.trim_start_matches(|c: char| !c.is_whitespace());
+    }
+    out
+}
+
+/// How a phrase uses capitals.
+enum Dress {
+    Lower,
+    Capital,
+    Title,
+    Upper,
+}
+
+impl Dress {
+    fn of(phrase: &str) -> Option<Self> {
+        let letters = || phrase.chars().filter(|c| c.is_alphabetic());
+        let tail_is_lower = |word: &str| !word.chars().skip(1).any(char::is_uppercase);
+        if !letters().any(char::is_uppercase) {
+            return Some(Self::Lower);
+        }
+        if letters().count() > 1 && letters().all(char::is_uppercase) {
+            return Some(Self::Upper);
+        }
+        if phrase.starts_with(char::is_uppercase) && tail_is_lower(phrase) {
+            return Some(Self::Capital);
+        }
+        let titled = |word: &str| word.starts_with(char::is_uppercase) && tail_is_lower(word);
+        phrase.split_whitespace().all(titled).then_some(Self::Title)
+    }
+}
+
+/// A word with its first letter as a capital.
+fn capitalised(word: &str) -> String {
+    let mut chars = word.chars();
+    chars
+        .next()
+        .map(|first| first.to_uppercase().chain(chars).collect())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

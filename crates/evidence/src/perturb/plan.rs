@@ -1,0 +1,141 @@
+//! From proposals to variants: each gets its name, and what would be run for nothing is left out.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::{ALL, Peers, Perturbation, Plan, Subject, Variant, is_enabled};
+use crate::EvidenceSettings;
+use crate::cases::Corpus;
+use kelvin_base::digest::Digest;
+use kelvin_base::file;
+use kelvin_base::notice::{Code, Notice};
+
+/// Plans case after case.
+pub struct Planner<'a> {
+    corpus: &'a Corpus,
+    settings: &'a EvidenceSettings,
+    peers: &'a Peers,
+    /// The digests of the case at hand and of its variants so far: one that reads like an earlier one would
+    /// be run for nothing. The texts themselves would be the whole case many times over.
+    texts: HashSet<Digest>,
+    /// One text, in memory that is used again.
+    text: String,
+    names: Names,
+}
+
+impl<'a> Planner<'a> {
+    /// A planner for the cases of a corpus.
+    pub fn new(corpus: &'a Corpus, settings: &'a EvidenceSettings, peers: &'a Peers) -> Self {
+        Self {
+            corpus,
+            settings,
+            peers,
+            texts: HashSet::new(),
+            text: String::new(),
+            names: Names::default(),
+        }
+    }
+
+    /// Plans every enabled kind for the case at a place of the corpus. A case without units has
+    /// nothing to perturb, as its loading has told.
+    pub fn plan(&mut self, at: usize) -> Plan {
+        let subject = Subject::new(self.corpus, at, self.settings, self.peers);
+        let mut plan = Plan {
+            variants: Vec::new(),
+            notices: Vec::new(),
+        };
+        if subject.case().units.is_empty() {
+            return plan;
+        }
+        self.texts.clear();
+        self.texts
+            .insert(Digest::of(subject.case().text.as_bytes()));
+        for kind in ALL.iter().filter(|kind| is_enabled(**kind, self.settings)) {
+            self.plan_kind(*kind, &subject, &mut plan);
+        }
+        plan.variants.shrink_to_fit();
+        plan
+    }
+
+    /// Plans one kind; what is run already is in the plan.
+    fn plan_kind(&mut self, kind: &dyn Perturbation, subject: &Subject<'_>, plan: &mut Plan) {
+        let proposal = kind.propose(subject);
+        let mut notices = proposal.notices;
+        let proposed = proposal.drafts.len();
+        let mut kept = 0;
+        self.names.begin();
+        for draft in proposal.drafts {
+            // Named before anything is left out: a variant keeps its name when another goes.
+            let id = self.names.next(kind.name(), draft.unit_type.as_deref());
+            self.text.clear();
+            subject.render(&mut self.text, &draft.pieces);
+            if !self.texts.insert(Digest::of(self.text.as_bytes())) {
+                continue;
+            }
+            kept += 1;
+            plan.variants.push(Variant {
+                id,
+                kind: kind.name(),
+                figure: kind.figure(),
+                unit_type: draft.unit_type,
+                pieces: draft.pieces,
+                detail: draft.detail,
+            });
+        }
+        if kept < proposed {
+            let text = format!(
+                "{} of {proposed} variants read exactly like the case or like an earlier variant: not \
+                 run, not counted",
+                proposed - kept
+            );
+            notices.push(Notice::new(Code::Vacuous, text).counts(proposed, kept));
+        }
+        let of_kind = |notice: Notice| Notice {
+            case: Some(subject.case().name.to_string()),
+            kind: Some(kind.name().to_owned()),
+            ..notice
+        };
+        plan.notices.extend(notices.into_iter().map(of_kind));
+    }
+}
+
+/// Names for the variants of one kind after another.
+#[derive(Default)]
+struct Names {
+    /// What the names begin with, and how many do; the latest at the end.
+    stems: Vec<(String, usize)>,
+    /// The name in the making.
+    name: String,
+}
+
+impl Names {
+    /// Forgets the names of other kinds.
+    fn begin(&mut self) {
+        self.stems.clear();
+    }
+
+    /// The next name of a kind, of variants that are about a type, or about none.
+    fn next(&mut self, kind: &str, unit_type: Option<&str>) -> Arc<str> {
+        self.name.clear();
+        self.name.push_str(kind);
+        if let Some(unit_type) = unit_type {
+            self.name.push('-');
+            self.name.push_str(&file::slug(unit_type));
+        }
+        let known = self.stems.iter_mut().rev();
+        let number = match known.into_iter().find(|(stem, _)| *stem == self.name) {
+            Some((_, number)) => {
+                *number += 1;
+                *number
+            }
+            None => {
+                self.stems.push((self.name.clone(), 1));
+                1
+            }
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(self.name, "-{number:02}");
+        Arc::from(&*self.name)
+    }
+}

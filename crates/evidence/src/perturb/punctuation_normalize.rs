@@ -1,0 +1,227 @@
+//! `punctuation_normalize`: the same punctuation with plain or with typographic characters.
+
+use super::edit::Edits;
+use super::sites::{Text, everywhere};
+use super::{Figure, Perturbation, Proposal, Subject};
+use crate::cases::prose::MASK;
+use kelvin_base::draw::Draw;
+
+/// Straightens quotes, dashes and ellipses, or curls them.
+pub(super) struct PunctuationNormalize;
+
+const WANTED: usize = 3;
+
+impl Perturbation for PunctuationNormalize {
+    fn name(&self) -> &'static str {
+        "punctuation_normalize"
+    }
+
+    fn describe(&self) -> &'static str {
+        "quotes, apostrophes, dashes and ellipses of units that do not govern are written plainly, \
+         typographically, or some of them the other way"
+    }
+
+    fn figure(&self) -> Figure {
+        Figure::Invariance
+    }
+
+    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+        let missing = "punctuation that can be written otherwise";
+        everywhere(
+            subject,
+            self.name(),
+            WANTED,
+            missing,
+            |number, text, draw| {
+                let marks = marks(text);
+                let kept = match number {
+                    1 => [true, false],
+                    2 => [false, true],
+                    _ => return some(marks, draw),
+                };
+                let marks = marks
+                    .into_iter()
+                    .filter(|mark| kept[usize::from(mark.curls)]);
+                marks.map(|mark| mark.edit).collect()
+            },
+        )
+    }
+}
+
+/// One mark that can be written otherwise.
+struct Mark {
+    sort: Sort,
+    /// Whether it becomes typographic; otherwise it becomes plain.
+    curls: bool,
+    edit: (std::ops::Range<usize>, String),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Quote,
+    Apostrophe,
+    Dash,
+    Ellipsis,
+}
+
+/// The marks of some sorts, both ways.
+fn some(marks: Vec<Mark>, draw: &mut Draw) -> Edits {
+    let all = [Sort::Quote, Sort::Apostrophe, Sort::Dash, Sort::Ellipsis];
+    let there: Vec<Sort> = all
+        .into_iter()
+        .filter(|sort| marks.iter().any(|mark| mark.sort == *sort))
+        .collect();
+    let sure = draw.below(there.len());
+    let chosen: Vec<Sort> = there
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| draw.below(2) == 0 || *at == sure)
+        .map(|(_, sort)| sort)
+        .collect();
+    let marks = marks.into_iter().filter(|mark| chosen.contains(&mark.sort));
+    marks.map(|mark| mark.edit).collect()
+}
+
+fn marks(text: &Text<'_>) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    for block in text
+        .prose
+        .blocks
+        .iter()
+        .filter(|block| block.place.is_running_text())
+    {
+        let chars: Vec<(usize, char)> = text
+            .masked(block.range.clone())
+            .char_indices()
+            .map(|(at, c)| (block.range.start + at, c))
+            .collect();
+        plain(&chars, &mut marks);
+        dots_and_dashes(&chars, &mut marks);
+        for quote in ['"', '\''] {
+            curled(&chars, quote, &mut marks);
+        }
+    }
+    marks.sort_by_key(|mark| mark.edit.0.start);
+    marks
+}
+
+/// Typographic characters, and what stands for them on a typewriter.
+fn plain(chars: &[(usize, char)], marks: &mut Vec<Mark>) {
+    for (place, (at, c)) in chars.iter().enumerate() {
+        let (sort, new) = match c {
+            '’' if is_inner(chars, place) => (Sort::Apostrophe, "'"),
+            '‘' | '’' | '‚' | '‛' => (Sort::Quote, "'"),
+            '“' | '”' | '„' | '‟' => (Sort::Quote, "\""),
+            // At the beginning of a line it could become a list or a rule.
+            '–' if !begins_line(chars, place) => (Sort::Dash, "-"),
+            '—' if !begins_line(chars, place) => (Sort::Dash, "--"),
+            '…' => (Sort::Ellipsis, "..."),
+            _ => continue,
+        };
+        marks.push(Mark {
+            sort,
+            curls: false,
+            edit: (*at..at + c.len_utf8(), new.to_owned()),
+        });
+    }
+}
+
+/// Exactly two hyphens as a dash, exactly three full stops as an ellipsis.
+fn dots_and_dashes(chars: &[(usize, char)], marks: &mut Vec<Mark>) {
+    let mut place = 0;
+    while let Some((at, c)) = chars.get(place).copied() {
+        let run = chars[place..]
+            .iter()
+            .take_while(|(_, other)| *other == c)
+            .count();
+        let next = chars.get(place + run).map(|(_, c)| *c);
+        let before = place.checked_sub(1).map(|last| chars[last].1);
+        // `--verbose` is an option of a command.
+        let option = before.is_none_or(|c| !c.is_alphanumeric() && c != ' ')
+            || (before == Some(' ') && next.is_some_and(char::is_alphanumeric));
+        let found = match (c, run) {
+            ('-', 2) if !option && !begins_line(chars, place) => Some((Sort::Dash, "—")),
+            ('.', 3) => Some((Sort::Ellipsis, "…")),
+            _ => None,
+        };
+        if let Some((sort, new)) = found {
+            marks.push(Mark {
+                sort,
+                curls: true,
+                edit: (at..at + run, new.to_owned()),
+            });
+        }
+        place += run;
+    }
+}
+
+/// Straight quotes in pairs, and apostrophes. Where the quotes of a block do not pair up (inches, a
+/// plural genitive), none of them is touched.
+fn curled(chars: &[(usize, char)], quote: char, marks: &mut Vec<Mark>) {
+    let (left, right) = if quote == '"' {
+        ("“", "”")
+    } else {
+        ("‘", "’")
+    };
+    let mut quotes = Vec::new();
+    let mut open = false;
+    let mut sound = true;
+    for (place, (at, c)) in chars.iter().enumerate() {
+        if *c != quote {
+            continue;
+        }
+        let (sort, new) = if quote == '\'' && is_inner(chars, place) {
+            (Sort::Apostrophe, right)
+        } else {
+            sound &= if open {
+                can_close(chars, place)
+            } else {
+                can_open(chars, place)
+            };
+            open = !open;
+            (Sort::Quote, if open { left } else { right })
+        };
+        quotes.push(Mark {
+            sort,
+            curls: true,
+            edit: (*at..at + 1, new.to_owned()),
+        });
+    }
+    let pairs = sound && !open;
+    marks.extend(
+        quotes
+            .into_iter()
+            .filter(|mark| pairs || mark.sort == Sort::Apostrophe),
+    );
+}
+
+/// Between two letters.
+fn is_inner(chars: &[(usize, char)], place: usize) -> bool {
+    let letter = |place: Option<usize>| {
+        place
+            .and_then(|place| chars.get(place))
+            .is_some_and(|(_, c)| c.is_alphabetic())
+    };
+    letter(place.checked_sub(1)) && letter(Some(place + 1))
+}
+
+fn begins_line(chars: &[(usize, char)], place: usize) -> bool {
+    let before = chars[..place].iter().rev().map(|(_, c)| *c);
+    before
+        .take_while(|c| *c != '\n' && *c != '\r')
+        .all(|c| c == ' ' || c == '\t')
+}
+
+fn can_open(chars: &[(usize, char)], place: usize) -> bool {
+    let before = place.checked_sub(1).map(|last| chars[last].1);
+    let after = chars.get(place + 1).map(|(_, c)| *c);
+    before.is_none_or(|c| c.is_whitespace() || c == MASK || "([{—–-/\"'“‘".contains(c))
+        && after.is_some_and(|c| !c.is_whitespace())
+}
+
+fn can_close(chars: &[(usize, char)], place: usize) -> bool {
+    let before = place.checked_sub(1).map(|last| chars[last].1);
+    let after = chars.get(place + 1).map(|(_, c)| *c);
+    before.is_some_and(|c| !c.is_whitespace())
+        && after.is_none_or(|c| c == MASK || !c.is_alphanumeric())
+}

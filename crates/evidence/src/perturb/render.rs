@@ -1,0 +1,161 @@
+//! Pieces to text. Own units that stayed together keep every byte between them; everything else is
+//! joined so that no unit can take in the heading of the next.
+
+use super::Piece;
+use crate::EvidenceSettings;
+use crate::cases;
+use crate::cases::{Case, Corpus};
+use crate::words::Section;
+
+/// Adds the text of a variant: the preamble, then the pieces.
+pub(super) fn render(
+    text: &mut String,
+    corpus: &Corpus,
+    at: usize,
+    settings: &EvidenceSettings,
+    pieces: &[Piece],
+) {
+    let case = &corpus.cases[at];
+    text.reserve(case.text.len() + case.text.len() / 2);
+    text.push_str(case.preamble());
+    let mut before: Option<&Piece> = None;
+    for piece in pieces {
+        if let Some(before) = before {
+            push_gap(text, case, before, piece);
+        }
+        push(text, corpus, case, settings, piece);
+        before = Some(piece);
+    }
+    if let (Some(piece), Some(last)) = (before, case.units.last()) {
+        let tail = case.tail(last);
+        // White space on the last line itself is that unit's own.
+        let own_line = tail.find(['\n', '\r']).unwrap_or(tail.len());
+        let stayed = piece.own() == Some(case.units.len() - 1);
+        text.push_str(if stayed { tail } else { &tail[own_line..] });
+    }
+}
+
+/// The type of the unit that a filler section makes; none where it would make another number of
+/// units than one, or would not end.
+pub(super) fn type_of_section(section: &Section) -> Option<String> {
+    let case = Case::parse("", "", &*section.markdown).ok()?;
+    let [unit] = case.units.as_slice() else {
+        return None;
+    };
+    (unit.body.start == 0).then(|| unit.unit_type.to_string())
+}
+
+/// Adds the text of a piece.
+fn push(
+    text: &mut String,
+    corpus: &Corpus,
+    case: &Case,
+    settings: &EvidenceSettings,
+    piece: &Piece,
+) {
+    match piece {
+        Piece::Own(unit) => text.push_str(case.body(&case.units[*unit])),
+        Piece::Edited(edited) => text.push_str(&edited.text),
+        Piece::Peer(place) => {
+            let (from, unit) = place.find(corpus);
+            let body = from.body(unit);
+            if from.is_unix && case.newline == "\n" {
+                text.push_str(body);
+            } else {
+                text.push_str(&cases::with_newline(body, case.newline));
+            }
+        }
+        Piece::Filler(section) => {
+            let section = &settings.perturbations.words.filler[*section];
+            text.push_str(&cases::with_newline(&section.markdown, case.newline));
+        }
+    }
+}
+
+/// Adds what stands between two pieces. A blank line closes whatever a unit can leave open, an HTML
+/// block for instance; a unit that nothing closes is not accepted as a case.
+fn push_gap(text: &mut String, case: &Case, left: &Piece, right: &Piece) {
+    if let Some(at) = left.own() {
+        let tail = case.tail(&case.units[at]);
+        if right.own() == Some(at + 1) {
+            return text.push_str(tail);
+        }
+        if let Some(gap) = blank_line(tail) {
+            return text.push_str(gap);
+        }
+    }
+    text.push_str(case.newline);
+    text.push_str(case.newline);
+}
+
+/// White space with a blank line in it, without what the next heading was indented by.
+fn blank_line(tail: &str) -> Option<&str> {
+    // So it is nearly everywhere.
+    if tail == "\n\n" {
+        return Some(tail);
+    }
+    let lf = tail.matches('\n').count();
+    let lone_cr = tail.matches('\r').count() - tail.matches("\r\n").count();
+    let end = tail.rfind(['\n', '\r'])?;
+    (lf + lone_cr >= 2).then(|| &tail[..=end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::fixture;
+    use crate::perturb::Place;
+
+    fn rendered(text: &str, pieces: &[Piece]) -> String {
+        let corpus = fixture::corpus(&[("a", text), ("b", "## Peer\rp1\r\np2\n")]);
+        let mut rendered = String::new();
+        render(&mut rendered, &corpus, 0, &fixture::settings(&[]), pieces);
+        rendered
+    }
+
+    #[test]
+    fn own_units_that_stay_together_keep_the_bytes_between_them() {
+        let text = "pre\n## A\nx\n## B\ny\n\n\n  ## C\nz";
+        let own = |list: &[usize]| list.iter().copied().map(Piece::Own).collect::<Vec<_>>();
+        assert_eq!(rendered(text, &own(&[0, 1, 2])), text);
+        assert_eq!(
+            rendered(text, &own(&[1, 2, 0])),
+            "pre\n## B\ny\n\n\n  ## C\nz\n\n## A\nx"
+        );
+        assert_eq!(
+            rendered(text, &own(&[2, 1, 0])),
+            "pre\n## C\nz\n\n## B\ny\n\n\n## A\nx"
+        );
+        assert_eq!(rendered(text, &[]), "pre\n");
+    }
+
+    #[test]
+    fn text_from_elsewhere_gets_the_line_ends_of_the_case() {
+        let pieces = [
+            Piece::Peer(Place::of(1, 0)),
+            Piece::Filler(2),
+            Piece::Own(0),
+        ];
+        assert_eq!(
+            rendered("## A\r\nx\r\n", &pieces),
+            "## Peer\r\np1\r\np2\r\n\r\n## Office Hours\r\n\r\nOpen on weekdays.\r\n\r\n## A\r\nx\r\n"
+        );
+    }
+
+    #[test]
+    fn a_moved_heading_is_not_taken_in_by_a_list() {
+        let text = "## A\n\n- item\n\n## B\ny\n\n  ## C\nz\n";
+        let moved = rendered(text, &[Piece::Own(0), Piece::Own(2), Piece::Own(1)]);
+        assert_eq!(Case::parse("a", "a", moved).expect("parses").units.len(), 3);
+    }
+
+    #[test]
+    fn only_a_section_of_one_unit_is_filler() {
+        let of = |heading: &str, text: &str| type_of_section(&Section::new(heading, text));
+        assert_eq!(of("Office Hours", "Open."), Some("office_hours".to_owned()));
+        assert_eq!(of("Empty", ""), Some("empty".to_owned()));
+        assert_eq!(of("", "Open."), None);
+        assert_eq!(of("Two", "a\n\n## More\nb"), None);
+        assert_eq!(of("Open", "```\ncode"), None);
+    }
+}

@@ -1,0 +1,192 @@
+//! `reorder`: the same units in another order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
+use crate::cases::Case;
+use kelvin_base::digest::Digest;
+use kelvin_base::notice::{Code, Notice};
+
+/// Shuffles the units.
+pub(super) struct Reorder;
+
+/// Up to so many orders are listed and chosen from; with more, a shuffle hardly ever repeats itself.
+const LISTED: usize = 720;
+
+impl Perturbation for Reorder {
+    fn name(&self) -> &'static str {
+        "reorder"
+    }
+
+    fn describe(&self) -> &'static str {
+        "the same units in another order, after the same preamble"
+    }
+
+    fn figure(&self) -> Figure {
+        Figure::Invariance
+    }
+
+    fn is_default(&self) -> bool {
+        true
+    }
+
+    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+        let mut proposal = Proposal::default();
+        let wanted = subject.settings.perturbations.variants.reorder;
+        if wanted == 0 {
+            return proposal;
+        }
+        let classes = classes(subject.case());
+        let units = classes.len();
+        let other_orders = arrangements(&classes) - 1;
+        if other_orders == 0 {
+            let reason = if units < 2 {
+                "the case has 1 unit, and 2 are needed".to_owned()
+            } else {
+                format!("the {units} units of the case are all the same")
+            };
+            proposal
+                .notices
+                .push(Notice::new(Code::Skip, reason).counts(wanted, 0));
+            return proposal;
+        }
+        if other_orders < wanted {
+            let text = format!("{units} units have only {other_orders} other order(s)");
+            proposal
+                .notices
+                .push(Notice::new(Code::Cap, text).counts(wanted, other_orders));
+        }
+        // Four times as many as wanted, so that drawing until a new one comes up ends soon.
+        let orders = if other_orders <= LISTED.max(wanted.saturating_mul(4)) {
+            let mut orders = listed(&classes);
+            subject.draw(self.name(), 0).shuffle(&mut orders);
+            orders.truncate(wanted);
+            orders
+        } else {
+            shuffled(subject, &classes, wanted)
+        };
+        proposal.drafts = orders
+            .into_iter()
+            .map(|order| Draft {
+                unit_type: None,
+                pieces: places(&classes, &order)
+                    .into_iter()
+                    .map(Piece::Own)
+                    .collect(),
+                detail: Vec::new(),
+            })
+            .collect();
+        proposal
+    }
+}
+
+/// Numbers the contents of a case in the order in which they first occur: equal units are the same
+/// number, and an order is a sequence of these numbers.
+fn classes(case: &Case) -> Vec<usize> {
+    let mut numbers: BTreeMap<Digest, usize> = BTreeMap::new();
+    case.units
+        .iter()
+        .map(|unit| {
+            let next = numbers.len();
+            *numbers.entry(unit.content).or_insert(next)
+        })
+        .collect()
+}
+
+/// In how many orders these can stand: `n! / (m1! m2! ...)`, at most 2^40.
+fn arrangements(classes: &[usize]) -> usize {
+    const MOST: usize = 1 << 40;
+    let mut counts = vec![0; classes.len()];
+    let mut product = 1_usize;
+    for (placed, class) in (1_usize..).zip(classes) {
+        counts[*class] += 1;
+        // Each step is a multinomial coefficient again, so the division leaves no rest.
+        product = match product.checked_mul(placed) {
+            Some(wide) if wide / counts[*class] <= MOST => wide / counts[*class],
+            _ => return MOST,
+        };
+    }
+    product
+}
+
+/// Every order but the one of the case, in lexicographic order.
+fn listed(classes: &[usize]) -> Vec<Vec<usize>> {
+    let mut order = classes.to_vec();
+    order.sort_unstable();
+    let mut orders = Vec::new();
+    loop {
+        if order != classes {
+            orders.push(order.clone());
+        }
+        // The next permutation: Knuth, "The Art of Computer Programming", 7.2.1.2, algorithm L.
+        let Some(pivot) = order.windows(2).rposition(|pair| pair[0] < pair[1]) else {
+            return orders;
+        };
+        let greater = |at: &usize| order[*at] > order[pivot];
+        let Some(successor) = (pivot + 1..order.len()).rev().find(greater) else {
+            return orders;
+        };
+        order.swap(pivot, successor);
+        order[pivot + 1..].reverse();
+    }
+}
+
+/// Distinct orders, each drawn for itself.
+fn shuffled(subject: &Subject<'_>, classes: &[usize], wanted: usize) -> Vec<Vec<usize>> {
+    let mut known = BTreeSet::from([classes.to_vec()]);
+    let mut orders = Vec::with_capacity(wanted);
+    for number in 1..=wanted {
+        let mut draw = subject.draw(Reorder.name(), number);
+        let mut order = classes.to_vec();
+        while !known.insert(order.clone()) {
+            draw.shuffle(&mut order);
+        }
+        orders.push(order);
+    }
+    orders
+}
+
+/// The units in this order; equal ones in the order of the case.
+fn places(classes: &[usize], order: &[usize]) -> Vec<usize> {
+    let mut units: Vec<usize> = (0..classes.len()).collect();
+    units.sort_by_key(|unit| classes[*unit]);
+    // Where among them the next unit of each class is.
+    let mut next = vec![classes.len(); classes.len()];
+    for (at, unit) in units.iter().enumerate().rev() {
+        next[classes[*unit]] = at;
+    }
+    let mut take = |class: usize| {
+        let at = next[class];
+        next[class] += 1;
+        units[at]
+    };
+    order.iter().map(|class| take(*class)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_counted_and_listed_without_repeats() {
+        for (classes, count) in [
+            (vec![0], 1),
+            (vec![0, 1], 2),
+            (vec![0, 0, 0], 1),
+            (vec![0, 1, 0], 3),
+            (vec![0, 1, 0, 2, 1], 30),
+            (vec![0, 1, 2, 3, 4, 5], 720),
+        ] {
+            assert_eq!(arrangements(&classes), count, "{classes:?}");
+            let listed = listed(&classes);
+            let distinct: BTreeSet<_> = listed.iter().collect();
+            assert_eq!(
+                (listed.len(), distinct.len()),
+                (count - 1, count - 1),
+                "{classes:?}"
+            );
+            assert!(!listed.contains(&classes));
+        }
+        assert_eq!(arrangements(&(0..5_000).collect::<Vec<_>>()), 1 << 40);
+    }
+}

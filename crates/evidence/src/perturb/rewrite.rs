@@ -1,0 +1,95 @@
+//! What the kinds share that rewrite single governing units: which units, and what to tell where
+//! nothing came of it.
+
+use std::sync::Arc;
+
+use super::edit::{Edits, apply};
+use super::{Draft, Edited, Piece, Proposal, Subject};
+use crate::cases::outline::outline;
+use kelvin_base::notice::{Code, Notice};
+
+/// What a variant has to say beside its pieces.
+pub(super) type Detail = Vec<(&'static str, String)>;
+
+/// One way in which a unit is rewritten.
+pub(super) struct Rewrite {
+    /// Its replacements.
+    pub(super) edits: Edits,
+    /// What the pieces don't tell.
+    pub(super) detail: Detail,
+}
+
+/// Proposes the rewrites of every governing unit, each as a variant; `rewrites` gets the place of
+/// the unit in the case and its text. `missing` says what a unit
+/// without any has none of, e.g. "no amount".
+pub(super) fn governing_units(
+    subject: &Subject<'_>,
+    wanted: usize,
+    missing: &str,
+    rewrites: impl Fn(usize, &str) -> Vec<Rewrite>,
+) -> Proposal {
+    let mut proposal = Proposal::default();
+    let case = subject.case();
+    for unit_type in &subject.settings.governing_types {
+        let units: Vec<usize> = of_type(subject, unit_type);
+        if units.is_empty() {
+            let text = format!("the case has no unit of type `{unit_type}`");
+            let notice = Notice::new(Code::Skip, text).counts(wanted, 0);
+            proposal.notices.push(notice);
+            continue;
+        }
+        let mut without = 0;
+        let mut made = 0;
+        for at in &units {
+            let unit = &case.units[*at];
+            let body = case.body(unit);
+            let before = proposal.drafts.len();
+            for Rewrite { edits, detail } in rewrites(*at, body) {
+                if let Some(text) = checked(body, &edits) {
+                    proposal.drafts.push(Draft {
+                        unit_type: Some(Arc::clone(&unit.unit_type)),
+                        pieces: with_edited(case.units.len(), vec![(*at, text)]),
+                        detail,
+                    });
+                }
+            }
+            without += usize::from(proposal.drafts.len() == before);
+            made += proposal.drafts.len() - before;
+        }
+        if without > 0 {
+            let code = if made == 0 { Code::Skip } else { Code::Cap };
+            let text = format!(
+                "{missing} in {without} of {} unit(s) of type `{unit_type}`",
+                units.len()
+            );
+            let notice = Notice::new(code, text).counts(wanted * units.len(), made);
+            proposal.notices.push(notice);
+        }
+    }
+    proposal
+}
+
+/// The units of a type, in the order of the case.
+pub(super) fn of_type(subject: &Subject<'_>, unit_type: &str) -> Vec<usize> {
+    let units = subject.case().units.iter().enumerate();
+    units
+        .filter(|(_, unit)| &*unit.unit_type == unit_type)
+        .map(|(at, _)| at)
+        .collect()
+}
+
+/// The units of a case in their order, some of them rewritten.
+pub(super) fn with_edited(units: usize, edited: Vec<(usize, String)>) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = (0..units).map(Piece::Own).collect();
+    for (unit, text) in edited {
+        pieces[unit] = Piece::Edited(Box::new(Edited { unit, text }));
+    }
+    pieces
+}
+
+/// The edited text; none where nothing is left changed, or where the Markdown would be read
+/// otherwise: a sign that begins a line and becomes a quote, for instance.
+pub(super) fn checked(body: &str, edits: &Edits) -> Option<String> {
+    let text = apply(body, edits).trim_end().to_owned();
+    (text != body && outline(&text).shape == outline(body).shape).then_some(text)
+}

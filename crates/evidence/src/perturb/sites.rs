@@ -1,0 +1,214 @@
+//! What the kinds share that edit units which do not govern: their prose, the choice of a place, and
+//! the check that the Markdown is still read in the same way.
+
+use std::ops::Range;
+
+use super::edit::Edits;
+use super::rewrite::{Detail, checked, with_edited};
+use super::sentence::{sentences, words};
+use super::{Draft, Proposal, Subject};
+use crate::cases::prose::{Prose, prose};
+use crate::words::Words;
+use kelvin_base::draw::Draw;
+use kelvin_base::notice::{Code, Notice};
+
+/// A unit that does not govern, with its prose.
+pub(super) struct Text<'a> {
+    /// The place of the unit in the case.
+    pub(super) unit: usize,
+    /// The unit, heading line included.
+    pub(super) body: &'a str,
+    /// Where edits may land.
+    pub(super) prose: Prose,
+}
+
+/// A place where something can be put in.
+pub(super) struct Site {
+    /// Which of the texts.
+    pub(super) text: usize,
+    /// What is replaced there; empty where something only comes in.
+    pub(super) range: Range<usize>,
+    /// The sentence it is about.
+    pub(super) sentence: Range<usize>,
+}
+
+/// The units of the case that do not govern.
+pub(super) fn texts<'a>(subject: &Subject<'a>) -> Vec<Text<'a>> {
+    let case = subject.case();
+    let units = case.units.iter().enumerate();
+    units
+        .filter(|(_, unit)| !subject.governs(&unit.unit_type))
+        .map(|(unit, cut)| {
+            let body = case.body(cut);
+            let prose = prose(body);
+            Text { unit, body, prose }
+        })
+        .collect()
+}
+
+impl Text<'_> {
+    /// The sentences of the running text, those of each block together.
+    pub(super) fn sentences(&self, words: &Words) -> Vec<Vec<Range<usize>>> {
+        let blocks = self.prose.blocks.iter();
+        blocks
+            .filter(|block| block.place.is_running_text())
+            .map(|block| {
+                sentences(
+                    &self.prose.masked,
+                    block.range.clone(),
+                    &words.abbreviations,
+                )
+            })
+            .collect()
+    }
+
+    /// A range of the text, masked.
+    pub(super) fn masked(&self, range: Range<usize>) -> &str {
+        &self.prose.masked[range]
+    }
+}
+
+/// Proposes variants with one site each, in an order that is drawn for each variant.
+pub(super) fn one_site_each(
+    subject: &Subject<'_>,
+    kind: &'static str,
+    wanted: usize,
+    missing: &str,
+    sites: impl Fn(usize, &Text<'_>) -> Vec<Site>,
+    write: impl Fn(&Text<'_>, &Site, &mut Draw) -> Option<(Edits, Detail)>,
+) -> Proposal {
+    let mut proposal = Proposal::default();
+    let texts = texts(subject);
+    if texts.is_empty() {
+        return skipped(wanted, "every unit of the case governs");
+    }
+    let all: Vec<Site> = texts
+        .iter()
+        .enumerate()
+        .flat_map(|(at, text)| sites(at, text))
+        .collect();
+    let mut used = vec![false; all.len()];
+    for number in 1..=wanted {
+        let mut draw = subject.draw(kind, number);
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        draw.shuffle(&mut order);
+        for at in order {
+            if std::mem::replace(&mut used[at], true) {
+                continue;
+            }
+            let site = &all[at];
+            let text = &texts[site.text];
+            let Some((edits, detail)) = write(text, site, &mut draw) else {
+                continue;
+            };
+            if let Some(edited) = checked(text.body, &edits) {
+                let units = subject.case().units.len();
+                proposal.drafts.push(Draft {
+                    unit_type: None,
+                    pieces: with_edited(units, vec![(text.unit, edited)]),
+                    detail,
+                });
+                break;
+            }
+        }
+    }
+    tell(&mut proposal, wanted, missing);
+    proposal
+}
+
+/// Proposes variants in which every unit that does not govern is edited, as far as it can be.
+pub(super) fn everywhere(
+    subject: &Subject<'_>,
+    kind: &'static str,
+    wanted: usize,
+    missing: &str,
+    edit: impl Fn(usize, &Text<'_>, &mut Draw) -> Edits,
+) -> Proposal {
+    let mut proposal = Proposal::default();
+    let texts = texts(subject);
+    if texts.is_empty() {
+        return skipped(wanted, "every unit of the case governs");
+    }
+    for number in 1..=wanted {
+        let mut draw = subject.draw(kind, number);
+        let edited: Vec<(usize, String)> = texts
+            .iter()
+            .filter_map(|text| {
+                let edits = edit(number, text, &mut draw);
+                Some((text.unit, checked(text.body, &edits)?))
+            })
+            .collect();
+        if !edited.is_empty() {
+            proposal.drafts.push(Draft {
+                unit_type: None,
+                pieces: with_edited(subject.case().units.len(), edited),
+                detail: Vec::new(),
+            });
+        }
+    }
+    tell(&mut proposal, wanted, missing);
+    proposal
+}
+
+/// A proposal of nothing.
+pub(super) fn skipped(wanted: usize, reason: &str) -> Proposal {
+    Proposal {
+        drafts: Vec::new(),
+        notices: vec![Notice::new(Code::Skip, reason).counts(wanted, 0)],
+    }
+}
+
+fn tell(proposal: &mut Proposal, wanted: usize, missing: &str) {
+    let got = proposal.drafts.len();
+    let notice = match got {
+        0 => Notice::new(
+            Code::Skip,
+            format!("no {missing} in a unit that does not govern"),
+        ),
+        _ if got < wanted => Notice::new(
+            Code::Cap,
+            format!("only {got} variant(s): no further {missing} in units that do not govern"),
+        ),
+        _ => return,
+    };
+    proposal.notices.push(notice.counts(wanted, got));
+}
+
+/// Whether a sentence has none of the negations.
+pub(super) fn is_affirmative(sentence: &str, list: &Words) -> bool {
+    let plain: Vec<String> = words(sentence)
+        .into_iter()
+        .map(|word| sentence[word].to_lowercase().replace('’', "'"))
+        .collect();
+    let joined = format!(" {} ", plain.join(" "));
+    !list
+        .negations
+        .iter()
+        .any(|negation| joined.contains(&format!(" {} ", negation.to_lowercase())))
+        && !joined.contains(" no-")
+        && !joined.contains(" non-")
+}
+
+/// Whether a sentence begins with a capital letter of the prose itself.
+pub(super) fn is_capitalised(sentence: &str) -> bool {
+    sentence.starts_with(char::is_uppercase)
+}
+
+/// The first word of a sentence without its capital, where that cannot be a name.
+pub(super) fn lowered(word: &str, list: &Words) -> String {
+    let known = list
+        .openers
+        .iter()
+        .chain(&list.imperatives)
+        .any(|known| known == word);
+    if known {
+        word.to_lowercase()
+    } else {
+        word.to_owned()
+    }
+}
+
+/// One of a list.
+pub(super) fn one_of<'a>(list: &'a [String], draw: &mut Draw) -> Option<&'a str> {
+    list.get(draw.below(list.len())).map(String::as_str)
+}

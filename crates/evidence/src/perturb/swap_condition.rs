@@ -1,0 +1,249 @@
+//! `swap_condition`: only the conditions of a rule are exchanged for those of another case.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::condition::{Conditions, Form, conditions};
+use super::peers::{Place, Rule};
+use super::rewrite::{of_type, with_edited};
+use super::ring::Ring;
+use super::swap::{all, some};
+use super::{Draft, Figure, Perturbation, Proposal, Subject};
+use crate::EvidenceSettings;
+use crate::cases;
+use crate::cases::Corpus;
+use crate::cases::outline::outline;
+use kelvin_base::digest::Digest;
+use kelvin_base::notice::{Code, Notice};
+
+/// Exchanges the conditions of one governing unit.
+pub(super) struct SwapCondition;
+
+/// Per governing type.
+const WANTED: usize = 3;
+
+impl Perturbation for SwapCondition {
+    fn name(&self) -> &'static str {
+        "swap_condition"
+    }
+
+    fn describe(&self) -> &'static str {
+        "in one governing unit the list of conditions is replaced by another case's; whether they \
+         hold, and the details, stay"
+    }
+
+    fn figure(&self) -> Figure {
+        Figure::Condition
+    }
+
+    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+        let index = subject
+            .peers
+            .derived(self.name(), || Index::of(subject.corpus, subject.settings));
+        let mut proposal = Proposal::default();
+        for unit_type in &subject.settings.governing_types {
+            propose_type(subject, unit_type, &index, &mut proposal);
+        }
+        proposal
+    }
+}
+
+/// The rules of the corpus, each read once.
+struct Index {
+    /// The conditions of every unit that has the shape.
+    read: BTreeMap<Place, (Conditions, Digest)>,
+    /// What can be drawn, by type and form.
+    rings: BTreeMap<(Arc<str>, Form), Ring<Rule>>,
+    types: BTreeMap<Arc<str>, TypeCount>,
+}
+
+/// The units of one type in the whole corpus.
+struct TypeCount {
+    /// How many there are.
+    units: usize,
+    /// How many of them have the shape.
+    read: usize,
+    /// The first case that has one.
+    first: usize,
+}
+
+impl Index {
+    fn of(corpus: &Corpus, settings: &EvidenceSettings) -> Self {
+        let mut read = BTreeMap::new();
+        let mut rules: BTreeMap<(Arc<str>, Form), Vec<Rule>> = BTreeMap::new();
+        let mut types: BTreeMap<Arc<str>, TypeCount> = BTreeMap::new();
+        for (at, case) in corpus.cases.iter().enumerate() {
+            for (unit_at, unit) in case.units.iter().enumerate() {
+                if !settings
+                    .governing_types
+                    .iter()
+                    .any(|name| **name == *unit.unit_type)
+                {
+                    continue;
+                }
+                let count = types
+                    .entry(Arc::clone(&unit.unit_type))
+                    .or_insert(TypeCount {
+                        units: 0,
+                        read: 0,
+                        first: at,
+                    });
+                count.units += 1;
+                let body = case.body(unit);
+                let Some(found) = conditions(body, &settings.perturbations.words) else {
+                    continue;
+                };
+                count.read += 1;
+                let sense = sense(&body[found.range.clone()]);
+                let place = Place::of(at, unit_at);
+                rules
+                    .entry((Arc::clone(&unit.unit_type), found.form))
+                    .or_default()
+                    .push(Rule { sense, place });
+                read.insert(place, (found, sense));
+            }
+        }
+        let ring = |rules: Vec<Rule>| {
+            let rules = rules.into_iter().map(|rule| (rule.sense, rule));
+            Ring::of("swap_condition", settings.seed, rules)
+        };
+        Self {
+            read,
+            rings: rules
+                .into_iter()
+                .map(|(key, rules)| (key, ring(rules)))
+                .collect(),
+            types,
+        }
+    }
+}
+
+/// What conditions say, whatever their white space and capitals.
+fn sense(conditions: &str) -> Digest {
+    let words: Vec<String> = conditions
+        .split_whitespace()
+        .map(str::to_lowercase)
+        .collect();
+    Digest::of(words.join(" ").as_bytes())
+}
+
+fn propose_type(subject: &Subject<'_>, unit_type: &str, index: &Index, proposal: &mut Proposal) {
+    let units = of_type(subject, unit_type);
+    let Some(first) = units.first() else {
+        let text = format!("the case has no unit of type `{unit_type}`");
+        proposal
+            .notices
+            .push(Notice::new(Code::Skip, text).counts(WANTED, 0));
+        return;
+    };
+    let shared_type = &subject.case().units[*first].unit_type;
+    let read: Vec<(usize, &Conditions, Digest)> = units
+        .iter()
+        .filter_map(|unit| {
+            let place = Place::of(subject.at, *unit);
+            let (found, sense) = index.read.get(&place)?;
+            Some((*unit, found, *sense))
+        })
+        .collect();
+    proposal.notices.extend(parse_rate(
+        subject,
+        shared_type,
+        units.len(),
+        read.len(),
+        index,
+    ));
+    if read.is_empty() {
+        let text = format!("no unit of type `{unit_type}` reads `requires: <conditions>. <state>`");
+        proposal
+            .notices
+            .push(Notice::new(Code::Skip, text).counts(WANTED, 0));
+        return;
+    }
+    let before = proposal.drafts.len();
+    for form in [Form::Inline, Form::List] {
+        let wanted = WANTED - (proposal.drafts.len() - before);
+        let own: Vec<usize> = read
+            .iter()
+            .filter(|(_, found, _)| found.form == form)
+            .map(|(unit, ..)| *unit)
+            .collect();
+        let ring = index.rings.get(&(Arc::clone(shared_type), form));
+        let (Some(ring), false) = (ring, own.is_empty()) else {
+            continue;
+        };
+        let senses: BTreeSet<Digest> = read.iter().map(|(.., sense)| *sense).collect();
+        let pool = ring.besides(senses.iter(), wanted.saturating_add(1));
+        let mut pairs = if own.len().saturating_mul(pool) <= wanted {
+            all(&own, &senses, ring)
+        } else {
+            some(subject, SwapCondition.name(), &own, &senses, ring, wanted)
+        };
+        pairs.truncate(wanted);
+        proposal.drafts.extend(
+            pairs
+                .into_iter()
+                .filter_map(|(unit, rule)| draft(subject, index, unit, rule)),
+        );
+    }
+    let made = proposal.drafts.len() - before;
+    if made == 0 {
+        let text = format!("no other case has other conditions in a unit of type `{unit_type}`");
+        proposal
+            .notices
+            .push(Notice::new(Code::Skip, text).counts(WANTED, 0));
+    } else if made < WANTED {
+        let text = format!(
+            "only {made} exchange(s): other cases have no further conditions for `{unit_type}`"
+        );
+        proposal
+            .notices
+            .push(Notice::new(Code::Cap, text).counts(WANTED, made));
+    }
+}
+
+/// The share of units that can be read: where one of this case cannot, and once for the corpus.
+fn parse_rate(
+    subject: &Subject<'_>,
+    unit_type: &Arc<str>,
+    units: usize,
+    read: usize,
+    index: &Index,
+) -> Option<Notice> {
+    let all = index.types.get(unit_type)?;
+    if read == units && all.first != subject.at {
+        return None;
+    }
+    let text = format!(
+        "{read} of {units} governing unit(s) of type `{unit_type}` can be read as a rule here, {} of {} in all \
+         cases",
+        all.read, all.units
+    );
+    Some(Notice::new(Code::ParseRate, text).counts(units, read))
+}
+
+/// The unit with the other conditions in it; none where it would be read otherwise than meant.
+fn draft(subject: &Subject<'_>, index: &Index, unit: usize, rule: Rule) -> Option<Draft> {
+    let case = subject.case();
+    let body = case.body(&case.units[unit]);
+    let place = Place::of(subject.at, unit);
+    let (own, _) = index.read.get(&place)?;
+    let (theirs, _) = index.read.get(&rule.place)?;
+    let (peer, from) = rule.place.find(subject.corpus);
+    let theirs = &peer.body(from)[theirs.range.clone()];
+    let theirs = cases::with_newline(theirs, case.newline);
+    let mut text = body.to_owned();
+    text.replace_range(own.range.clone(), &theirs);
+    let found = conditions(&text, &subject.settings.perturbations.words)?;
+    if text[found.range.clone()] != theirs || !outline(&text).is_closed() {
+        return None;
+    }
+    Some(Draft {
+        unit_type: Some(Arc::clone(&case.units[unit].unit_type)),
+        pieces: with_edited(case.units.len(), vec![(unit, text)]),
+        detail: vec![
+            ("from", peer.name.to_string()),
+            ("own_conditions", body[own.range.clone()].to_owned()),
+            ("peer_conditions", theirs.into_owned()),
+        ],
+    })
+}

@@ -1,0 +1,120 @@
+//! `whitespace_jitter`: white space that Markdown does not read.
+
+use super::edit::Edits;
+use super::sites::{Text, everywhere};
+use super::{Figure, Perturbation, Proposal, Subject};
+use kelvin_base::draw::Draw;
+
+/// Widens gaps between paragraphs and words, and leaves single spaces at line ends.
+pub(super) struct WhitespaceJitter;
+
+const WANTED: usize = 3;
+
+/// The chance of each place, in percent.
+const CHANCE: usize = 30;
+
+impl Perturbation for WhitespaceJitter {
+    fn name(&self) -> &'static str {
+        "whitespace_jitter"
+    }
+
+    fn describe(&self) -> &'static str {
+        "units that do not govern get wider gaps between paragraphs or words, or spaces at line ends"
+    }
+
+    fn figure(&self) -> Figure {
+        Figure::Invariance
+    }
+
+    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+        everywhere(
+            subject,
+            self.name(),
+            WANTED,
+            "gap to widen",
+            |_, text, draw| {
+                let mut modes = [gaps(text), line_ends(text), spaces(text)];
+                draw.shuffle(&mut modes);
+                let found = modes.into_iter().find(|places| !places.is_empty());
+                some(found.unwrap_or_default(), draw)
+            },
+        )
+    }
+}
+
+/// Some of the places, at least one.
+fn some(places: Edits, draw: &mut Draw) -> Edits {
+    let sure = draw.below(places.len());
+    places
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| draw.below(100) < CHANCE || *at == sure)
+        .map(|(_, edit)| edit)
+        .collect()
+}
+
+/// One more blank line, where there is one already and nothing but white space around it.
+fn gaps(text: &Text<'_>) -> Edits {
+    let ends = [heading_end(text.body)]
+        .into_iter()
+        .chain(text.prose.blocks.iter().map(|block| block.range.end));
+    let starts = text.prose.blocks.iter().map(|block| block.range.start);
+    ends.zip(starts)
+        .filter_map(|(end, start)| {
+            let gap = text.body.get(end..start)?;
+            let newline = ["\r\n", "\n", "\r"]
+                .into_iter()
+                .find(|newline| gap.contains(newline))?;
+            let first = gap.find(newline)? + newline.len();
+            let blank = gap.trim().is_empty() && gap[first..].contains(newline);
+            blank.then(|| (end + first..end + first, newline.to_owned()))
+        })
+        .collect()
+}
+
+fn heading_end(body: &str) -> usize {
+    body.find(['\n', '\r']).unwrap_or(body.len())
+}
+
+/// One space before a line end in the running text. A second one would break the line.
+fn line_ends(text: &Text<'_>) -> Edits {
+    let masked = text.prose.masked.as_bytes();
+    let mut places = Edits::new();
+    for block in text
+        .prose
+        .blocks
+        .iter()
+        .filter(|block| block.place.is_running_text())
+    {
+        for at in block.range.clone().skip(1) {
+            let ends = masked[at] == b'\n' && masked[at - 1] != b'\r' || masked[at] == b'\r';
+            if ends && masked[at - 1].is_ascii_graphic() {
+                places.push((at..at, " ".to_owned()));
+            }
+        }
+    }
+    places
+}
+
+/// A second space between two words of a line.
+fn spaces(text: &Text<'_>) -> Edits {
+    let mut places = Edits::new();
+    for block in text
+        .prose
+        .blocks
+        .iter()
+        .filter(|block| block.place.is_running_text())
+    {
+        let line = text.masked(block.range.clone());
+        for (at, _) in line.match_indices(' ') {
+            let before = line[..at].chars().next_back();
+            let after = line[at + 1..].chars().next();
+            let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+            if is_word(before) && is_word(after) {
+                let at = block.range.start + at;
+                places.push((at..at, " ".to_owned()));
+            }
+        }
+    }
+    places
+}

@@ -1,0 +1,243 @@
+//! From records back to figures: what a run computes at its end can be computed again from its
+//! report, or from the reports of its shards.
+
+use std::collections::BTreeMap;
+
+use super::basis::Settings;
+use super::{Evidence, figures, following, noise};
+use crate::{CaseRecord, VariantRecord};
+use kelvin_base::notice::{Code, Notice};
+use kelvin_base::stats;
+use kelvin_record::Ending;
+use kelvin_run::judge::{MaxErrors, Scorer};
+
+/// Computes every figure, the scores of every case, and the notices about the run as a whole. The
+/// notices of the cases stay as they are.
+pub fn recompute(mut cases: BTreeMap<String, CaseRecord>, settings: &Settings<'_>) -> Evidence {
+    for case in cases.values_mut() {
+        if let Some(scorer) = settings.scorer {
+            match settings.crossing() {
+                Some(scorer) => cross(case, scorer),
+                None => compare(case, scorer),
+            }
+            case.sigma = noise::sigma(settings.basis, scorer, case);
+        }
+        figures::score_case(settings.basis, case);
+    }
+    if let Some(scorer) = settings.scorer {
+        let holds = |variant: &VariantRecord| figures::holds(settings.basis, variant);
+        following::compare(&mut cases, &holds, scorer);
+    }
+    let mut metrics = figures::metrics(settings, &cases);
+    if let Some(reason) = too_many_unscored(&cases, settings) {
+        let of_distances = metrics.iter_mut().filter(|(id, _)| *id != FAILURE_RATE);
+        of_distances.for_each(|(_, metric)| metric.withdraw(&reason));
+    }
+    Evidence {
+        metrics,
+        notices: notices(&cases, settings.ending),
+        cases,
+    }
+}
+
+/// Fills in the distance of every answer to a variant: the mean over the answers to the case itself.
+fn cross(case: &mut CaseRecord, scorer: &dyn Scorer) {
+    let baselines = case.baseline.iter();
+    let baselines: Vec<_> = baselines
+        .filter_map(|sample| sample.decision.as_ref())
+        .collect();
+    for variant in &mut case.variants {
+        for sample in &mut variant.samples {
+            let after = sample.decision.as_ref();
+            let distances: Vec<f64> = after
+                .into_iter()
+                .flat_map(|after| baselines.iter().map(move |before| (*before, after)))
+                .filter_map(|(before, after)| scorer.distance(before, after))
+                .collect();
+            sample.distance = stats::mean(&distances);
+        }
+    }
+}
+
+/// Fills in the distances of every variant to the baseline of the same repeat.
+fn compare(case: &mut CaseRecord, scorer: &dyn Scorer) {
+    for variant in &mut case.variants {
+        for (sample, before) in variant.samples.iter_mut().zip(&case.baseline) {
+            sample.distance = before
+                .decision
+                .as_ref()
+                .zip(sample.decision.as_ref())
+                .and_then(|(before, after)| scorer.distance(before, after));
+        }
+    }
+}
+
+/// The one figure that no distance is in.
+const FAILURE_RATE: &str = "evidence.failure_rate";
+
+/// Why no figure can be made of what a judge has said; none where it said enough. A run that was stopped
+/// had no time to ask, and its figures cover what was asked.
+fn too_many_unscored(
+    cases: &BTreeMap<String, CaseRecord>,
+    settings: &Settings<'_>,
+) -> Option<String> {
+    if !settings.basis.asked || settings.ending != Ending::Complete {
+        return None;
+    }
+    let mut compared = 0;
+    let mut unscored = 0;
+    for case in cases.values() {
+        for variant in &case.variants {
+            for (sample, before) in variant.samples.iter().zip(&case.baseline) {
+                let has_both = sample.decision.is_some() && before.decision.is_some();
+                compared += usize::from(has_both);
+                unscored += usize::from(has_both && sample.distance.is_none());
+            }
+        }
+    }
+    let exceeded = (compared > 0).then(|| MaxErrors::default().exceeded(unscored, compared));
+    exceeded.flatten()
+}
+
+fn notices(cases: &BTreeMap<String, CaseRecord>, ending: Ending) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let failed: Vec<&str> = cases
+        .iter()
+        .filter(|(_, case)| case.baseline.first().is_some_and(|s| s.failure.is_some()))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !failed.is_empty() {
+        notices.push(
+            Notice::new(
+                Code::BaselineFailed,
+                format!(
+                    "the baseline failed in {} of {} cases, which are in no score: {}",
+                    failed.len(),
+                    cases.len(),
+                    failed.join(", ")
+                ),
+            )
+            .counts(cases.len(), cases.len() - failed.len()),
+        );
+    }
+    if ending == Ending::Interrupted {
+        notices.push(Notice::new(
+            Code::Interrupted,
+            "the run was stopped before its end; the figures cover what had finished, and \
+             `--resume` goes on from there",
+        ));
+    }
+    notices
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::Sample;
+    use crate::basis::Basis;
+    use crate::perturb::Relation;
+    use kelvin_base::digest::Digest;
+    use kelvin_run::judge;
+
+    fn answer(decision: &str) -> Sample {
+        Sample {
+            decision: Some(json!(decision)),
+            ..Sample::default()
+        }
+    }
+
+    /// Two repeats, of which the second one moves where it should not.
+    fn cases() -> BTreeMap<String, CaseRecord> {
+        let variant = VariantRecord {
+            id: "reorder-01".into(),
+            kind: "reorder".into(),
+            relation: Relation::Invariance,
+            unit_type: None,
+            input: Digest::of(b"variant"),
+            notes: Arc::default(),
+            samples: vec![answer("a"), answer("a")],
+            swap: None,
+        };
+        let case = CaseRecord {
+            file: "cases/one.md".to_owned(),
+            folder: "one".to_owned(),
+            input: Digest::of(b"case"),
+            units: Vec::new(),
+            baseline: vec![answer("a"), answer("b")],
+            replays: Vec::new(),
+            sigma: None,
+            variants: vec![variant],
+            invariance: None,
+            invariance_n: 0,
+            sensitivity: None,
+            sensitivity_n: 0,
+            failed: 0,
+            insufficient: false,
+            notices: Vec::new(),
+        };
+        BTreeMap::from([("one".to_owned(), case)])
+    }
+
+    fn settings<'a>(basis: &'a Basis, scorer: Option<&'a dyn Scorer>) -> Settings<'a> {
+        Settings {
+            basis,
+            ending: Ending::Complete,
+            scorer,
+        }
+    }
+
+    #[test]
+    fn a_scorer_compares_the_decisions_anew_and_without_one_distances_stay() {
+        let basis = Basis {
+            cases: 1,
+            noise_floor: true,
+            ..Basis::default()
+        };
+        let scorer = judge::of(&judge::Choice::default());
+        let scored = recompute(cases(), &settings(&basis, Some(&*scorer)));
+        let case = &scored.cases["one"];
+        let distances: Vec<Option<f64>> = case.variants[0]
+            .samples
+            .iter()
+            .map(|sample| sample.distance)
+            .collect();
+        // Each answer is compared with those of both repeats.
+        assert_eq!(distances, [Some(0.5), Some(0.5)]);
+        assert_eq!((case.invariance, case.sigma), (Some(0.5), Some(1.0)));
+        assert_eq!(scored.metrics["evidence.invariance"].value, Some(0.5));
+
+        let again = recompute(scored.cases.clone(), &settings(&basis, None));
+        assert_eq!(again.cases, scored.cases);
+        // The pairs of answers are not stored, but what was made of them is.
+        let values = |evidence: &Evidence| -> Vec<Option<f64>> {
+            evidence
+                .metrics
+                .values()
+                .map(|metric| metric.value)
+                .collect()
+        };
+        assert_eq!(values(&again), values(&scored));
+
+        let bare = recompute(cases(), &settings(&basis, None));
+        assert_eq!(bare.metrics["evidence.invariance"].value, None);
+    }
+
+    #[test]
+    fn an_empty_shard_and_a_run_that_was_stopped_say_why_there_is_no_figure() {
+        let basis = Basis::default();
+        let empty = recompute(BTreeMap::new(), &settings(&basis, None));
+        let reason = empty.metrics["evidence.invariance"].reason.as_deref();
+        assert_eq!(reason, Some("this shard has no cases"));
+        assert!(empty.notices.is_empty());
+        let stopped = Settings {
+            ending: Ending::Interrupted,
+            ..settings(&basis, None)
+        };
+        let stopped = recompute(cases(), &stopped);
+        assert_eq!(stopped.notices[0].code, Code::Interrupted);
+    }
+}

@@ -1,0 +1,151 @@
+//! What the evidence probe saw in one case: every invocation with its decision or its failure.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::perturb::{Notes, Relation};
+use kelvin_base::digest::Digest;
+use kelvin_base::failure::Failure;
+use kelvin_base::notice::Notice;
+
+/// One case: its baseline, its variants, its scores.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CaseRecord {
+    /// The file, relative to the configuration.
+    pub file: String,
+    /// The folder of its inputs and outputs, relative to the report.
+    pub folder: String,
+    /// The digest of the file: a different one on the other side means that the case was edited.
+    pub input: Digest,
+    /// The units, in order.
+    pub units: Vec<UnitRecord>,
+    /// The unperturbed input; one sample a repeat.
+    pub baseline: Vec<Sample>,
+    /// Replays of the unperturbed input for the noise floor, the first sample of `baseline` not
+    /// included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replays: Vec<Sample>,
+    /// Mean distance over the pairs of replays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sigma: Option<f64>,
+    /// The variants, in the order of the registry and of their numbers.
+    pub variants: Vec<VariantRecord>,
+    /// Invariance in this case.
+    pub invariance: Option<f64>,
+    /// How many samples that is the mean of.
+    pub invariance_n: usize,
+    /// Sensitivity in this case.
+    pub sensitivity: Option<f64>,
+    /// How many samples that is the mean of.
+    pub sensitivity_n: usize,
+    /// How many invocations of the case failed.
+    pub failed: usize,
+    /// Over a fifth of its invocations failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub insufficient: bool,
+    /// Its caps, skips and warnings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<Notice>,
+}
+
+/// A unit of a case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnitRecord {
+    /// Its type.
+    pub unit_type: Arc<str>,
+    /// The line of its heading, from 1.
+    pub line: usize,
+}
+
+/// One variant of a case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VariantRecord {
+    /// Unique within the case; also its folder under `perturbations`.
+    pub id: Arc<str>,
+    /// The kind of perturbation.
+    pub kind: Cow<'static, str>,
+    /// What the decision ought to do.
+    pub relation: Relation,
+    /// The governing type it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_type: Option<Arc<str>>,
+    /// The digest of its input.
+    pub input: Digest,
+    /// What was done to the case.
+    pub notes: Arc<Notes>,
+    /// One sample a repeat; empty where nothing was run.
+    pub samples: Vec<Sample>,
+    /// What a swap did, next to what it could do; none for other kinds, and where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swap: Option<Box<SwapRecord>>,
+}
+
+/// A swap next to its donor, the case that its unit comes from. Distances are those of the scorer.
+/// The *own answers* of a case are its baselines and its answers to the variants that count into
+/// invariance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SwapRecord {
+    /// How far the answers went: the mean distance to the case's own answers, less the mean
+    /// distance between two of those.
+    pub reaction: f64,
+    /// How far the donor's own answers are away: their mean distance to the case's own answers,
+    /// less `noise`.
+    pub contrast: f64,
+    /// The mean distance between two own answers of the same case, over the case and its donor.
+    pub noise: f64,
+    /// Whether the answer that the case mostly gets is another one than the donor mostly gets.
+    pub donor_differs: bool,
+}
+
+impl VariantRecord {
+    /// The place of the unit that was replaced or rewritten, where it is exactly one.
+    pub fn changed_unit(&self) -> Option<usize> {
+        match (self.notes.removed.as_slice(), self.notes.edited.as_slice()) {
+            ([unit], []) | ([], [unit]) => Some(*unit),
+            _ => None,
+        }
+    }
+}
+
+/// One invocation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sample {
+    /// The decision, where there is one.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "explicit_null"
+    )]
+    #[schemars(with = "Option<Value>")]
+    pub decision: Option<Value>,
+    /// The mean distance to the decisions of the baseline; where a judge compares them, the distance to that
+    /// of the same repeat. None for a baseline and wherever either side failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distance: Option<f64>,
+    /// Why there is no decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Box<Failure>>,
+}
+
+/// A decision of `null` is a decision: present and null is not the same as absent.
+mod explicit_null {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+    use serde_json::Value;
+
+    pub(super) fn serialize<S: Serializer>(
+        decision: &Option<Value>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        decision.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Value>, D::Error> {
+        Value::deserialize(deserializer).map(Some)
+    }
+}

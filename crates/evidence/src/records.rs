@@ -1,0 +1,197 @@
+//! From outcomes to records: what was seen in each case.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::schedule::{Outcomes, Rounds};
+use super::survey::Survey;
+use crate::cases::Case;
+use crate::perturb::Plan;
+use crate::{CaseRecord, Sample, UnitRecord, VariantRecord};
+use kelvin_base::notice::{Code, Notice};
+use kelvin_base::threads;
+use kelvin_run::Outcome;
+use kelvin_run::kept;
+use kelvin_run::kept::Times;
+
+/// Over this share of failed invocations a case is marked insufficient.
+const INSUFFICIENT_ABOVE: f64 = 0.2;
+
+/// Turns outcomes into records; distances and scores are made from those.
+pub(super) fn of_cases(
+    survey: &Survey<'_>,
+    plans: &BTreeMap<usize, Plan>,
+    rounds: &Rounds,
+    outcomes: &Outcomes,
+) -> BTreeMap<String, CaseRecord> {
+    let told = threads::map(survey.places, |&place| {
+        let name = survey.corpus.cases[place].name.to_string();
+        let record = record(survey, place, &plans[&place], rounds, outcomes);
+        (name, record)
+    });
+    let mut cases: BTreeMap<String, CaseRecord> = told.into_iter().collect();
+    let times = threads::map(survey.places, |&place| {
+        let case = &survey.corpus.cases[place];
+        times(case, &plans[&place], outcomes, rounds.most_of(place))
+    });
+    for (place, is_kept) in survey.places.iter().zip(kept::are_kept(&times)) {
+        let name = &*survey.corpus.cases[*place].name;
+        if let Some(case) = cases.get_mut(name).filter(|_| is_kept) {
+            case.notices.push(kept::notice(name));
+        }
+    }
+    cases
+}
+
+fn record(
+    survey: &Survey<'_>,
+    place: usize,
+    plan: &Plan,
+    rounds: &Rounds,
+    outcomes: &Outcomes,
+) -> CaseRecord {
+    let case = &survey.corpus.cases[place];
+    let (inputs, baselines) = (rounds.inputs(place), rounds.baselines(place));
+    let of = |variant: Option<&Arc<str>>, repeat| outcomes.get(&case.name, variant, repeat);
+    let baseline = samples(inputs, |repeat| of(None, repeat));
+    let replays: Vec<Sample> = (inputs + 1..=baselines)
+        .filter_map(|repeat| of(None, repeat).map(sample))
+        .collect();
+    let variants: Vec<VariantRecord> = plan
+        .variants
+        .iter()
+        .map(|variant| VariantRecord {
+            id: Arc::clone(&variant.id),
+            kind: variant.kind.into(),
+            relation: variant.figure.relation(),
+            unit_type: variant.unit_type.clone(),
+            input: variant.digest(survey.corpus, place, survey.settings),
+            notes: Arc::new(variant.notes(survey.corpus, place, survey.settings)),
+            samples: samples(rounds.of_variant(place, &variant.id), |repeat| {
+                of(Some(&variant.id), repeat)
+            }),
+            swap: None,
+        })
+        .collect();
+    let all = baseline
+        .iter()
+        .chain(&replays)
+        .chain(variants.iter().flat_map(|variant| &variant.samples));
+    let (made, failed) = all.fold((0, 0), |(made, failed), sample| {
+        (made + 1, failed + usize::from(sample.failure.is_some()))
+    });
+    let insufficient = failed as f64 > INSUFFICIENT_ABOVE * made as f64;
+    let mut notices = plan.notices.clone();
+    notices.extend(failure_notices(
+        &case.name,
+        &variants,
+        made,
+        failed,
+        insufficient,
+    ));
+    CaseRecord {
+        file: case.file.to_string(),
+        folder: case.name.to_string(),
+        input: case.digest(),
+        units: case
+            .units
+            .iter()
+            .map(|unit| UnitRecord {
+                unit_type: Arc::clone(&unit.unit_type),
+                line: unit.line,
+            })
+            .collect(),
+        sigma: None,
+        baseline,
+        replays,
+        variants,
+        invariance: None,
+        invariance_n: 0,
+        sensitivity: None,
+        sensitivity_n: 0,
+        failed,
+        insufficient,
+        notices,
+    }
+}
+
+/// How long the repeats of a case took, where not one of them varies.
+fn times(case: &Case, plan: &Plan, outcomes: &Outcomes, rounds: usize) -> Option<Times> {
+    if rounds < 2 {
+        return None;
+    }
+    let variants = plan.variants.iter().map(|variant| Some(&variant.id));
+    let cells: Vec<Vec<&Outcome>> = std::iter::once(None)
+        .chain(variants)
+        .map(|variant| {
+            let outcomes = (1..=rounds).map_while(|at| outcomes.get(&case.name, variant, at));
+            outcomes.collect()
+        })
+        .collect();
+    Times::of(&cells)
+}
+
+/// The first repeats, as far as they were run, in a list with no room to spare: there is one for
+/// every variant of the run.
+fn samples<'o>(repeats: usize, of: impl Fn(usize) -> Option<&'o Outcome>) -> Vec<Sample> {
+    let mut samples = Vec::with_capacity(repeats);
+    samples.extend((1..=repeats).map_while(|repeat| of(repeat).map(sample)));
+    samples
+}
+
+fn sample(outcome: &Outcome) -> Sample {
+    match &outcome.result {
+        Ok(decision) => Sample {
+            decision: Some(decision.clone()),
+            ..Sample::default()
+        },
+        Err(failure) => Sample {
+            failure: Some(failure.clone()),
+            ..Sample::default()
+        },
+    }
+}
+
+fn failure_notices(
+    name: &str,
+    variants: &[VariantRecord],
+    made: usize,
+    failed: usize,
+    insufficient: bool,
+) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let by_kind = variants.iter().fold(BTreeMap::new(), |mut kinds, variant| {
+        let (made, failed) = kinds.entry(&*variant.kind).or_insert((0, 0));
+        *made += variant.samples.len();
+        *failed += variant
+            .samples
+            .iter()
+            .filter(|s| s.failure.is_some())
+            .count();
+        kinds
+    });
+    for (kind, (made, failed)) in by_kind {
+        if failed > 0 {
+            notices.push(
+                Notice::new(
+                    Code::VariantsFailed,
+                    format!("{failed} of {made} invocations failed and are in no score"),
+                )
+                .case(name)
+                .kind(kind)
+                .counts(made, made - failed),
+            );
+        }
+    }
+    if insufficient {
+        notices.push(
+            Notice::new(
+                Code::Insufficient,
+                format!("{failed} of {made} invocations failed: too many to judge this case"),
+            )
+            .case(name)
+            .counts(made, made - failed),
+        );
+    }
+    notices
+}

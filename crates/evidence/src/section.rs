@@ -1,0 +1,126 @@
+//! What a report stores of this probe, and the figures that are made of it.
+
+use std::collections::BTreeMap;
+
+use super::basis::{Basis, Settings};
+use super::perturb::{self, Relation};
+use super::recompute::recompute;
+use crate::{CaseRecord, VariantRecord};
+use kelvin_base::digest::Digest;
+use kelvin_base::notice::{Code, Notice};
+use kelvin_record::{Findings, Item, ItemPlace, Repeats, Section, StoredInput, VariantPart};
+use kelvin_run::judge::Scorer;
+
+/// What a report stores of this probe.
+pub type EvidenceSection = Section<Basis, CaseRecord>;
+
+impl Item for CaseRecord {
+    fn digest(&self) -> Digest {
+        self.input
+    }
+
+    fn inputs(&self) -> usize {
+        1 + self.variants.len()
+    }
+
+    fn repeats(&self) -> Repeats {
+        let variants = self.variants.iter().map(|variant| variant.samples.len());
+        Repeats {
+            input: self.baseline.len(),
+            // Single variants may have been run more often than the others.
+            variants: variants.min().unwrap_or(self.baseline.len()),
+        }
+    }
+
+    fn runs_of(&self, variant: &str) -> usize {
+        self.variant(variant)
+            .map_or(0, |variant| variant.samples.len())
+    }
+
+    fn has_answer(&self) -> bool {
+        let mut samples = self.baseline.iter();
+        samples.any(|sample| sample.decision.is_some())
+    }
+
+    fn is_kept(&self) -> bool {
+        let mut notices = self.notices.iter();
+        notices.any(|notice| notice.code == Code::AnswersKept)
+    }
+
+    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
+        let variants = self.variants.iter();
+        variants
+            .map(|variant| {
+                let moves = variant.relation == Relation::Sensitivity;
+                let part = VariantPart {
+                    kind: Some(&variant.kind),
+                    is_known: perturb::find(&variant.kind).is_some(),
+                    unit_type: variant.unit_type.as_deref().filter(|_| moves),
+                };
+                (&*variant.id, part)
+            })
+            .collect()
+    }
+
+    fn folders(&self) -> Vec<&str> {
+        let variants = self.variants.iter().map(|variant| &*variant.id);
+        std::iter::once(self.folder.as_str())
+            .chain(variants)
+            .collect()
+    }
+
+    fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// The unit that a variant is about, or the first one.
+    fn place(&self, variant: Option<&str>) -> Option<ItemPlace<'_>> {
+        let variant = variant.and_then(|id| self.variant(id));
+        let unit_type = variant.and_then(|variant| variant.unit_type.as_deref());
+        let mut units = self.units.iter();
+        let unit = units
+            .find(|unit| Some(unit.unit_type.as_ref()) == unit_type)
+            .or(self.units.first());
+        Some(ItemPlace {
+            file: &self.file,
+            line: unit.map_or(1, |unit| unit.line),
+        })
+    }
+
+    fn input(&self, variant: Option<&str>) -> Option<StoredInput> {
+        let (folder, digest) = match variant {
+            None => ("baseline".to_owned(), self.input),
+            Some(id) => (format!("perturbations/{id}"), self.variant(id)?.input),
+        };
+        Some(StoredInput {
+            file: format!("{}/{folder}/input.md", self.folder),
+            digest,
+        })
+    }
+}
+
+impl CaseRecord {
+    fn variant(&self, id: &str) -> Option<&VariantRecord> {
+        self.variants.iter().find(|variant| *variant.id == *id)
+    }
+}
+
+/// The figures of a section; without a scorer the distances in its records stay.
+pub(super) fn findings(mut section: EvidenceSection, scorer: Option<&dyn Scorer>) -> Findings {
+    let evidence = recompute(
+        std::mem::take(&mut section.items),
+        &Settings {
+            basis: &section.basis,
+            ending: section.ending,
+            scorer,
+        },
+    );
+    section.items = evidence.cases;
+    Findings {
+        section: Box::new(section),
+        metrics: evidence.metrics,
+        notices: evidence.notices,
+        of_the_run: Vec::new(),
+        compared: scorer.is_some(),
+    }
+}

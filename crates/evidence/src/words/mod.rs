@@ -1,0 +1,162 @@
+//! Filler sections and word lists: data files that ship with the tool and that a pack extends or
+//! replaces. The format is described in the documentation of packs.
+
+mod entry;
+mod pack;
+mod shipped;
+
+use std::path::Path;
+
+/// Every list a perturbation draws from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words {
+    /// Neutral sections for `pad_length`; at least [`LEAST_FILLER`].
+    pub filler: Vec<Section>,
+    /// Pairs of opposite comparators, e.g. ("at least", "at most").
+    pub comparators: Vec<(String, String)>,
+    /// Further ones that are flipped right before a number only, e.g. ("over", "under").
+    pub number_comparators: Vec<(String, String)>,
+    /// Pairs of opposite outcomes, e.g. ("approved", "denied").
+    pub antonyms: Vec<(String, String)>,
+    /// Pairs of opposite states, flipped after an auxiliary only, e.g. ("met", "unmet").
+    pub participles: Vec<(String, String)>,
+    /// Words after which a state is one, e.g. "are", "not".
+    pub auxiliaries: Vec<String>,
+    /// Words such as "perhaps", put into opinions and judgements.
+    pub hedges: Vec<String>,
+    /// Verbs of opinion, e.g. "prefers"; a hedge goes between one of these and a determiner.
+    pub opinions: Vec<String>,
+    /// Adjectives that judge, e.g. "pleasant"; a hedge goes before one of these.
+    pub judgements: Vec<String>,
+    /// Words that begin a noun phrase, e.g. "the".
+    pub determiners: Vec<String>,
+    /// Words that no noun is, e.g. "of": an outcome may have one of these right after it.
+    pub prepositions: Vec<String>,
+    /// Imperative verbs that may be preceded by a courtesy.
+    pub imperatives: Vec<String>,
+    /// Courtesies, e.g. "Please".
+    pub courtesies: Vec<String>,
+    /// Markers such as "Additionally", put before a sentence.
+    pub discourse_markers: Vec<String>,
+    /// First words of a sentence that may lose their capital, e.g. "The".
+    pub openers: Vec<String>,
+    /// Sentences that talk about the text, put before a section.
+    pub meta_comments: Vec<String>,
+    /// Words that negate; nothing is injected near them.
+    pub negations: Vec<String>,
+    /// Sentences that state whether conditions hold, for `swap_condition`.
+    pub condition_states: Vec<String>,
+    /// Words that end in a full stop which does not end a sentence, e.g. "e.g.".
+    pub abbreviations: Vec<String>,
+    /// Words that make the number after them a label, e.g. "section".
+    pub number_labels: Vec<String>,
+}
+
+/// A neutral section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// The heading, without `##`.
+    pub heading: String,
+    /// As it comes in: the heading line, an empty line, the text; lines end in `\n`, and no white
+    /// space is at the end.
+    pub markdown: String,
+}
+
+impl Section {
+    /// A section of a heading, without `##`, and a text with its lines ended by `\n`.
+    pub fn new(heading: &str, text: &str) -> Self {
+        let markdown = format!("## {}\n\n{}", heading.trim(), text.trim());
+        Self {
+            heading: heading.to_owned(),
+            markdown: markdown.trim_end().to_owned(),
+        }
+    }
+}
+
+/// A variant of `pad_length` takes up to so many different sections.
+pub const LEAST_FILLER: usize = 4;
+
+/// The names of all lists, in the order of the documentation.
+const NAMES: [&str; 20] = [
+    "filler",
+    "comparators",
+    "number_comparators",
+    "antonyms",
+    "participles",
+    "auxiliaries",
+    "hedges",
+    "opinions",
+    "judgements",
+    "determiners",
+    "prepositions",
+    "imperatives",
+    "courtesies",
+    "discourse_markers",
+    "openers",
+    "meta_comments",
+    "negations",
+    "condition_states",
+    "abbreviations",
+    "number_labels",
+];
+
+/// One of the lists.
+enum List<'a> {
+    Sections(&'a mut Vec<Section>),
+    Pairs(&'a mut Vec<(String, String)>),
+    Words(&'a mut Vec<String>),
+}
+
+impl Words {
+    /// The lists that ship, with `packs` applied in their order, and then the filler bank replaced
+    /// by the one of `filler`. A pack is one that ships, by its name, or a folder of YAML files;
+    /// paths are relative to `root`.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`](kelvin_base::exit::Misuse) that shows what is wrong with a file, each problem with
+    /// its line and what to do.
+    pub fn load(root: &Path, packs: &[String], filler: Option<&str>) -> anyhow::Result<Self> {
+        let mut lists = pack::Lists::default();
+        lists.apply_shipped(shipped::DEFAULT)?;
+        for name in packs {
+            match shipped::pack(name) {
+                Some(files) => lists.apply_shipped(files)?,
+                None => lists.apply_folder(root, name)?,
+            }
+        }
+        if let Some(file) = filler {
+            lists.replace_filler(root, file)?;
+        }
+        lists.finish()
+    }
+
+    fn list(&mut self, name: &str) -> Option<List<'_>> {
+        Some(match name {
+            "filler" => List::Sections(&mut self.filler),
+            "comparators" => List::Pairs(&mut self.comparators),
+            "number_comparators" => List::Pairs(&mut self.number_comparators),
+            "antonyms" => List::Pairs(&mut self.antonyms),
+            "participles" => List::Pairs(&mut self.participles),
+            "auxiliaries" => List::Words(&mut self.auxiliaries),
+            "hedges" => List::Words(&mut self.hedges),
+            "opinions" => List::Words(&mut self.opinions),
+            "judgements" => List::Words(&mut self.judgements),
+            "determiners" => List::Words(&mut self.determiners),
+            "prepositions" => List::Words(&mut self.prepositions),
+            "imperatives" => List::Words(&mut self.imperatives),
+            "courtesies" => List::Words(&mut self.courtesies),
+            "discourse_markers" => List::Words(&mut self.discourse_markers),
+            "openers" => List::Words(&mut self.openers),
+            "meta_comments" => List::Words(&mut self.meta_comments),
+            "negations" => List::Words(&mut self.negations),
+            "condition_states" => List::Words(&mut self.condition_states),
+            "abbreviations" => List::Words(&mut self.abbreviations),
+            "number_labels" => List::Words(&mut self.number_labels),
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

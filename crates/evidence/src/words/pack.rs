@@ -1,0 +1,292 @@
+//! Reads the data files of packs into [`Words`], and refuses whatever could be read in two ways.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use kelvin_base::exit::Misuse;
+use kelvin_base::file;
+use kelvin_run::config::diagnostic;
+use kelvin_run::config::diagnostic::{Problem, tame};
+use kelvin_run::config::hints::nearest;
+use kelvin_run::config::yaml;
+use kelvin_run::config::yaml::{Content, Node};
+
+use super::entry::{Entry, pair, section, word};
+use super::{LEAST_FILLER, List, NAMES, Words, shipped};
+
+/// Words in the making, with the place each entry is from.
+#[derive(Default)]
+pub(super) struct Lists {
+    words: Words,
+    /// By what must not repeat: the lists that share a namespace, and the entry in lower case.
+    origins: BTreeMap<(&'static str, String), Origin>,
+    /// The lists that files of the pack at hand have filled, with the file.
+    filled: BTreeMap<String, String>,
+}
+
+struct Origin {
+    list: &'static str,
+    file: String,
+    line: usize,
+}
+
+impl Lists {
+    /// Applies the files of a pack that ships.
+    pub(super) fn apply_shipped(&mut self, files: shipped::Files) -> Result<(), Misuse> {
+        self.filled.clear();
+        for (name, text) in files {
+            self.apply(Path::new(name), text)?;
+        }
+        Ok(())
+    }
+
+    /// Applies the files of a folder in the order of their names.
+    pub(super) fn apply_folder(&mut self, root: &Path, name: &str) -> anyhow::Result<()> {
+        self.filled.clear();
+        let folder = root.join(name);
+        let mut files: Vec<PathBuf> = match fs::read_dir(&folder) {
+            Ok(entries) => entries
+                .filter_map(|entry| Some(entry.ok()?.path()))
+                .filter(|path| {
+                    path.extension()
+                        .is_some_and(|end| end == "yaml" || end == "yml")
+                })
+                .collect(),
+            Err(error) => return Err(no_pack(name, &error).into()),
+        };
+        files.sort();
+        if files.is_empty() {
+            return Err(
+                Misuse::new(format!("the pack `{}` has no YAML files", tame(name)))
+                    .help("put at least one file that ends in `.yaml` into the folder")
+                    .into(),
+            );
+        }
+        for path in files {
+            let text = read(&path)?;
+            self.apply(path.strip_prefix(root).unwrap_or(&path), &text)?;
+        }
+        Ok(())
+    }
+
+    /// Applies one file: each key is a list, which replaces the one there is, or `extend`s it.
+    fn apply(&mut self, file: &Path, source: &str) -> Result<(), Misuse> {
+        let problems = match yaml::parse(source) {
+            Ok(tree) => self.fill(file, source, &tree),
+            Err(problem) => vec![problem],
+        };
+        if problems.is_empty() {
+            return Ok(());
+        }
+        Err(diagnostic::misuse(file, source, problems))
+    }
+
+    /// Replaces the filler bank by the sections of a file: a list, or a mapping with `filler`.
+    pub(super) fn replace_filler(&mut self, root: &Path, name: &str) -> anyhow::Result<()> {
+        self.filled.clear();
+        let path = root.join(name);
+        let source = read(&path)?;
+        let file = Path::new(name);
+        let tree = yaml::parse(&source)
+            .map_err(|problem| diagnostic::misuse(file, &source, vec![problem]))?;
+        if matches!(tree.content, Content::List(_)) {
+            let mut problems = Vec::new();
+            self.clear("filler");
+            self.add("filler", &tree, file, &source, &mut problems);
+            if problems.is_empty() {
+                return Ok(());
+            }
+            return Err(diagnostic::misuse(file, &source, problems).into());
+        }
+        Ok(self.apply(file, &source)?)
+    }
+
+    /// The words, once every file has been applied.
+    pub(super) fn finish(self) -> anyhow::Result<Words> {
+        let sections = self.words.filler.len();
+        if sections < LEAST_FILLER {
+            return Err(Misuse::new(format!(
+                "the filler bank has {sections} sections, and a variant may need {LEAST_FILLER}"
+            ))
+            .help("add sections, each with a `heading` and a `text`")
+            .into());
+        }
+        Ok(self.words)
+    }
+
+    fn fill(&mut self, file: &Path, source: &str, tree: &Node) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let Content::Map(entries) = &tree.content else {
+            let problem = Problem::new(0..0, "a file of a pack is a mapping from lists to values");
+            return vec![problem.help(format!("its keys are: {}", NAMES.join(", ")))];
+        };
+        let mut lists = Vec::new();
+        for (key, node) in entries {
+            let Some(name) = NAMES.iter().find(|name| **name == key.text) else {
+                problems.push(unknown_list(&key.text, key.at.clone()));
+                continue;
+            };
+            let shown = file.display().to_string();
+            if let Some(other) = self.filled.insert((*name).to_owned(), shown) {
+                let what = format!("`{name}` is also in `{}`", tame(&other));
+                problems.push(
+                    Problem::new(key.at.clone(), what).help("keep a list of a pack in one file"),
+                );
+                continue;
+            }
+            match &node.content {
+                Content::List(_) => {
+                    self.clear(name);
+                    lists.push((*name, node));
+                }
+                Content::Map(inner) if inner.len() == 1 && inner[0].0.text == "extend" => {
+                    lists.push((*name, &inner[0].1));
+                }
+                _ => problems.push(
+                    Problem::new(node.at.clone(), format!("`{name}` is not a list")).help(format!(
+                        "write `{name}: [...]` to replace the list, or `{name}: {{extend: [...]}}` \
+                         to add to it"
+                    )),
+                ),
+            }
+        }
+        // Only now: whatever the file replaces must not be in the way of what it adds elsewhere.
+        for (name, node) in lists {
+            self.add(name, node, file, source, &mut problems);
+        }
+        problems
+    }
+
+    fn clear(&mut self, name: &str) {
+        match self.words.list(name) {
+            Some(List::Sections(list)) => list.clear(),
+            Some(List::Pairs(list)) => list.clear(),
+            Some(List::Words(list)) => list.clear(),
+            None => {}
+        }
+        self.origins.retain(|_, origin| origin.list != name);
+    }
+
+    fn add(
+        &mut self,
+        name: &'static str,
+        node: &Node,
+        file: &Path,
+        source: &str,
+        problems: &mut Vec<Problem>,
+    ) {
+        let Content::List(items) = &node.content else {
+            problems.push(Problem::new(node.at.clone(), "`extend` is not a list"));
+            return;
+        };
+        for item in items {
+            let entry = match self.words.list(name) {
+                Some(List::Sections(_)) => section(item),
+                Some(List::Pairs(_)) => pair(item),
+                Some(List::Words(_)) | None => word(name, item),
+            };
+            match entry
+                .and_then(|entry| self.claim(name, &entry, item, file, source).map(|()| entry))
+            {
+                Ok(entry) => self.push(name, entry),
+                Err(problem) => problems.push(problem),
+            }
+        }
+    }
+
+    /// Refuses an entry that is there already, and a phrase that is in another pair.
+    fn claim(
+        &mut self,
+        list: &'static str,
+        entry: &Entry,
+        item: &Node,
+        file: &Path,
+        source: &str,
+    ) -> Result<(), Problem> {
+        let keys: Vec<&String> = match entry {
+            Entry::Section(section) => vec![&section.heading],
+            Entry::Pair(one, other) => vec![one, other],
+            Entry::Word(word) => vec![word],
+        };
+        for key in &keys {
+            let Some(origin) = self.origins.get(&(namespace(list), key.to_lowercase())) else {
+                continue;
+            };
+            let what = format!(
+                "`{key}` is already in `{}`, in line {} of `{}`",
+                origin.list,
+                origin.line,
+                tame(&origin.file)
+            );
+            let problem = Problem::new(item.at.clone(), what);
+            return Err(problem.help(match entry {
+                Entry::Pair(..) => {
+                    "a phrase has one opposite: leave it out, or replace the whole list by writing \
+                     it without `extend`"
+                }
+                _ => "leave one of them out",
+            }));
+        }
+        let line = 1 + source[..item.at.start.min(source.len())]
+            .matches('\n')
+            .count();
+        for key in keys {
+            let origin = Origin {
+                list,
+                file: file.display().to_string(),
+                line,
+            };
+            self.origins
+                .insert((namespace(list), key.to_lowercase()), origin);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, name: &str, entry: Entry) {
+        match (self.words.list(name), entry) {
+            (Some(List::Sections(list)), Entry::Section(section)) => list.push(section),
+            (Some(List::Pairs(list)), Entry::Pair(one, other)) => list.push((one, other)),
+            (Some(List::Words(list)), Entry::Word(word)) => list.push(word),
+            _ => {}
+        }
+    }
+}
+
+/// Lists that are matched against the text together share their phrases.
+fn namespace(list: &'static str) -> &'static str {
+    match list {
+        "number_comparators" => "comparators",
+        "participles" => "antonyms",
+        other => other,
+    }
+}
+
+fn read(path: &Path) -> Result<String, Misuse> {
+    file::read(path).map_err(|error| {
+        Misuse::new(tame(&format!("{error:#}")))
+            .help("paths in `packs` and `filler` are relative to the folder of `kelvin.yaml`")
+    })
+}
+
+fn no_pack(name: &str, error: &std::io::Error) -> Misuse {
+    let names: Vec<&str> = shipped::PACKS.iter().map(|(name, _)| *name).collect();
+    let help = match nearest(name, &names) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!(
+            "packs that ship: {}; anything else is a folder of YAML files, relative to the one of \
+             `kelvin.yaml`",
+            names.join(", ")
+        ),
+    };
+    Misuse::new(format!("there is no pack `{}`: {error}", tame(name))).help(help)
+}
+
+fn unknown_list(name: &str, at: Range<usize>) -> Problem {
+    let problem = Problem::new(at, format!("there is no list `{}`", tame(name)));
+    problem.help(match nearest(name, &NAMES) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("the lists are: {}", NAMES.join(", ")),
+    })
+}

@@ -1,0 +1,132 @@
+//! Whether somebody who may has approved a regression. What GitHub knows comes in as values, and what is
+//! decided is made of these alone, anew in every run: a comment that was deleted, a label that was taken
+//! off and a right that was lost count for nothing.
+
+mod command;
+mod decide;
+pub mod regressions;
+pub mod request;
+mod rules;
+mod words;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use command::read as read_command;
+pub use decide::{Act, Deed, Facts, OtherRequest, decide, eligible};
+pub use regressions::Regressed;
+pub use request::{Origin, Request};
+pub use rules::{Rights, Rules};
+
+/// What became of a request for approval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Approval {
+    /// In one word.
+    pub state: State,
+    /// Tells this request from every other one.
+    pub id: String,
+    /// What somebody is to decide about.
+    pub request: Request,
+    /// Where it was asked; null where there is no pull request to ask on.
+    pub origin: Option<Origin>,
+    /// Who may decide and how, as the base branch says.
+    pub rules: Rules,
+    /// When it was asked, by GitHub's time; null where it was not asked yet.
+    pub asked_at: Option<String>,
+    /// Until when somebody may decide.
+    pub deadline: Option<String>,
+    /// The comment that asks.
+    pub comment: Option<String>,
+    /// Who decided.
+    pub decision: Option<Decided>,
+    /// What was said and does not count, and why; in sentences.
+    pub ignored: Vec<String>,
+    /// What GitHub could not be asked; in sentences. Nothing is approved then that rests on it.
+    pub unknown: Vec<String>,
+    /// The version to go back to: what the change was compared with.
+    pub last_good: String,
+}
+
+/// Where a request for approval stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Somebody has to decide.
+    Pending,
+    /// Somebody who may has approved.
+    Approved,
+    /// Somebody who may has rejected.
+    Rejected,
+    /// Nobody decided in time.
+    TimedOut,
+}
+
+impl State {
+    /// The state after something has happened. Only what is pending becomes something else: whatever
+    /// is decided needs a new request.
+    pub const fn then(self, next: Self) -> Self {
+        match self {
+            Self::Pending => next,
+            Self::Approved | Self::Rejected | Self::TimedOut => self,
+        }
+    }
+}
+
+/// A decision that counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Decided {
+    /// Who, by the name on GitHub.
+    pub by: String,
+    /// `comment` or `label`.
+    pub way: String,
+    /// When, by GitHub's time.
+    pub at: String,
+    /// Why; empty for a label.
+    pub reason: String,
+}
+
+impl Approval {
+    /// A request that nobody has decided about, and that was asked nowhere yet.
+    pub fn pending(request: Request, rules: Rules, last_good: String) -> Self {
+        Self {
+            state: State::Pending,
+            id: request.id(None),
+            request,
+            origin: None,
+            rules,
+            asked_at: None,
+            deadline: None,
+            comment: None,
+            decision: None,
+            ignored: Vec::new(),
+            unknown: Vec::new(),
+            last_good,
+        }
+    }
+
+    /// The same where there is a pull request to ask on.
+    #[must_use]
+    pub fn asked_on(mut self, origin: Origin) -> Self {
+        self.id = self.request.id(Some(&origin));
+        self.origin = Some(origin);
+        self
+    }
+
+    /// What it says in one sentence: who decided, or what to do.
+    pub fn sentence(&self) -> String {
+        words::sentence(self)
+    }
+
+    /// Who may decide, in words with names between backticks.
+    pub fn who(&self) -> String {
+        words::who(self)
+    }
+
+    /// How somebody approves, in such words.
+    pub fn how(&self) -> String {
+        words::how(self)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! Which regressions somebody approves: the metrics and the cases, each with how far it fell.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::drift::Drift;
+use super::super::look::GUARD;
+use super::super::policy::Effect;
+use super::super::verdict::{Cause, ReasonCode, Verdict, Word};
+
+/// More of them than this are no matter for one decision.
+const MOST: usize = 200;
+
+/// A regression that somebody is asked to approve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Regressed {
+    /// The metric.
+    pub metric: String,
+    /// The case that broke completely; null where it is the metric as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<String>,
+    /// The metric on the base, to four decimals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<f64>,
+    /// The metric on the head, to four decimals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<f64>,
+    /// How far it fell, to four decimals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drop: Option<f64>,
+    /// How much further it may fall when the same commit is measured again: what the gate takes for no
+    /// regression at all.
+    pub within: f64,
+    /// Whether the gate only suspects it: a drop beyond the limit that noise may explain, or that another type of
+    /// evidence may have caused. Whoever approves it has seen how far it fell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub suspected: bool,
+}
+
+/// Everything that a verdict fails for, if all of it can be approved.
+///
+/// # Errors
+///
+/// What it fails for that nobody can approve: what was not measured is not known, and an approval is
+/// about what is known.
+pub fn of(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regressed>, String> {
+    let mut found = Vec::new();
+    let failing = verdict
+        .reasons
+        .iter()
+        .filter(|reason| reason.effect == Some(Effect::Fail));
+    for reason in failing {
+        let id = reason.metric.as_deref().unwrap_or_default();
+        let metric = verdict.metrics.get(id);
+        let is_suspected = metric.is_some_and(|metric| {
+            metric.verdict == Word::Inconclusive && metric.cause == Cause::Suspected
+        });
+        let has_fallen =
+            is_suspected || metric.is_some_and(|metric| metric.verdict == Word::Regression);
+        match (reason.code, metric) {
+            (ReasonCode::Metric | ReasonCode::NothingGated, Some(metric)) if has_fallen => {
+                found.push(Regressed {
+                    metric: id.to_owned(),
+                    case: None,
+                    base: metric.base.map(rounded),
+                    head: metric.head.map(rounded),
+                    drop: metric.drop.map(rounded),
+                    within: metric.max_drop,
+                    suspected: is_suspected,
+                });
+            }
+            (ReasonCode::Drift, _) => {
+                let drifted = drift.and_then(|drift| drift.metrics.get(id));
+                let drifted = drifted.ok_or_else(|| reason.text.clone())?;
+                found.push(Regressed {
+                    metric: id.to_owned(),
+                    case: None,
+                    base: Some(rounded(drifted.anchor)),
+                    head: Some(rounded(drifted.head)),
+                    drop: Some(rounded(drifted.drop)),
+                    within: metric.map_or(0.0, |metric| metric.max_drop),
+                    suspected: false,
+                });
+            }
+            (ReasonCode::BrokenCases, _) => {
+                let broken = verdict.broken_cases.iter();
+                let broken = broken.filter(|case| case.certain && case.metric == id);
+                found.extend(broken.map(|case| Regressed {
+                    metric: id.to_owned(),
+                    case: Some(case.case.clone()),
+                    base: None,
+                    head: None,
+                    drop: None,
+                    within: 0.0,
+                    suspected: false,
+                }));
+            }
+            _ => return Err(reason.text.clone()),
+        }
+    }
+    if found.is_empty() {
+        return Err("the gate does not say what has regressed".to_owned());
+    }
+    if found.len() > MOST {
+        return Err(format!(
+            "{} regressions are too many for one decision; at most {MOST} are",
+            found.len()
+        ));
+    }
+    found.sort_by(|one, other| (&one.metric, &one.case).cmp(&(&other.metric, &other.case)));
+    found.dedup_by(|one, other| one.metric == other.metric && one.case == other.case);
+    Ok(found)
+}
+
+/// What of `now` is not among what was asked for; empty where all of it is. A metric that fell further
+/// than before by more than the gate takes for noise is another regression.
+pub fn beyond<'a>(asked: &[Regressed], now: &'a [Regressed]) -> Vec<&'a Regressed> {
+    let is_covered = |one: &Regressed| {
+        asked.iter().any(|other| {
+            let is_same = one.metric == other.metric && one.case == other.case;
+            let reach = other.within.max(0.0) + GUARD;
+            is_same
+                && match (one.drop, other.drop) {
+                    (Some(now), Some(asked)) => now - asked <= reach,
+                    (None, None) => match (one.head, other.head) {
+                        (Some(now), Some(asked)) => (now - asked).abs() <= reach,
+                        (now, asked) => now == asked,
+                    },
+                    _ => false,
+                }
+        })
+    };
+    now.iter().filter(|one| !is_covered(one)).collect()
+}
+
+/// Four decimals: what people are shown is what they approve.
+fn rounded(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}
+
+impl Regressed {
+    /// In a few words, names between backticks.
+    pub fn words(&self) -> String {
+        match (&self.case, self.base, self.head) {
+            (Some(case), _, _) => format!("case `{case}` broke in `{}`", self.metric),
+            (None, Some(base), Some(head)) => {
+                format!("`{}` {base:.4} → {head:.4}", self.metric)
+            }
+            (None, _, Some(head)) => format!("`{}` at {head:.4}", self.metric),
+            (None, _, None) => format!("`{}`", self.metric),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The request for a decision: what it is bound to, and the hidden line by which it is found again.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::verdict::Word;
+use super::regressions::{self, Regressed};
+use kelvin_base::digest::Fields;
+
+/// The version of the hidden line. A line of another version is none: its request is asked anew.
+const VERSION: u32 = 1;
+/// So many digits the id of a request has.
+pub(super) const ID: usize = 12;
+/// The longest hidden line; a comment has to hold the words beside it.
+const MOST: usize = 40_000;
+
+/// What somebody is asked to decide about. Whoever decides decides about this and nothing else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Request {
+    /// The commit at the tip of the pull request.
+    pub head: String,
+    /// The commit it was compared with.
+    pub base: String,
+    /// What has regressed.
+    pub regressions: Vec<Regressed>,
+}
+
+/// Where a request was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Origin {
+    /// The pull request.
+    pub pull_request: u64,
+    /// Told apart from other requests by this: the name of the configuration.
+    pub key: String,
+    /// The configuration, as the repository names it.
+    pub config: String,
+    /// The run that asked, which is run again once somebody has decided.
+    pub run: u64,
+    /// Its attempt.
+    pub attempt: u64,
+}
+
+impl Origin {
+    /// Whether both are of the same configuration: its name alone may be that of two files.
+    pub fn is_of(&self, other: &Self) -> bool {
+        self.key == other.key && self.config == other.config
+    }
+}
+
+/// The hidden line.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    version: u32,
+    request: Request,
+    origin: Origin,
+}
+
+impl Request {
+    /// The id that people name it by. Two requests share it only if they are about the same and of the same
+    /// configuration: two that regress alike are two decisions.
+    pub fn id(&self, origin: Option<&Origin>) -> String {
+        let of_origin = |field: fn(&Origin) -> &str| origin.map_or("", field);
+        let mut fields = Fields::of("kelvin/approval/v2")
+            .field("key", of_origin(|origin| &origin.key))
+            .field("config", of_origin(|origin| &origin.config))
+            .field("head", &self.head)
+            .field("base", &self.base);
+        for one in &self.regressions {
+            fields = fields.field("metric", &one.metric);
+            fields = fields.field("case", one.case.as_deref().unwrap_or_default());
+            let drop = one.drop.map(|drop| format!("{drop:.4}"));
+            fields = fields.field("drop", drop.unwrap_or_default());
+        }
+        fields.digest().short(ID)
+    }
+
+    /// What the gate found, whoever approved it since: a regression, unless all of it is only suspected.
+    pub fn found(&self) -> Word {
+        match self.regressions.iter().all(|one| one.suspected) {
+            true => Word::Inconclusive,
+            false => Word::Regression,
+        }
+    }
+
+    /// Whether a decision about this request is one about what was found now. `base`: whether the base
+    /// has to be the same; after the merge it is another one.
+    pub fn covers(&self, now: &Self, base: bool) -> bool {
+        self.head == now.head
+            && (!base || self.base == now.base)
+            && regressions::beyond(&self.regressions, &now.regressions).is_empty()
+    }
+}
+
+/// The hidden first line of the comment that asks.
+///
+/// # Errors
+///
+/// Where it would be too long for a comment.
+pub fn write(request: &Request, origin: &Origin) -> Result<String, String> {
+    let line = Line {
+        version: VERSION,
+        request: request.clone(),
+        origin: origin.clone(),
+    };
+    let text = serde_json::to_vec(&line).map_err(|error| error.to_string())?;
+    // Neither `--` nor `>` occurs in this alphabet, so no name can end the line.
+    let line = format!("<!-- kelvin-approval {} -->\n", STANDARD.encode(text));
+    match line.len() <= MOST {
+        true => Ok(line),
+        false => Err("the names of what regressed are too long for one request".to_owned()),
+    }
+}
+
+/// The request that a comment begins with; none where it begins with none.
+pub fn read(body: &str) -> Option<(Request, Origin)> {
+    let line = body.lines().next()?.trim_end();
+    let text = line
+        .strip_prefix("<!-- kelvin-approval ")?
+        .strip_suffix(" -->")?;
+    let line: Line = serde_json::from_slice(&STANDARD.decode(text).ok()?).ok()?;
+    (line.version == VERSION).then_some((line.request, line.origin))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(metric: &str, case: &str) -> (Request, Origin) {
+        let request = Request {
+            head: "a".repeat(40),
+            base: "b".repeat(40),
+            regressions: vec![Regressed {
+                metric: metric.to_owned(),
+                case: Some(case.to_owned()),
+                base: Some(0.84),
+                head: Some(0.7733),
+                drop: Some(0.0667),
+                within: 0.05,
+                suspected: false,
+            }],
+        };
+        let origin = Origin {
+            pull_request: 7,
+            key: "kelvin".to_owned(),
+            config: "kelvin.yaml".to_owned(),
+            run: 12,
+            attempt: 2,
+        };
+        (request, origin)
+    }
+
+    proptest! {
+        #[test]
+        fn a_request_is_read_back_whatever_its_names_are_and_none_of_them_ends_the_line(
+            metric in ".{0,80}", case in ".{0,80}",
+        ) {
+            let asked = of(&metric, &case);
+            let line = write(&asked.0, &asked.1).expect("short enough");
+            let inner = line.strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->\n"));
+            let inner = inner.expect("it is a comment");
+            prop_assert!(!inner.contains("--") && !inner.contains('>') && !inner.contains('\n'));
+            prop_assert_eq!(read(&format!("{line}words")), Some(asked));
+        }
+
+        #[test]
+        fn no_text_is_read_with_a_panic(text in ".*") {
+            read(&text);
+            read(&format!("<!-- kelvin-approval {text} -->"));
+        }
+    }
+
+    #[test]
+    fn only_the_first_line_asks_and_only_in_this_version() {
+        let (request, origin) = of("evidence.invariance", "alder");
+        let line = write(&request, &origin).expect("short enough");
+        assert_eq!(read(&format!("hello\n{line}")), None);
+        assert_eq!(read(&format!("> {line}")), None);
+        let later = STANDARD.encode(
+            serde_json::to_vec(&Line {
+                version: VERSION + 1,
+                request,
+                origin,
+            })
+            .expect("JSON"),
+        );
+        assert_eq!(read(&format!("<!-- kelvin-approval {later} -->\n")), None);
+    }
+
+    #[test]
+    fn the_id_is_that_of_what_is_asked_and_of_its_configuration_and_not_of_the_run_that_asks() {
+        let (request, origin) = of("evidence.invariance", "alder");
+        let id = request.id(Some(&origin));
+        let change = |change: &dyn Fn(&mut Request, &mut Origin)| {
+            let (mut request, mut origin) = (request.clone(), origin.clone());
+            change(&mut request, &mut origin);
+            request.id(Some(&origin))
+        };
+        assert_eq!(
+            change(&|_, origin| (origin.run, origin.attempt) = (99, 7)),
+            id
+        );
+        assert_ne!(
+            change(&|request, _| request.regressions[0].case = Some("birch".to_owned())),
+            id
+        );
+        assert_ne!(change(&|request, _| request.head = "c".repeat(40)), id);
+        assert_ne!(change(&|_, origin| origin.key = "other".to_owned()), id);
+        assert_ne!(change(&|_, origin| origin.config = "b.yaml".to_owned()), id);
+    }
+}

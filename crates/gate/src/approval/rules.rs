@@ -1,0 +1,107 @@
+//! Who may decide, and how: the rules of the base branch, and what GitHub says of a person.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use kelvin_record::approval::{ApprovalSettings, ApprovalWay, WRITERS};
+
+/// Why somebody whom the rules do not name may not decide.
+const UNNAMED: &str = "is not one of those who may decide (`gate.approval.by`)";
+
+/// The rules of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Rules {
+    /// `write`, users, and teams as `org/team`.
+    pub by: Vec<String>,
+    /// The label that approves; null where none does.
+    pub label: Option<String>,
+    /// Whether a comment approves.
+    pub comment: bool,
+    /// How long a decision may take, in seconds.
+    pub timeout_s: i64,
+    /// Whether whoever wrote the change may not decide.
+    pub not_author: bool,
+}
+
+impl From<&ApprovalSettings> for Rules {
+    fn from(settings: &ApprovalSettings) -> Self {
+        let by_label = settings.allows(ApprovalWay::Label);
+        Self {
+            by: settings.by.clone(),
+            label: by_label.then(|| settings.label.clone()),
+            comment: settings.allows(ApprovalWay::Comment),
+            timeout_s: settings.seconds(),
+            not_author: settings.not_author,
+        }
+    }
+}
+
+/// What GitHub says that a person may do now; each part may be out of reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// `admin`, `maintain`, `write`, `triage`, `read` or `none`.
+    pub permission: Result<String, String>,
+    /// Whether the person is in each team that was asked about, by `org/team`.
+    pub teams: BTreeMap<String, Result<bool, String>>,
+}
+
+/// Whether a person may decide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    May,
+    MayNot(String),
+    /// GitHub could not be asked.
+    Unknown(String),
+}
+
+impl Rules {
+    /// The teams that may decide, as `org/team`.
+    pub fn teams(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.by.iter().filter_map(|name| name.split_once('/'))
+    }
+
+    /// Whether this person need not be in a team to be one of those who may decide.
+    pub fn names(&self, login: &str) -> bool {
+        let is_named = |name: &String| name == WRITERS || name.eq_ignore_ascii_case(login);
+        self.by.iter().any(is_named)
+    }
+
+    /// Whether a person may be one of those who may decide, as far as it shows without asking.
+    pub fn may_name(&self, login: &str) -> bool {
+        self.names(login) || self.teams().next().is_some()
+    }
+
+    /// Whether a person may decide. Whoever may not push to the repository may not, whatever the
+    /// configuration says: who was removed from a repository is often left in its files.
+    pub(super) fn standing(&self, login: &str, rights: Option<&Rights>) -> Standing {
+        if !self.may_name(login) {
+            return Standing::MayNot(UNNAMED.to_owned());
+        }
+        let Some(rights) = rights else {
+            return Standing::Unknown("more people answered than GitHub is asked about".to_owned());
+        };
+        match rights.permission.as_deref() {
+            Err(why) => return Standing::Unknown(why.clone()),
+            Ok("admin" | "maintain" | "write") => {}
+            Ok(_) => return Standing::MayNot("may not push to this repository".to_owned()),
+        }
+        if self.names(login) {
+            return Standing::May;
+        }
+        let mut unknown = None;
+        for (org, team) in self.teams() {
+            match rights.teams.get(&format!("{org}/{team}")) {
+                Some(Ok(true)) => return Standing::May,
+                Some(Ok(false)) => {}
+                Some(Err(why)) => unknown = Some(why.clone()),
+                None => unknown = Some("GitHub was not asked about the team".to_owned()),
+            }
+        }
+        match unknown {
+            Some(why) => Standing::Unknown(why),
+            None => Standing::MayNot(UNNAMED.to_owned()),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The figures beside a verdict, and the cases that a drop comes from.
+
+use super::{Assembly, Finding};
+use crate::compare::{MetricPair, loss};
+use crate::governing::TypeDecision;
+use crate::look::{GUARD, Look};
+use crate::policy::Attention;
+use crate::unpaired;
+use crate::verdict::{Cause, CellCounts, Driver, MetricVerdict, SwapsVerdict};
+
+/// Cases that a drop is put down to, and variants of each.
+const MOST_DRIVERS: usize = 3;
+const MOST_VARIANTS: usize = 5;
+
+/// What the sum of many numbers that cancel out may leave.
+const ROUNDING: f64 = 1e-12;
+
+impl Assembly<'_> {
+    /// What is told of a metric.
+    pub(super) fn told(
+        &self,
+        id: &str,
+        pair: &MetricPair<'_>,
+        policy: Attention,
+        look: Option<&Look>,
+        found: &Finding,
+    ) -> MetricVerdict {
+        // From a loss back to the value; the direction turns both ways alike.
+        let value = |turned: f64| loss(pair.direction, turned);
+        let names: Vec<&str> = match self.unpaired.get(id).filter(|_| found.unpaired) {
+            Some(seen) => seen.names.iter().map(String::as_str).collect(),
+            None => pair
+                .cases
+                .iter()
+                .filter(|(_, case)| !case.cells.is_empty())
+                .map(|(name, _)| *name)
+                .collect(),
+        };
+        let whole = &pair.coverage.whole;
+        let lost = pair.coverage.lost.keys();
+        MetricVerdict {
+            verdict: found.word,
+            cause: found.cause,
+            policy,
+            headline: pair.headline,
+            base: look.map_or(pair.base, |look| Some(value(look.base))),
+            head: look.map_or(pair.head, |look| Some(value(look.head))),
+            drop: rounded(look.map_or_else(|| drop_of_values(pair), |look| Some(look.drop))),
+            max_drop: self.policy.max_drop(id),
+            at_least: rounded(look.and_then(|look| look.lower)),
+            confidence: look
+                .filter(|look| look.lower.is_some())
+                .map(|look| 1.0 - look.alpha),
+            at_most: rounded(look.and_then(|look| look.upper)),
+            detectable: look.and_then(|look| look.detectable),
+            resolution: look.map(|look| look.resolution),
+            cases: look.map_or(0, |look| look.cases),
+            cells: look.map_or(0, |look| look.cells),
+            between_reports: look.and_then(|look| look.between_reports),
+            lost: lost.map(|name| (*name).to_owned()).collect(),
+            coverage: CellCounts {
+                base: whole.base,
+                paired: whole.paired,
+                lost: whole.lost,
+                turned: whole.turned,
+                paired_cases: pair.coverage.cases,
+            },
+            unpaired: found.unpaired,
+            is_thin: self.incomparable.is_none() && unpaired::is_thin(pair),
+            swaps: self.types.get(id).map(swaps),
+            drivers: look
+                .filter(|_| matches!(found.cause, Cause::Drop | Cause::Suspected))
+                .map_or_else(Vec::new, |look| drivers(pair, &names, look)),
+        }
+    }
+}
+
+fn swaps(decision: &TypeDecision) -> SwapsVerdict {
+    let figures = &decision.figures;
+    let exact = |figure: f64| if figure.abs() < GUARD { 0.0 } else { figure };
+    SwapsVerdict {
+        of_type: decision.name.clone(),
+        status: decision.status,
+        swaps: figures.swaps,
+        moved_base: figures.moved_base,
+        moved_head: figures.moved_head,
+        drop: exact(figures.drop),
+        limit: exact(figures.limit),
+        unseen: decision.is_unseen(),
+        unsteady: decision.unsteady.clone(),
+    }
+}
+
+/// A figure that is 0 but for the last digits of its terms is 0.
+fn rounded(figure: Option<f64>) -> Option<f64> {
+    figure.map(|figure| if figure.abs() < ROUNDING { 0.0 } else { figure })
+}
+
+/// How much worse the head is by what the sides report.
+pub(super) fn drop_of_values(pair: &MetricPair<'_>) -> Option<f64> {
+    Some(loss(pair.direction, pair.head?) - loss(pair.direction, pair.base?))
+}
+
+/// The cases that add most to a drop.
+fn drivers(pair: &MetricPair<'_>, names: &[&str], look: &Look) -> Vec<Driver> {
+    let mut shares: Vec<(&str, f64)> = names
+        .iter()
+        .zip(&look.shares)
+        .map(|(name, share)| (*name, *share))
+        .filter(|(_, share)| *share > GUARD)
+        .collect();
+    shares.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    shares
+        .into_iter()
+        .take(MOST_DRIVERS)
+        .map(|(name, share)| Driver {
+            case: name.to_owned(),
+            share,
+            variants: pair.cases[name]
+                .moved(pair.direction)
+                .into_iter()
+                .filter(|(_, drop)| *drop > 0.0)
+                .take(MOST_VARIANTS)
+                .map(|(variant, _)| variant.to_owned())
+                .collect(),
+        })
+        .collect()
+}

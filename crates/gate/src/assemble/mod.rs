@@ -1,0 +1,355 @@
+//! From decisions to the verdict: what each metric's outcome means under the policy.
+
+mod figures;
+mod turnover;
+
+use std::collections::BTreeMap;
+
+use figures::drop_of_values;
+
+use super::answers::ChangedAnswers;
+use super::governing::{Open, TypeDecision, TypeVerdict};
+use super::look::{GUARD, Look, Outcome, Reason as Why, Unmeasured};
+use super::looks::{Decision, Ending};
+use super::policy::{Attention, Effect, OnSuspected, Policy, Rule};
+use super::sentence;
+use super::unpaired::Seen;
+use super::verdict::{BrokenCase, Cause, MetricVerdict, Rank, Reason, ReasonCode};
+use super::verdict::{Urgency, Verdict, Word};
+use crate::compare::{CasePair, Change, Comparison, MetricPair, Presence, loss};
+use kelvin_record::Direction;
+
+/// Everything a verdict is made from.
+pub(super) struct Assembly<'a> {
+    pub(super) policy: &'a Policy,
+    /// Why the two sides cannot be compared at all, where they cannot.
+    pub(super) incomparable: Option<&'a str>,
+    pub(super) comparison: &'a Comparison<'a>,
+    /// By metric; of every metric that has cells.
+    pub(super) decisions: BTreeMap<String, Decision>,
+    /// By metric; of every metric that is judged by its swaps.
+    pub(super) types: BTreeMap<String, TypeDecision>,
+    /// By metric; of every metric whose inputs changed.
+    pub(super) unpaired: BTreeMap<String, Seen>,
+    /// Whether the cases whose inputs changed were run again.
+    pub(super) ran_unpaired: bool,
+}
+
+/// How one metric came out, before its words.
+struct Finding {
+    word: Word,
+    cause: Cause,
+    why: Option<String>,
+    /// It is found in the cases of the same name, not in the pairs.
+    unpaired: bool,
+}
+
+impl Assembly<'_> {
+    /// The verdict on all metrics and all broken cases.
+    pub(super) fn verdict(&self, broken: Vec<BrokenCase>) -> Verdict {
+        let mut reasons: Vec<(Rank, Reason)> = Vec::new();
+        let mut metrics = BTreeMap::new();
+        for (id, pair) in &self.comparison.metrics {
+            let metric = self.metric(id, pair, &mut reasons);
+            metrics.insert((*id).to_owned(), metric);
+        }
+        for certain in [true, false] {
+            let mut by_metric: BTreeMap<&str, Vec<&BrokenCase>> = BTreeMap::new();
+            for case in broken.iter().filter(|case| case.certain == certain) {
+                by_metric.entry(&case.metric).or_default().push(case);
+            }
+            let (code, effect, urgency) = if certain {
+                let effect = self.policy.on_broken_case;
+                (ReasonCode::BrokenCases, effect, Urgency::Broken)
+            } else {
+                (ReasonCode::DoubtfulCases, Effect::Warn, Urgency::Doubt)
+            };
+            reasons.extend(by_metric.into_iter().map(|(metric, cases)| {
+                let reason = Reason {
+                    code,
+                    effect: Some(effect),
+                    metric: Some(metric.to_owned()),
+                    text: sentence::broken(&cases, certain, self.is_failure_rate(metric)),
+                };
+                (Rank::of(urgency), reason)
+            }));
+        }
+        let added = self.comparison.metrics.iter();
+        reasons
+            .extend(added.filter_map(|(id, pair)| {
+                Some((Rank::of(Urgency::Doubt), added_broken(id, pair)?))
+            }));
+        let gated: Vec<Word> = metrics
+            .values()
+            .filter(|metric| metric.policy == Attention::Gate)
+            .map(|metric| metric.verdict)
+            .collect();
+        // That the pipeline answered says nothing of what it answered.
+        let only_failures = metrics
+            .iter()
+            .filter(|(_, metric)| metric.policy == Attention::Gate)
+            .all(|(id, _)| self.comparison.metrics[id.as_str()].is_failure_rate);
+        if only_failures {
+            reasons.push((Rank::of(Urgency::Doubt), nothing_gated()));
+        }
+        // What fails, what warns, the rest; of each what matters most, and in a stable order.
+        let effect = |reason: &Reason| reason.effect.map_or(2, |effect| effect as u8);
+        reasons.sort_by(|(one, a), (other, b)| {
+            effect(a).cmp(&effect(b)).then_with(|| one.order(other))
+        });
+        let reasons: Vec<Reason> = reasons.into_iter().map(|(_, reason)| reason).collect();
+        let broke =
+            self.policy.on_broken_case == Effect::Fail && broken.iter().any(|case| case.certain);
+        Verdict {
+            verdict: match () {
+                () if broke => Word::Regression,
+                () if only_failures => gated.iter().copied().fold(Word::Unmeasured, Word::max),
+                () => worst(&gated),
+            },
+            passed: reasons
+                .iter()
+                .all(|reason| reason.effect != Some(Effect::Fail)),
+            reasons,
+            metrics,
+            broken_cases: broken,
+            answers: self.answers(),
+            turnover: self
+                .comparison
+                .turnover
+                .iter()
+                .map(|(probe, turnover)| ((*probe).to_owned(), turnover.clone()))
+                .collect(),
+        }
+    }
+
+    fn is_failure_rate(&self, id: &str) -> bool {
+        let pair = self.comparison.metrics.get(id);
+        pair.is_some_and(|pair| pair.is_failure_rate)
+    }
+
+    /// What is answered otherwise, by probe.
+    fn answers(&self) -> BTreeMap<String, ChangedAnswers> {
+        let answers = self.comparison.answers.iter();
+        let answers = answers.filter(|_| self.incomparable.is_none());
+        let changed = answers
+            .filter_map(|(probe, pairs)| Some(((*probe).to_owned(), ChangedAnswers::of(pairs)?)));
+        changed.collect()
+    }
+
+    fn metric(
+        &self,
+        id: &str,
+        pair: &MetricPair<'_>,
+        reasons: &mut Vec<(Rank, Reason)>,
+    ) -> MetricVerdict {
+        let policy = self.policy.attention(id, pair);
+        let decision = self.decisions.get(id);
+        let found = self.with_turnover(id, pair, self.found(id, pair, decision));
+        let (look, ending) = match (&decision, self.unpaired.get(id)) {
+            (_, Some(seen)) if found.unpaired => (Some(&seen.look), Some(self.ending())),
+            (Some(decision), _) => (decision.look.as_ref().ok(), Some(decision.ending)),
+            (None, _) => (None, self.types.get(id).map(|decision| decision.ending)),
+        };
+        let verdict = self.told(id, pair, policy, look, &found);
+        let subject = sentence::Subject {
+            id,
+            direction: pair.direction,
+            verdict: &verdict,
+            look: look.zip(ending),
+            rule: self.policy.rule,
+            on_suspected: self.policy.on_suspected,
+            min: self.policy.min(id),
+            why: found.why.as_deref(),
+            of_type: self.types.get(id).filter(|_| !found.unpaired),
+        };
+        if policy != Attention::Info {
+            let reason = Reason {
+                code: ReasonCode::Metric,
+                effect: self.effect(policy, &found, ending),
+                metric: Some(id.to_owned()),
+                text: subject.sentence(),
+            };
+            reasons.push((verdict.rank(), reason));
+            let beside = self.beside(id, policy, &subject).into_iter();
+            reasons.extend(beside.map(|reason| (Rank::of(Urgency::Doubt), reason)));
+        }
+        verdict
+    }
+
+    /// What became of the metric.
+    fn found(&self, id: &str, pair: &MetricPair<'_>, decision: Option<&Decision>) -> Finding {
+        let finding = |word, cause| Finding {
+            word,
+            cause,
+            why: None,
+            unpaired: false,
+        };
+        let told = |word, cause, why: &str| Finding {
+            word,
+            cause,
+            why: Some(why.to_owned()),
+            unpaired: false,
+        };
+        let at_worst = self.policy.min(id).is_some_and(|min| {
+            pair.head
+                .is_some_and(|head| loss(pair.direction, head) > loss(pair.direction, min) + GUARD)
+        });
+        let compared = match (pair.presence, self.incomparable) {
+            (Presence::HeadOnly, _) => finding(Word::NoBaseline, Cause::New),
+            (Presence::BaseOnly, _) => told(
+                Word::Unmeasured,
+                Cause::NoValue,
+                "the head does not have it",
+            ),
+            (Presence::Turned, _) => finding(Word::Unmeasured, Cause::Incomparable),
+            (Presence::Both, Some(why)) => told(Word::Unmeasured, Cause::Incomparable, why),
+            (Presence::Both, None) if self.types.contains_key(id) => of_type(&self.types[id]),
+            (Presence::Both, None) => match decision.map(|decision| &decision.look) {
+                Some(Ok(look)) => seen(look),
+                Some(Err(Unmeasured::Nothing)) => {
+                    let why = pair.reason.unwrap_or("the base has no value");
+                    told(Word::Unmeasured, Cause::NoValue, why)
+                }
+                Some(Err(Unmeasured::Coverage { .. })) => {
+                    finding(Word::Unmeasured, Cause::Coverage)
+                }
+                None if !pair.cases.is_empty() => told(
+                    Word::Unmeasured,
+                    Cause::NoValue,
+                    pair.reason.unwrap_or("no case is the same on both sides"),
+                ),
+                None => self.by_value(id, pair),
+            },
+        };
+        if at_worst && compared.word != Word::Regression {
+            return finding(Word::Regression, Cause::Minimum);
+        }
+        compared
+    }
+
+    /// A metric without values by case: nothing tells its noise.
+    fn by_value(&self, id: &str, pair: &MetricPair<'_>) -> Finding {
+        let finding = |word, cause| Finding {
+            word,
+            cause,
+            why: pair.reason.map(str::to_owned),
+            unpaired: false,
+        };
+        match drop_of_values(pair) {
+            None => finding(Word::Unmeasured, Cause::NoValue),
+            Some(drop) if drop <= self.policy.max_drop(id) + GUARD => {
+                finding(Word::Pass, Cause::Bounded)
+            }
+            Some(_) if self.policy.rule == Rule::Threshold || self.policy.deterministic => {
+                finding(Word::Regression, Cause::Drop)
+            }
+            Some(_) => finding(Word::Inconclusive, Cause::Suspected),
+        }
+    }
+
+    /// What a finding does.
+    fn effect(&self, policy: Attention, found: &Finding, ending: Option<Ending>) -> Option<Effect> {
+        let rerun = ending.is_some_and(Ending::was_rerun);
+        let effect = match (found.word, found.cause) {
+            (Word::Pass | Word::NoBaseline | Word::BaselineUnreachable, _) => return None,
+            (Word::Regression | Word::PendingApproval, _) => Effect::Fail,
+            (Word::Unmeasured, _) => self.policy.on_unmeasured,
+            (Word::Inconclusive, Cause::Suspected) => match self.policy.on_suspected {
+                OnSuspected::Always(effect) => effect,
+                OnSuspected::Auto if rerun => Effect::Warn,
+                OnSuspected::Auto => Effect::Fail,
+            },
+            (Word::Inconclusive, Cause::Edited) => self.policy.on_edited,
+            (Word::Inconclusive, _) => Effect::Warn,
+        };
+        match policy {
+            Attention::Gate => Some(effect),
+            Attention::Warn => Some(Effect::Warn),
+            Attention::Info => None,
+        }
+    }
+}
+
+/// What is demanded of every item, and no run of a new one gave. Its base is none, so it fails nothing.
+fn added_broken(id: &str, pair: &MetricPair<'_>) -> Option<Reason> {
+    let worst = match pair.direction {
+        Direction::Higher => pair.range.low,
+        Direction::Lower => pair.range.high,
+    };
+    let is_broken = |case: &CasePair<'_>| {
+        let is_added = case.change == Change::Added;
+        is_added
+            && worst
+                .zip(case.head)
+                .is_some_and(|(worst, head)| (head - worst).abs() <= GUARD)
+    };
+    let is_demanded = pair.is_declared || pair.is_failure_rate;
+    let broken = pair
+        .cases
+        .iter()
+        .filter(|(_, case)| is_demanded && is_broken(case));
+    let broken: Vec<String> = broken.map(|(name, _)| (*name).to_owned()).collect();
+    (!broken.is_empty()).then(|| Reason {
+        code: ReasonCode::AddedBroken,
+        effect: Some(Effect::Warn),
+        metric: Some(id.to_owned()),
+        text: sentence::added_broken(&broken, id, pair.is_failure_rate),
+    })
+}
+
+/// What the swaps of a type say.
+const fn of_type(decision: &TypeDecision) -> Finding {
+    let (word, cause) = match decision.verdict {
+        TypeVerdict::Pass | TypeVerdict::MadeRoom => (Word::Pass, Cause::Bounded),
+        TypeVerdict::Regression => (Word::Regression, Cause::Drop),
+        TypeVerdict::Open(Open::Suspected | Open::Strays | Open::Trade) => {
+            (Word::Inconclusive, Cause::Suspected)
+        }
+        TypeVerdict::Open(Open::Wide | Open::Noise) => (Word::Inconclusive, Cause::Wide),
+    };
+    Finding {
+        word,
+        cause,
+        why: None,
+        unpaired: false,
+    }
+}
+
+fn seen(look: &Look) -> Finding {
+    let word = match look.outcome {
+        Outcome::Regression => Word::Regression,
+        Outcome::Pass => Word::Pass,
+        Outcome::Inconclusive => Word::Inconclusive,
+    };
+    let cause = match look.reason {
+        Why::Drop => Cause::Drop,
+        Why::Bounded => Cause::Bounded,
+        Why::Suspected => Cause::Suspected,
+        Why::Wide => Cause::Wide,
+    };
+    Finding {
+        word,
+        cause,
+        why: None,
+        unpaired: false,
+    }
+}
+
+/// What is said where no metric is gated, which is never a pass.
+fn nothing_gated() -> Reason {
+    Reason {
+        code: ReasonCode::NothingGated,
+        effect: Some(Effect::Warn),
+        metric: None,
+        text: "no metric is gated: name one under `gate: metrics:`".to_owned(),
+    }
+}
+
+/// The worst of the gated metrics; a new one has no say where there are others.
+fn worst(words: &[Word]) -> Word {
+    let old = words.iter().filter(|word| **word != Word::NoBaseline).max();
+    match old {
+        Some(word) => *word,
+        None => Word::NoBaseline,
+    }
+}

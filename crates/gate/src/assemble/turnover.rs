@@ -1,0 +1,174 @@
+//! What was lost and what has turned over, as a part of the verdict of a metric.
+
+use super::{Assembly, Finding};
+use crate::compare::{MetricPair, Presence};
+use crate::look::Reason as Why;
+use crate::looks::Ending;
+use crate::losses;
+use crate::missing;
+use crate::missing::Missing;
+use crate::policy::{Attention, Effect};
+use crate::sentence::Subject;
+use crate::unpaired::{has_turned, is_thin};
+use crate::verdict::{Cause, Reason, ReasonCode, Word};
+
+impl Assembly<'_> {
+    /// What the pairs say, unless more was lost than may be, or the cases of the same name say worse.
+    pub(super) fn with_turnover(
+        &self,
+        id: &str,
+        pair: &MetricPair<'_>,
+        paired: Finding,
+    ) -> Finding {
+        let is_comparable = pair.presence == Presence::Both && self.incomparable.is_none();
+        if !is_comparable || paired.word == Word::Regression {
+            return paired;
+        }
+        if let Some(worse) = self.by_items(id, pair, &paired) {
+            return worse;
+        }
+        let seen = self.unpaired.get(id);
+        let unpaired = |word, cause| Finding {
+            word,
+            cause,
+            why: None,
+            unpaired: true,
+        };
+        if seen.is_some_and(|seen| seen.look.reason == Why::Drop) {
+            return unpaired(Word::Regression, Cause::Drop);
+        }
+        if let Some((cause, why)) = self.too_little(pair) {
+            return Finding {
+                word: Word::Unmeasured,
+                cause,
+                why: Some(why),
+                unpaired: false,
+            };
+        }
+        // Where nothing can be paired, the cases of the same name are all there is.
+        let whole = &pair.coverage.whole;
+        let is_alone = whole.paired == 0 && whole.base > 0;
+        match seen.map(|seen| seen.look.reason) {
+            Some(Why::Suspected) => unpaired(Word::Inconclusive, Cause::Suspected),
+            Some(Why::Wide) if is_alone || (is_thin(pair) && paired.word == Word::Pass) => {
+                unpaired(Word::Inconclusive, Cause::Wide)
+            }
+            _ if self.policy.on_edited == Effect::Fail && is_thin(pair) => Finding {
+                word: Word::Inconclusive,
+                cause: Cause::Edited,
+                why: None,
+                unpaired: is_alone,
+            },
+            Some(Why::Bounded) if is_alone => unpaired(Word::Pass, Cause::Bounded),
+            _ => self.with_missing(id, pair, paired),
+        }
+    }
+
+    /// So many items lost and so few won that no noise explains it, however little it is of the mean.
+    fn by_items(&self, id: &str, pair: &MetricPair<'_>, paired: &Finding) -> Option<Finding> {
+        if pair.is_failure_rate || self.types.contains_key(id) || self.policy.is_exact() {
+            return None;
+        }
+        let (lost, won) = missing::lost_and_won(pair);
+        let is_open = matches!(paired.word, Word::Pass | Word::Inconclusive);
+        (is_open && missing::is_beyond_chance(lost.len(), won)).then(|| Finding {
+            word: Word::Regression,
+            cause: Cause::Items,
+            why: Some(losses::lost_items(&lost, won)),
+            unpaired: false,
+        })
+    }
+
+    /// A pass may not rest on what is left, where a drop beyond the limit can hide in what is missing.
+    fn with_missing(&self, id: &str, pair: &MetricPair<'_>, paired: Finding) -> Finding {
+        let look = self
+            .decisions
+            .get(id)
+            .and_then(|decision| decision.look.as_ref().ok());
+        let (Word::Pass, Some(look)) = (paired.word, look) else {
+            return paired;
+        };
+        let limit = self.policy.max_drop(id);
+        let Some(missing) = Missing::of(pair, look).filter(|missing| missing.may_hide(limit))
+        else {
+            return paired;
+        };
+        Finding {
+            word: match missing.share > self.policy.max_missing {
+                true => Word::Unmeasured,
+                false => Word::Inconclusive,
+            },
+            cause: Cause::Missing,
+            why: Some(losses::bound(missing.count, missing.of, missing.drop)),
+            unpaired: false,
+        }
+    }
+
+    /// Why too little of a metric was measured, where that is so.
+    fn too_little(&self, pair: &MetricPair<'_>) -> Option<(Cause, String)> {
+        let coverage = &pair.coverage;
+        if !coverage.withdrawn_types.is_empty() {
+            let types = coverage.withdrawn_types.iter();
+            let cells = types
+                .clone()
+                .filter_map(|name| coverage.types.get(name))
+                .map(|extent| extent.base)
+                .sum();
+            let types: Vec<String> = types.map(|name| (*name).to_owned()).collect();
+            return Some((Cause::Withdrawn, losses::withdrawn(&types, cells)));
+        }
+        let most = self.policy.max_missing;
+        let extents = std::iter::once((None, &coverage.whole)).chain(
+            coverage
+                .types
+                .iter()
+                .map(|(name, extent)| (Some(*name), extent)),
+        );
+        let (of_type, extent) = extents
+            .into_iter()
+            .find(|(_, extent)| extent.misses_more_than(most))?;
+        let text = losses::missing(extent.missing(), of_type, most, &coverage.withdrawn_kinds);
+        Some((Cause::Coverage, text))
+    }
+
+    /// How the look at the cases of the same name ended.
+    pub(super) const fn ending(&self) -> Ending {
+        match self.ran_unpaired {
+            true => Ending::StillOpen,
+            false => Ending::NoRerun,
+        }
+    }
+
+    /// What is told beside the reason of a metric: what it was judged without, and which of its inputs
+    /// are others.
+    pub(super) fn beside(&self, id: &str, policy: Attention, subject: &Subject<'_>) -> Vec<Reason> {
+        let mut beside = Vec::new();
+        let mut tell = |code, effect, text| {
+            beside.push(Reason {
+                code,
+                effect,
+                metric: Some(id.to_owned()),
+                text,
+            });
+        };
+        let verdict = subject.verdict;
+        let judged = !matches!(verdict.cause, Cause::Coverage | Cause::Withdrawn);
+        if judged && !verdict.lost.is_empty() {
+            let lost = subject.losses();
+            tell(ReasonCode::LostInputs, Some(Effect::Warn), lost);
+        }
+        let pair = &self.comparison.metrics[id];
+        if self.incomparable.is_some() || !has_turned(pair) {
+            return beside;
+        }
+        let effect = match policy {
+            // It is the reason itself.
+            _ if verdict.cause == Cause::Edited => return beside,
+            _ if !is_thin(pair) => None,
+            Attention::Gate => Some(self.policy.on_edited),
+            Attention::Warn | Attention::Info => Some(Effect::Warn),
+        };
+        tell(ReasonCode::OtherInputs, effect, subject.turned());
+        beside
+    }
+}

@@ -1,0 +1,231 @@
+//! One case that broke completely: a mean hides it among fifty others, so it is looked for apart.
+//!
+//! The evidence is an e-value (Vovk and Wang, "E-values: calibration, combination and
+//! applications", Annals of Statistics 49, 2021): how much better the runs of the case fit "it is
+//! broken" than "it is its usual noise". It may be looked at after every run.
+
+use super::look::{Case, GUARD, are_kept_within, pair};
+use kelvin_base::stats::ln_beta;
+
+/// A run that is worse than the base's median by this much is a bad one.
+const BAD: f64 = 0.5;
+
+/// Fewer base runs than this say too little of the case's own noise.
+const FEWEST_BASE_RUNS: usize = 3;
+
+/// A case is run up to so often. At a noise of 0.15, one case of two hundred takes so many runs.
+const MOST_RUNS: usize = 12;
+
+/// The probability of a false alarm over all cases of all gated metrics.
+const ALPHA: f64 = 0.02;
+
+/// The same of saying that a case may be broken.
+const ALPHA_OF_DOUBT: f64 = 0.05;
+
+/// How often the runs of a broken case are bad: a Beta with these parameters.
+const BROKEN: (f64, f64) = (9.0, 1.0);
+
+/// How many runs the noise of all cases together weighs in the expectation for one.
+const PRIOR_WEIGHT: f64 = 6.0;
+
+/// What a case gives rise to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Finding {
+    /// Nothing: its first run is not that bad, or its further runs fit its noise.
+    Clear,
+    /// It must be run this often in all before more can be said.
+    Rerun(usize),
+    /// It is broken.
+    Broken {
+        /// How many of the runs were bad.
+        bad: usize,
+        /// How many runs there were.
+        runs: usize,
+    },
+    /// It may be broken, and nothing more can be told: too few base runs, or enough of the head.
+    Suspected {
+        /// How many of the runs were bad.
+        bad: usize,
+        /// How many runs there were.
+        runs: usize,
+    },
+}
+
+/// What is asked of the cases of a metric.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Whether the configuration demands it of every case, so that one good run of the base shows that it held there.
+    pub is_declared: bool,
+    /// Whether its values come from ranks: from rank 1 to 2 is half of a reciprocal rank, and nothing broke. A case is
+    /// lost where it has the worst value, and that is never certain.
+    pub by_rank: bool,
+}
+
+/// What is usual in a suite: how often a run of an unchanged case is bad.
+#[derive(Clone, Copy, Debug)]
+pub struct Guard {
+    /// The usual rate of bad runs.
+    rate: f64,
+    /// The logarithm of the e-value from which a case is called broken.
+    enough: f64,
+    /// The pipeline is declared deterministic: one run tells.
+    deterministic: bool,
+    /// Repeats are no runs of their own, as stored reports of the base show: nothing is certain.
+    are_kept: bool,
+    /// The logarithm of the e-value from which it is said that a case may be broken.
+    doubtful: f64,
+    demand: Demand,
+}
+
+/// The bad runs of a case on both sides.
+struct Runs {
+    base: usize,
+    bad_base: usize,
+    head: Vec<bool>,
+    /// Whether the head gave no value at all where the base gave one.
+    is_unanswered: bool,
+    /// Whether the first run of the head is better than the base by as much as a bad one is worse.
+    is_better: bool,
+}
+
+impl Guard {
+    /// Learns the usual noise from the base runs of all cases.
+    pub fn of(cases: &[Case], gated: usize, (deterministic, demand): (bool, Demand)) -> Self {
+        let (mut bad, mut runs, mut count) = (0, 0, 0_usize);
+        let mut better = 0;
+        for here in cases.iter().filter_map(|case| Runs::of(case, demand)) {
+            count += 1;
+            better += usize::from(here.is_better);
+            if here.base >= FEWEST_BASE_RUNS {
+                bad += here.bad_base;
+                runs += here.base;
+            }
+        }
+        let hypotheses = (count.max(1) * gated.max(1)) as f64;
+        Self {
+            // Half a bad run in one more: a rate of 0 would make the first bad run a certainty. Where the base was not
+            // repeated, noise makes as many cases better as it makes worse.
+            rate: match runs {
+                0 => (better as f64 + 0.5) / (count as f64 + 1.0),
+                _ => (bad as f64 + 0.5) / (runs as f64 + 1.0),
+            },
+            enough: (hypotheses / ALPHA).ln(),
+            doubtful: (hypotheses / ALPHA_OF_DOUBT).ln(),
+            demand,
+            deterministic,
+            are_kept: are_kept_within(&pair(cases).0),
+        }
+    }
+
+    /// Judges a case by the runs that there are. `may_rerun`: whether there can be more.
+    pub fn judge(&self, case: &Case, may_rerun: bool) -> Finding {
+        let Some(runs) = Runs::of(case, self.demand) else {
+            return Finding::Clear;
+        };
+        if runs.head.first() != Some(&true) {
+            return Finding::Clear;
+        }
+        if self.deterministic {
+            return Finding::Broken { bad: 1, runs: 1 };
+        }
+        // What the configuration demands, and an answer at all, held where it held once.
+        let is_demanded = self.demand.is_declared || runs.is_unanswered;
+        let fewest = if is_demanded { 1 } else { FEWEST_BASE_RUNS };
+        let is_known = !self.are_kept && runs.base >= fewest;
+        let may_be_certain = is_known && !self.demand.by_rank;
+        let mut bad = 0;
+        let mut so_sure = f64::NEG_INFINITY;
+        for (before, is_bad) in runs.head.iter().enumerate() {
+            bad += usize::from(*is_bad);
+            let log_e_value = self.log_e_value(&runs, bad, before + 1);
+            so_sure = log_e_value;
+            if may_be_certain && log_e_value >= self.enough {
+                return Finding::Broken {
+                    bad,
+                    runs: before + 1,
+                };
+            }
+            if log_e_value < 0.0 {
+                return Finding::Clear;
+            }
+        }
+        let so_far = runs.head.len();
+        // No more runs than could settle it, were they all bad.
+        let settled = (so_far + 1..=MOST_RUNS)
+            .find(|all| self.log_e_value(&runs, bad + all - so_far, *all) >= self.enough);
+        match settled {
+            // Runs that failed are runs: who asks for them again gets none.
+            Some(all) if may_rerun && is_known && case.head_runs() < all => Finding::Rerun(all),
+            _ if so_sure >= self.doubtful => Finding::Suspected { bad, runs: so_far },
+            _ => Finding::Clear,
+        }
+    }
+
+    /// The logarithm of the e-value of `bad` bad runs among `runs`: the ratio of two Beta-binomial
+    /// likelihoods.
+    fn log_e_value(&self, seen: &Runs, bad: usize, runs: usize) -> f64 {
+        let (bad, good) = (bad as f64, (runs - bad) as f64);
+        let likelihood = |(a, b): (f64, f64)| ln_beta(a + bad, b + good) - ln_beta(a, b);
+        let usual = (
+            PRIOR_WEIGHT * self.rate + seen.bad_base as f64,
+            PRIOR_WEIGHT * (1.0 - self.rate) + (seen.base - seen.bad_base) as f64,
+        );
+        likelihood(BROKEN) - likelihood(usual)
+    }
+}
+
+impl Runs {
+    /// None where the base has no value. What the head has no value for is bad.
+    fn of(case: &Case, demand: Demand) -> Option<Self> {
+        let (paired, lost) = pair(std::slice::from_ref(case));
+        let Some(paired) = paired.first() else {
+            let unanswered = Self::unanswered(case, demand);
+            return unanswered.filter(|_| !lost.is_empty());
+        };
+        let (base, head) = paired.sides();
+        let usual = median(base.repeats());
+        let is_bad = |loss: &f64| match demand.by_rank {
+            true => *loss >= 1.0 - GUARD && usual < 1.0 - GUARD,
+            false => loss - usual >= BAD - GUARD,
+        };
+        let is_better = match (demand.by_rank, head.repeats().first()) {
+            (true, Some(loss)) => usual >= 1.0 - GUARD && *loss < 1.0 - GUARD,
+            (false, Some(loss)) => usual - loss >= BAD - GUARD,
+            (_, None) => false,
+        };
+        Some(Self {
+            base: base.repeats().len(),
+            bad_base: base.repeats().iter().filter(|loss| is_bad(loss)).count(),
+            head: head.repeats().iter().map(is_bad).collect(),
+            is_unanswered: false,
+            is_better,
+        })
+    }
+
+    /// A case of which the head has no value at all.
+    fn unanswered(case: &Case, demand: Demand) -> Option<Self> {
+        let base = case.cells.iter().map(|cell| cell.base.runs()).max()?;
+        // A value that ranks make is missing where nothing was found to be ranked: that is told as a failure.
+        (!demand.by_rank).then(|| Self {
+            base,
+            bad_base: 0,
+            head: vec![true; case.head_runs().max(1)],
+            is_unanswered: true,
+            is_better: false,
+        })
+    }
+}
+
+fn median(losses: &[f64]) -> f64 {
+    let mut sorted = losses.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    if sorted.len().is_multiple_of(2) {
+        f64::midpoint(sorted[middle - 1], sorted[middle])
+    } else {
+        sorted[middle]
+    }
+}
+
+#[cfg(test)]
+mod tests;

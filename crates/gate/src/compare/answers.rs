@@ -1,0 +1,185 @@
+//! The answers of two sides, paired by item and, for variants, by input. No figure is made of them here.
+
+use std::collections::BTreeMap;
+
+use super::Measured;
+use kelvin_base::digest::Digest;
+use kelvin_record::{Answer, Answered, AnsweredInput, AnsweredItem, ComparedItem};
+
+/// The answers of one probe on both sides.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AnswerPairs {
+    /// What one of the items is called, and several of them.
+    pub nouns: (String, String),
+    /// The types of evidence that both sides declare, each with the metric that it is gated by.
+    pub types: Vec<(String, String)>,
+    /// The items whose input is the same on both sides, by name.
+    pub items: Vec<ItemAnswers>,
+}
+
+/// The answers to one item on the base and on the head; none where a run failed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ItemAnswers {
+    /// Its name.
+    pub name: String,
+    /// To the item as it is.
+    pub itself: (Vec<Option<Answer>>, Vec<Option<Answer>>),
+    /// To the variants of both sides that should be answered like it, run after run.
+    pub own: (Vec<Option<Answer>>, Vec<Option<Answer>>),
+    /// The names of these variants on the base and on the head.
+    pub own_names: (Vec<String>, Vec<String>),
+    /// To its variants in which evidence was exchanged.
+    pub swaps: Vec<SwapAnswers>,
+}
+
+/// The answers to a variant in which a unit was exchanged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwapAnswers {
+    /// The place of its type.
+    pub of_type: usize,
+    /// The item that the unit comes from.
+    pub donor: Option<String>,
+    /// Its names on the base and on the head.
+    pub names: (String, String),
+    /// What was answered.
+    pub answers: (Vec<Option<Answer>>, Vec<Option<Answer>>),
+}
+
+/// Pairs the answers of every probe that both sides ran.
+pub(super) fn pair<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeMap<&'a str, AnswerPairs> {
+    let probes = base.answered.iter();
+    let both = probes.filter_map(|(probe, before)| {
+        let after = head.answered.get(probe)?;
+        let sides = Sides {
+            probe,
+            base: (base, before),
+            head: (head, after),
+        };
+        Some((*probe, sides.pairs()))
+    });
+    both.collect()
+}
+
+struct Sides<'s, 'a> {
+    probe: &'s str,
+    base: (&'s Measured<'a>, &'s Answered<'a>),
+    head: (&'s Measured<'a>, &'s Answered<'a>),
+}
+
+impl Sides<'_, '_> {
+    fn pairs(&self) -> AnswerPairs {
+        let (before, after) = (self.base.1, self.head.1);
+        let is_shared = |name: &str| after.types.iter().any(|(other, _)| *other == name);
+        let types = before.types.iter().filter(|(name, _)| is_shared(name));
+        let types: Vec<(String, String)> = types
+            .map(|(name, metric)| ((*name).to_owned(), metric.clone()))
+            .collect();
+        let items = before.items.iter().filter_map(|(name, before)| {
+            let after = after.items.get(name)?;
+            let items = (self.item(self.base.0, name)?, self.item(self.head.0, name)?);
+            let is_same = items.0.digest == items.1.digest;
+            let covers = self.base.0.covers(name) && self.head.0.covers(name);
+            let once = (items.0.counts_once, items.1.counts_once);
+            (is_same && covers).then(|| item(name, (before, after), &types, once))
+        });
+        let items = without_nulls(items.collect());
+        let nouns = self.head.0.items.get(self.probe);
+        let nouns = nouns.map_or(("item", "items"), |items| items.nouns);
+        AnswerPairs {
+            nouns: (nouns.0.to_owned(), nouns.1.to_owned()),
+            types,
+            items,
+        }
+    }
+
+    fn item<'m>(&self, side: &'m Measured<'_>, name: &str) -> Option<&'m ComparedItem<'m>> {
+        side.items.get(self.probe)?.by_name.get(name)
+    }
+}
+
+/// A pipeline may abstain with null, and that is an answer. Where no item is given it by itself, on neither side, null is
+/// what is left of an answer to evidence that was exchanged: there was none.
+fn without_nulls(mut items: Vec<ItemAnswers>) -> Vec<ItemAnswers> {
+    let is_null = |answer: &Option<Answer>| *answer == Some(Answer::Null);
+    let abstains = items.iter().any(|item| {
+        let own = [&item.itself.0, &item.itself.1, &item.own.0, &item.own.1];
+        own.into_iter().flatten().any(is_null)
+    });
+    if !abstains {
+        let swaps = items.iter_mut().flat_map(|item| &mut item.swaps);
+        let answers = swaps.flat_map(|swap| swap.answers.0.iter_mut().chain(&mut swap.answers.1));
+        answers
+            .filter(|answer| is_null(answer))
+            .for_each(|answer| *answer = None);
+    }
+    items
+}
+
+/// One item. `once`: whether the repeats of a side count as one run.
+fn item(
+    name: &str,
+    (base, head): (&AnsweredItem<'_>, &AnsweredItem<'_>),
+    types: &[(String, String)],
+    once: (bool, bool),
+) -> ItemAnswers {
+    let by_input = |inputs: Vec<&'_ AnsweredInput<'_>>| -> BTreeMap<Digest, usize> {
+        let places = inputs.into_iter().enumerate();
+        places.map(|(at, asked)| (asked.input, at)).collect()
+    };
+    let own_of_head = by_input(head.own.iter().collect());
+    let shared: Vec<(&AnsweredInput<'_>, &AnsweredInput<'_>)> = base
+        .own
+        .iter()
+        .filter_map(|before| Some((before, &head.own[*own_of_head.get(&before.input)?])))
+        .collect();
+    let swaps_of_head = by_input(head.swaps.iter().map(|swap| &swap.asked).collect());
+    let swaps = base.swaps.iter().filter_map(|before| {
+        let after = &head.swaps[*swaps_of_head.get(&before.asked.input)?];
+        Some(SwapAnswers {
+            of_type: types.iter().position(|(name, _)| name == before.of_type)?,
+            donor: before.donor.map(str::to_owned),
+            names: (
+                before.asked.variant.to_owned(),
+                after.asked.variant.to_owned(),
+            ),
+            answers: (
+                counted(&before.asked.answers, once.0),
+                counted(&after.asked.answers, once.1),
+            ),
+        })
+    });
+    let names = |side: fn(&(&AnsweredInput<'_>, &AnsweredInput<'_>)) -> String| {
+        shared.iter().map(side).collect()
+    };
+    ItemAnswers {
+        name: name.to_owned(),
+        itself: (counted(&base.itself, once.0), counted(&head.itself, once.1)),
+        own: (
+            run_after_run(shared.iter().map(|(before, _)| *before), once.0),
+            run_after_run(shared.iter().map(|(_, after)| *after), once.1),
+        ),
+        own_names: (
+            names(|(before, _)| before.variant.to_owned()),
+            names(|(_, after)| after.variant.to_owned()),
+        ),
+        swaps: swaps.collect(),
+    }
+}
+
+/// The answers that count: the first alone where the pipeline gave the others from memory.
+fn counted(answers: &[Option<Answer>], once: bool) -> Vec<Option<Answer>> {
+    let most = if once { 1 } else { answers.len() };
+    answers.iter().take(most).cloned().collect()
+}
+
+/// The first answers to all inputs, then the second ones, and so on.
+fn run_after_run<'a>(
+    inputs: impl Iterator<Item = &'a AnsweredInput<'a>>,
+    once: bool,
+) -> Vec<Option<Answer>> {
+    let inputs: Vec<Vec<Option<Answer>>> =
+        inputs.map(|asked| counted(&asked.answers, once)).collect();
+    let most = inputs.iter().map(Vec::len).max().unwrap_or(0);
+    let runs = (0..most).flat_map(|run| inputs.iter().filter_map(move |all| all.get(run).cloned()));
+    runs.collect()
+}

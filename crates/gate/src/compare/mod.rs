@@ -1,0 +1,277 @@
+//! Two measurements side by side: paired by metric, by case and, where both sides had the same
+//! input, by variant. Everything else is counted as not comparable.
+
+mod answers;
+mod change;
+mod coverage;
+mod pair;
+mod stored;
+mod turnover;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kelvin_base::digest::Digest;
+use kelvin_record::Shard;
+use kelvin_record::{Answered, ComparedItems, Direction, Metric, Range};
+
+pub use answers::{AnswerPairs, ItemAnswers};
+pub use change::Change;
+pub use coverage::Coverage;
+pub use stored::{StoredComparison, StoredMetric};
+pub use turnover::{Turnover, Unpaired};
+
+/// What two values may differ by and still be the same.
+const GUARD: f64 = 1e-9;
+
+/// One side: what a report holds of it.
+#[derive(Clone, Debug)]
+pub struct Measured<'a> {
+    /// The figures, by id.
+    pub metrics: &'a BTreeMap<String, Metric>,
+    /// What each probe looked at, by its name.
+    pub items: BTreeMap<&'a str, ComparedItems<'a>>,
+    /// What its items were answered, by the name of the probe.
+    pub answered: BTreeMap<&'a str, Answered<'a>>,
+    /// The cases that the run was restricted to; empty means all.
+    pub only: &'a [String],
+    /// The share of these that it measured; none means all of them.
+    pub shard: Option<Shard>,
+}
+
+/// Two sides, metric by metric.
+#[derive(Clone, Debug)]
+pub struct Comparison<'a> {
+    /// Every metric of either side, by id.
+    pub metrics: BTreeMap<&'a str, MetricPair<'a>>,
+    /// What became of the items of each probe, by its name.
+    pub turnover: BTreeMap<&'a str, Turnover>,
+    /// What the items of each probe were answered on both sides, by its name.
+    pub answers: BTreeMap<&'a str, AnswerPairs>,
+    /// Other stored reports of the base's code, each beside the same head.
+    pub stored: Vec<StoredComparison<'a>>,
+}
+
+/// One metric on both sides.
+#[derive(Clone, Debug)]
+pub struct MetricPair<'a> {
+    /// Which way is better.
+    pub direction: Direction,
+    /// Which values it can have.
+    pub range: Range,
+    /// Whether either side has it gated unless the configuration says otherwise.
+    pub gated: bool,
+    /// Whether people are shown it first, also where the gate does not look at it.
+    pub headline: bool,
+    /// Whether its values by case come from ranks.
+    pub by_rank: bool,
+    /// Whether it says how often there was no answer, and nothing of the answers.
+    pub is_failure_rate: bool,
+    /// Whether the configuration demands it of every item.
+    pub is_declared: bool,
+    /// Whether every answer to a variant is compared with every answer to the item's own input.
+    pub crosses: bool,
+    /// Which side has it.
+    pub presence: Presence,
+    /// What the base reports, over all of its own samples; null where it has none.
+    pub base: Option<f64>,
+    /// What the head reports.
+    pub head: Option<f64>,
+    /// Why the side that lacks a value lacks it.
+    pub reason: Option<&'a str>,
+    /// Every case of either side, by name; empty for a metric that has no values by case.
+    pub cases: BTreeMap<&'a str, CasePair<'a>>,
+    /// How much of it both sides measured.
+    pub coverage: Coverage<'a>,
+}
+
+/// Which side has a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Both, and they mean the same by it.
+    Both,
+    /// The head alone: it is new.
+    HeadOnly,
+    /// The base alone: coverage that was lost.
+    BaseOnly,
+    /// Both, and what is better on one is worse on the other.
+    Turned,
+}
+
+/// One case of a metric on both sides.
+#[derive(Clone, Debug)]
+pub struct CasePair<'a> {
+    /// What became of it.
+    pub change: Change,
+    /// The mean over the cells that both sides measured; where there is none, what that side
+    /// reports for the case.
+    pub base: Option<f64>,
+    /// The same of the head.
+    pub head: Option<f64>,
+    /// How much worse it is, in the metric's unit; none without a cell that both sides measured.
+    pub drop: Option<f64>,
+    /// How many samples of the metric each cell stands for.
+    pub samples: usize,
+    /// How many variants of the case the head runs.
+    pub variants: usize,
+    /// What the base measured, each with what the head measured for the same input: nothing where
+    /// it has none. Empty for cases that were added or edited.
+    pub cells: Vec<CellPair<'a>>,
+    /// How many variants of either side have no counterpart with the same input.
+    pub not_comparable: usize,
+    /// All that either side measured of it, inputs that changed counted in; none where a side has
+    /// nothing.
+    pub unpaired: Option<Unpaired>,
+}
+
+/// One variant on both sides, or the case itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellPair<'a> {
+    /// The variant's name on the base; none for the case itself.
+    pub variant: Option<&'a str>,
+    /// The digest of its input; none for the case itself.
+    pub input: Option<Digest>,
+    /// The value of each repeat on the base.
+    pub base: &'a [Option<f64>],
+    /// The value of each repeat on the head.
+    pub head: &'a [Option<f64>],
+    /// The value of each pair of answers on the base, where there are any; see [`Cell`](kelvin_record::Cell).
+    pub base_pairs: &'a [Vec<Option<f64>>],
+    /// The same on the head.
+    pub head_pairs: &'a [Vec<Option<f64>>],
+}
+
+/// How many cases and variants of a metric can be compared, and what became of the others.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Cases with at least one cell that both sides measured.
+    pub compared: usize,
+    /// Cells that both sides measured.
+    pub cells: usize,
+    /// Cases that only the head has.
+    pub added: usize,
+    /// Cases that only the base has.
+    pub removed: usize,
+    /// Cases whose text is another.
+    pub edited: usize,
+    /// Cases that one side could not measure, or whose variants all have other inputs.
+    pub unmeasured: usize,
+    /// Variants of compared cases without a counterpart of the same input.
+    pub not_comparable: usize,
+}
+
+/// Pairs two sides.
+pub fn compare<'a>(base: &Measured<'a>, head: &Measured<'a>) -> Comparison<'a> {
+    let ids: BTreeSet<&str> = [base, head]
+        .iter()
+        .flat_map(|side| side.metrics.keys())
+        .map(String::as_str)
+        .collect();
+    let metrics = ids
+        .into_iter()
+        .filter_map(|id| Some((id, pair::metric(id, base, head)?)))
+        .collect();
+    Comparison {
+        metrics,
+        turnover: turnover(base, head),
+        answers: answers::pair(base, head),
+        stored: Vec::new(),
+    }
+}
+
+/// What became of the items of each probe that both sides ran.
+fn turnover<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeMap<&'a str, Turnover> {
+    // The items of a probe that observes are those of the others, which tell what became of them.
+    let own = base.items.iter().filter(|(_, items)| !items.are_of_others);
+    let both = own.filter_map(|(probe, before)| {
+        let found = Turnover::between((base, before), (head, head.items.get(probe)?));
+        (!found.is_empty()).then_some((*probe, found))
+    });
+    both.collect()
+}
+
+/// A value turned so that more is worse.
+pub fn loss(direction: Direction, value: f64) -> f64 {
+    match direction {
+        Direction::Higher => 1.0 - value,
+        Direction::Lower => value,
+    }
+}
+
+/// The mean of what was measured; none of nothing.
+fn mean(values: &[Option<f64>]) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0_u32);
+    for value in values.iter().flatten().filter(|value| value.is_finite()) {
+        sum += value;
+        count += 1;
+    }
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+impl<'a> MetricPair<'a> {
+    /// Counts the cases by what became of them.
+    #[cfg(test)]
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for case in self.cases.values() {
+            match case.change {
+                Change::Added => counts.added += 1,
+                Change::Removed => counts.removed += 1,
+                Change::Edited => counts.edited += 1,
+                Change::Unmeasured => counts.unmeasured += 1,
+                Change::Win | Change::Loss | Change::Draw | Change::Regression => {
+                    counts.compared += 1;
+                    counts.cells += case.cells.iter().filter(|cell| cell.is_common()).count();
+                    counts.not_comparable += case.not_comparable;
+                }
+            }
+        }
+        counts
+    }
+
+    /// The cases in the order in which a person wants them: regressions, then by how much worse
+    /// they are, then by name.
+    pub fn worst_first(&self) -> Vec<(&'a str, &CasePair<'a>)> {
+        let mut cases: Vec<(&str, &CasePair<'_>)> = self
+            .cases
+            .iter()
+            .map(|(name, case)| (*name, case))
+            .collect();
+        let drop = |case: &CasePair<'_>| case.drop.unwrap_or(f64::NEG_INFINITY);
+        cases.sort_by(|(_, one), (_, other)| {
+            let regression = |case: &CasePair<'_>| case.change == Change::Regression;
+            regression(other)
+                .cmp(&regression(one))
+                .then(drop(other).total_cmp(&drop(one)))
+        });
+        cases
+    }
+}
+
+impl<'a> CasePair<'a> {
+    /// The variants that moved and by how much they are worse, worst first.
+    pub fn moved(&self, direction: Direction) -> Vec<(&'a str, f64)> {
+        let mut moved: Vec<(&str, f64)> = self
+            .cells
+            .iter()
+            .filter_map(|cell| Some((cell.variant?, cell.drop(direction)?)))
+            .filter(|(_, drop)| drop.abs() > GUARD)
+            .collect();
+        moved.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        moved
+    }
+}
+
+impl CellPair<'_> {
+    /// Whether both sides measured it.
+    pub fn is_common(&self) -> bool {
+        mean(self.base).is_some() && mean(self.head).is_some()
+    }
+
+    fn drop(&self, direction: Direction) -> Option<f64> {
+        Some(loss(direction, mean(self.head)?) - loss(direction, mean(self.base)?))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,267 @@
+//! The pairing itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::coverage::Sides;
+use super::turnover::Whole;
+use super::{CasePair, CellPair, Change, Measured, MetricPair, Presence, Unpaired, loss, mean};
+use kelvin_base::digest::Digest;
+use kelvin_record::{CaseValue, Cell, ComparedItem, Metric, Range, probe_of};
+
+/// Pairs one metric; none if neither side has it.
+pub(super) fn metric<'a>(
+    id: &str,
+    base: &Measured<'a>,
+    head: &Measured<'a>,
+) -> Option<MetricPair<'a>> {
+    let sides = (base.metrics.get(id), head.metrics.get(id));
+    let (presence, any) = match sides {
+        (Some(before), Some(after)) if before.direction == after.direction => {
+            (Presence::Both, after)
+        }
+        (Some(_), Some(after)) => (Presence::Turned, after),
+        (None, Some(after)) => (Presence::HeadOnly, after),
+        (Some(before), None) => (Presence::BaseOnly, before),
+        (None, None) => return None,
+    };
+    let value = |side: Option<&Metric>| side?.value.filter(|value| value.is_finite());
+    let either = |is_so: fn(&Metric) -> bool| [sides.0, sides.1].into_iter().flatten().any(is_so);
+    let both = Sides {
+        id,
+        metrics: sides,
+        sides: (base, head),
+    };
+    let names = names(&both);
+    Some(MetricPair {
+        direction: any.direction,
+        gated: either(|side| side.gated),
+        headline: either(|side| side.headline),
+        by_rank: either(|side| side.by_rank),
+        is_failure_rate: both.is_failure_rate(),
+        is_declared: either(|side| side.is_declared),
+        range: sides
+            .1
+            .or(sides.0)
+            .map_or_else(Range::default, |side| side.range),
+        crosses: sides.1.is_some_and(|head| head.crosses.0),
+        presence,
+        base: value(sides.0),
+        head: value(sides.1),
+        reason: [sides.0, sides.1]
+            .iter()
+            .flatten()
+            .find_map(|side| side.reason.as_deref()),
+        cases: cases(&both, &names, any),
+        coverage: both.coverage(&names),
+    })
+}
+
+/// Every case of either side; one outside what a run was restricted to is neither lost nor new.
+fn names<'a>(both: &Sides<'_, 'a>) -> BTreeSet<&'a str> {
+    [both.metrics.0, both.metrics.1]
+        .iter()
+        .flatten()
+        .flat_map(|side| side.per_case.keys())
+        .map(String::as_str)
+        .filter(|name| both.sides.0.covers(name) && both.sides.1.covers(name))
+        .collect()
+}
+
+fn cases<'a>(
+    both: &Sides<'_, 'a>,
+    names: &BTreeSet<&'a str>,
+    metric: &Metric,
+) -> BTreeMap<&'a str, CasePair<'a>> {
+    let per_case = |side: Option<&'a Metric>, name: &str| side?.per_case.get(name);
+    let whole = Whole::of(both, names);
+    names
+        .iter()
+        .map(|&name| {
+            let values = (
+                per_case(both.metrics.0, name),
+                per_case(both.metrics.1, name),
+            );
+            let items = (
+                both.sides.0.item(both.id, name),
+                both.sides.1.item(both.id, name),
+            );
+            let once = |item: Option<&ComparedItem<'_>>| item.is_some_and(|item| item.counts_once);
+            let unpaired = whole.case(name, values);
+            let case = case(values, items, metric, unpaired);
+            (
+                name,
+                with_repeats_as_one(case, (once(items.0), once(items.1))),
+            )
+        })
+        .collect()
+}
+
+impl<'a> Measured<'a> {
+    /// What a metric was measured on under this name.
+    pub(super) fn item(&self, id: &str, name: &str) -> Option<&ComparedItem<'a>> {
+        self.items.get(probe_of(id))?.by_name.get(name)
+    }
+
+    pub(super) fn covers(&self, name: &str) -> bool {
+        let is_asked_for = self.only.is_empty() || self.only.iter().any(|only| only == name);
+        is_asked_for && self.shard.is_none_or(|shard| shard.takes(name))
+    }
+}
+
+/// A case whose repeats on the base or on the head count as one run.
+fn with_repeats_as_one<'a>(case: CasePair<'a>, (base, head): (bool, bool)) -> CasePair<'a> {
+    let first = |values: &'a [Option<f64>], once| match once {
+        true => &values[..values.len().min(1)],
+        false => values,
+    };
+    let cells = case.cells.iter().map(|cell| CellPair {
+        base: first(cell.base, base),
+        head: first(cell.head, head),
+        base_pairs: if base { &[] } else { cell.base_pairs },
+        head_pairs: if head { &[] } else { cell.head_pairs },
+        ..*cell
+    });
+    CasePair {
+        cells: cells.collect(),
+        ..case
+    }
+}
+
+fn case<'a>(
+    values: (Option<&'a CaseValue>, Option<&'a CaseValue>),
+    items: (Option<&ComparedItem<'_>>, Option<&ComparedItem<'_>>),
+    metric: &Metric,
+    unpaired: Option<Unpaired>,
+) -> CasePair<'a> {
+    let direction = metric.direction;
+    let variants = items.1.map_or(0, |item| item.variants.len());
+    let own = |side: Option<&CaseValue>| side?.value.filter(|value| value.is_finite());
+    let apart = |change, cells| CasePair {
+        change,
+        base: own(values.0),
+        head: own(values.1),
+        drop: None,
+        samples: 1,
+        variants,
+        cells,
+        not_comparable: 0,
+        unpaired: unpaired.clone(),
+    };
+    let (base, head) = match values {
+        (Some(base), Some(head)) => (base, head),
+        // The case is there and the metric has nothing for it, or it is not there at all.
+        (Some(base), None) => {
+            let change = if items.1.is_some() {
+                Change::Unmeasured
+            } else {
+                Change::Removed
+            };
+            return apart(change, alone(base));
+        }
+        (None, _) => {
+            let change = if items.0.is_some() {
+                Change::Unmeasured
+            } else {
+                Change::Added
+            };
+            return apart(change, Vec::new());
+        }
+    };
+    if let (Some(before), Some(after)) = items
+        && before.digest != after.digest
+    {
+        return apart(Change::Edited, Vec::new());
+    }
+    let (cells, not_comparable) = cells(base, head);
+    let common: Vec<&CellPair<'_>> = cells.iter().filter(|cell| cell.is_common()).collect();
+    if common.is_empty() {
+        return CasePair {
+            not_comparable,
+            ..apart(Change::Unmeasured, cells)
+        };
+    }
+    let over = |side: fn(&CellPair<'a>) -> &'a [Option<f64>]| {
+        let sum: f64 = common.iter().filter_map(|cell| mean(side(cell))).sum();
+        sum / common.len() as f64
+    };
+    let (before, after) = (over(|cell| cell.base), over(|cell| cell.head));
+    CasePair {
+        change: Change::between(metric, before, after),
+        base: Some(before),
+        head: Some(after),
+        drop: Some(loss(direction, after) - loss(direction, before)),
+        samples: samples(base, head),
+        variants,
+        cells,
+        not_comparable,
+        unpaired,
+    }
+}
+
+/// A case that has no cells on a side stands for as many samples as one run of it has on both sides, however often
+/// it was run.
+fn samples(base: &CaseValue, head: &CaseValue) -> usize {
+    if base.cells.is_empty() || head.cells.is_empty() {
+        base.samples_of_a_run().min(head.samples_of_a_run())
+    } else {
+        1
+    }
+}
+
+/// The cells of the base, each with its counterpart; and how many of either side have none. Where a
+/// side has no cells, as in the report of another tool, the case is its own cell.
+fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, usize) {
+    if base.cells.is_empty() || head.cells.is_empty() {
+        let itself = CellPair {
+            variant: None,
+            input: None,
+            base: base.samples(),
+            head: head.samples(),
+            base_pairs: &[],
+            head_pairs: &[],
+        };
+        return (vec![itself], 0);
+    }
+    // By the input, not by the name: names count up, and one more variant shifts them.
+    let by_input: BTreeMap<Digest, &Cell> =
+        head.cells.values().map(|cell| (cell.input, cell)).collect();
+    let mut paired = BTreeSet::new();
+    let cells: Vec<CellPair<'a>> = base
+        .cells
+        .iter()
+        .map(|(variant, cell)| {
+            let other = by_input
+                .get(&cell.input)
+                .filter(|_| paired.insert(cell.input));
+            CellPair {
+                variant: Some(variant),
+                input: Some(cell.input),
+                base: &cell.values,
+                head: other.map_or(&[], |cell| cell.values.as_slice()),
+                base_pairs: cell.pairs(),
+                head_pairs: other.map_or(&[], |cell| cell.pairs()),
+            }
+        })
+        .collect();
+    let alone = base.cells.len() + head.cells.len() - 2 * paired.len();
+    (cells, alone)
+}
+
+/// What the base measured of a case that the head lacks.
+fn alone(base: &CaseValue) -> Vec<CellPair<'_>> {
+    let cell = |variant, input, base| CellPair {
+        variant,
+        input,
+        base,
+        head: &[],
+        base_pairs: &[],
+        head_pairs: &[],
+    };
+    if base.cells.is_empty() {
+        return vec![cell(None, None, base.samples())];
+    }
+    base.cells
+        .iter()
+        .map(|(variant, values)| cell(Some(&**variant), Some(values.input), &values.values))
+        .collect()
+}

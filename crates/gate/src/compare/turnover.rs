@@ -1,0 +1,153 @@
+//! Inputs that are others on the head: how many cases were edited, and what the cases of the same
+//! name come to when their cells are not paired.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::coverage::Sides;
+use super::{Measured, mean};
+use kelvin_base::digest::Digest;
+use kelvin_record::{CaseValue, Cell, ComparedItems, VariantPart};
+
+/// What became of the items of a probe, such as cases or queries.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Turnover {
+    /// What one of them is called.
+    pub item: String,
+    /// What several of them are called.
+    pub items: String,
+    /// How many the base has.
+    pub base: usize,
+    /// How many of these have another text.
+    pub edited: usize,
+    /// How many of these the head does not have.
+    pub removed: usize,
+    /// How many only the head has.
+    pub added: usize,
+}
+
+impl Turnover {
+    /// What became of the items of one probe: of each side the whole, and what that probe has.
+    pub(super) fn between(
+        (base, before): (&Measured<'_>, &ComparedItems<'_>),
+        (head, after): (&Measured<'_>, &ComparedItems<'_>),
+    ) -> Self {
+        let (item, items) = before.nouns;
+        let (before, after) = (&before.by_name, &after.by_name);
+        // A probe that one side did not run at all is a matter of its metrics.
+        if before.is_empty() || after.is_empty() {
+            return Self::default();
+        }
+        let covered = |name: &&&str| base.covers(name) && head.covers(name);
+        let mut found = Self {
+            item: item.to_owned(),
+            items: items.to_owned(),
+            ..Self::default()
+        };
+        for (name, item) in before.iter().filter(|(name, _)| covered(name)) {
+            found.base += 1;
+            match after.get(name) {
+                None => found.removed += 1,
+                Some(now) => found.edited += usize::from(now.digest != item.digest),
+            }
+        }
+        let new = after.keys().filter(covered);
+        found.added = new.filter(|name| !before.contains_key(*name)).count();
+        found
+    }
+
+    /// Whether neither side has any.
+    pub const fn is_empty(&self) -> bool {
+        self.base == 0 && self.added == 0
+    }
+}
+
+/// A case as both sides measured it, each on its own inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unpaired {
+    /// The mean of every repeat on the base.
+    pub base: Vec<Option<f64>>,
+    /// The same of the head.
+    pub head: Vec<Option<f64>>,
+    /// How many samples of the metric the base took of it.
+    pub samples: usize,
+}
+
+/// Makes [`Unpaired`] of the cases of a metric.
+pub(super) struct Whole<'s, 'a> {
+    both: &'s Sides<'s, 'a>,
+    /// The kinds and types that both sides count into the metric.
+    common: BTreeSet<VariantPart<'a>>,
+}
+
+impl<'s, 'a> Whole<'s, 'a> {
+    pub(super) fn of(both: &'s Sides<'s, 'a>, names: &BTreeSet<&'a str>) -> Self {
+        let base = both.parts(names, both.metrics.0, both.sides.0);
+        let head = both.parts(names, both.metrics.1, both.sides.1);
+        Self {
+            both,
+            common: base.intersection(&head).copied().collect(),
+        }
+    }
+
+    /// The means of a case. An input that both sides have and only one has a value for is in
+    /// neither mean, and so is what only one side counts into the metric.
+    pub(super) fn case(
+        &self,
+        name: &str,
+        values: (Option<&CaseValue>, Option<&CaseValue>),
+    ) -> Option<Unpaired> {
+        let (base, head) = (values.0?, values.1?);
+        let measured = |side: &[Option<f64>]| mean(side).is_some();
+        if base.cells.is_empty() || head.cells.is_empty() {
+            let (before, after) = (base.samples(), head.samples());
+            return (measured(before) && measured(after)).then(|| Unpaired {
+                base: before.to_vec(),
+                head: after.to_vec(),
+                samples: base.samples_of_a_run(),
+            });
+        }
+        let (before, after) = (by_input(base), by_input(head));
+        let of = |value: &'_ CaseValue, side: &Measured<'a>, other: &BTreeMap<Digest, bool>| {
+            let cells = value.cells.iter().filter(|(variant, cell)| {
+                self.common.contains(&self.both.part(name, variant, side))
+                    && other.get(&cell.input) != Some(&false)
+            });
+            cells
+                .map(|(_, cell)| cell.values.clone())
+                .collect::<Vec<_>>()
+        };
+        let base = of(base, self.both.sides.0, &after);
+        let head = of(head, self.both.sides.1, &before);
+        let samples = base.iter().filter(|cell| mean(cell).is_some()).count();
+        let (base, head) = (means(&base), means(&head));
+        (measured(&base) && measured(&head)).then_some(Unpaired {
+            base,
+            head,
+            samples,
+        })
+    }
+}
+
+/// Whether each input has a value.
+fn by_input(value: &CaseValue) -> BTreeMap<Digest, bool> {
+    let measured = |cell: &Cell| (cell.input, mean(&cell.values).is_some());
+    value.cells.values().map(measured).collect()
+}
+
+/// The mean over the cells of every repeat.
+fn means(cells: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
+    let rounds = cells.iter().map(Vec::len).max().unwrap_or(0);
+    (0..rounds)
+        .map(|round| {
+            let values: Vec<Option<f64>> = cells
+                .iter()
+                .map(|cell| cell.get(round).copied().flatten())
+                .collect();
+            mean(&values)
+        })
+        .collect()
+}

@@ -1,0 +1,147 @@
+//! Rules for single metrics that need no baseline: the worst value that a metric may have, and that there is such a metric
+//! at all. A rule that somebody wrote decides or is refused; it is never passed over.
+
+use std::collections::BTreeMap;
+
+use super::policy::{Attention, Effect, Policy};
+use super::sentence;
+use super::verdict::{Reason, ReasonCode, Verdict, Word};
+use crate::compare::loss;
+use kelvin_record::{Metric, probe_of};
+
+/// Up to this many letters may be wrong in a name before nothing is proposed instead.
+const MOST_WRONG: usize = 3;
+
+/// Tells the rules of which nothing was measured, and, where there was no base to compare with, the values that are worse
+/// than any that may be. `metrics`: those of the head.
+pub fn tell(policy: &Policy, metrics: &BTreeMap<String, Metric>, verdict: &mut Verdict) {
+    let is_compared = !verdict.metrics.is_empty();
+    let mut told = Vec::new();
+    for (id, rule) in &policy.metrics {
+        match (metrics.get(id), rule.min) {
+            (None, _) if verdict.metrics.contains_key(id) => {}
+            (None, _) => told.extend(unknown(id, policy, metrics)),
+            (Some(metric), Some(min)) if !is_compared => {
+                told.extend(beyond((id, metric), min, policy));
+            }
+            (Some(_), _) => {}
+        }
+    }
+    for (word, reason) in told.into_iter().rev() {
+        if reason.effect == Some(Effect::Fail) {
+            verdict.passed = false;
+        }
+        verdict.verdict = match verdict.verdict {
+            Word::NoBaseline | Word::BaselineUnreachable if word == Word::Regression => word,
+            other => other.max(word),
+        };
+        verdict.reasons.insert(0, reason);
+    }
+}
+
+/// That a metric with a rule was not measured, though its probe was.
+fn unknown(
+    id: &str,
+    policy: &Policy,
+    metrics: &BTreeMap<String, Metric>,
+) -> Option<(Word, Reason)> {
+    let is_measured = metrics.keys().any(|known| probe_of(known) == probe_of(id));
+    if !is_measured {
+        return None;
+    }
+    let near = metrics
+        .keys()
+        .map(|known| (strsim::levenshtein(known, id), known))
+        .min();
+    let cure = match near {
+        Some((wrong, near)) if wrong <= MOST_WRONG => format!("did you mean `{near}`?"),
+        _ => "`report.json` lists all that there are".to_owned(),
+    };
+    let text = format!(
+        "{} has a rule under `gate: metrics:`, and there is no such metric; {cure}",
+        sentence::name(id)
+    );
+    Some((Word::Unmeasured, reason(id, policy.on_unmeasured, text)))
+}
+
+/// That a metric is worse than it may be, or has no value.
+fn beyond((id, metric): (&str, &Metric), min: f64, policy: &Policy) -> Option<(Word, Reason)> {
+    let effect = |effect| match policy.metrics[id].policy {
+        Some(Attention::Warn | Attention::Info) => Effect::Warn,
+        Some(Attention::Gate) | None => effect,
+    };
+    let Some(value) = metric.value else {
+        let why = metric.reason.as_deref().unwrap_or("it has no value");
+        let text = format!(
+            "{} has a `min` and was not measured: {why}",
+            sentence::name(id)
+        );
+        let reason = reason(id, effect(policy.on_unmeasured), text);
+        return Some((Word::Unmeasured, reason));
+    };
+    let is_worse = loss(metric.direction, value) > loss(metric.direction, min) + super::look::GUARD;
+    let text = sentence::beyond(id, metric.direction, (Some(value), Some(min)));
+    is_worse.then(|| (Word::Regression, reason(id, effect(Effect::Fail), text)))
+}
+
+fn reason(id: &str, effect: Effect, text: String) -> Reason {
+    Reason {
+        code: ReasonCode::Metric,
+        effect: Some(effect),
+        metric: Some(id.to_owned()),
+        text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kelvin_record::settings::{GateSettings, MetricRule};
+
+    fn policy(id: &str, min: f64) -> Policy {
+        let rule = MetricRule {
+            min: Some(min),
+            ..MetricRule::default()
+        };
+        let settings = GateSettings {
+            metrics: BTreeMap::from([(id.to_owned(), rule)]),
+            ..GateSettings::default()
+        };
+        Policy::of(&settings, false)
+    }
+
+    fn told(id: &str, min: f64, value: Result<f64, String>) -> Verdict {
+        let mut verdict = Verdict::without_base(Word::NoBaseline, Effect::Warn, "there is none");
+        let metrics = BTreeMap::from([("m.share".to_owned(), Metric::new(value, 12, 0))]);
+        tell(&policy(id, min), &metrics, &mut verdict);
+        verdict
+    }
+
+    #[test]
+    fn a_value_that_is_worse_than_any_that_may_be_fails_without_a_base_and_one_that_is_not_does_not()
+     {
+        let worse = told("m.share", 0.9, Ok(0.5));
+        assert_eq!((worse.verdict, worse.passed), (Word::Regression, false));
+        assert!(worse.reasons[0].text.contains("below"), "{worse:?}");
+        let enough = told("m.share", 0.5, Ok(0.5));
+        assert_eq!((enough.verdict, enough.passed), (Word::NoBaseline, true));
+        assert_eq!(enough.reasons.len(), 1);
+    }
+
+    #[test]
+    fn a_rule_for_what_was_not_measured_or_is_not_there_fails_and_names_the_nearest() {
+        let lacking = told("m.share", 0.5, Err("no case was scored".to_owned()));
+        assert_eq!((lacking.verdict, lacking.passed), (Word::Unmeasured, false));
+        let misspelt = told("m.shar", 0.5, Ok(1.0));
+        assert_eq!(
+            (misspelt.verdict, misspelt.passed),
+            (Word::Unmeasured, false)
+        );
+        assert!(
+            misspelt.reasons[0].text.contains("`m.share`"),
+            "{misspelt:?}"
+        );
+        // Of a probe that did not run nothing is known, and `--probe` is no misspelling.
+        assert!(told("other.share", 0.5, Ok(1.0)).passed);
+    }
+}

@@ -1,0 +1,302 @@
+//! What differs between two runs beside their figures, as values; the words for people are made here
+//! and nowhere else.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use kelvin_page::counted;
+use kelvin_record::{ComparedSide, Ending, SettingDiffers};
+
+/// One thing that differs between two runs, or that a reader of their comparison must know. The figures
+/// can be compared all the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Difference {
+    /// The cases have other names or texts.
+    Cases,
+    /// Something changed in the configuration that changes what is measured.
+    Configuration,
+    /// The command or its declared environment changed.
+    Command,
+    /// The code of the pipeline changed.
+    Pipeline,
+    /// Whether the code of the pipeline changed is not known.
+    PipelineUnknown,
+    /// The perturbations were chosen by another seed.
+    Seed {
+        /// The seed of the base.
+        base: u64,
+        /// The seed of the head.
+        head: u64,
+    },
+    /// A probe measured with another setting.
+    Setting {
+        /// What was set, in words that fit after "the".
+        name: String,
+        /// Its values on the base.
+        base: Vec<String>,
+        /// Its values on the head.
+        head: Vec<String>,
+    },
+    /// The runs were measured by other programs, or other versions of one.
+    Version {
+        /// Name and version of what measured the base.
+        base: String,
+        /// Name and version of what measured the head.
+        head: String,
+    },
+    /// What could not be read of the report of a side, or what is not in it.
+    NotInReport {
+        /// What that is.
+        what: String,
+    },
+    /// The head was finished before the gate saw it, so that no case could be run again.
+    FinishedBefore,
+    /// The head was measured with another configuration than the one that is judged by.
+    MeasuredOtherwise {
+        /// The file of that configuration.
+        file: String,
+    },
+    /// The base should have been run again beside the head, and the budget did not allow it.
+    BaseNotRunAgain,
+    /// The code of the base was run on the cases that the change edits, so that these are paired.
+    BaseRanCasesOfTheHead {
+        /// How many cases were run.
+        cases: usize,
+        /// The cases that are compared as edited ones all the same.
+        left: Vec<String>,
+    },
+    /// The code of the base was to be run on the cases that the change edits, and was not.
+    CasesOfTheHeadNotRun {
+        /// Why.
+        why: String,
+    },
+    /// The budget was too small to run anything again.
+    BudgetTooSmall {
+        /// The calls that it allows.
+        calls: usize,
+        /// The calls that one more run of each case in doubt takes.
+        needed: usize,
+    },
+    /// The base ran probes that were not asked for here; nothing is said of them.
+    LeftOut {
+        /// Their names.
+        probes: Vec<String>,
+    },
+    /// The repeats of some cases count as one run, because the pipeline keeps its answers.
+    CountedOnce {
+        /// The side.
+        side: ComparedSide,
+        /// How many cases.
+        cases: usize,
+    },
+    /// The answers of other stored reports of the same code served as repeats of the base.
+    StoredRepeats {
+        /// How many reports, that of the base not counted in.
+        reports: usize,
+        /// Whether they are further apart than their own noise explains.
+        apart: bool,
+        /// Whether the base was run again in some cases, where they count no more.
+        in_part: bool,
+    },
+    /// Stored reports did not serve as repeats of the base, because a cache of the pipeline gave their answers.
+    StoredFromACache {
+        /// How many reports.
+        reports: usize,
+    },
+    /// A stored report that says it is of the base's code, and is not.
+    StoredNotBelieved {
+        /// Its commit.
+        commit: String,
+        /// What is wrong with it, in words that fit after "the report".
+        why: String,
+    },
+    /// Whether other stored reports could serve as repeats of the base is not known.
+    StoredNotRead {
+        /// Why.
+        why: String,
+    },
+    /// What a later version tells and this one does not know; `gate.json` has its words.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Difference {
+    /// Whether it is about the code of the pipeline, which a comparison is there to judge.
+    pub const fn is_of_the_pipeline(&self) -> bool {
+        matches!(self, Self::Pipeline | Self::PipelineUnknown)
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cases => f.write_str("the cases changed"),
+            Self::Configuration => f.write_str("the configuration changed"),
+            Self::Command => f.write_str("the command changed"),
+            Self::Pipeline => f.write_str("the pipeline changed"),
+            Self::PipelineUnknown => f.write_str("whether the pipeline changed is not known"),
+            Self::Seed { base, head } => write!(f, "the seed was {base} and is {head}"),
+            Self::Setting { name, base, head } => write!(
+                f,
+                "the {name} were {} and are {}",
+                listed(base),
+                listed(head)
+            ),
+            Self::Version { base, head } => {
+                write!(f, "the base was measured by {base}, the head by {head}")
+            }
+            Self::NotInReport { what } => f.write_str(what),
+            Self::FinishedBefore => {
+                f.write_str("the report was finished before the gate saw it: no case was run again")
+            }
+            Self::MeasuredOtherwise { file } => write!(
+                f,
+                "the report was measured with another configuration than `{file}` has now"
+            ),
+            Self::BaseNotRunAgain => f.write_str(
+                "the budget did not allow running the base again beside the head, so what the pipeline \
+                 answers differently on another day counts as a change",
+            ),
+            Self::BaseRanCasesOfTheHead { cases, left } => {
+                let cases = match cases {
+                    1 => "1 case".to_owned(),
+                    more => format!("{more} cases"),
+                };
+                write!(
+                    f,
+                    "the base commit was also run on {cases} as the change has them, so that what it edits is \
+                     paired like any other"
+                )?;
+                match left.is_empty() {
+                    true => Ok(()),
+                    false => write!(
+                        f,
+                        "; in {} it failed there, or the edit leaves fewer inputs, so these cases \
+                         count as edited",
+                        listed(left)
+                    ),
+                }
+            }
+            Self::CasesOfTheHeadNotRun { why } => write!(
+                f,
+                "the base commit was not run on the cases that the change edits: {why}"
+            ),
+            Self::BudgetTooSmall { calls, needed } => write!(
+                f,
+                "the budget of {calls} calls is too small: one more run of the doubtful cases takes \
+                 {needed}"
+            ),
+            Self::StoredRepeats {
+                reports,
+                apart,
+                in_part,
+            } => {
+                let reports = counted(*reports, "more stored report");
+                write!(f, "{reports} of the same code served as repeats of the base")?;
+                if *in_part {
+                    f.write_str(" in the cases whose base was not run again")?;
+                }
+                match apart {
+                    true => f.write_str(
+                        "; the reports are further apart than their own noise explains, as from one day to \
+                         another, or where the pipeline keeps its answers, so that a drop has to be larger",
+                    ),
+                    false => Ok(()),
+                }
+            }
+            Self::StoredFromACache { reports } => write!(
+                f,
+                "{} of the same code did not serve as repeats of the base: this pipeline seems to answer from a cache \
+                 of its own, since the calls of one report took less than a hundredth of the time of those of another",
+                counted(*reports, "more stored report")
+            ),
+            Self::StoredNotBelieved { commit, why } => {
+                write!(
+                    f,
+                    "the stored report of {commit} {why}; it did not serve as a repeat of the base"
+                )
+            }
+            Self::StoredNotRead { why } => write!(
+                f,
+                "other stored reports could not be read, so that none served as a repeat of the base: {why}"
+            ),
+            Self::Unknown => f.write_str("a later version of kelvin tells of one more difference"),
+            Self::LeftOut { probes } => write!(
+                f,
+                "the base has also run {}, which was not asked for here and is not judged",
+                listed(probes)
+            ),
+            Self::CountedOnce { side, cases } => write!(
+                f,
+                "the repeats of {} of the {side} count as one run: not one varies, and \
+                 they came back in under a tenth of the time of the first call, as from a pipeline \
+                 that keeps its answers; put `KELVIN_SAMPLE` into the key of its cache, so that each \
+                 repeat is a run of its own",
+                counted(*cases, "case")
+            ),
+        }
+    }
+}
+
+/// Why the figures of two runs cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incomparable {
+    /// The run of a side did not come to its end.
+    Ending {
+        /// The side.
+        side: ComparedSide,
+        /// How it ended.
+        ending: Ending,
+    },
+    /// A probe measured something else.
+    Setting(SettingDiffers),
+}
+
+impl fmt::Display for Incomparable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ending { side, ending } => {
+                let why = match ending {
+                    Ending::Complete => "came to its end",
+                    Ending::Interrupted => "was stopped before its end",
+                    Ending::DryRun => "was a dry run",
+                    Ending::Failed => "has no baseline invocation that succeeded",
+                    Ending::Changed => {
+                        "counts for nothing, since the code of the pipeline changed during it"
+                    }
+                };
+                write!(f, "the run of the {side} {why}")
+            }
+            Self::Setting(SettingDiffers { name, base, head }) => {
+                write!(
+                    f,
+                    "the {name} was `{}` and is `{}`",
+                    base.join(", "),
+                    head.join(", ")
+                )
+            }
+        }
+    }
+}
+
+impl From<SettingDiffers> for Difference {
+    fn from(differs: SettingDiffers) -> Self {
+        let SettingDiffers { name, base, head } = differs;
+        Self::Setting {
+            name: name.to_owned(),
+            base,
+            head,
+        }
+    }
+}
+
+fn listed(values: &[String]) -> String {
+    if values.is_empty() {
+        return "none".to_owned();
+    }
+    let values: Vec<String> = values.iter().map(|text| format!("`{text}`")).collect();
+    values.join(", ")
+}

@@ -1,0 +1,177 @@
+//! How far the head is from an anchor, an older report: plain figures with their intervals.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::is_of_type;
+use super::look::GUARD;
+use super::policy::{Attention, Effect, Policy};
+use super::sentence::name;
+use super::verdict::{Reason, ReasonCode, Verdict, Word};
+use crate::compare::{Comparison, loss};
+use kelvin_base::stats;
+use kelvin_page::display;
+use kelvin_page::safe;
+use kelvin_record::{Direction, Interval, Metric};
+
+/// What became of the gated metrics since the anchor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Drift {
+    /// The commit of the anchor; null where it could not be had.
+    pub commit: Option<String>,
+    /// Which report it is, in words; or why there is none.
+    pub anchor: String,
+    /// The gated metrics that both have, by id.
+    pub metrics: BTreeMap<String, Drifted>,
+}
+
+/// One metric at the anchor and now, each over all of its own samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Drifted {
+    /// Which way is better.
+    pub direction: Direction,
+    /// Its value at the anchor.
+    pub anchor: f64,
+    /// The 95 % interval of that.
+    pub anchor_interval: Option<Interval>,
+    /// Its value now.
+    pub head: f64,
+    /// The 95 % interval of that.
+    pub head_interval: Option<Interval>,
+    /// How much worse the head is: positive is worse, whichever way is better.
+    pub drop: f64,
+    /// How much worse it may be: `baseline.max_drift`, and at least what one change may cost.
+    pub limit: f64,
+    /// Whether it is worse by more than that.
+    pub is_beyond: bool,
+}
+
+/// The gated metrics of an anchor and a head. `max_drift`: how much worse each may be.
+pub fn metrics(
+    policy: &Policy,
+    max_drift: f64,
+    comparison: &Comparison<'_>,
+    (anchor, head): (&BTreeMap<String, Metric>, &BTreeMap<String, Metric>),
+) -> BTreeMap<String, Drifted> {
+    let gated = comparison.metrics.iter();
+    let gated = gated.filter(|(id, pair)| policy.attention(id, pair) == Attention::Gate);
+    gated
+        .filter_map(|(id, pair)| {
+            let (before, now) = (anchor.get(*id)?, head.get(*id)?);
+            let [was, is] = match is_of_type(comparison, id) {
+                true => [moved(before)?, moved(now)?],
+                false => [(before.value?, before.interval), (now.value?, now.interval)],
+            };
+            let ((was, was_interval), (is, is_interval)) = (was, is);
+            let drop = loss(pair.direction, is) - loss(pair.direction, was);
+            let limit = max_drift.max(policy.max_drop(id));
+            let drifted = Drifted {
+                direction: pair.direction,
+                anchor: was,
+                anchor_interval: was_interval,
+                head: is,
+                head_interval: is_interval,
+                drop,
+                limit,
+                is_beyond: drop > limit + GUARD,
+            };
+            Some(((*id).to_owned(), drifted))
+        })
+        .collect()
+}
+
+/// How far the swaps of a governing type move the decision, in the mean over all of them, and the 95 % interval of that
+/// over the cases. The value of such a metric is a ratio to what they could move, which hides that few of them do.
+fn moved(metric: &Metric) -> Option<(f64, Option<Interval>)> {
+    let cases = metric.per_case.values();
+    let cases: Vec<(f64, usize)> = cases
+        .filter_map(|case| Some((case.value?, case.n)))
+        .collect();
+    let all: usize = cases.iter().map(|(_, n)| n).sum();
+    let sum: f64 = cases.iter().map(|(value, n)| value * *n as f64).sum();
+    let by_case: Vec<(f64, usize)> = cases.iter().map(|(value, _)| (*value, 1)).collect();
+    let interval = stats::clustered_interval(&by_case);
+    let interval = interval.map(|(low, high)| Interval { low, high });
+    (all > 0).then(|| (sum / all as f64, interval))
+}
+
+impl Drift {
+    /// Tells of every metric that drifted further than it may, and fails where that is to fail. What could not
+    /// be compared then warns, so that no change passes for want of an anchor without a word.
+    pub fn tell(&self, verdict: &mut Verdict, effect: Effect) {
+        let beyond = self.metrics.iter().filter(|(_, drifted)| drifted.is_beyond);
+        let mut reasons: Vec<Reason> = beyond
+            .map(|(id, drifted)| Reason {
+                code: ReasonCode::Drift,
+                effect: Some(effect),
+                metric: Some(id.clone()),
+                text: self.sentence(id, drifted),
+            })
+            .collect();
+        if effect == Effect::Fail && !reasons.is_empty() {
+            verdict.passed = false;
+            verdict.verdict = verdict.verdict.max(Word::Regression);
+        }
+        if effect == Effect::Fail && self.commit.is_none() {
+            reasons.push(Reason {
+                code: ReasonCode::DriftUnknown,
+                effect: Some(Effect::Warn),
+                metric: None,
+                text: self.note(),
+            });
+        }
+        let fails = |reason: &&Reason| reason.effect == Some(Effect::Fail);
+        // What this change did alone is told first.
+        let at = verdict.reasons.iter().take_while(fails).count();
+        verdict.reasons.splice(at..at, reasons);
+    }
+
+    /// What it was compared with, in one line.
+    pub fn note(&self) -> String {
+        let anchor = safe::line(&self.anchor);
+        let beyond = self.metrics.values().filter(|metric| metric.is_beyond);
+        match (&self.commit, beyond.count()) {
+            (None, _) => format!("nothing is known of drift: {anchor}"),
+            (Some(_), 0) => {
+                format!("no gated metric drifted by more than is allowed since {anchor}")
+            }
+            (Some(_), beyond) => format!(
+                "{beyond} of {} gated metrics drifted by more than is allowed since {anchor}",
+                self.metrics.len(),
+            ),
+        }
+    }
+
+    fn sentence(&self, id: &str, drifted: &Drifted) -> String {
+        let verb = match drifted.direction {
+            Direction::Lower => "rose",
+            Direction::Higher => "fell",
+        };
+        let value = |value: f64, interval: Option<Interval>| match interval {
+            Some(Interval { low, high }) => format!(
+                "{} (95 % interval {} to {})",
+                display(value),
+                display(low),
+                display(high)
+            ),
+            None => display(value).to_string(),
+        };
+        let overlap = match (drifted.anchor_interval, drifted.head_interval) {
+            (Some(one), Some(other)) if one.low <= other.high && other.low <= one.high => {
+                "; the intervals overlap, so a part of it may be noise"
+            }
+            _ => "",
+        };
+        format!(
+            "{} drifted: it {verb} from {} at {} to {} now, by {}; the limit of drift is {}{overlap}",
+            name(id),
+            value(drifted.anchor, drifted.anchor_interval),
+            safe::line(&self.anchor),
+            value(drifted.head, drifted.head_interval),
+            display(drifted.drop),
+            display(drifted.limit),
+        )
+    }
+}

@@ -1,0 +1,54 @@
+//! What a suite could not show, told before a change is judged by it: by its own report, as if nothing had changed.
+
+use serde::Serialize;
+
+use super::Gate;
+use super::policy::Policy;
+use super::sentence::name;
+use crate::compare::Comparison;
+
+/// A governing type whose loss a suite could not show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnseenType {
+    /// The name of the type.
+    pub of_type: String,
+    /// How many swaps of it there are.
+    pub swaps: usize,
+    /// How many of them move the decision.
+    pub moved: usize,
+    /// What else than other cases would show it, as a part of a sentence; empty where nothing would.
+    #[serde(skip)]
+    or_more: String,
+}
+
+impl UnseenType {
+    /// What cannot be seen, and what to add.
+    pub fn sentence(&self) -> String {
+        let Self {
+            swaps,
+            moved,
+            or_more,
+            ..
+        } = self;
+        let of = name(&self.of_type);
+        format!(
+            "this suite cannot see the loss of {of}: {moved} of {swaps} swaps of it move the decision; cases in \
+             which it alone decides{or_more} would show it"
+        )
+    }
+}
+
+/// The types whose loss a gate with this suite could not show. `with_itself`: the report of the suite beside itself.
+pub fn unseen_types(policy: &Policy, with_itself: &Comparison<'_>) -> Vec<UnseenType> {
+    let gate = Gate::new(policy, false, false, None);
+    let decided = gate.types_as_they_are(with_itself).into_values();
+    decided
+        .filter(|decision| decision.figures.is_blind())
+        .map(|decision| UnseenType {
+            of_type: decision.name,
+            swaps: decision.figures.swaps,
+            moved: decision.figures.moved_base,
+            or_more: decision.figures.or_more_swaps(),
+        })
+        .collect()
+}

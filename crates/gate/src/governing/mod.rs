@@ -1,0 +1,75 @@
+//! The gate by governing type: does the decision still follow what it followed on the base?
+//!
+//! A mean over all swaps cannot tell. Where two conditions have to hold, forgetting one lets the other decide more
+//! often, so the mean stays or rises; and whatever noise moves counts as merit. So each declared type is judged by
+//! itself, by its items: a swap moves the decision or it does not, on the base and on the head.
+//!
+//! The rule and its constants come from a study over eight families of rules (AND, OR, majority, lexicographic, sum,
+//! narrow band, maximum, routing); `docs/gate.md` has what it found, and what cannot be decided without labels.
+
+mod own;
+mod pairs;
+pub mod rule;
+mod strays;
+mod words;
+
+pub use own::OwnAnswers;
+pub use rule::{
+    Asked, Limit, Looks, Open, Rules, Status, Suite, TypeEnding, TypeFigures, TypeVerdict,
+};
+
+use super::looks::Ending;
+use crate::compare::AnswerPairs;
+
+/// How one type came out.
+#[derive(Clone, Debug)]
+pub struct TypeDecision {
+    /// The name of the type.
+    pub name: String,
+    /// What the last look told of it.
+    pub figures: TypeFigures,
+    /// What became of it.
+    pub status: Status,
+    /// What follows.
+    pub verdict: TypeVerdict,
+    /// How the looks ended.
+    pub ending: Ending,
+    /// How often the base was run.
+    pub base_runs: usize,
+    /// The types that decide now and did not on the base.
+    pub new: Vec<String>,
+    /// The cases that were left out of the figures, because their answers vary too much on the base.
+    pub unsteady: Vec<String>,
+    /// The answers that no case is given, where it is open because of them.
+    pub strays: Option<strays::Strays>,
+}
+
+/// The decisions by the metric that each type is gated by.
+pub(super) fn by_metric(
+    pairs: &AnswerPairs,
+    ended: TypeEnding,
+    (looks, rules): (&Looks, &Rules<'_>),
+) -> Vec<(String, TypeDecision)> {
+    let names = || pairs.types.iter().zip(&ended.types);
+    let new: Vec<String> = names()
+        .filter(|(_, (_, status, _))| *status == Status::New)
+        .map(|((name, _), _)| name.clone())
+        .collect();
+    let decisions = names().map(|((name, metric), (figures, status, verdict))| {
+        let decision = TypeDecision {
+            name: name.clone(),
+            figures: figures.clone(),
+            status: *status,
+            verdict: *verdict,
+            ending: ended.ending,
+            base_runs: ended.base_runs,
+            new: new.clone(),
+            unsteady: ended.unsteady.clone(),
+            strays: None,
+        };
+        (metric.clone(), decision)
+    });
+    let mut decisions: Vec<(String, TypeDecision)> = decisions.collect();
+    strays::open(&mut decisions, pairs, looks, rules);
+    decisions
+}

@@ -1,0 +1,630 @@
+//! One look at all types: what became of each, and what follows.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::noise::{E_MIN, Own, binomial, wrong_own};
+use super::numbers;
+use super::states::{DOUBT, Likelihoods, PSEUDO, States};
+use super::suite::{Answers, Side, Suite};
+use super::{FEWEST_TELLING, Limit, PASS, Rules, SURE};
+use crate::look::GUARD;
+
+/// A case whose answers vary more than this on the base is left out.
+const UNSTEADY: f64 = 0.25;
+
+/// How many standard errors noisier a case must be on the head before it counts as lost to noise.
+const CELL_Z: f64 = 2.3;
+
+/// The share of the steady cases that may be lost to noise.
+const CELLS: f64 = 0.10;
+
+/// A swap moves the decision for sure where its chance is at least this.
+const FIRM: f64 = 0.98;
+
+/// Luck alone makes as many cases with such a swap with at most this probability.
+const CHANCE: f64 = 0.01;
+
+/// A loss that a type without any telling swap had is not what a new type gained.
+const NEW_HAD: f64 = 0.03;
+
+/// How sure a gain must be to explain a drop, and which part of the drop it must make up: of a type that is new, and
+/// of one that decided before.
+const LIKELY: f64 = 0.9;
+const NEW_SHARE: f64 = 1.0 / 3.0;
+const TRADE_SHARE: f64 = 0.5;
+
+/// A type is followed still where at least so many of its swaps are expected to move the decision, and gone where at
+/// most so many do, or this part of them.
+const STILL: f64 = 1.0;
+const GONE: f64 = 0.5;
+const GONE_SHARE: f64 = 0.05;
+
+/// Where another type may rightly decide now, a loss has to lie in so many cases, and so many swaps of each of two
+/// answers have to be able to tell.
+const CASES: usize = 10;
+const TELL: usize = 6;
+
+/// An item is settled where the chance that it moves is closer to 0 or 1 than this.
+const SETTLED: f64 = 0.002;
+
+/// What one look tells of a type.
+#[derive(Clone, Debug)]
+pub struct TypeFigures {
+    /// How many swaps were compared.
+    pub swaps: usize,
+    /// How many of them are taken to move the decision on the base.
+    pub moved_base: usize,
+    /// How many of them are taken to move it on the head.
+    pub moved_head: usize,
+    /// How many are expected to move it on the base, and in how many cases.
+    pub firm: f64,
+    pub(super) firm_cases: usize,
+    /// The share that moved it on the base; of numbers the part of the squared distances.
+    pub had: f64,
+    /// The same on the head.
+    pub has: f64,
+    /// How much of that is lost, net; negative where more is won.
+    pub drop: f64,
+    /// How much may be lost.
+    pub limit: f64,
+    pub(super) is_followed_base: bool,
+    pub(super) is_followed_head: bool,
+    /// How many are expected to move it on both sides.
+    pub(super) still: f64,
+    /// The probability that more is lost than may be; none for numbers.
+    pub likely_loss: Option<f64>,
+    pub(super) is_dropped: bool,
+    pub(super) is_kept: bool,
+    /// Whether it rose beyond its limit, for sure.
+    pub(super) rises: bool,
+    pub(super) won: Won,
+}
+
+/// How sure it is that a type won so much.
+#[derive(Clone, Debug)]
+pub(super) enum Won {
+    /// By the states of the items.
+    Items(States),
+    /// By the squares, and their error.
+    Numbers { squares: f64, error: f64 },
+}
+
+impl Won {
+    /// The chance that a type won more than this share.
+    fn chance(&self, share: f64) -> f64 {
+        match self {
+            Self::Items(states) => states.won_beyond(share * states.len() as f64),
+            Self::Numbers { squares, error } => {
+                let z = match *error > 1e-12 {
+                    true => -squares / error,
+                    false if *squares < -GUARD => 99.0,
+                    false => 0.0,
+                };
+                f64::from(u8::from(-squares >= share && z > 2.0))
+            }
+        }
+    }
+}
+
+/// What one look tells of all types together.
+#[derive(Clone, Debug)]
+pub(super) struct Whole {
+    /// Whether any answer was seen to vary, on either side.
+    pub(super) is_noisy: bool,
+    /// The share of the steady cases of the base that noise has taken on the head.
+    pub(super) lost_cells: f64,
+    pub(super) is_constant_head: bool,
+    pub(super) is_constant_base: bool,
+    /// By type: whether swaps of at least two answers of the head could tell.
+    pub(super) tells: Vec<bool>,
+    /// By item: whether more answers would tell, on the base and on the head.
+    pub(super) unsettled: (Vec<bool>, Vec<bool>),
+    /// By item: whether more answers would tell on either side, or it moves the decision on one side alone.
+    pub(super) doubtful: Vec<bool>,
+    /// The places of the cases that are left out because their answers vary on the base.
+    pub(super) unsteady: Vec<usize>,
+}
+
+/// What became of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The head follows it as the base did.
+    Followed,
+    /// The base followed it, and almost nothing of it moves the decision any more.
+    Lost,
+    /// The base followed it, and the head does so less often.
+    Less,
+    /// Only the head follows it.
+    New,
+    /// Neither side follows it, though its swaps could tell.
+    Ignored,
+    /// The suite has too few swaps of it that tell.
+    Unseen,
+}
+
+/// What follows for a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypeVerdict {
+    /// Not worse by more than is allowed.
+    Pass,
+    /// Less of it decides, because a type that the base ignored decides now.
+    MadeRoom,
+    /// Worse.
+    Regression,
+    /// It cannot be told.
+    Open(Open),
+}
+
+/// Why a type is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    /// More is lost than may be, more likely than not, and more answers or cases would tell.
+    Suspected,
+    /// A loss beyond the limit is not ruled out.
+    Wide,
+    /// Another type rose as much, or may block it: labels or somebody who may approve can tell.
+    Trade,
+    /// Too many cases became unsteady on the head.
+    Noise,
+    /// Only answers that no case is given keep it from being lost.
+    Strays,
+}
+
+/// One look at a suite.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    pub types: Vec<(TypeFigures, Status, TypeVerdict)>,
+    pub(super) whole: Whole,
+}
+
+impl Look {
+    /// The places of the types that are open.
+    pub(super) fn open(&self) -> Vec<usize> {
+        let types = self.types.iter().enumerate();
+        let open = types.filter(|(_, (.., verdict))| matches!(verdict, TypeVerdict::Open(_)));
+        open.map(|(place, _)| place).collect()
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        let mut types = self.types.iter();
+        types.any(|(.., verdict)| *verdict == TypeVerdict::Regression)
+    }
+}
+
+/// Looks once. `more_base`: whether the base was run so seldom that it is run again first.
+pub(super) fn look(suite: &Suite, rules: &Rules<'_>, more_base: bool) -> Look {
+    let (types, whole) = match &suite.answers {
+        Answers::Classes(base, head) => classes(suite, (base, head), rules),
+        Answers::Numbers(base, head) => numbers::judge(suite, (base, head), rules),
+    };
+    let is_first = suite.draws().1 < 2 && !rules.is_exact;
+    let verdicts = verdicts(&types, &whole, (is_first, more_base));
+    let statuses = types.iter().zip(&verdicts);
+    let statuses: Vec<Status> = statuses
+        .map(|(figures, verdict)| status(figures, *verdict))
+        .collect();
+    let types = types.into_iter().zip(statuses).zip(verdicts);
+    Look {
+        types: types
+            .map(|((figures, status), verdict)| (figures, status, verdict))
+            .collect(),
+        whole,
+    }
+}
+
+/// The figures of answers that are equal or not.
+fn classes(
+    suite: &Suite,
+    (base, head): (&Side<u32>, &Side<u32>),
+    rules: &Rules<'_>,
+) -> (Vec<TypeFigures>, Whole) {
+    let before = Own::of(base);
+    let mut after = Own::of(head);
+    if head.draws < 2 {
+        after.at_least(&before);
+    }
+    let mut known: Vec<u32> = before
+        .answers
+        .iter()
+        .chain(&after.answers)
+        .copied()
+        .collect();
+    known.sort_unstable();
+    known.dedup();
+    let count = known.len().max(2);
+    let steady: Vec<bool> = before.e.iter().map(|e| *e <= UNSTEADY).collect();
+    let lost_cells = lost_cells(&before, &after, &steady);
+    let is_noisy = before.is_noisy() || after.is_noisy();
+    let sides = Sides {
+        suite,
+        base: (base, &before),
+        head: (head, &after),
+        steady: &steady,
+        is_noisy: is_noisy && !rules.is_exact,
+        plain: pair(
+            suite,
+            (base, &before, &before.e),
+            (head, &after, &after.e),
+            count,
+        ),
+        wary: pair(
+            suite,
+            (base, &before, &before.upper),
+            (head, &after, &after.upper),
+            count,
+        ),
+    };
+    let mut unsettled = (
+        vec![false; suite.items.len()],
+        vec![false; suite.items.len()],
+    );
+    let mut doubtful = vec![false; suite.items.len()];
+    let types = (0..suite.types.len())
+        .map(|of_type| {
+            let places: Vec<usize> = suite
+                .of_type(of_type)
+                .into_iter()
+                .filter(|place| steady[suite.items[*place].case])
+                .collect();
+            let (figures, moved) = sides.figures(&places, rules.max_drop[of_type]);
+            for ((place, base), head) in places.iter().zip(&moved.0).zip(&moved.1) {
+                unsettled.0[*place] = !is_settled(*base);
+                unsettled.1[*place] = !is_settled(*head);
+                doubtful[*place] = is_doubtful(*base, *head);
+            }
+            figures
+        })
+        .collect();
+    let is_constant = |own: &Own| own.answers.windows(2).all(|pair| pair[0] == pair[1]);
+    let unsteady = steady.iter().enumerate().filter(|(_, steady)| !**steady);
+    let whole = Whole {
+        is_noisy,
+        lost_cells,
+        is_constant_head: is_constant(&after),
+        is_constant_base: is_constant(&before),
+        tells: tells(suite, &after),
+        unsettled,
+        doubtful,
+        unsteady: unsteady.map(|(case, _)| case).collect(),
+    };
+    (types, whole)
+}
+
+/// Whether it is sure that an item moves the decision, or that it does not.
+fn is_settled(chance: f64) -> bool {
+    chance <= SETTLED || chance >= 1.0 - SETTLED
+}
+
+/// Whether another run may tell something of an item, by the chances that it moves the decision on both sides.
+fn is_doubtful(base: f64, head: f64) -> bool {
+    !is_settled(base) || !is_settled(head) || (base > 0.5) != (head > 0.5)
+}
+
+/// The likelihoods of both sides.
+type Pair = (Likelihoods, Likelihoods);
+
+fn pair(
+    suite: &Suite,
+    base: (&Side<u32>, &Own, &[f64]),
+    head: (&Side<u32>, &Own, &[f64]),
+    classes: usize,
+) -> Pair {
+    let of = |(side, own, e): (&Side<u32>, &Own, &[f64])| {
+        Likelihoods::of(side, own, e, (&suite.items, classes))
+    };
+    (of(base), of(head))
+}
+
+/// Both sides with what is known of their noise.
+struct Sides<'s> {
+    suite: &'s Suite,
+    base: (&'s Side<u32>, &'s Own),
+    head: (&'s Side<u32>, &'s Own),
+    steady: &'s [bool],
+    is_noisy: bool,
+    /// With the noise as it is estimated.
+    plain: Pair,
+    /// With the noise at its upper bound.
+    wary: Pair,
+}
+
+impl Sides<'_> {
+    /// The figures of the items at these places, and the chance of each that it moves, on the base and on the head.
+    fn figures(&self, places: &[usize], max_drop: Limit) -> (TypeFigures, (Vec<f64>, Vec<f64>)) {
+        let states =
+            |pair: &Pair, pseudo| States::of(&pair.0.pick(places), &pair.1.pick(places), pseudo);
+        let plain = states(&self.plain, PSEUDO);
+        let wary = states(&self.wary, PSEUDO);
+        let doubt = states(&self.plain, DOUBT);
+        let (base, head) = (plain.moved_on_base(), plain.moved_on_head());
+        let n = places.len() as f64;
+        let firm: f64 = base.iter().sum();
+        let share = |sum: f64| if n > 0.0 { sum / n } else { 0.0 };
+        let had = share(firm);
+        let limit = max_drop.of(had);
+        let likely_loss = plain.lost_beyond(limit * n);
+        let still = plain.moved_on_both();
+        let mut firm_cases: Vec<usize> = places
+            .iter()
+            .zip(&base)
+            .filter(|(_, chance)| **chance > 0.5)
+            .map(|(place, _)| self.suite.items[*place].case)
+            .collect();
+        firm_cases.sort_unstable();
+        firm_cases.dedup();
+        let count = |moved: &[f64]| moved.iter().filter(|chance| **chance > 0.5).count();
+        // One noisy run may be lucky, unless there is no swap that another run could change.
+        let mut pairs = base.iter().zip(&head);
+        let agrees = |(base, head): (&f64, &f64)| !is_doubtful(*base, *head);
+        let may_pass = !self.is_noisy || self.head.0.draws > 1 || pairs.all(agrees);
+        let figures = TypeFigures {
+            swaps: places.len(),
+            moved_base: count(&base),
+            moved_head: count(&head),
+            firm,
+            firm_cases: firm_cases.len(),
+            had,
+            has: share(head.iter().sum()),
+            drop: share(plain.net()),
+            limit,
+            is_followed_base: self.is_beyond_chance(places, &base, self.base),
+            is_followed_head: self.is_beyond_chance(places, &head, self.head) || still >= STILL,
+            still,
+            likely_loss: Some(likely_loss),
+            is_dropped: likely_loss.min(wary.lost_beyond(limit * n)) >= SURE,
+            is_kept: likely_loss.max(doubt.lost_beyond(limit * n)) <= PASS && may_pass,
+            rises: plain.won_beyond(limit * n) >= SURE,
+            won: Won::Items(plain),
+        };
+        (figures, (base, head))
+    }
+
+    /// Whether more cases have an item that moves for sure than wrong usual answers and unlucky runs make.
+    fn is_beyond_chance(
+        &self,
+        places: &[usize],
+        moved: &[f64],
+        (side, own): (&Side<u32>, &Own),
+    ) -> bool {
+        let case = |place: &usize| self.suite.items[*place].case;
+        let mut cases: Vec<usize> = places
+            .iter()
+            .zip(moved)
+            .filter(|(_, chance)| **chance >= FIRM)
+            .map(|(place, _)| case(place))
+            .collect();
+        cases.sort_unstable();
+        cases.dedup();
+        if !self.is_noisy || cases.is_empty() {
+            return !cases.is_empty();
+        }
+        let mut swaps = vec![0_usize; self.steady.len()];
+        places.iter().for_each(|place| swaps[case(place)] += 1);
+        let most_runs = side.most_runs(&self.suite.items, self.steady.len());
+        let mut by_luck = 0.0;
+        for case in (0..self.steady.len()).filter(|case| self.steady[*case]) {
+            let runs = most_runs[case];
+            let need = (0.8 * runs as f64).ceil() as usize;
+            let unlucky: f64 = (need..=runs).map(|x| binomial(runs, x, own.e[case])).sum();
+            // Two runs that agree are no proof, and four in a row are one.
+            let weight = if runs > 2 { 1.0 } else { 0.1 };
+            let wrong = wrong_own(own.e[case], own.count[case]);
+            by_luck += (wrong + swaps[case] as f64 * unlucky * weight).min(1.0);
+        }
+        1.0 - poisson_below(cases.len(), by_luck) <= CHANCE
+    }
+}
+
+/// The probability of fewer than so many events of a Poisson distribution.
+fn poisson_below(count: usize, mean: f64) -> f64 {
+    let mut term = (-mean).exp();
+    let mut sum = 0.0;
+    for at in 0..count {
+        sum += term;
+        term *= mean / (at + 1) as f64;
+    }
+    sum
+}
+
+/// The share of the steady cases that are unsteady on the head, by more than chance, each by itself or all together.
+fn lost_cells(before: &Own, after: &Own, steady: &[bool]) -> f64 {
+    let variance = |own: &Own, case: usize| {
+        let e = own.e[case];
+        e * (1.0 - e) / (own.count[case] as f64 + super::noise::SHRINK)
+    };
+    let cases: Vec<usize> = (0..steady.len()).filter(|case| steady[*case]).collect();
+    if cases.is_empty() {
+        return 0.0;
+    }
+    let n = cases.len() as f64;
+    let gap: f64 = cases
+        .iter()
+        .map(|case| after.e[*case] - before.e[*case])
+        .sum();
+    let error: f64 = (0..steady.len())
+        .map(|case| 0.25 / (after.count[case] as f64 + super::noise::SHRINK))
+        .sum();
+    let is_whole = gap / n > CELL_Z * (error / steady.len() as f64 / n).sqrt();
+    let is_lost = |case: &&usize| {
+        let case = **case;
+        let z = (after.e[case] - before.e[case])
+            / (variance(before, case) + variance(after, case)).sqrt();
+        after.e[case] > UNSTEADY && (z > CELL_Z || is_whole)
+    };
+    cases.iter().filter(is_lost).count() as f64 / n
+}
+
+/// By type: whether each of two answers of the head has enough swaps whose donor is answered otherwise.
+fn tells(suite: &Suite, head: &Own) -> Vec<bool> {
+    let of_type = |of_type: usize| {
+        let mut counts: Vec<(u32, usize)> = Vec::new();
+        for item in &suite.items {
+            let answer = head.answers[item.case];
+            let at = counts.iter().position(|(known, _)| *known == answer);
+            let at = at.unwrap_or_else(|| {
+                counts.push((answer, 0));
+                counts.len() - 1
+            });
+            let donor = item.donor.map(|donor| head.answers[donor]);
+            let could = item.of_type == of_type && donor.is_some_and(|donor| donor != answer);
+            counts[at].1 += usize::from(could);
+        }
+        counts.iter().filter(|(_, count)| *count >= TELL).count() >= 2
+    };
+    (0..suite.types.len()).map(of_type).collect()
+}
+
+/// What follows for each type. `is_first`: the head was run once, and may be lucky; `more_base`: the base is run again
+/// first.
+fn verdicts(
+    types: &[TypeFigures],
+    whole: &Whole,
+    (is_first, more_base): (bool, bool),
+) -> Vec<TypeVerdict> {
+    let new: Vec<bool> = types
+        .iter()
+        .map(|one| {
+            !is_first
+                && !one.is_followed_base
+                && one.had <= NEW_HAD
+                && one.is_followed_head
+                && one.rises
+        })
+        .collect();
+    let mut verdicts: Vec<TypeVerdict> = (0..types.len())
+        .map(|at| {
+            let about = About {
+                types,
+                whole,
+                new: &new,
+                at,
+                more_base,
+            };
+            match about.verdict() {
+                TypeVerdict::Regression if is_first => TypeVerdict::Open(Open::Suspected),
+                verdict => verdict,
+            }
+        })
+        .collect();
+    // Where everything may be lost, nothing can hide.
+    let may_be_lost = types.iter().all(|one| one.limit >= 1.0 - GUARD);
+    let passes = |one: &TypeVerdict| matches!(one, TypeVerdict::Pass | TypeVerdict::MadeRoom);
+    if whole.lost_cells > CELLS && !may_be_lost && verdicts.iter().all(passes) {
+        verdicts.fill(TypeVerdict::Open(Open::Noise));
+    }
+    verdicts
+}
+
+/// One type among the others.
+struct About<'a> {
+    types: &'a [TypeFigures],
+    whole: &'a Whole,
+    new: &'a [bool],
+    at: usize,
+    more_base: bool,
+}
+
+impl About<'_> {
+    fn verdict(&self) -> TypeVerdict {
+        let one = &self.types[self.at];
+        let is_few = one.firm < FEWEST_TELLING as f64;
+        let is_likely = one.likely_loss.is_some_and(|chance| chance > 0.5);
+        let may_be_seen = self.more_base && one.firm >= 1.0;
+        if one.is_kept && (one.is_followed_base || !may_be_seen) {
+            return TypeVerdict::Pass;
+        }
+        if !one.is_followed_base && is_few && !self.more_base && !is_likely {
+            return TypeVerdict::Pass;
+        }
+        let open = TypeVerdict::Open(match is_likely || one.is_dropped {
+            true => Open::Suspected,
+            false => Open::Wide,
+        });
+        if !one.is_followed_base {
+            return open;
+        }
+        if one.is_followed_head && self.has_made_room() {
+            return TypeVerdict::MadeRoom;
+        }
+        if !one.is_dropped {
+            return open;
+        }
+        match self.of_dropped() {
+            // Without any noise on either side few swaps tell as much as many.
+            TypeVerdict::Regression if is_few && self.whole.is_noisy => open,
+            verdict => verdict,
+        }
+    }
+
+    fn others(&self) -> impl Iterator<Item = &TypeFigures> {
+        let others = self.types.iter().enumerate();
+        others
+            .filter(|(at, _)| *at != self.at)
+            .map(|(_, other)| other)
+    }
+
+    /// Whether a type that the base ignored decides now where this one did.
+    fn has_made_room(&self) -> bool {
+        let drop = self.types[self.at].drop;
+        let mut others = self.types.iter().zip(self.new).enumerate();
+        others.any(|(at, (other, is_new))| {
+            at != self.at && *is_new && other.won.chance(NEW_SHARE * drop) >= LIKELY
+        })
+    }
+
+    /// The verdict of a type of which more is lost than may be.
+    fn of_dropped(&self) -> TypeVerdict {
+        let one = &self.types[self.at];
+        let is_unseen = self.others().any(|other| !other.is_followed_base);
+        if !one.is_followed_head {
+            if one.still > GONE.max(GONE_SHARE * one.firm) {
+                return TypeVerdict::Open(Open::Suspected);
+            }
+            let whole = self.whole;
+            let follows_any = self.types.iter().any(|one| one.is_followed_head);
+            let is_constant = whole.is_constant_head && !whole.is_constant_base && !follows_any;
+            let is_enough = one.firm_cases >= CASES && (whole.tells[self.at] || is_constant);
+            return match !is_unseen || is_enough {
+                true => TypeVerdict::Regression,
+                false => TypeVerdict::Open(Open::Trade),
+            };
+        }
+        let mut others = self.others();
+        let rose = others.any(|other| other.won.chance(TRADE_SHARE * one.drop) >= LIKELY);
+        let all_followed = self.others().all(|other| other.is_followed_head);
+        match rose || is_unseen || !all_followed {
+            true => TypeVerdict::Open(Open::Trade),
+            false => TypeVerdict::Regression,
+        }
+    }
+}
+
+/// What became of a type, in a word.
+fn status(one: &TypeFigures, verdict: TypeVerdict) -> Status {
+    let is_few = one.firm < FEWEST_TELLING as f64;
+    match (one.is_followed_base, one.is_followed_head) {
+        (true, false) if one.is_dropped => Status::Lost,
+        (true, true) if one.is_dropped || verdict == TypeVerdict::MadeRoom => Status::Less,
+        (true, _) => Status::Followed,
+        (false, true) if one.rises && one.had <= NEW_HAD => Status::New,
+        (false, true) if one.rises => Status::Followed,
+        (false, true) if is_few => Status::Unseen,
+        (false, true) => Status::Followed,
+        (false, false)
+            if one.firm < E_MIN * one.swaps as f64 + 0.5 && one.swaps >= FEWEST_TELLING =>
+        {
+            Status::Ignored
+        }
+        (false, false) => Status::Unseen,
+    }
+}
+
+impl TypeFigures {
+    /// Whether the suite cannot see the loss of the type, so that a pass says nothing of it.
+    pub fn is_blind(&self) -> bool {
+        let is_few = self.firm < FEWEST_TELLING as f64;
+        is_few && !self.is_followed_head || !self.is_followed_base && !self.is_kept
+    }
+}

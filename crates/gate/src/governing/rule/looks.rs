@@ -1,0 +1,167 @@
+//! The looks at a suite: what is run again between them. It says what to run; the caller runs it.
+
+use super::Rules;
+use super::look::{Look, Status, TypeFigures, TypeVerdict, look};
+use super::suite::Suite;
+use crate::looks::{Ending, Means, Rerun, Side as Which};
+use kelvin_record::{Wanted, WantedRepeats};
+
+/// How often the head was run at each look, and how often a base that can be run again.
+const LOOKS: [(usize, usize); 4] = [(1, 0), (2, 3), (4, 5), (8, 8)];
+
+/// With fewer runs of a base that can be run again nothing is said of a type that it does not seem to follow.
+const FEWEST_BASE_RUNS: usize = 3;
+
+/// What to do next.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// Run this again, and look again.
+    Rerun(Rerun),
+    /// Every type is decided, or stays open.
+    Decided(TypeEnding),
+}
+
+/// How the looks at a suite came to their end.
+#[derive(Clone, Debug)]
+pub struct TypeEnding {
+    /// Each type, in the order of the suite.
+    pub types: Vec<(TypeFigures, Status, TypeVerdict)>,
+    /// The names of the cases that were left out, because their answers vary too much on the base.
+    pub unsteady: Vec<String>,
+    /// How the looks ended.
+    pub ending: Ending,
+    /// How often the base was run.
+    pub base_runs: usize,
+}
+
+/// The looks at one suite.
+#[derive(Clone, Debug, Default)]
+pub struct Looks {
+    /// How often something was run again for it.
+    rounds: usize,
+}
+
+impl Looks {
+    /// Looks at what was run so far. `are_kept`: whether the pipeline answers repeats of the head from memory.
+    pub fn next(
+        &mut self,
+        suite: &Suite,
+        rules: &Rules<'_>,
+        (means, are_kept): (Means, bool),
+    ) -> Asked {
+        let (base_runs, head_runs) = suite.draws();
+        let can_rerun = means.head_runs > 1 && !rules.is_exact;
+        let next = LOOKS.into_iter().find(|(runs, _)| *runs > head_runs);
+        let next = next.filter(|(runs, _)| *runs <= means.head_runs);
+        let more_base = can_rerun && means.base && next.is_some() && base_runs < FEWEST_BASE_RUNS;
+        let look = look(suite, rules, more_base);
+        let is_done = look.open().is_empty() || look.has_failed();
+        let end = |ending| Asked::Decided(ended(&look, suite, ending));
+        let Some(next) = next.filter(|_| can_rerun && !is_done) else {
+            return end(match () {
+                () if is_done => Ending::Decided,
+                () if self.rounds == 0 && !can_rerun && head_runs < 2 => Ending::NoRerun,
+                () => Ending::StillOpen,
+            });
+        };
+        if are_kept {
+            return end(Ending::AnswersKept);
+        }
+        let rerun = wanted(suite, &look, next, (means.base, base_runs));
+        if rerun.head.is_empty() && rerun.base.is_empty() {
+            return end(Ending::StillOpen);
+        }
+        self.rounds += 1;
+        Asked::Rerun(rerun)
+    }
+
+    /// Ends all looks, because what they asked for could not be run.
+    pub fn give_up(&self, suite: &Suite, rules: &Rules<'_>) -> TypeEnding {
+        let look = look(suite, rules, false);
+        let is_done = look.open().is_empty() || look.has_failed();
+        let ending = match self.rounds {
+            _ if is_done => Ending::Decided,
+            0 | 1 => Ending::NoBudget,
+            _ => Ending::BudgetSpent,
+        };
+        ended(&look, suite, ending)
+    }
+}
+
+fn ended(look: &Look, suite: &Suite, ending: Ending) -> TypeEnding {
+    let unsteady = look.whole.unsteady.iter();
+    TypeEnding {
+        types: look.types.clone(),
+        unsteady: unsteady
+            .map(|case| suite.cases[*case].name.clone())
+            .collect(),
+        ending,
+        base_runs: suite.draws().0,
+    }
+}
+
+/// What to run before the next look. The second takes what is in doubt of all types, since what one gained may explain
+/// what another lost, on both sides alike, so that no case is run again on one side alone; or everything, where that is
+/// nothing. Those after it take what is unsettled of the types that are open. With them go the own answers of their cases.
+fn wanted(
+    suite: &Suite,
+    look: &Look,
+    (head_runs, base_runs): (usize, usize),
+    (runs_base, base_has): (bool, usize),
+) -> Rerun {
+    let open = look.open();
+    let whole = &look.whole;
+    let unsettled = |unsettled: &[bool]| -> Vec<usize> {
+        let all = 0..suite.items.len();
+        all.filter(|place| open.contains(&suite.items[*place].of_type) && unsettled[*place])
+            .collect()
+    };
+    let all = 0..suite.items.len();
+    let (base, head) = match head_runs {
+        2 => {
+            let doubtful = all.clone().filter(|place| whole.doubtful[*place]);
+            let doubtful: Vec<usize> = match whole.doubtful.contains(&true) {
+                true => doubtful.collect(),
+                false => all.collect(),
+            };
+            (doubtful.clone(), doubtful)
+        }
+        _ => (unsettled(&whole.unsettled.0), unsettled(&whole.unsettled.1)),
+    };
+    let base = match runs_base && base_runs > base_has {
+        true => base,
+        false => Vec::new(),
+    };
+    Rerun {
+        base: suite.asking(&base, (Which::Base, base_runs)),
+        head: suite.asking(&head, (Which::Head, head_runs)),
+    }
+}
+
+impl Suite {
+    /// So many runs of some items on a side, and of all that tells the own answers of their cases.
+    fn asking(&self, places: &[usize], (side, runs): (Which, usize)) -> WantedRepeats {
+        let mut wanted = WantedRepeats::new();
+        for place in places {
+            let item = &self.items[*place];
+            let case = &self.cases[item.case];
+            let of_side = |pair: &(String, String)| match side {
+                Which::Base => pair.0.clone(),
+                Which::Head => pair.1.clone(),
+            };
+            let of_case = wanted.entry(case.name.clone()).or_insert_with(|| {
+                let own = match side {
+                    Which::Base => &case.own.0,
+                    Which::Head => &case.own.1,
+                };
+                Wanted {
+                    input: runs,
+                    variants: 0,
+                    single: own.iter().map(|name| (name.clone(), runs)).collect(),
+                }
+            });
+            of_case.single.insert(of_side(&item.variants), runs);
+        }
+        wanted
+    }
+}

@@ -1,0 +1,131 @@
+//! How often a case is answered otherwise than it usually is, by case and side.
+
+use super::suite::Side;
+
+/// How many answers the noise of the whole suite weighs in that of one case.
+pub(super) const SHRINK: f64 = 8.0;
+
+/// The least and the most noise that a case is taken to have.
+pub(super) const E_MIN: f64 = 0.002;
+const E_MAX: f64 = 0.45;
+
+/// How many standard errors the upper bound of the noise is away.
+const E_UP: f64 = 1.64;
+
+/// The usual answers of a side, and how noisy each case is.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// The answer that each case gets most often.
+    pub answers: Vec<u32>,
+    /// The chance that one answer is another.
+    pub e: Vec<f64>,
+    /// The upper bound of that chance.
+    pub upper: Vec<f64>,
+    /// How many answers each case got.
+    pub count: Vec<usize>,
+}
+
+impl Own {
+    /// Of all answers of a side to its cases.
+    pub fn of(side: &Side<u32>) -> Self {
+        let counted: Vec<Counted> = side.own.iter().map(|own| Counted::of(own)).collect();
+        let weights: f64 = counted.iter().map(Counted::weight).sum();
+        let differing: f64 = counted.iter().map(|one| one.differ * one.weight()).sum();
+        let suite = differing / weights.max(1.0);
+        let (mut e, mut upper) = (Vec::new(), Vec::new());
+        for one in &counted {
+            let weight = one.weight();
+            let shrunk = (one.differ * weight + SHRINK * suite) / (weight + SHRINK);
+            let rate = rate(shrunk);
+            let all = weight + SHRINK;
+            let error = match one.differ > 0.0 {
+                true => (rate * (1.0 - rate) / all * (weight / all)).sqrt(),
+                false => 0.0,
+            };
+            e.push(rate.clamp(E_MIN, E_MAX));
+            upper.push((rate + E_UP * error + 1.0 / (weights + 2.0)).clamp(E_MIN, E_MAX));
+        }
+        Self {
+            answers: counted.iter().map(|one| one.mode).collect(),
+            e,
+            upper,
+            count: counted.iter().map(|one| one.count).collect(),
+        }
+    }
+
+    /// At least as noisy as another side: a single run of everything says little of its own noise.
+    pub fn at_least(&mut self, other: &Self) {
+        let raise = |own: &mut Vec<f64>, other: &[f64]| {
+            for (own, other) in own.iter_mut().zip(other) {
+                *own = own.max(*other);
+            }
+        };
+        raise(&mut self.e, &other.e);
+        raise(&mut self.upper, &other.upper);
+    }
+
+    /// Whether any answer was seen to vary.
+    pub fn is_noisy(&self) -> bool {
+        self.e.iter().any(|e| *e > 2.0 * E_MIN)
+    }
+}
+
+/// The chance that what a case was answered most often, in so many answers, is not its answer.
+pub fn wrong_own(e: f64, count: usize) -> f64 {
+    let mut chance = 0.0;
+    for wrong in count.div_ceil(2)..=count {
+        let halves = if 2 * wrong == count { 0.5 } else { 1.0 };
+        chance += halves * binomial(count, wrong, e);
+    }
+    chance.min(0.5)
+}
+
+/// The probability of so many hits among `n` draws.
+pub(super) fn binomial(n: usize, hits: usize, p: f64) -> f64 {
+    let mut ways = 1.0;
+    for at in 0..hits {
+        ways *= (n - at) as f64 / (at + 1) as f64;
+    }
+    ways * p.powi(hits as i32) * (1.0 - p).powi((n - hits) as i32)
+}
+
+/// The noise at which two answers differ in this share of the pairs: each is the usual one or, with that chance,
+/// another.
+fn rate(differ: f64) -> f64 {
+    let within = (1.0 - 2.0 * differ.min(0.495)).max(0.0);
+    f64::midpoint(1.0, -within.sqrt())
+}
+
+/// The answers of one case.
+struct Counted {
+    mode: u32,
+    count: usize,
+    /// The share of all pairs of answers that differ.
+    differ: f64,
+}
+
+impl Counted {
+    fn of(own: &[u32]) -> Self {
+        let mut counts: Vec<(u32, usize)> = Vec::new();
+        for answer in own {
+            match counts.iter_mut().find(|(known, _)| known == answer) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((*answer, 1)),
+            }
+        }
+        let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        // Of equals the first that was given.
+        let first = counts.iter().find(|(_, count)| *count == most);
+        let all = own.len() as f64;
+        let same: f64 = counts.iter().map(|(_, count)| (count * count) as f64).sum();
+        Self {
+            mode: first.map_or(0, |(answer, _)| *answer),
+            count: own.len(),
+            differ: (all * all - same) / (all * (all - 1.0)).max(1.0),
+        }
+    }
+
+    fn weight(&self) -> f64 {
+        self.count.saturating_sub(1) as f64
+    }
+}

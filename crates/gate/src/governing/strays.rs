@@ -1,0 +1,120 @@
+//! Answers to swaps that no case is given.
+//!
+//! The rule counts that a swap moves the decision, and not where to, since a third answer may be right. So a head that
+//! gives an answer of its own to everything that was exchanged (an apology, a text that is never the same) would follow
+//! more than the base did. Where a type is followed by such answers alone, nobody knows whether it is.
+
+use std::collections::BTreeSet;
+
+use super::rule::{Looks, Rules, Suite, TypeVerdict};
+use super::{Open, TypeDecision};
+use crate::compare::{AnswerPairs, ItemAnswers};
+use kelvin_record::Answer;
+
+/// Numbers are seldom the same, so it is the way that tells. Where swaps go more than twice as far as the two cases are
+/// apart, so that the squared way is more than this, they do not lead from the one to the other.
+const FAR: f64 = 4.0;
+
+/// Where more of the swaps of the base than this lead to answers that no case is given, answers are not of a few kinds.
+const MOST_NEW: f64 = 0.1;
+
+/// What a swap of a type was answered with on the head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strays {
+    /// How many swaps have such an answer.
+    pub(super) swaps: usize,
+    /// One of the answers, as JSON.
+    pub(super) example: String,
+}
+
+/// Opens each type that only such answers keep from being lost. `decisions` are those of the suite, in the order of its
+/// types.
+pub(super) fn open(
+    decisions: &mut [(String, TypeDecision)],
+    pairs: &AnswerPairs,
+    looks: &Looks,
+    rules: &Rules<'_>,
+) {
+    if Suite::of(pairs).is_of_numbers() {
+        let passed = decisions.iter_mut().map(|(_, decision)| decision);
+        passed
+            .filter(|decision| {
+                matches!(decision.verdict, TypeVerdict::Pass | TypeVerdict::MadeRoom)
+            })
+            .filter(|decision| decision.figures.has > FAR * decision.figures.had.max(1.0))
+            .for_each(|decision| decision.verdict = TypeVerdict::Open(Open::Strays));
+        return;
+    }
+    let Some((known, strays)) = without(pairs) else {
+        return;
+    };
+    let held = looks.give_up(&Suite::of(&known), rules);
+    let types = decisions.iter_mut().zip(held.types).zip(strays);
+    for (((_, decision), (_, _, by_known)), strays) in types {
+        let is_doubted = matches!(
+            by_known,
+            TypeVerdict::Regression | TypeVerdict::Open(Open::Suspected)
+        );
+        let is_told = matches!(
+            decision.verdict,
+            TypeVerdict::Regression | TypeVerdict::Open(Open::Suspected)
+        );
+        if let Some(strays) = strays.filter(|_| is_doubted && !is_told) {
+            decision.verdict = TypeVerdict::Open(Open::Strays);
+            decision.strays = Some(strays);
+        }
+    }
+}
+
+/// The same answers with those of the head to a case in place of each stray one, and the strays of each type; none where
+/// there are none, and where answers are made of what the evidence says, so that exchanges lead to new ones on the base as
+/// well.
+fn without(pairs: &AnswerPairs) -> Option<(AnswerPairs, Vec<Option<Strays>>)> {
+    let texts = |answers: &[&Vec<Option<Answer>>]| -> Vec<String> {
+        let answers = answers.iter().copied().flatten().flatten();
+        answers.map(Answer::to_string).collect()
+    };
+    let own =
+        |item: &ItemAnswers| texts(&[&item.itself.0, &item.own.0, &item.itself.1, &item.own.1]);
+    let mut known: BTreeSet<String> = pairs.items.iter().flat_map(own).collect();
+    let swaps = || pairs.items.iter().flat_map(|item| &item.swaps);
+    let of_base: Vec<Vec<String>> = swaps().map(|swap| texts(&[&swap.answers.0])).collect();
+    let is_new = |answers: &&Vec<String>| answers.iter().any(|text| !known.contains(text));
+    let new = of_base.iter().filter(is_new).count();
+    if new as f64 > MOST_NEW * of_base.len() as f64 {
+        return None;
+    }
+    known.extend(of_base.into_iter().flatten());
+    let mut strays: Vec<Option<Strays>> = vec![None; pairs.types.len()];
+    let mut without = pairs.clone();
+    for item in &mut without.items {
+        let own = item
+            .itself
+            .1
+            .iter()
+            .chain(&item.own.1)
+            .flatten()
+            .next()
+            .cloned();
+        for swap in &mut item.swaps {
+            let is_stray = |answer: &Option<Answer>| {
+                let text = answer.as_ref().map(Answer::to_string);
+                text.filter(|text| !known.contains(text))
+            };
+            let Some(example) = swap.answers.1.iter().find_map(is_stray) else {
+                continue;
+            };
+            let of_type = strays[swap.of_type].get_or_insert(Strays { swaps: 0, example });
+            of_type.swaps += 1;
+            for answer in &mut swap.answers.1 {
+                if is_stray(answer).is_some() {
+                    answer.clone_from(&own);
+                }
+            }
+        }
+    }
+    strays
+        .iter()
+        .any(Option::is_some)
+        .then_some((without, strays))
+}

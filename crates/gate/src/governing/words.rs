@@ -1,0 +1,151 @@
+//! What is told of a type.
+
+use super::{Open, Status, TypeDecision, TypeFigures, TypeVerdict};
+use crate::looks::Ending;
+use crate::sentence::{name, names};
+use kelvin_page::display;
+
+impl TypeDecision {
+    /// What became of the type, in a sentence.
+    pub fn sentence(&self) -> String {
+        let of = name(&self.name);
+        let seen = self.figures.sentence();
+        match self.verdict {
+            TypeVerdict::Regression if self.status == Status::Lost => {
+                format!("{of} is lost: {seen}")
+            }
+            TypeVerdict::Regression => format!("{of} decides less often: {seen}{}", self.allowed()),
+            TypeVerdict::MadeRoom => format!(
+                "{of} decides less often, since {} decides now: {seen}",
+                names(&self.new)
+            ),
+            TypeVerdict::Open(open) => self.open(open, &of, &seen),
+            TypeVerdict::Pass if self.is_unseen() => format!(
+                "this suite cannot see the loss of {of}: {seen}; cases in which it alone decides{} would show it",
+                self.figures.or_more_swaps()
+            ),
+            TypeVerdict::Pass => match self.status {
+                Status::New => format!("{of} decides now: {seen}"),
+                _ => format!("{of} is followed: {seen}"),
+            },
+        }
+    }
+
+    /// Whether a pass says nothing of it.
+    pub fn is_unseen(&self) -> bool {
+        self.verdict == TypeVerdict::Pass && self.figures.is_blind()
+    }
+
+    fn open(&self, open: Open, of: &str, seen: &str) -> String {
+        let settles = match (open, self.ending) {
+            (Open::Strays, _) => {
+                "a case that is given such an answer, or somebody who may approve, can tell"
+            }
+            (Open::Trade, _) => {
+                "another type may stand in its way or decides more often, so that only right answers, or somebody \
+                 who may approve, can tell"
+            }
+            (_, Ending::NoRerun) => "nothing was run again; `--rerun` would tell more",
+            (_, Ending::RerunBefore) => "it stayed open when the run had run doubtful cases again",
+            (_, Ending::NoBudget) => "the budget allows no re-run",
+            (_, Ending::BudgetSpent) => "the budget for re-runs ran out",
+            (_, Ending::AnswersKept) => {
+                "its re-runs came from answers that the pipeline keeps, and tell nothing of its noise"
+            }
+            _ if self.figures.firm < super::rule::FEWEST_TELLING as f64 => {
+                "more cases in which it alone decides would tell"
+            }
+            _ if self.base_runs < 3 => {
+                "the base was run too seldom to tell; `baseline: {repeats: 5}`, or `baseline: {compute: true}`, \
+                 would decide more"
+            }
+            _ => "more cases in which it alone decides would tell",
+        };
+        match open {
+            Open::Suspected if self.figures.moved_head == 0 => {
+                format!("{of} may be lost: {seen}; {settles}")
+            }
+            Open::Suspected => format!("{of} may be lost in part: {seen}; {settles}"),
+            Open::Strays => {
+                let to = match &self.strays {
+                    Some(strays) => format!(
+                        "and {} get answers that no case is given, such as {}",
+                        strays.swaps,
+                        name(&strays.example)
+                    ),
+                    None => "which is farther than the cases are apart".to_owned(),
+                };
+                format!("{of} may be lost: {seen}, {to}; {settles}")
+            }
+            Open::Trade => format!("{of} decides less often: {seen}; {settles}"),
+            Open::Wide => format!("a loss of {of} is not ruled out: {seen}; {settles}"),
+            Open::Noise => format!(
+                "a loss of {of} could hide in noise, since many cases are answered less steadily than on the base: \
+                 {seen}"
+            ),
+        }
+    }
+
+    /// How many swaps may be lost.
+    fn allowed(&self) -> String {
+        let figures = &self.figures;
+        match figures.likely_loss {
+            Some(_) => {
+                let most = (figures.limit * figures.swaps as f64).floor();
+                format!(" (at most {most} may be lost)")
+            }
+            None => format!(" (at most {} may be lost)", display(figures.limit)),
+        }
+    }
+}
+
+/// How many times as many swaps would show the loss of a type, where so few move the decision now; none where that costs
+/// more than other cases do, or where none moves it.
+fn more_swaps(moved: usize) -> Option<usize> {
+    /// With five to nine swaps that tell a loss is red in two of three worlds, with so many in nearly all.
+    const ENOUGH: usize = 2 * super::rule::FEWEST_TELLING;
+    const MOST_TIMES: usize = 5;
+    let times = ENOUGH.div_ceil(moved.max(1));
+    (2..=MOST_TIMES).contains(&times).then_some(times)
+}
+
+impl TypeFigures {
+    /// The other way to see a loss, where a few swaps move the decision already; else nothing.
+    pub fn or_more_swaps(&self) -> String {
+        let is_counted = self.likely_loss.is_some();
+        match more_swaps(self.moved_base).filter(|_| is_counted) {
+            Some(times) => format!(", or {times} times as many swaps (`variants: {{swap: …}}`),"),
+            None => String::new(),
+        }
+    }
+
+    /// How many swaps moved the decision then and now; of numbers, how far.
+    fn sentence(&self) -> String {
+        if self.likely_loss.is_none() && self.moved_base > 0 {
+            return format!(
+                "its swaps went {} of the squared way between two cases on the base, and {} now",
+                display(self.had),
+                display(self.has)
+            );
+        }
+        let (swaps, was, is) = (self.swaps, self.moved_base, self.moved_head);
+        match was == is {
+            true => format!("{was} of {swaps} swaps of it move the decision, as on the base"),
+            false => {
+                format!("{was} of {swaps} swaps of it moved the decision on the base, {is} do now")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::more_swaps;
+
+    #[test]
+    fn more_swaps_are_advised_where_a_few_move_the_decision_already() {
+        let times: Vec<_> = [0, 1, 2, 3, 4, 9, 10].map(more_swaps).into();
+        let some = [None, None, Some(5), Some(4), Some(3), Some(2), None];
+        assert_eq!(times, some);
+    }
+}

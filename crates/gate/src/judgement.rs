@@ -1,0 +1,359 @@
+//! What the gate hands on: the verdict with its base, its cost and the cases, for files and people.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::approval::Approval;
+use super::changes::CaseChange;
+use super::drift::Drift;
+use super::flips;
+use super::policy::Attention;
+use super::policy::Effect;
+use super::reproduce::Reproduction;
+use super::verdict::{MetricVerdict, ReasonCode, Verdict, Word};
+use crate::differences::Difference;
+use crate::provenance::{Provenance, Tried};
+use kelvin_page::{safe, terminal};
+use kelvin_record::{Flip, ItemComparison, ItemComparisons};
+
+/// The version of `gate.json`.
+const SCHEMA_VERSION: u32 = 1;
+
+/// `kelvin/gate.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Judgement {
+    /// The version of this format.
+    pub schema_version: u32,
+    /// The verdict and its reasons.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+    /// Where the baseline is from; null where there is none.
+    pub base: Option<Provenance>,
+    /// The sources that did not serve, where there is no baseline.
+    pub tried: Vec<Tried>,
+    /// What differs between the two runs beside their figures, in words.
+    pub differences: Vec<String>,
+    /// The same, each with a code and its values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub difference_codes: Vec<Difference>,
+    /// What became of each case: the metric that dropped most beyond its limit first, and within a
+    /// metric the case that adds most to its drop.
+    pub cases: Vec<CaseChange>,
+    /// The answers that went wrong, of the cases that matter most; empty where the probe keeps none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flips: Vec<Flip>,
+    /// How many invocations the re-runs of the head took.
+    pub reruns: usize,
+    /// What became of the items of each probe that aligns its sections, each under its name.
+    #[serde(flatten)]
+    pub comparisons: ItemComparisons,
+    /// How many invocations measuring the base took; null where there is none.
+    #[serde(default)]
+    pub base_invocations: Option<usize>,
+    /// How many invocations of the base this gate made beside that, to run it again next to the head.
+    #[serde(default, skip_serializing_if = "is_none_at_all")]
+    pub base_reruns: usize,
+    /// What an answer of the head took, as a multiple of what one of the base took: in money, or in tokens
+    /// where the money is not known; answers of the cache count with what their calls had taken. Null
+    /// where no model tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_ratio: Option<f64>,
+    /// How far the head is from the anchor; missing where the configuration names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<Drift>,
+    /// How to run this gate again; null where nothing was run, as between two named reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reproduce: Option<Reproduction>,
+    /// What became of the request to approve a regression; null where none was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+}
+
+impl Judgement {
+    /// A verdict with its base.
+    pub fn with_base(verdict: Verdict, base: Provenance) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            verdict,
+            base: Some(base),
+            tried: Vec::new(),
+            differences: Vec::new(),
+            difference_codes: Vec::new(),
+            cases: Vec::new(),
+            flips: Vec::new(),
+            reruns: 0,
+            comparisons: ItemComparisons::default(),
+            base_invocations: None,
+            base_reruns: 0,
+            cost_ratio: None,
+            drift: None,
+            reproduce: None,
+            approval: None,
+        }
+    }
+
+    /// A verdict where there is nothing to compare with.
+    pub fn without_base(verdict: Verdict, tried: Vec<Tried>) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            verdict,
+            base: None,
+            tried,
+            differences: Vec::new(),
+            difference_codes: Vec::new(),
+            cases: Vec::new(),
+            flips: Vec::new(),
+            reruns: 0,
+            comparisons: ItemComparisons::default(),
+            base_invocations: None,
+            base_reruns: 0,
+            cost_ratio: None,
+            drift: None,
+            reproduce: None,
+            approval: None,
+        }
+    }
+
+    /// Adds what differs between the two runs.
+    #[must_use]
+    pub fn differing(mut self, differences: Vec<Difference>) -> Self {
+        self.differences = differences.iter().map(ToString::to_string).collect();
+        self.difference_codes = differences;
+        self
+    }
+
+    /// The verdict for a terminal.
+    pub fn terminal(&self) -> String {
+        let mut page = String::new();
+        let style = match (self.verdict.passed, self.verdict.verdict) {
+            (true, Word::Pass)
+                if !self.verdict.is_thin() && !self.verdict.tells(ReasonCode::OwnRules) =>
+            {
+                anstyle::AnsiColor::Green.on_default().bold()
+            }
+            (true, _) => anstyle::AnsiColor::Yellow.on_default().bold(),
+            (false, _) => anstyle::AnsiColor::Red.on_default().bold(),
+        };
+        let _ = writeln!(page, "Gate         {style}{}{style:#}", self.headline());
+        if let Some(lead) = flips::lead(&self.flips) {
+            let is_red = !self.verdict.passed;
+            let effect = if is_red { Effect::Fail } else { Effect::Warn };
+            let lead = lead.show(|_, text| format!("`{}`", safe::cut(text, 60)));
+            indented(&mut page, mark(Some(effect)), &lead);
+        }
+        for reason in self.verdict.reasons.iter().take(5) {
+            indented(&mut page, mark(reason.effect), &reason.text);
+        }
+        for (id, metric) in self.verdict.shown() {
+            let _ = writeln!(
+                page,
+                "  {:<30} {} to {}, {} ({})",
+                safe::cut(id, 30),
+                value(metric.base),
+                value(metric.head),
+                change(metric),
+                said(metric)
+            );
+        }
+        for compared in self.comparisons.each().filter_map(ItemComparison::page) {
+            page.push_str(&terminal::render_comparison(&compared));
+        }
+        indented(&mut page, " ", &self.provenance());
+        for difference in &self.differences {
+            indented(&mut page, "-", difference);
+        }
+        if let Some(drift) = &self.drift {
+            indented(&mut page, "-", &drift.note());
+        }
+        for ignored in self.approval.iter().flat_map(|approval| &approval.ignored) {
+            indented(&mut page, "-", ignored);
+        }
+        if let Some(again) = self.reproduce.as_ref().filter(|_| !self.asks_nothing()) {
+            indented(
+                &mut page,
+                " ",
+                &format!("To run it again {}:", again.place()),
+            );
+            // In one line, however long, so that it can be copied.
+            let _ = writeln!(page, "    {}", safe::line(&again.command(self)));
+        }
+        page
+    }
+
+    /// Whether nobody has anything to do about it.
+    pub fn asks_nothing(&self) -> bool {
+        self.verdict.passed && self.verdict.verdict == Word::Pass
+    }
+
+    fn headline(&self) -> String {
+        let word = self.verdict.verdict.as_str().replace('_', " ");
+        let word = match (self.verdict.passed, self.verdict.verdict) {
+            (true, _) if self.verdict.tells(ReasonCode::OwnRules) => {
+                format!("{word}, under rules that this change made")
+            }
+            (_, Word::Regression) if self.is_approved() => format!("{word} (approved)"),
+            (_, Word::Pass | Word::Regression | Word::PendingApproval) => word,
+            (true, _) => format!("{word} (passes)"),
+            (false, _) => format!("{word} (fails)"),
+        };
+        match self.verdict.changes() {
+            Some(edits) => format!("{word}, {edits}"),
+            None => word,
+        }
+    }
+
+    /// Where the baseline is from, in one line, with the sources before it that could not be asked or read; without one,
+    /// every source and why it did not serve.
+    pub fn provenance(&self) -> String {
+        let tried = |tried: &[Tried]| -> Vec<String> {
+            tried
+                .iter()
+                .map(|tried| format!("{}: {}", tried.source, tried.why))
+                .collect()
+        };
+        match &self.base {
+            Some(base) => {
+                // That a source has none is no news where another one has.
+                let before = base.tried.iter().filter(|tried| tried.unknown.is_some());
+                let before: Vec<Tried> = before.cloned().collect();
+                match before.is_empty() {
+                    true => base.to_string(),
+                    false => format!("{base}; {}", tried(&before).join("; ")),
+                }
+            }
+            None if self.tried.is_empty() => "no baseline".to_owned(),
+            None if self.verdict.verdict == Word::BaselineUnreachable => {
+                format!("no baseline was reached; {}", tried(&self.tried).join("; "))
+            }
+            None => format!("no baseline; {}", tried(&self.tried).join("; ")),
+        }
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+const fn is_none_at_all(count: &usize) -> bool {
+    *count == 0
+}
+
+fn mark(effect: Option<Effect>) -> &'static str {
+    match effect {
+        Some(Effect::Fail) => "✗",
+        Some(Effect::Warn) => "!",
+        None => "·",
+    }
+}
+
+/// A value with four decimals.
+pub fn value(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
+}
+
+/// The verdict on a metric in a word or two, for people: one that cannot fail the gate is only shown.
+pub fn said(metric: &MetricVerdict) -> String {
+    match metric.policy {
+        Attention::Gate => metric.verdict.as_str().replace('_', " "),
+        _ => "shown only".to_owned(),
+    }
+}
+
+/// How far the head is from the base, with its sign.
+pub fn change(metric: &MetricVerdict) -> String {
+    match (metric.base, metric.head) {
+        (Some(base), Some(head)) => format!("{:+.4}", head - base),
+        _ => "-".to_owned(),
+    }
+}
+
+/// A sentence whose parts between backticks are shown as code; all of it harmless.
+pub fn prose(text: &str) -> String {
+    let space = |there: bool| if there { " " } else { "" };
+    text.split('`')
+        .enumerate()
+        .filter(|(_, part)| !part.is_empty())
+        .map(|(at, part)| match at % 2 {
+            1 => safe::code(part, 120),
+            _ => {
+                let (before, after) = (part.starts_with(' '), part.ends_with(' '));
+                let inner = safe::markdown(part, 400);
+                format!("{}{inner}{}", space(before), space(after))
+            }
+        })
+        .collect()
+}
+
+/// A sentence behind a mark, in lines of 80 columns.
+fn indented(page: &mut String, mark: &str, text: &str) {
+    const WIDTH: usize = 76;
+    let mut lines = vec![String::new()];
+    for word in safe::line(text).split(' ') {
+        let last = lines.last_mut().expect("there is always one");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if safe::columns(last) + 1 + safe::columns(word) <= WIDTH {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    for (at, line) in lines.iter().enumerate() {
+        let mark = if at == 0 { mark } else { " " };
+        let _ = writeln!(page, "  {mark} {line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> serde_json::Value {
+        schemars::schema_for!(Judgement).to_value()
+    }
+
+    #[test]
+    fn a_judgement_without_a_base_fits_the_schema_and_is_read_back() {
+        let tried = vec![Tried {
+            source: crate::provenance::Source::Tree,
+            why: "no report".to_owned(),
+            unknown: None,
+        }];
+        let verdict = Verdict::without_base(Word::NoBaseline, Effect::Warn, "there is `none`");
+        let judgement = Judgement::without_base(verdict, tried);
+        let value = serde_json::to_value(&judgement).expect("it is JSON");
+        let validator = jsonschema::validator_for(&schema()).expect("it is a schema");
+        assert!(validator.is_valid(&value), "{value}");
+        assert!(!validator.is_valid(&serde_json::json!({ "schema_version": 1 })));
+        assert_eq!(value["verdict"], "no_baseline");
+    }
+
+    #[test]
+    fn hostile_names_stay_code_or_are_escaped() {
+        use pulldown_cmark::{Event, Parser, Tag};
+
+        let text = prose("`x`@team` see <img src=x> [a](http://e.org) ![b](c) | `y");
+        for event in Parser::new(&text) {
+            let forged = matches!(
+                event,
+                Event::Html(_)
+                    | Event::InlineHtml(_)
+                    | Event::Start(Tag::Link { .. } | Tag::Image { .. })
+            );
+            assert!(!forged, "{event:?} in {text}");
+        }
+        // A mention needs the name right behind the sign.
+        assert!(!text.contains("@team") && !text.contains(" | "), "{text}");
+    }
+
+    #[test]
+    fn a_long_reason_is_wrapped_to_a_screen() {
+        let mut page = String::new();
+        indented(&mut page, "!", &"word ".repeat(60));
+        assert!(page.lines().count() > 3);
+        assert!(page.lines().all(|line| line.chars().count() <= 80));
+    }
+}

@@ -1,0 +1,473 @@
+//! The gate: tells a drop from noise, and by its policy says whether the head may pass.
+//!
+//! A caller asks [`Gate::next`] until there is a verdict, and runs in between what it is told to.
+
+pub mod align;
+pub mod answers;
+pub mod approval;
+mod approved;
+mod assemble;
+pub mod broken;
+pub mod changes;
+pub mod compare;
+pub mod demands;
+pub mod differences;
+pub mod drift;
+pub mod fingerprints;
+pub mod flips;
+pub mod foresight;
+pub mod governing;
+pub mod judgement;
+pub mod look;
+pub mod looks;
+mod losses;
+mod missing;
+pub mod opening;
+pub mod policy;
+pub mod provenance;
+pub mod readings;
+mod reason;
+pub mod report;
+pub mod reproduce;
+mod sentence;
+mod subject;
+mod unpaired;
+pub mod verdict;
+pub mod view;
+
+use std::collections::BTreeMap;
+
+use crate::compare::{AnswerPairs, Comparison, Presence};
+use broken::{Demand, Finding, Guard};
+use governing::{Asked, Suite, TypeDecision};
+pub use judgement::Judgement;
+use kelvin_record::{Repeats, WantedRepeats, probe_of};
+use look::Outcome;
+use looks::{Decision, Ending, Looks, Means, Rerun, Step, Subject};
+use policy::{Attention, Policy, Rule};
+use verdict::{BrokenCase, Verdict};
+
+/// The gate of one comparison.
+#[derive(Clone, Debug)]
+pub struct Gate<'a> {
+    policy: &'a Policy,
+    means: Means,
+    /// Why the two sides cannot be compared at all, where they cannot.
+    incomparable: Option<String>,
+    looks: Looks,
+    /// Whether the pipeline answered repeats of the head from memory.
+    are_kept: bool,
+    /// Whether the reports are finished ones, whose run has run doubtful cases again.
+    was_rerun_before: bool,
+    /// The looks at the governing types of each probe that declares any.
+    types: BTreeMap<String, governing::Looks>,
+    /// Whether what is missing was to be run again.
+    asked_missing: bool,
+    /// Whether cases whose inputs changed were to be run again.
+    asked_unpaired: bool,
+    /// Whether cases whose inputs changed were run again.
+    ran_unpaired: bool,
+}
+
+/// What to do next.
+#[derive(Clone, Debug)]
+pub enum Next {
+    /// Run cases again and ask again, with the comparison made anew.
+    Rerun(Rerun),
+    /// This is the verdict.
+    Verdict(Box<Verdict>),
+}
+
+impl<'a> Gate<'a> {
+    /// A gate with a policy. `base`: whether the base is a stored one that can be run again beside
+    /// the head. `head`: whether the head can. `incomparable`: why nothing can be compared.
+    pub fn new(policy: &'a Policy, head: bool, base: bool, incomparable: Option<String>) -> Self {
+        let by_threshold = policy.rule == Rule::Threshold;
+        let means = Means {
+            head_runs: if head && !by_threshold {
+                policy.budget.head_repeats
+            } else {
+                1
+            },
+            base: base && !by_threshold,
+        };
+        Self {
+            policy,
+            means,
+            incomparable,
+            // What is lost is judged of the comparison as a whole.
+            looks: Looks::new(means, policy.is_exact(), 1.0),
+            are_kept: false,
+            was_rerun_before: false,
+            types: BTreeMap::new(),
+            asked_missing: false,
+            asked_unpaired: false,
+            ran_unpaired: false,
+        }
+    }
+
+    /// Says whether the pipeline answered repeats of the head from memory.
+    pub fn answers_are_kept(&mut self, are_kept: bool) {
+        self.are_kept = are_kept;
+        self.looks.answers_are_kept(are_kept);
+    }
+
+    /// Says that the reports are finished ones, whose run has run doubtful cases again: what is open in them is open
+    /// after re-runs, though nothing is run here.
+    pub const fn was_rerun_before(&mut self) {
+        self.was_rerun_before = true;
+    }
+
+    /// Whether noise can explain a drop, so that repeats tell something.
+    pub fn reads_noise(&self) -> bool {
+        !self.policy.is_exact() && self.incomparable.is_none()
+    }
+
+    /// Looks at what was run so far. `calls`: how many calls may still be made, on both sides together.
+    pub fn next(&mut self, comparison: &Comparison<'_>, calls: usize) -> Next {
+        // Whoever asks again has run what it was told to; whoever gives up has not.
+        self.ran_unpaired |= self.asked_unpaired;
+        let missing = self.missing_rerun(comparison);
+        if !missing.is_empty() {
+            self.asked_missing = true;
+            return Next::Rerun(of_head(missing));
+        }
+        let types = match self.look_at_types(comparison) {
+            Ok(types) => types,
+            Err(rerun) => return Next::Rerun(rerun),
+        };
+        let gated = self.subjects(comparison, Attention::Gate);
+        let decisions = match self.looks.next(&gated, calls) {
+            Step::Rerun(rerun) => return Next::Rerun(rerun),
+            Step::Decided(decisions) => decisions,
+        };
+        let cases = self.unpaired_rerun(comparison, gated.len());
+        if !cases.is_empty() {
+            self.asked_unpaired = true;
+            return Next::Rerun(of_head(cases));
+        }
+        let (broken, cases) = self.broken(comparison, &gated, &decisions);
+        if !cases.is_empty() {
+            return Next::Rerun(of_head(cases));
+        }
+        Next::Verdict(Box::new(self.verdict(
+            comparison,
+            decisions,
+            (types, broken),
+        )))
+    }
+
+    /// The verdict when nothing more may be run: what is open stays open.
+    pub fn give_up(&mut self, comparison: &Comparison<'_>) -> Verdict {
+        let types = self.types_as_they_are(comparison);
+        let gated = self.subjects(comparison, Attention::Gate);
+        let decisions = self.looks.give_up(&gated);
+        self.means.head_runs = 1;
+        let (broken, _) = self.broken(comparison, &gated, &decisions);
+        self.verdict(comparison, decisions, (types, broken))
+    }
+
+    fn verdict(
+        &self,
+        comparison: &Comparison<'_>,
+        mut decisions: BTreeMap<String, Decision>,
+        (mut types, broken): (BTreeMap<String, TypeDecision>, Vec<BrokenCase>),
+    ) -> Verdict {
+        if self.was_rerun_before {
+            let endings = decisions.values_mut().map(|decision| &mut decision.ending);
+            let of_types = types.values_mut().map(|decision| &mut decision.ending);
+            for ending in endings.chain(of_types) {
+                if *ending == Ending::NoRerun {
+                    *ending = Ending::RerunBefore;
+                }
+            }
+        }
+        for attention in [Attention::Warn, Attention::Info] {
+            for (id, subject) in self.subjects(comparison, attention) {
+                let alone = BTreeMap::from([(id, subject)]);
+                let still = Means {
+                    head_runs: 1,
+                    base: false,
+                };
+                let mut looks = Looks::new(still, self.policy.is_exact(), 1.0);
+                if let Step::Decided(decided) = looks.next(&alone, 0) {
+                    decisions.extend(decided);
+                }
+            }
+        }
+        let unpaired = self.unpaired(comparison);
+        assemble::Assembly {
+            policy: self.policy,
+            incomparable: self.incomparable.as_deref(),
+            comparison,
+            decisions,
+            types,
+            unpaired,
+            ran_unpaired: self.ran_unpaired,
+        }
+        .verdict(broken)
+    }
+
+    /// What the base has and the head lacks, to be run again once: a call that failed by bad luck answers then.
+    fn missing_rerun(&self, comparison: &Comparison<'_>) -> WantedRepeats {
+        let can_rerun = self.means.head_runs > 1 && !self.policy.is_exact();
+        if self.asked_missing || !can_rerun || self.incomparable.is_some() {
+            return WantedRepeats::new();
+        }
+        let metrics = comparison.metrics.iter();
+        let gated: Vec<_> = metrics
+            .filter(|(id, metric)| self.policy.attention(id, metric) == Attention::Gate)
+            .filter(|(_, metric)| metric.presence == Presence::Both)
+            .map(|(_, metric)| metric)
+            .collect();
+        missing::rerun(&gated)
+    }
+
+    /// Looks at the governing types of every probe, by metric.
+    ///
+    /// # Errors
+    ///
+    /// What is to be run again before they are decided.
+    fn look_at_types(
+        &mut self,
+        comparison: &Comparison<'_>,
+    ) -> Result<BTreeMap<String, TypeDecision>, Rerun> {
+        let mut decided = BTreeMap::new();
+        let mut rerun = Rerun::default();
+        for (probe, pairs) in self.suites(comparison) {
+            let max_drop = self.max_drop(pairs);
+            let rules = self.rules(&max_drop);
+            let looks = self.types.entry(probe.to_owned()).or_default();
+            let means = (self.means, self.are_kept);
+            match looks.next(&Suite::of(pairs), &rules, means) {
+                Asked::Decided(ended) => {
+                    decided.extend(governing::by_metric(pairs, ended, (looks, &rules)));
+                }
+                Asked::Rerun(asked) => {
+                    rerun.base.extend(asked.base);
+                    rerun.head.extend(asked.head);
+                }
+            }
+        }
+        match rerun.base.is_empty() && rerun.head.is_empty() {
+            true => Ok(decided),
+            false => {
+                self.looks.has_run_the_base(rerun.base.keys());
+                Err(rerun)
+            }
+        }
+    }
+
+    /// The same where nothing more may be run.
+    fn types_as_they_are(&self, comparison: &Comparison<'_>) -> BTreeMap<String, TypeDecision> {
+        let suites = self.suites(comparison).into_iter();
+        let decided = suites.flat_map(|(probe, pairs)| {
+            let max_drop = self.max_drop(pairs);
+            let looks = self.types.get(probe).cloned().unwrap_or_default();
+            let rules = self.rules(&max_drop);
+            let ended = looks.give_up(&Suite::of(pairs), &rules);
+            governing::by_metric(pairs, ended, (&looks, &rules))
+        });
+        decided.collect()
+    }
+
+    /// The answers of each probe that declares governing types.
+    fn suites<'c>(&self, comparison: &'c Comparison<'_>) -> Vec<(&'c str, &'c AnswerPairs)> {
+        let answers = comparison.answers.iter();
+        answers
+            .filter(|(_, pairs)| !pairs.types.is_empty() && self.incomparable.is_none())
+            .map(|(probe, pairs)| (*probe, pairs))
+            .collect()
+    }
+
+    /// What each type may lose.
+    fn max_drop(&self, pairs: &AnswerPairs) -> Vec<governing::Limit> {
+        let metrics = pairs.types.iter();
+        let limits = metrics.map(|(_, metric)| governing::Limit {
+            max_drop: self.policy.max_drop(metric),
+            is_whole: self.policy.is_set_for(metric),
+        });
+        limits.collect()
+    }
+
+    fn rules<'m>(&self, max_drop: &'m [governing::Limit]) -> governing::Rules<'m> {
+        governing::Rules {
+            max_drop,
+            is_exact: self.policy.is_exact(),
+        }
+    }
+
+    /// The looks at the cases of the same name, of every metric whose inputs changed.
+    fn unpaired(&self, comparison: &Comparison<'_>) -> BTreeMap<String, unpaired::Seen> {
+        let gated = self.subjects(comparison, Attention::Gate).len();
+        comparison
+            .metrics
+            .iter()
+            .filter(|_| self.incomparable.is_none())
+            .filter_map(|(id, metric)| {
+                let seen = unpaired::look(metric, self.policy, id, gated)?;
+                Some(((*id).to_owned(), seen))
+            })
+            .collect()
+    }
+
+    /// The cases to run again, once, because the cases of the same name are worse than allowed. A
+    /// pipeline that is declared deterministic would say the same again.
+    fn unpaired_rerun(&self, comparison: &Comparison<'_>, gated: usize) -> WantedRepeats {
+        let mut cases = BTreeMap::new();
+        let runs = self.means.head_runs.min(unpaired::MOST_RUNS);
+        if self.ran_unpaired || self.policy.is_exact() || runs < 2 || self.incomparable.is_some() {
+            return cases;
+        }
+        for (id, metric) in &comparison.metrics {
+            if self.policy.attention(id, metric) != Attention::Gate {
+                continue;
+            }
+            let seen = unpaired::look(metric, self.policy, id, gated);
+            if let Some(seen) = seen.filter(unpaired::Seen::is_beyond) {
+                cases.extend(seen.moved(runs));
+            }
+        }
+        cases
+    }
+
+    /// The metrics of one kind that can be looked at, with their cases.
+    fn subjects(
+        &self,
+        comparison: &Comparison<'_>,
+        attention: Attention,
+    ) -> BTreeMap<String, Subject> {
+        comparison
+            .metrics
+            .iter()
+            .filter(|_| self.incomparable.is_none())
+            .filter(|(_, metric)| metric.presence == Presence::Both)
+            .filter(|(id, _)| !is_of_type(comparison, id))
+            .filter(|(id, metric)| self.policy.attention(id, metric) == attention)
+            .map(|(id, metric)| {
+                let stored = comparison.stored.iter();
+                let stored: Vec<_> = stored
+                    .filter_map(|stored| stored.metric(id))
+                    .filter(|_| !self.policy.is_exact())
+                    .collect();
+                let is_fresh = |case: &str| self.looks.has_run_the_base_of(case);
+                let subject = subject::of(metric, self.policy.max_drop(id), (&stored, &is_fresh));
+                ((*id).to_owned(), subject)
+            })
+            .filter(|(_, subject)| !subject.cases.is_empty())
+            .collect()
+    }
+
+    /// The metrics that the configuration demands of every item and that are not gated by their mean.
+    fn declared(&self, comparison: &Comparison<'_>) -> BTreeMap<String, Subject> {
+        let metrics = comparison.metrics.iter();
+        let declared = metrics
+            .filter(|(_, metric)| metric.is_declared && metric.presence == Presence::Both)
+            .filter(|(id, metric)| {
+                let is_chosen = self
+                    .policy
+                    .metrics
+                    .get(**id)
+                    .is_some_and(|one| one.policy.is_some());
+                !is_chosen && self.policy.attention(id, metric) == Attention::Info
+            })
+            .filter(|_| self.incomparable.is_none())
+            .map(|(id, metric)| {
+                let subject = subject::of(metric, self.policy.max_drop(id), (&[], &|_| true));
+                ((*id).to_owned(), subject)
+            });
+        declared.collect()
+    }
+
+    /// The cases that broke or may have, and those to run again before that can be said.
+    fn broken(
+        &self,
+        comparison: &Comparison<'_>,
+        subjects: &BTreeMap<String, Subject>,
+        decisions: &BTreeMap<String, Decision>,
+    ) -> (Vec<BrokenCase>, WantedRepeats) {
+        let (mut broken, mut rerun) = (Vec::new(), WantedRepeats::new());
+        if self.policy.rule == Rule::Threshold {
+            return (broken, rerun);
+        }
+        let declared = self.declared(comparison);
+        let mut all: Vec<(&String, &Subject)> = subjects.iter().chain(&declared).collect();
+        // An item without an answer has no values either, which is told once.
+        all.sort_by_key(|(_, subject)| !subject.is_failure_rate);
+        for (id, subject) in all {
+            let pair = &comparison.metrics[id.as_str()];
+            let demand = Demand {
+                is_declared: pair.is_declared || pair.is_failure_rate,
+                by_rank: pair.by_rank,
+            };
+            // Where the metric is a regression already, nothing is run to say so of single cases.
+            let regressed = decisions
+                .get(id)
+                .and_then(|decision| decision.look.as_ref().ok())
+                .is_some_and(|look| look.outcome == Outcome::Regression);
+            let kind = (self.policy.deterministic, demand);
+            let guard = Guard::of(&subject.cases, subjects.len(), kind);
+            // Where too much is missing, that is what is told of the metric.
+            let is_lacking = pair
+                .coverage
+                .whole
+                .misses_more_than(self.policy.max_missing);
+            let edited = match demand.is_declared {
+                true => unpaired::edited(pair),
+                false => Vec::new(),
+            };
+            let edited = edited.iter().map(|(name, case)| (name, case));
+            for (name, case) in subject.names.iter().zip(&subject.cases).chain(edited) {
+                if is_lacking && !pair.is_failure_rate {
+                    continue;
+                }
+                let may_rerun = self.means.head_runs > 1 && !regressed;
+                let (certain, bad, runs) = match guard.judge(case, may_rerun) {
+                    Finding::Clear => continue,
+                    Finding::Suspected { .. } if regressed => continue,
+                    // That it gives no answer is what the metric says.
+                    _ if regressed && subject.is_failure_rate => continue,
+                    _ if is_told(&broken, name, id) => continue,
+                    Finding::Rerun(runs) => {
+                        let most = rerun.entry(name.clone()).or_default();
+                        most.raise(&Repeats::of_all(runs).into());
+                        continue;
+                    }
+                    Finding::Broken { bad, runs } => (true, bad, runs),
+                    Finding::Suspected { bad, runs } => (false, bad, runs),
+                };
+                broken.push(BrokenCase {
+                    case: name.clone(),
+                    metric: id.clone(),
+                    certain,
+                    bad,
+                    runs,
+                });
+            }
+        }
+        (broken, rerun)
+    }
+}
+
+/// Whether an item of the same probe was told to be broken already.
+fn is_told(broken: &[BrokenCase], case: &str, metric: &str) -> bool {
+    let mut broken = broken.iter();
+    broken.any(|one| one.certain && one.case == case && probe_of(&one.metric) == probe_of(metric))
+}
+
+/// Whether a metric is judged by the swaps of a governing type, and not by its mean.
+fn is_of_type(comparison: &Comparison<'_>, id: &str) -> bool {
+    let mut types = comparison.answers.values().flat_map(|pairs| &pairs.types);
+    types.any(|(_, metric)| metric == id)
+}
+
+/// A re-run of the head alone.
+fn of_head(cases: WantedRepeats) -> Rerun {
+    Rerun {
+        base: WantedRepeats::new(),
+        head: cases,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Where the error of a drop comes from, case by case: what more runs would lessen.
+
+use super::Case;
+use super::paired::{Paired, Part, Side, pair};
+use super::usual::Usual;
+
+/// How many runs the noise of all cases together weighs beside that of the case itself.
+const WEIGHT_OF_ALL: f64 = 1.0;
+
+/// What one case adds to the error of a drop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Doubt {
+    /// The place of the case.
+    pub(crate) place: usize,
+    /// The square of its share in the drop.
+    pub(crate) weight: f64,
+    /// The variance of its mean with the answer to its own input, a single run.
+    pub(crate) shared: f64,
+    /// The variance with the answers to its variants; 0 where the first tells both at once.
+    pub(crate) own: f64,
+    /// How often its own input and its variants were run on the base.
+    pub(crate) base: (usize, usize),
+    /// The same on the head.
+    pub(crate) head: (usize, usize),
+    /// Whether it moved or varied.
+    pub(crate) is_unstable: bool,
+}
+
+/// The doubts about every case that both sides measured.
+pub(crate) fn doubts(cases: &[Case]) -> Vec<Doubt> {
+    let (paired, _) = pair(cases);
+    let total: f64 = paired.iter().map(Paired::samples).sum();
+    let usual = usual(&paired);
+    let of_case = |case: &Paired| {
+        let sides = case.sides();
+        let crosses = cases[case.place()].crosses;
+        let parts = [sides.0, sides.1].map(Side::shared);
+        let shared = mixed(&parts, usual.0).max(unconfirmed(case));
+        let parts: Vec<Part> = [sides.0, sides.1]
+            .iter()
+            .filter_map(|side| side.own())
+            .collect();
+        let own = if crosses { mixed(&parts, usual.1) } else { 0.0 };
+        let runs = |side: &Side| {
+            let shared = side.shared().runs as usize;
+            (shared, side.own().map_or(shared, |own| own.runs as usize))
+        };
+        Doubt {
+            place: case.place(),
+            weight: (case.samples() / total).powi(2),
+            shared,
+            own,
+            base: runs(sides.0),
+            head: runs(sides.1),
+            is_unstable: case.is_unstable(),
+        }
+    };
+    paired.iter().map(of_case).collect()
+}
+
+/// What stays doubtful of a case that moved, though its repeats agree: the fewer there are, the more.
+fn unconfirmed(case: &Paired) -> f64 {
+    let (base, head) = case.sides();
+    case.difference().powi(2) / (4.0 * (base.shared().runs + head.shared().runs))
+}
+
+/// The usual variance of both parts. Where nothing was repeated, what the cases moved tells it: half of
+/// the squared difference is noise of each side, if all of it is noise.
+fn usual(paired: &[Paired]) -> (f64, f64) {
+    let moved: f64 = paired.iter().map(|case| case.difference().powi(2)).sum();
+    let guess = moved / paired.len().max(1) as f64 / 4.0;
+    let usual = Usual::of(paired);
+    (
+        usual.shared().unwrap_or(guess),
+        usual.own().unwrap_or(guess),
+    )
+}
+
+/// The variance of a case, of both sides together, drawn towards the usual one: two runs that agree do
+/// not mean that it never varies.
+fn mixed(parts: &[Part], usual: f64) -> f64 {
+    let (mut sum, mut freedom) = (WEIGHT_OF_ALL * usual, WEIGHT_OF_ALL);
+    for part in parts {
+        if let Some(variance) = part.variance {
+            sum += variance * (part.runs - 1.0);
+            freedom += part.runs - 1.0;
+        }
+    }
+    sum / freedom
+}

@@ -1,0 +1,200 @@
+//! What one side measured of a cell: the losses of its answers, next to those to the unperturbed input.
+
+/// The losses of one cell on one side; none where an invocation failed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Draws {
+    /// The loss of each repeat, in order.
+    pub values: Vec<Option<f64>>,
+    /// The losses of all pairs: a list for each answer to the cell's own input, and in it a loss for each
+    /// answer to the unperturbed input, which all cells of the case share. Empty where a repeat was
+    /// compared with no other repeat.
+    pub pairs: Vec<Vec<Option<f64>>>,
+    /// Where the answers come from several reports: how many of them each has, in turn. Empty for one report.
+    pub reports: Vec<Answers>,
+}
+
+/// How many answers a report has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// How many losses of repeats.
+    values: usize,
+    /// How many answers to the cell's own input stand in pairs.
+    own: usize,
+    /// How many answers to the unperturbed input they stand in pairs with.
+    shared: usize,
+}
+
+impl From<Vec<Option<f64>>> for Draws {
+    fn from(values: Vec<Option<f64>>) -> Self {
+        Self {
+            values,
+            pairs: Vec::new(),
+            reports: Vec::new(),
+        }
+    }
+}
+
+impl Draws {
+    /// The answers of several reports as those of one. Answers of different reports were never compared, so
+    /// that the pairs of each stay among themselves. `crosses`: whether every answer to the cell's own input is
+    /// compared with every one to the unperturbed input, where there are several.
+    pub fn joined(parts: Vec<Self>, crosses: bool) -> Self {
+        let is_crossed = crosses || parts.iter().any(Self::is_crossed);
+        let shared: Vec<usize> = parts.iter().map(Self::shared_runs).collect();
+        let all: usize = shared.iter().sum();
+        let mut joined = Self::default();
+        let mut before = 0;
+        for (part, shared) in parts.into_iter().zip(shared) {
+            let mut answers = Answers {
+                values: part.values.len(),
+                own: 0,
+                shared,
+            };
+            if is_crossed {
+                let own = part.by_own();
+                answers.own = own.len();
+                joined.pairs.extend(own.into_iter().map(|own| {
+                    let mut row = vec![None; all];
+                    row[before..before + own.len()].copy_from_slice(&own);
+                    row
+                }));
+            }
+            before += shared;
+            joined.values.extend(part.values);
+            joined.reports.push(answers);
+        }
+        joined
+    }
+
+    /// All pairs; where each repeat was compared with itself alone, these.
+    fn by_own(&self) -> Vec<Vec<Option<f64>>> {
+        if self.is_crossed() {
+            return self.pairs.clone();
+        }
+        let count = self.values.len();
+        let values = self.values.iter().enumerate();
+        let row = values.map(|(at, value)| {
+            let mut row = vec![None; count];
+            row[at] = *value;
+            row
+        });
+        row.collect()
+    }
+
+    /// The answers of each report by itself, where there are several.
+    pub(super) fn by_report(&self) -> Vec<Self> {
+        let (mut values, mut own, mut shared) = (0, 0, 0);
+        let of_report = self.reports.iter().map(|answers| {
+            let from = (values, own, shared);
+            values += answers.values;
+            own += answers.own;
+            shared += answers.shared;
+            let rows = self.pairs[from.1..own].iter();
+            Self {
+                values: self.values[from.0..values].to_vec(),
+                pairs: rows.map(|row| row[from.2..shared].to_vec()).collect(),
+                reports: Vec::new(),
+            }
+        });
+        of_report.collect()
+    }
+
+    /// How often the input was run, failed or not.
+    pub fn runs(&self) -> usize {
+        self.own_runs().max(self.shared_runs())
+    }
+
+    /// How many answers to the cell's own input there are, failed or not.
+    pub(super) fn own_runs(&self) -> usize {
+        self.values.len().max(self.pairs.len())
+    }
+
+    /// How many answers to the unperturbed input its losses are taken from.
+    pub(super) fn shared_runs(&self) -> usize {
+        let crossed = self.pairs.iter().map(Vec::len).max();
+        crossed.unwrap_or(self.values.len())
+    }
+
+    /// Whether several answers to the cell's own input stand beside each other.
+    pub(crate) fn repeats_variants(&self) -> bool {
+        self.pairs.len() > 1
+    }
+
+    pub(super) const fn is_crossed(&self) -> bool {
+        !self.pairs.is_empty()
+    }
+
+    /// The mean of what was measured.
+    pub(super) fn mean(&self) -> Option<f64> {
+        match self.is_crossed() {
+            true => mean(self.pairs.iter().flatten().copied()),
+            false => mean(self.values.iter().copied()),
+        }
+    }
+
+    /// The loss with one answer to the unperturbed input, over all answers to the cell's own.
+    pub(super) fn with_shared(&self, at: usize) -> Option<f64> {
+        mean(self.pairs.iter().map(|own| own.get(at).copied().flatten()))
+    }
+
+    /// The loss of each answer to the cell's own input, over all answers to the unperturbed one.
+    pub(super) fn of_own(&self) -> Vec<f64> {
+        let own = self.pairs.iter();
+        own.filter_map(|own| mean(own.iter().copied())).collect()
+    }
+
+    /// The loss of one repeat: that of the answers with the same number, in the same report.
+    pub(super) fn repeat(&self, at: usize) -> Option<f64> {
+        let value = match self.is_crossed() {
+            true => {
+                let (own, shared) = self.of_repeat(at)?;
+                self.pairs.get(own).and_then(|own| own.get(shared))
+            }
+            false => self.values.get(at),
+        };
+        finite(value.copied().flatten())
+    }
+
+    /// The answers of one repeat, by their places.
+    fn of_repeat(&self, at: usize) -> Option<(usize, usize)> {
+        if self.reports.is_empty() {
+            return Some((at, at));
+        }
+        let (mut left, mut own, mut shared) = (at, 0, 0);
+        for report in &self.reports {
+            if left < report.own.min(report.shared) {
+                return Some((own + left, shared + left));
+            }
+            left -= report.own.min(report.shared);
+            own += report.own;
+            shared += report.shared;
+        }
+        None
+    }
+
+    /// How many repeats there are whose answers have the same number.
+    pub(super) fn repeats(&self) -> usize {
+        match (self.is_crossed(), self.reports.is_empty()) {
+            (true, true) => self.own_runs().min(self.shared_runs()),
+            (true, false) => {
+                let reports = self.reports.iter();
+                reports.map(|report| report.own.min(report.shared)).sum()
+            }
+            (false, _) => self.values.len(),
+        }
+    }
+}
+
+/// The mean of what was measured.
+fn mean(losses: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0_u32);
+    for loss in losses.filter_map(finite) {
+        sum += loss;
+        count += 1;
+    }
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+fn finite(loss: Option<f64>) -> Option<f64> {
+    loss.filter(|loss| loss.is_finite())
+}

@@ -1,0 +1,272 @@
+//! How far a drop may be off: its standard error, and the bounds that follow.
+
+use super::between::Between;
+use super::paired::Paired;
+use super::usual::Usual;
+use super::{Basis, Noise, POWER, Question, UPPER_CONFIDENCE};
+use kelvin_base::stats;
+
+/// Fewer cases than this, with one run on each side, can move and still tell nothing.
+pub(super) const FEW_CASES: usize = 5;
+
+/// What stands in for alpha in the minimum detectable drop at a look that spends none: the share
+/// that the next looks would have.
+const NEXT_ALPHA: f64 = 0.03;
+
+/// How far a drop may be off.
+pub(super) struct Spread {
+    /// What that is known from.
+    pub(super) basis: Basis,
+    /// How far all of it may be off.
+    whole: Error,
+    /// The standard error of the cases that the base ran once: what no re-run of the head can lessen.
+    of_single_bases: f64,
+    /// What cases lost of which each side has a single value, where it is repeats that tell: their
+    /// re-runs failed, or came from answers that the pipeline keeps.
+    unrepeated: f64,
+    /// How far the rest may be off.
+    rest: Error,
+    /// How far stored reports of the base are apart, which no run of today lessens.
+    between: Option<Between>,
+}
+
+/// How far a mean may be off.
+#[derive(Clone, Copy)]
+struct Error {
+    /// The standard error; infinite where one case and one run each tell nothing.
+    standard: f64,
+    /// The degrees of freedom of its t distribution, at least 1.
+    freedom: f64,
+}
+
+/// The ends of what the drop may be; none where that is unbounded.
+pub(super) struct Bounds {
+    pub(super) lower: Option<f64>,
+    pub(super) upper: Option<f64>,
+}
+
+/// The spread of a drop over `total` samples.
+pub(super) fn spread(cases: &[Paired], total: f64, drop: f64, noise: Noise) -> Spread {
+    let of = |basis, whole| Spread {
+        basis,
+        whole,
+        of_single_bases: 0.0,
+        unrepeated: 0.0,
+        rest: whole,
+        between: None,
+    };
+    let spread = match noise {
+        _ if cases.iter().all(Paired::is_identical) => of(Basis::Identical, Error::NONE),
+        Noise::Declared => of(Basis::Declared, Error::NONE),
+        Noise::Repeats if is_repeated(cases) => between_repeats(cases, total),
+        Noise::Repeats | Noise::Cases => of(Basis::Cases, between_cases(cases, total, drop)),
+    };
+    match (noise, Between::of(cases, total)) {
+        (Noise::Repeats | Noise::Cases, Some(between)) => spread.wider_by(between),
+        _ => spread,
+    }
+}
+
+fn is_repeated(cases: &[Paired]) -> bool {
+    cases.iter().any(|case| {
+        let (base, head) = case.sides();
+        !base.is_single() || !head.is_single()
+    })
+}
+
+fn between_repeats(cases: &[Paired], total: f64) -> Spread {
+    let usual = Usual::of(cases);
+    let whole = within(&usual, cases.iter(), total);
+    let is_unrepeated = |case: &&Paired| is_single(case) && case.sides().0.is_single();
+    let is_base_single = |case: &&Paired| case.sides().0.is_single();
+    Spread {
+        basis: match cases.iter().any(varies_in_repeats) {
+            true => Basis::Repeats,
+            false => Basis::Still,
+        },
+        whole,
+        of_single_bases: within(&usual, cases.iter().filter(is_base_single), total).standard,
+        unrepeated: lost(cases.iter().filter(is_unrepeated), total),
+        rest: within(
+            &usual,
+            cases.iter().filter(|case| !is_unrepeated(case)),
+            total,
+        ),
+        between: None,
+    }
+}
+
+fn varies_in_repeats(case: &Paired) -> bool {
+    let (base, head) = case.sides();
+    base.varies() || head.varies()
+}
+
+/// The variances within the cases add up; the degrees of freedom are those of Welch, "The
+/// generalization of Student's problem", Biometrika 34 (1947), and Satterthwaite (1946).
+fn within<'a>(usual: &Usual, cases: impl Iterator<Item = &'a Paired>, total: f64) -> Error {
+    let (mut variance, mut squares) = (0.0, 0.0);
+    for case in cases {
+        let share = (case.samples() / total).powi(2);
+        for (term, freedom) in usual.terms(case) {
+            variance += share * term;
+            squares += (share * term).powi(2) / freedom;
+        }
+    }
+    Error {
+        standard: variance.sqrt(),
+        freedom: if squares > 0.0 {
+            (variance * variance / squares).max(1.0)
+        } else {
+            1.0
+        },
+    }
+}
+
+/// The variance between the cases (Cochran, "Sampling Techniques", 1977, section 6.4): all that one
+/// run on each side tells.
+fn between_cases(cases: &[Paired], total: f64, drop: f64) -> Error {
+    let n = cases.len() as f64;
+    let squares: f64 = cases
+        .iter()
+        .map(|case| (case.samples() / total * (case.difference() - drop)).powi(2))
+        .sum();
+    let still = cases.iter().all(|case| !case.has_moved());
+    let standard = match () {
+        () if still => 0.0,
+        () if cases.len() < 2 => f64::INFINITY,
+        () => (n / (n - 1.0) * squares).sqrt(),
+    };
+    Error {
+        standard,
+        freedom: (n - 1.0).max(1.0),
+    }
+}
+
+/// What cases with a single value on the head add to the drop.
+pub(super) fn lost_on_single_runs(cases: &[Paired], total: f64) -> f64 {
+    lost(cases.iter().filter(|case| is_single(case)), total)
+}
+
+/// What cases add to the drop that got worse.
+fn lost<'a>(cases: impl Iterator<Item = &'a Paired>, total: f64) -> f64 {
+    cases
+        .map(|case| (case.samples() / total * case.difference()).max(0.0))
+        .sum()
+}
+
+/// Whether the head has a single value of a case.
+fn is_single(case: &Paired) -> bool {
+    case.sides().1.is_single()
+}
+
+impl Spread {
+    /// The same, where the base is of reports that are further apart than their own noise explains.
+    fn wider_by(self, between: Between) -> Self {
+        Self {
+            whole: self.whole.and(between.term()),
+            rest: self.rest.and(between.term()),
+            between: Some(between),
+            ..self
+        }
+    }
+
+    /// How far one stored report of the base is from another, where their own noise does not explain it.
+    pub(super) fn between_reports(&self) -> Option<f64> {
+        self.between.map(Between::deviation)
+    }
+
+    /// What that adds to the square of the error.
+    pub(super) fn fixed(&self) -> f64 {
+        self.between.map_or(0.0, |between| between.term().0)
+    }
+
+    /// Lower at confidence `1 - alpha`, upper at 0.90.
+    pub(super) fn bounds(&self, drop: f64, alpha: f64) -> Bounds {
+        // A look that may spend nothing says nothing of the lower end, but of a declared pipeline.
+        let lower = match () {
+            () if self.basis == Basis::Declared => Some(drop),
+            () if alpha <= 0.0 => None,
+            // How much of a difference between two single runs is luck nobody knows. So none of it
+            // counts as a drop, and it does not hide what repeats confirm.
+            () => Some(drop - self.unrepeated - self.rest.off(alpha)),
+        };
+        let finite = |bound: &f64| bound.is_finite();
+        Bounds {
+            lower: lower.filter(finite),
+            upper: Some(drop + self.whole.off(1.0 - UPPER_CONFIDENCE)).filter(finite),
+        }
+    }
+
+    /// Whether most of the error comes from cases that the base ran once.
+    pub(super) fn rests_on_single_bases(&self) -> bool {
+        2.0 * self.of_single_bases * self.of_single_bases > self.whole.standard.powi(2)
+    }
+
+    /// The standard error of the whole drop.
+    pub(super) const fn standard(&self) -> f64 {
+        self.whole.standard
+    }
+
+    /// The true drop that is found with the power of four times in five: it must pass the limit
+    /// and its noise, and then fall short of neither by bad luck.
+    pub(super) fn detectable(&self, question: &Question, alpha: f64) -> Option<f64> {
+        let alpha = if alpha > 0.0 {
+            alpha
+        } else {
+            NEXT_ALPHA / question.gated.max(1) as f64
+        };
+        let least = question.max_drop.max(self.whole.off(alpha)) + self.whole.off(1.0 - POWER);
+        Some(least).filter(|least| least.is_finite())
+    }
+
+    /// The part of the drop that rests on one run of the head alone, where it is repeats that tell:
+    /// cases whose re-run failed. No regression may rest on it.
+    pub(super) fn rests_on_single_runs(&self, cases: &[Paired], total: f64) -> f64 {
+        if !matches!(self.basis, Basis::Still | Basis::Repeats) {
+            return 0.0;
+        }
+        lost_on_single_runs(cases, total)
+    }
+
+    /// What cases gained, as a positive number, against one run of the base alone: by chance that run
+    /// may have been worse than the base is. No pass may rest on it.
+    pub(super) fn gained_on_single_runs(&self, cases: &[Paired], total: f64) -> f64 {
+        if !matches!(self.basis, Basis::Still | Basis::Repeats) {
+            return 0.0;
+        }
+        cases
+            .iter()
+            .filter(|case| case.sides().0.is_single())
+            .map(|case| (-case.samples() / total * case.difference()).max(0.0))
+            .sum()
+    }
+}
+
+impl Error {
+    const NONE: Self = Self {
+        standard: 0.0,
+        freedom: 1.0,
+    };
+
+    /// With one more independent part: a variance and its degrees of freedom, as Welch and Satterthwaite have it.
+    fn and(self, (variance, freedom): (f64, f64)) -> Self {
+        let own = self.standard * self.standard;
+        let all = own + variance;
+        let squares = own * own / self.freedom + variance * variance / freedom;
+        Self {
+            standard: all.sqrt(),
+            freedom: match squares > 0.0 && squares.is_finite() {
+                true => (all * all / squares).max(1.0),
+                false => self.freedom,
+            },
+        }
+    }
+
+    /// How far off the mean may be on one side, with probability `1 - alpha`.
+    fn off(&self, alpha: f64) -> f64 {
+        if self.standard == 0.0 {
+            return 0.0;
+        }
+        stats::t_upper_quantile(alpha, self.freedom) * self.standard
+    }
+}

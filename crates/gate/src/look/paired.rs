@@ -1,0 +1,324 @@
+//! What two sides have in common of one case: its mean loss, and how far that varies from run to run.
+
+use super::draws::Draws;
+use super::{Case, Cell, GUARD};
+
+/// A case with at least one cell that both sides measured.
+pub(crate) struct Paired {
+    place: usize,
+    cells: usize,
+    weight: f64,
+    identical: bool,
+    base: Side,
+    head: Side,
+}
+
+/// One side of it.
+pub(crate) struct Side {
+    /// The mean over the common cells.
+    mean: f64,
+    /// The same of every repeat that gave any value.
+    repeats: Vec<f64>,
+    /// Whether any two values of one cell differ.
+    varies: bool,
+    /// How the mean varies with the answer to the input that all cells share.
+    shared: Part,
+    /// How it varies with the answers to the cells' own inputs; none where the repeats tell both at once.
+    own: Option<Part>,
+    /// The variance of a single cell between the answers to its own input, and the degrees of freedom
+    /// that it was taken from; 0 of them where nothing was repeated.
+    cell: (f64, f64),
+    /// The lowest and the highest mean of a cell.
+    range: (f64, f64),
+    /// What each stored report has of it, where the answers come from several; none where one lacks a cell.
+    by_report: Vec<Option<OfReport>>,
+}
+
+/// What one of several reports has of a case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct OfReport {
+    /// The mean over the cells.
+    pub(super) mean: f64,
+    /// The variance of that mean between runs of the report; none below two of them.
+    pub(super) noise: Option<f64>,
+}
+
+/// A part of the noise of a case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Part {
+    /// The variance of the case's mean loss between single runs; none below two of them.
+    pub(super) variance: Option<f64>,
+    /// How many runs.
+    pub(super) runs: f64,
+}
+
+impl Part {
+    /// With the variance of both together, weighed by degrees of freedom, where its own is less.
+    pub(super) fn at_least_as_noisy_as(self, other: Self) -> Self {
+        let together = self.variance.zip(other.variance).map(|(own, other_own)| {
+            let (freedom, other_freedom) = (self.runs - 1.0, other.runs - 1.0);
+            let sum = own * freedom + other_own * other_freedom;
+            own.max(sum / (freedom + other_freedom))
+        });
+        Self {
+            variance: together.or(self.variance),
+            ..self
+        }
+    }
+}
+
+/// Splits the cases that the base measured into those that the head measured too, and the places
+/// of those it lost.
+pub(crate) fn pair(cases: &[Case]) -> (Vec<Paired>, Vec<usize>) {
+    let mut paired = Vec::with_capacity(cases.len());
+    let mut lost = Vec::new();
+    for (place, case) in cases.iter().enumerate() {
+        let common: Vec<&Cell> = case
+            .cells
+            .iter()
+            .filter(|cell| cell.base.mean().is_some() && cell.head.mean().is_some())
+            .collect();
+        if !common.is_empty() {
+            let side = |of: fn(&Cell) -> &Draws| {
+                let cells: Vec<&Draws> = common.iter().map(|cell| of(cell)).collect();
+                Side::of(&cells)
+            };
+            paired.push(Paired {
+                place,
+                cells: common.len(),
+                weight: case.weight,
+                identical: common.iter().all(|cell| cell.base == cell.head),
+                base: side(|cell| &cell.base),
+                head: side(|cell| &cell.head),
+            });
+        } else if case.cells.iter().any(|cell| cell.base.mean().is_some()) {
+            lost.push(place);
+        }
+    }
+    (paired, lost)
+}
+
+impl Paired {
+    pub(super) const fn place(&self) -> usize {
+        self.place
+    }
+
+    pub(super) const fn cells(&self) -> usize {
+        self.cells
+    }
+
+    pub(super) const fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// How many samples of the metric it stands for.
+    pub(super) fn samples(&self) -> f64 {
+        self.weight * self.cells as f64
+    }
+
+    pub(super) const fn base(&self) -> f64 {
+        self.base.mean
+    }
+
+    pub(super) const fn head(&self) -> f64 {
+        self.head.mean
+    }
+
+    pub(super) fn difference(&self) -> f64 {
+        self.head.mean - self.base.mean
+    }
+
+    /// Equal in every cell of every repeat: the same measurement.
+    pub(super) const fn is_identical(&self) -> bool {
+        self.identical
+    }
+
+    pub(super) fn has_moved(&self) -> bool {
+        self.difference().abs() > GUARD
+    }
+
+    pub(super) fn is_unstable(&self) -> bool {
+        self.has_moved() || self.base.varies || self.head.varies
+    }
+
+    /// The base and the head.
+    pub(crate) const fn sides(&self) -> (&Side, &Side) {
+        (&self.base, &self.head)
+    }
+}
+
+impl Side {
+    fn of(cells: &[&Draws]) -> Self {
+        let count = cells.len() as f64;
+        let means: Vec<f64> = cells.iter().filter_map(|cell| cell.mean()).collect();
+        let rounds = cells.iter().map(|cell| cell.repeats()).max().unwrap_or(0);
+        let repeats = rows(cells, &means, rounds, Draws::repeat);
+        let is_crossed = cells.iter().any(|cell| cell.is_crossed());
+        let (shared, own, cell) = match is_crossed {
+            true => crossed(cells, &means),
+            false => {
+                let part = Part {
+                    variance: variance(&repeats),
+                    runs: repeats.len() as f64,
+                };
+                // One answer to everything: nobody knows which of them the luck is in.
+                let own = (repeats.len() < 2).then_some(part);
+                let freedom = part.variance.map_or(0.0, |_| part.runs - 1.0);
+                (part, own, (part.variance.unwrap_or(0.0), freedom))
+            }
+        };
+        Self {
+            mean: means.iter().sum::<f64>() / count,
+            varies: match is_crossed {
+                true => cells.iter().any(|cell| {
+                    let all = cell.pairs.iter().flatten();
+                    varies(all.filter_map(|loss| *loss))
+                }),
+                false => varies(repeats.iter().copied()),
+            },
+            repeats,
+            shared,
+            own,
+            cell,
+            by_report: by_report(cells),
+            range: (
+                means.iter().copied().fold(f64::INFINITY, f64::min),
+                means.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            ),
+        }
+    }
+
+    /// The mean loss of each repeat that gave any value, in order.
+    pub(crate) fn repeats(&self) -> &[f64] {
+        &self.repeats
+    }
+
+    /// Whether any two values of one cell differ.
+    pub(super) const fn varies(&self) -> bool {
+        self.varies
+    }
+
+    /// Whether there is a single value of it.
+    pub(super) fn is_single(&self) -> bool {
+        self.shared.runs < 2.0 && self.own.is_none_or(|own| own.runs < 2.0)
+    }
+
+    pub(super) const fn shared(&self) -> Part {
+        self.shared
+    }
+
+    pub(super) const fn own(&self) -> Option<Part> {
+        self.own
+    }
+
+    /// The lowest and the highest mean of a cell.
+    pub(super) const fn range(&self) -> (f64, f64) {
+        self.range
+    }
+
+    /// What each stored report has, where there are several.
+    pub(super) fn by_report(&self) -> &[Option<OfReport>] {
+        &self.by_report
+    }
+
+    /// The variance of a single cell, and its degrees of freedom.
+    pub(super) const fn cell(&self) -> (f64, f64) {
+        self.cell
+    }
+}
+
+/// The two parts of the noise of a two-sample mean over all pairs, as the jackknife has them (Arvesen,
+/// "Jackknifing U-statistics", Annals of Mathematical Statistics 40, 1969): the variance of the means
+/// that leave one answer of one kind fixed. What both kinds make together is counted in each, so that
+/// the error is rather too large than too small.
+fn crossed(cells: &[&Draws], means: &[f64]) -> (Part, Option<Part>, (f64, f64)) {
+    let count = cells.len() as f64;
+    let rounds = cells.iter().map(|cell| cell.shared_runs()).max();
+    let rows = rows(cells, means, rounds.unwrap_or(0), Draws::with_shared);
+    let shared = Part {
+        variance: variance(&rows),
+        runs: rows.len() as f64,
+    };
+    let (mut sum, mut known, mut squares, mut freedom) = (0.0, 0.0, 0.0, 0.0);
+    let mut most = 0;
+    for cell in cells {
+        let own = cell.of_own();
+        most = most.max(own.len());
+        if let Some(variance) = variance(&own) {
+            sum += variance;
+            known += 1.0;
+            squares += variance * (own.len() - 1) as f64;
+            freedom += (own.len() - 1) as f64;
+        }
+    }
+    let own = Part {
+        // The mean over the cells; those without repeats are taken to vary like the others.
+        variance: (known > 0.0).then(|| sum / known / count),
+        runs: most as f64,
+    };
+    let cell = if freedom > 0.0 {
+        squares / freedom
+    } else {
+        0.0
+    };
+    (shared, Some(own), (cell, freedom))
+}
+
+/// What each report has of a case; none where it lacks a cell, since the others are not as hard.
+fn by_report(cells: &[&Draws]) -> Vec<Option<OfReport>> {
+    let all: Vec<Vec<Draws>> = cells.iter().map(|cell| cell.by_report()).collect();
+    let count = all.iter().map(Vec::len).min().unwrap_or(0);
+    let of_report = |report: usize| {
+        let own: Vec<&Draws> = all.iter().map(|cell| &cell[report]).collect();
+        if own.iter().any(|cell| cell.mean().is_none()) {
+            return None;
+        }
+        let side = Side::of(&own);
+        let parts = [Some(side.shared), side.own].into_iter().flatten();
+        let known = parts.filter_map(|part| Some(part.variance? / part.runs));
+        Some(OfReport {
+            mean: side.mean,
+            noise: known.reduce(|one, other| one + other),
+        })
+    };
+    (0..count).map(of_report).collect()
+}
+
+/// The mean over the cells in each round. A round that lacks a cell takes that cell's mean for it, so that
+/// cells which failed now and then do not shift the mean of the case.
+fn rows(
+    cells: &[&Draws],
+    means: &[f64],
+    rounds: usize,
+    of: fn(&Draws, usize) -> Option<f64>,
+) -> Vec<f64> {
+    let rounds = 0..rounds;
+    let row = rounds.filter_map(|round| {
+        cells.iter().find_map(|cell| of(cell, round))?;
+        let values = cells.iter().zip(means);
+        let sum: f64 = values
+            .map(|(cell, mean)| of(cell, round).unwrap_or(*mean))
+            .sum();
+        Some(sum / cells.len() as f64)
+    });
+    row.collect()
+}
+
+/// The variance between values, none below two of them; 0 where they differ by no more than rounding.
+fn variance(values: &[f64]) -> Option<f64> {
+    if values.len() < 2 {
+        return None;
+    }
+    if !varies(values.iter().copied()) {
+        return Some(0.0);
+    }
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|loss| (loss - mean).powi(2)).sum();
+    Some(squares / (values.len() as f64 - 1.0))
+}
+
+fn varies(values: impl Iterator<Item = f64> + Clone) -> bool {
+    let least = values.clone().fold(f64::INFINITY, f64::min);
+    let most = values.fold(f64::NEG_INFINITY, f64::max);
+    most - least > GUARD
+}

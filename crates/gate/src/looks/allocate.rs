@@ -1,0 +1,358 @@
+//! Where the next calls go: to the input, the variants and the side where the errors of the open metrics
+//! shrink most for each call.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use super::{Means, Rerun, Side, Subject};
+use crate::look;
+use crate::look::{Case, Doubt, Look};
+use kelvin_record::{Repeats, WantedRepeats};
+
+/// How often an unstable case is run before the second look, where its own input can be repeated without
+/// its variants. An answer to that input is one call and moves every cell of the case.
+const OPENING: Repeats = Repeats {
+    input: 4,
+    variants: 2,
+};
+
+/// The same where every repeat takes all inputs.
+const OPENING_OF_ALL: usize = 3;
+
+/// What is tried where the budget does not reach, one after the other; all cases get the same.
+const CHEAPER: [(Repeats, usize); 3] = [
+    (
+        Repeats {
+            input: 4,
+            variants: 1,
+        },
+        2,
+    ),
+    (
+        Repeats {
+            input: 3,
+            variants: 1,
+        },
+        2,
+    ),
+    (
+        Repeats {
+            input: 2,
+            variants: 1,
+        },
+        2,
+    ),
+];
+
+/// An error below this is none.
+const NO_ERROR: f64 = 1e-9;
+
+/// A metric that is open, with the last look at it.
+pub(super) struct Open<'a> {
+    pub(super) subject: &'a Subject,
+    pub(super) look: &'a Look,
+}
+
+/// What can be run.
+pub(super) struct Allocation<'a> {
+    pub(super) means: Means,
+    /// The cases whose base was run beside the head.
+    pub(super) fresh: &'a BTreeSet<String>,
+    /// How many calls may still be made, on both sides together.
+    pub(super) left: usize,
+}
+
+/// A case and how often it was run.
+struct Item {
+    variants: usize,
+    base: Repeats,
+    head: Repeats,
+}
+
+/// One thing that can be done: run one more time an input, or variants, or both, of a case on a side.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    Input,
+    Variants,
+    Both,
+}
+
+impl Allocation<'_> {
+    /// The sides that can be run.
+    pub(super) fn sides(&self) -> Vec<Side> {
+        let base = self.means.base.then_some(Side::Base);
+        let head = (self.means.head_runs > 1).then_some(Side::Head);
+        base.into_iter().chain(head).collect()
+    }
+
+    /// The first re-run: everything that moved or varied, better or worse. None where the budget does not
+    /// reach.
+    ///
+    /// A base that stays as it is needs all cases: where only those are run again that moved, the luck of the
+    /// head goes and that of the base stays, and the drop is off by that luck.
+    pub(super) fn opening(&self, open: &[Open<'_>]) -> Option<Rerun> {
+        let full = std::iter::once((OPENING, OPENING_OF_ALL));
+        full.chain(CHEAPER).find_map(|(crossed, all)| {
+            let mut rerun = Rerun::default();
+            for open in open {
+                for at in self.to_repeat(open) {
+                    let case = &open.subject.cases[at];
+                    let runs = match (case.crosses, self.knows_variants(case)) {
+                        (false, _) => Repeats::of_all(all),
+                        (true, false) => crossed,
+                        (true, true) => Repeats {
+                            variants: 1,
+                            ..crossed
+                        },
+                    };
+                    let name = &open.subject.names[at];
+                    for side in self.sides() {
+                        want(&mut rerun, side, name, self.capped(side, runs));
+                    }
+                }
+            }
+            self.affordable(rerun, &items(open, self.fresh))
+        })
+    }
+
+    /// Whether repeats of a base that stays as it is tell how much the answers to the variants vary, so that
+    /// those of the head can wait.
+    fn knows_variants(&self, case: &Case) -> bool {
+        let mut cells = case.cells.iter();
+        !self.means.base && cells.any(|cell| cell.base.repeats_variants())
+    }
+
+    /// The places of the cases that the first re-run takes.
+    fn to_repeat(&self, open: &Open<'_>) -> Vec<usize> {
+        match self.means.base {
+            true => open.look.unstable.clone(),
+            false => open.look.judged.clone(),
+        }
+    }
+
+    /// The next re-run, of about `batch` calls. None where nothing is left.
+    pub(super) fn next(&self, open: &[Open<'_>], batch: usize) -> Option<Rerun> {
+        let items = items(open, self.fresh);
+        let gains = gains(open);
+        let mut want_in_all: BTreeMap<(&str, Side), Repeats> = BTreeMap::new();
+        let mut heap = BinaryHeap::new();
+        for ((name, what), gain) in &gains {
+            for side in self.sides() {
+                // What is stable was not run again, and the stored runs of its base stay.
+                if side == Side::Base && !self.fresh.contains(*name) {
+                    continue;
+                }
+                let there = items[name].runs(side);
+                want_in_all.insert((name, side), there);
+                let candidate = Candidate {
+                    name,
+                    side,
+                    what: *what,
+                    gain: *gain,
+                    runs: there,
+                    variants: items[name].variants,
+                };
+                heap.push(candidate);
+            }
+        }
+        let mut left = batch.min(self.left);
+        while let Some(mut candidate) = heap.pop() {
+            let cost = candidate.cost();
+            let next = self.capped(candidate.side, candidate.next());
+            if candidate.worth() <= 0.0 || cost > left || next != candidate.next() {
+                continue;
+            }
+            left -= cost;
+            candidate.runs = next;
+            let wanted = want_in_all.entry((candidate.name, candidate.side));
+            let wanted = wanted.or_default();
+            *wanted = wanted.or_more(next);
+            heap.push(candidate);
+        }
+        let mut rerun = Rerun::default();
+        for ((name, side), runs) in want_in_all {
+            if items[name].runs(side) != runs {
+                want(&mut rerun, side, name, runs);
+            }
+        }
+        self.affordable(rerun, &items)
+    }
+
+    /// How often an input may be run at most on a side.
+    fn capped(&self, side: Side, runs: Repeats) -> Repeats {
+        match side {
+            Side::Base => runs,
+            Side::Head => Repeats {
+                input: runs.input.min(self.means.head_runs),
+                variants: runs.variants.min(self.means.head_runs),
+            },
+        }
+    }
+
+    /// The re-run, if it asks for anything and is paid for by what is left.
+    fn affordable(&self, rerun: Rerun, items: &BTreeMap<&str, Item>) -> Option<Rerun> {
+        let cost = |side: Side, wanted: &WantedRepeats| -> usize {
+            let of_each = wanted.iter().map(|(name, runs)| {
+                let item = &items[name.as_str()];
+                runs.missing(item.runs(side), item.variants, |_| 0)
+            });
+            of_each.sum()
+        };
+        let calls = cost(Side::Base, &rerun.base) + cost(Side::Head, &rerun.head);
+        (calls > 0 && calls <= self.left).then_some(rerun)
+    }
+}
+
+impl Item {
+    const fn runs(&self, side: Side) -> Repeats {
+        match side {
+            Side::Base => self.base,
+            Side::Head => self.head,
+        }
+    }
+}
+
+fn want(rerun: &mut Rerun, side: Side, name: &str, runs: Repeats) {
+    let wanted = match side {
+        Side::Base => &mut rerun.base,
+        Side::Head => &mut rerun.head,
+    };
+    wanted
+        .entry(name.to_owned())
+        .or_default()
+        .raise(&runs.into());
+}
+
+/// Every case of the open metrics, with how often it was run. Repeats of a base that was not run beside the
+/// head do not count, since the first new ones take their place.
+fn items<'o>(open: &[Open<'o>], fresh: &BTreeSet<String>) -> BTreeMap<&'o str, Item> {
+    let mut items: BTreeMap<&str, Item> = BTreeMap::new();
+    for open in open {
+        for doubt in look::doubts(&open.subject.cases) {
+            let name = &open.subject.names[doubt.place];
+            let runs = |(input, variants)| Repeats { input, variants };
+            let base = match fresh.contains(name) {
+                true => runs(doubt.base),
+                false => Repeats::default(),
+            };
+            let item = items.entry(name).or_insert(Item {
+                variants: 0,
+                base,
+                head: runs(doubt.head),
+            });
+            item.variants = item.variants.max(open.subject.cases[doubt.place].variants);
+            item.base = item.base.or_more(base);
+            item.head = item.head.or_more(runs(doubt.head));
+        }
+    }
+    items
+}
+
+/// What one run of a kind takes from the errors, were there a single one: the sum over the open metrics
+/// of its variance, as a share of theirs.
+fn gains<'o>(open: &[Open<'o>]) -> BTreeMap<(&'o str, What), f64> {
+    let mut gains: BTreeMap<(&str, What), f64> = BTreeMap::new();
+    for open in open {
+        let variance = open.look.error.powi(2).max(NO_ERROR);
+        for doubt in look::doubts(&open.subject.cases) {
+            if !is_in_doubt(&doubt) {
+                continue;
+            }
+            let name = &*open.subject.names[doubt.place];
+            let mut add = |what, part: f64| {
+                *gains.entry((name, what)).or_default() += doubt.weight * part / variance;
+            };
+            match open.subject.cases[doubt.place].crosses {
+                true => {
+                    add(What::Input, doubt.shared);
+                    add(What::Variants, doubt.own);
+                }
+                false => add(What::Both, doubt.shared),
+            }
+        }
+    }
+    gains
+}
+
+/// A case that neither moved nor was run again is left alone.
+pub(super) const fn is_in_doubt(doubt: &Doubt) -> bool {
+    let is_single = doubt.base.0 < 2 && doubt.base.1 < 2 && doubt.head.0 < 2 && doubt.head.1 < 2;
+    doubt.is_unstable || !is_single
+}
+
+/// One more run of something.
+struct Candidate<'a> {
+    name: &'a str,
+    side: Side,
+    what: What,
+    gain: f64,
+    runs: Repeats,
+    variants: usize,
+}
+
+impl Candidate<'_> {
+    const fn next(&self) -> Repeats {
+        let Repeats { input, variants } = self.runs;
+        match self.what {
+            What::Input => Repeats {
+                input: input + 1,
+                variants,
+            },
+            What::Variants => Repeats {
+                input,
+                variants: variants + 1,
+            },
+            What::Both => Repeats {
+                input: input + 1,
+                variants: variants + 1,
+            },
+        }
+    }
+
+    const fn cost(&self) -> usize {
+        match self.what {
+            What::Input => 1,
+            What::Variants => self.variants,
+            What::Both => 1 + self.variants,
+        }
+    }
+
+    /// What it takes from the errors for each call: from v / n to v / (n + 1).
+    fn worth(&self) -> f64 {
+        let runs = match self.what {
+            What::Input => self.runs.input,
+            What::Variants => self.runs.variants,
+            What::Both => self.runs.input.min(self.runs.variants),
+        } as f64;
+        let cost = self.cost();
+        if cost == 0 || runs == 0.0 {
+            return 0.0;
+        }
+        self.gain / (runs * (runs + 1.0)) / cost as f64
+    }
+}
+
+impl PartialEq for Candidate<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Candidate<'_> {}
+
+impl PartialOrd for Candidate<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Candidate<'_> {
+    /// The one that is worth most is the largest; among equals the first by name.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |candidate: &Self| (candidate.side, candidate.what);
+        self.worth()
+            .total_cmp(&other.worth())
+            .then_with(|| other.name.cmp(self.name))
+            .then_with(|| key(other).cmp(&key(self)))
+    }
+}

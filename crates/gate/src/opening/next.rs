@@ -1,0 +1,144 @@
+//! What a reader does next.
+
+use crate::Judgement;
+use crate::answers::ChangedAnswers;
+use crate::approval::{Approval, State};
+use crate::changes::CaseChange;
+use crate::policy::Attention;
+use crate::verdict::{ReasonCode, Verdict, Word};
+use kelvin_page::Phrase;
+
+/// What a reader does next, in sentences. About an approval it is one without its full stop, since a page may
+/// add where it was asked.
+pub fn next(judgement: &Judgement) -> Phrase {
+    if let Some(approval) = &judgement.approval {
+        return Phrase::text(decision(approval));
+    }
+    let verdict = &judgement.verdict;
+    let worst = judgement.cases.iter().find(|case| case.is_worse());
+    let more_would_tell = |begun: Phrase| {
+        begun
+            .and("Running the job again, a larger ")
+            .name("budget")
+            .and(", or more cases would decide.")
+    };
+    match (verdict.verdict, worst) {
+        _ if verdict.tells(ReasonCode::OwnRules) => Phrase::text(
+            "Somebody who is responsible for the rules should look at the edit before it is merged.",
+        ),
+        (Word::Pass, _) if verdict.is_thin() => Phrase::text(
+            "So many inputs changed that a drop may hide behind them: change cases and pipeline one after the other.",
+        ),
+        (Word::Pass, _) if verdict.tells(ReasonCode::Drift) => Phrase::text(
+            "This change alone is within the limit: look at what was merged since the anchor.",
+        ),
+        (Word::Pass, _) if verdict.passed => match verdict.broken_cases.first() {
+            None => match worst_by_half(judgement) {
+                Some(case) => look(judgement, case).and(
+                    " It is worse than on the base by half or more, which a mean over all hides.",
+                ),
+                None => fine(verdict),
+            },
+            Some(broken) => Phrase::text("Look at case ")
+                .name(&broken.case)
+                .and(": it may have broken, and a mean over all cases hides one. Where the same input always gets the same answer, ")
+                .name("gate: {deterministic: true}")
+                .and(" decides; else ")
+                .name("baseline: {repeats: 5}")
+                .and(" tells what is usual on the base."),
+        },
+        // No source was asked where the baseline is turned off.
+        (Word::NoBaseline, _) if judgement.tried.is_empty() => Phrase::text(
+            "Nothing is gated as long as the baseline is turned off in the configuration.",
+        ),
+        (Word::NoBaseline, _) => Phrase::text(
+            "A run on the base branch keeps a report to compare with; until then nothing is gated.",
+        ),
+        (Word::BaselineUnreachable, _) => Phrase::text(
+            "Fix what is named above, then run the job again: until the base can be asked, nobody knows \
+             whether this change made anything worse. ",
+        )
+        .name("baseline: {unreachable: warn}")
+        .and(" would let such a run pass."),
+        (Word::Unmeasured, worst) => {
+            let mut dropped = verdict
+                .metrics
+                .values()
+                .filter(|metric| metric.policy != Attention::Info);
+            let has_dropped = dropped.any(|metric| metric.beyond().is_some());
+            let first = worst.filter(|_| has_dropped);
+            first
+                .map_or_else(Phrase::default, |case| look(judgement, case).and(" "))
+                .and(
+                    "The reasons say what could not be measured. Where calls failed, the log of the run has the last lines \
+                     that the pipeline printed.",
+                )
+        }
+        (Word::Inconclusive, Some(case)) => {
+            let begun = Phrase::text("It may be noise. ").then(look(judgement, case));
+            more_would_tell(begun.and(" "))
+        }
+        (Word::Inconclusive, None) => more_would_tell(Phrase::default()),
+        (_, Some(case)) => look(judgement, case),
+        (_, None) => Phrase::text("The table shows which metric fails the gate."),
+    }
+}
+
+/// The first item that is worse by half of the scale, in a metric that is judged by its mean.
+fn worst_by_half(judgement: &Judgement) -> Option<&CaseChange> {
+    let mut cases = judgement.cases.iter();
+    cases.find(|case| {
+        let metric = judgement.verdict.metrics.get(&case.metric);
+        let is_by_mean = metric.is_some_and(|metric| metric.swaps.is_none());
+        case.is_worse() && case.is_by_half() && is_by_mean
+    })
+}
+
+/// What is left to do about a change that passes. That there is nothing is a claim: it is made only where everything
+/// was looked at, and nothing is answered otherwise.
+fn fine(verdict: &Verdict) -> Phrase {
+    let mut answers = verdict.answers.values();
+    if let Some(advice) = answers.find_map(ChangedAnswers::advice) {
+        return advice;
+    }
+    let types: Vec<&str> = verdict.unseen_types().collect();
+    match types.as_slice() {
+        [] => Phrase::text("Nothing to do."),
+        [first, others @ ..] => {
+            let begun = Phrase::text("Add cases in which ").name(*first);
+            let all = others
+                .iter()
+                .fold(begun, |all, other| all.and(" or ").name(*other));
+            all.and(" alone decides: this suite cannot see its loss.")
+        }
+    }
+}
+
+/// The case to look at first.
+fn look(judgement: &Judgement, case: &CaseChange) -> Phrase {
+    let look = Phrase::text("Look first at case ").name(&case.case);
+    match part(judgement, case) {
+        Some(part) => look.and(", variant ").name(part).and("."),
+        None => look.and("."),
+    }
+}
+
+/// The part of a case that every page names and shows: that whose answers stand side by side, else the first that
+/// changed.
+pub fn part<'a>(judgement: &'a Judgement, case: &'a CaseChange) -> Option<&'a str> {
+    let mut flips = judgement.flips.iter();
+    let flip = flips.find(|flip| flip.item == case.case);
+    flip.map(|flip| flip.part.as_str())
+        .or_else(|| case.variants.first()?.variant.as_deref())
+}
+
+const fn decision(approval: &Approval) -> &'static str {
+    match approval.state {
+        State::Pending => {
+            "Somebody named above decides; the next run of this job takes the decision over"
+        }
+        State::Approved => "The lower figures become the base once this is merged",
+        State::Rejected => "A new commit asks again",
+        State::TimedOut => "Nothing is ever approved by waiting; a new commit asks again",
+    }
+}

@@ -1,0 +1,111 @@
+//! The same as a page opens with it, with the answers that went wrong and the figures of both sides.
+
+use super::{calm, gist, next, reason, word};
+use crate::judgement::{change, said, value};
+use crate::policy::Attention;
+use crate::verdict::{MetricVerdict, Word};
+use crate::{Judgement, flips};
+use kelvin_page::{
+    Column, FlippedAnswer, Opening, Phrase, Status, Table, TableCell, TableRow, capitalized,
+};
+use kelvin_record::Flip;
+
+/// So many answers that went wrong are shown whole.
+const FLIPS: usize = 3;
+/// So many reasons are told.
+const REASONS: usize = 5;
+
+/// What a page of the head opens with.
+pub fn opening(judgement: &Judgement) -> Opening {
+    let verdict = &judgement.verdict;
+    let (tone, _, word) = word(judgement);
+    let told = verdict.reasons.iter().take(REASONS);
+    let mut reasons: Vec<Phrase> = told.map(|reason| Phrase::marked(&reason.text)).collect();
+    // As on other pages: what only informs does not stand where people look for the reason.
+    if reason(judgement).is_none() {
+        reasons.insert(0, Phrase::marked(&calm(judgement)));
+    }
+    let again = judgement.reproduce.as_ref();
+    let again = again.filter(|_| !judgement.asks_nothing());
+    let before = verdict.metrics.iter();
+    Opening {
+        tone,
+        title: capitalized(word),
+        gist: gist(judgement),
+        lead: flips::lead(&judgement.flips),
+        reasons,
+        next: match &judgement.approval {
+            Some(_) => next(judgement).and("."),
+            None => next(judgement),
+        },
+        base: Phrase::marked(&match judgement.base {
+            Some(_) => format!("Compared with {}", judgement.provenance()),
+            None => format!("Compared with nothing: {}", judgement.provenance()),
+        }),
+        flips: judgement.flips.iter().take(FLIPS).map(flipped).collect(),
+        more_flips: judgement.flips.len().saturating_sub(FLIPS),
+        metrics: metrics(judgement),
+        again: again.map(|again| {
+            let place = format!("To run it again {}:", again.place());
+            (Phrase::marked(&place), again.command(judgement))
+        }),
+        before: before
+            .filter(|(_, metric)| !metric.unpaired)
+            .filter_map(|(id, metric)| Some((id.clone(), metric.base?)))
+            .collect(),
+    }
+}
+
+fn flipped(flip: &Flip) -> FlippedAnswer {
+    FlippedAnswer {
+        item: flip.item.clone(),
+        part: flip.part.clone(),
+        count: Phrase::text(flips::extent(flip)),
+        base: flips::bare(&flip.base),
+        head: flips::bare(&flip.head),
+    }
+}
+
+/// The metrics that people are shown first, with both sides.
+fn metrics(judgement: &Judgement) -> Option<Table> {
+    const LISTED: usize = 20;
+    let shown = judgement.verdict.shown();
+    let rows = shown.iter().take(LISTED);
+    let rows: Vec<TableRow> = rows.map(|(id, metric)| row(id, metric)).collect();
+    (!rows.is_empty()).then(|| Table {
+        title: Phrase::text("Base and head"),
+        columns: vec![
+            Column::text("metric"),
+            Column::number("base"),
+            Column::number("now"),
+            Column::number("change"),
+            Column::text("verdict"),
+        ],
+        rows,
+        left: shown.len().saturating_sub(LISTED),
+        most: None,
+        noun: "metric",
+        elsewhere: Some(Phrase::text("they are in ").name("gate.json")),
+    })
+}
+
+fn row(id: &str, metric: &MetricVerdict) -> TableRow {
+    let status = match (metric.policy, metric.verdict) {
+        (Attention::Gate, Word::Pass) => Some(Status::Expected),
+        (Attention::Gate, _) => Some(Status::Against),
+        _ => None,
+    };
+    let text = |text: String| TableCell::from(Phrase::text(text));
+    TableRow {
+        cells: vec![
+            TableCell::from(Phrase::of_name(id)),
+            text(value(metric.base)),
+            text(value(metric.head)),
+            text(change(metric)),
+            text(said(metric)),
+        ],
+        status,
+        detail: None,
+        anchor: None,
+    }
+}

@@ -1,0 +1,219 @@
+//! What the gate is told to hold, and what it does where it cannot tell.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::compare::MetricPair;
+use kelvin_record::settings::{FailOrWarn, GateRule, GateSettings, MetricPolicy as Weight};
+use kelvin_record::settings::{MetricRule, OnSuspected as OnSuspectedSetting};
+
+/// What the gate is told to hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// A drop beyond this is a regression; in the metric's own unit, at least 0.
+    pub max_drop: f64,
+    /// How a drop is told from noise.
+    pub rule: Rule,
+    /// What is different for single metrics, by id.
+    pub metrics: BTreeMap<String, MetricPolicy>,
+    /// What a drop does that noise may explain.
+    pub on_suspected: OnSuspected,
+    /// What a case does that broke completely.
+    pub on_broken_case: Effect,
+    /// What a gated metric does that was not measured.
+    pub on_unmeasured: Effect,
+    /// The share of a metric's cells, in all and of each governing type, that may be lost; in
+    /// `[0, 1]`.
+    pub max_missing: f64,
+    /// What cases do that were edited so that little of a metric can be paired.
+    pub on_edited: Effect,
+    /// What having no baseline does.
+    pub on_no_baseline: Effect,
+    /// The pipeline is declared deterministic: one run tells.
+    pub deterministic: bool,
+    /// What the re-runs may cost.
+    pub budget: Budget,
+}
+
+/// How a drop is told from noise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// By its noise, with re-runs where they can be made.
+    Auto,
+    /// Not at all: every drop beyond the limit is a regression.
+    Threshold,
+}
+
+/// What is different for one metric.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MetricPolicy {
+    /// Instead of the limit for all.
+    pub max_drop: Option<f64>,
+    /// Whether it is gated, whatever its report says.
+    pub policy: Option<Attention>,
+    /// The worst value that the head may have, whatever the base had: a floor where higher is
+    /// better, a ceiling where lower is.
+    pub min: Option<f64>,
+}
+
+/// How much a metric matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Attention {
+    /// It can fail the job.
+    Gate,
+    /// It can warn.
+    Warn,
+    /// It is shown.
+    Info,
+}
+
+/// What a finding does.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// It fails the job.
+    Fail,
+    /// It warns.
+    Warn,
+}
+
+/// What a drop does that noise may explain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnSuspected {
+    /// It fails where no case was run again, and warns where the re-runs were made.
+    Auto,
+    /// The same in either case.
+    Always(Effect),
+}
+
+/// What the re-runs may cost; whoever runs them counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Runs of a case on the head, the first included; 1 allows no re-run.
+    pub head_repeats: usize,
+    /// Invocations of all re-runs together.
+    pub calls: Option<usize>,
+    /// Minutes that all re-runs together may take.
+    pub minutes: Option<f64>,
+}
+
+impl Default for Policy {
+    /// What holds without a word in the configuration.
+    fn default() -> Self {
+        Self::of(&GateSettings::default(), false)
+    }
+}
+
+impl From<FailOrWarn> for Effect {
+    fn from(setting: FailOrWarn) -> Self {
+        match setting {
+            FailOrWarn::Fail => Self::Fail,
+            FailOrWarn::Warn => Self::Warn,
+        }
+    }
+}
+
+impl From<&MetricRule> for MetricPolicy {
+    fn from(rule: &MetricRule) -> Self {
+        Self {
+            max_drop: rule.max_drop,
+            policy: rule.policy.map(|weight| match weight {
+                Weight::Gate => Attention::Gate,
+                Weight::Warn => Attention::Warn,
+                Weight::Info => Attention::Info,
+            }),
+            min: rule.min,
+        }
+    }
+}
+
+impl Policy {
+    /// Whether a drop is taken as it is, as if nothing ever varied.
+    pub fn is_exact(&self) -> bool {
+        self.deterministic || self.rule == Rule::Threshold
+    }
+
+    /// What the configuration asks for. `require`: whether there must be a baseline.
+    pub fn of(settings: &GateSettings, require: bool) -> Self {
+        let GateSettings {
+            max_drop,
+            metrics,
+            rule,
+            on_suspected,
+            on_broken_case,
+            on_unmeasured,
+            max_missing,
+            on_edited,
+            deterministic,
+            // The judges behind the figures are looked at beside the policy of the figures.
+            calibration: _,
+            require_calibration: _,
+            // Who may approve is asked once there is a verdict.
+            approval: _,
+            budget,
+        } = settings;
+        Self {
+            max_drop: *max_drop,
+            rule: match rule {
+                GateRule::Auto => Rule::Auto,
+                GateRule::Threshold => Rule::Threshold,
+            },
+            metrics: metrics
+                .iter()
+                .map(|(id, rule)| (id.clone(), MetricPolicy::from(rule)))
+                .collect(),
+            on_suspected: match on_suspected {
+                OnSuspectedSetting::Auto => OnSuspected::Auto,
+                OnSuspectedSetting::Fail => OnSuspected::Always(Effect::Fail),
+                OnSuspectedSetting::Warn => OnSuspected::Always(Effect::Warn),
+            },
+            on_broken_case: (*on_broken_case).into(),
+            on_unmeasured: (*on_unmeasured).into(),
+            max_missing: *max_missing,
+            on_edited: (*on_edited).into(),
+            on_no_baseline: if require { Effect::Fail } else { Effect::Warn },
+            deterministic: *deterministic,
+            budget: Budget {
+                head_repeats: budget.head_repeats.get(),
+                calls: budget.calls,
+                minutes: budget.minutes,
+            },
+        }
+    }
+
+    /// The limit of a metric's drop.
+    pub fn max_drop(&self, id: &str) -> f64 {
+        self.metrics
+            .get(id)
+            .and_then(|metric| metric.max_drop)
+            .unwrap_or(self.max_drop)
+    }
+
+    /// Whether somebody has set how much this very metric may drop, or that everything may be lost.
+    pub fn is_set_for(&self, id: &str) -> bool {
+        let own = self.metrics.get(id).and_then(|metric| metric.max_drop);
+        own.is_some() || self.max_drop >= 1.0
+    }
+
+    /// The worst value that a metric may have.
+    pub fn min(&self, id: &str) -> Option<f64> {
+        self.metrics.get(id)?.min
+    }
+
+    /// How much a metric matters: as configured, else as its report says. Whoever wrote a limit for it wants it gated.
+    pub fn attention(&self, id: &str, metric: &MetricPair<'_>) -> Attention {
+        let rule = self.metrics.get(id);
+        let has_limit = rule.is_some_and(|rule| rule.max_drop.is_some() || rule.min.is_some());
+        match rule.and_then(|rule| rule.policy) {
+            Some(attention) => attention,
+            None if metric.gated || has_limit => Attention::Gate,
+            None => Attention::Info,
+        }
+    }
+}

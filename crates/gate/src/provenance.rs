@@ -1,0 +1,112 @@
+//! Where the report of the base is from, and which sources had none.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where a baseline comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// A committed report, in the tree of the base commit.
+    Tree,
+    /// The branch of reports.
+    Branch,
+    /// The artifact of a workflow run on the base branch.
+    Artifact,
+    /// Measured now, on the code of the base commit.
+    Compute,
+    /// A file that was named.
+    File,
+    /// A run of the local history.
+    History,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tree => "tree",
+            Self::Branch => "branch",
+            Self::Artifact => "artifact",
+            Self::Compute => "compute",
+            Self::File => "file",
+            Self::History => "history",
+        })
+    }
+}
+
+/// A source that did not serve.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tried {
+    /// Which one.
+    pub source: Source,
+    /// Why not.
+    pub why: String,
+    /// What kept the source from being asked or read, so that it may have a baseline all the same;
+    /// null where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
+}
+
+/// Where a baseline is from, in every detail that a reader may doubt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Provenance {
+    /// The source that served.
+    pub source: Source,
+    /// Where exactly: a path, a branch, a file.
+    pub place: String,
+    /// The commit whose report it is; none for a file.
+    pub commit: Option<String>,
+    /// The artifact, where it is from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<KeptArtifact>,
+    /// Why that commit is the base; of a file, what could not be read of it.
+    pub why: Option<String>,
+    /// How many commits it is behind the base; 0 is the base itself.
+    pub behind: usize,
+    /// How many days before the base's own time it was measured; none where it is not known.
+    pub days: Option<u64>,
+    /// The sources that were tried before.
+    pub tried: Vec<Tried>,
+    /// Why nobody knows whether the report is that of its commit; missing where it was held against it,
+    /// and where there was nothing to hold it against.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchecked: Option<String>,
+}
+
+/// An artifact of a workflow run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KeptArtifact {
+    /// Its name.
+    pub name: String,
+    /// The run.
+    pub run: u64,
+}
+
+impl fmt::Display for KeptArtifact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of run {}", self.name, self.run)
+    }
+}
+
+impl fmt::Display for Provenance {
+    /// One line: "base 3f2a1c0, from branch kelvin-reports, 2 commits behind, 4 days old".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.commit {
+            Some(commit) => write!(f, "base {}", &commit[..commit.len().min(7)])?,
+            None => f.write_str("base")?,
+        }
+        write!(f, ", from {} {}", self.source, self.place)?;
+        match self.behind {
+            0 => {}
+            1 => f.write_str(", 1 commit behind")?,
+            more => write!(f, ", {more} commits behind")?,
+        }
+        match self.days {
+            None | Some(0) => Ok(()),
+            Some(1) => f.write_str(", 1 day old"),
+            Some(days) => write!(f, ", {days} days old"),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The same measurement read in other ways: by the labels of the other side, where the change edits labels, and with
+//! what nobody knows as good as it can be. Nothing is run for it.
+
+use std::collections::BTreeSet;
+
+use super::look::GUARD;
+use super::policy::{Attention, Effect, Policy};
+use super::sentence;
+use super::verdict::{BrokenCase, Cause, Reason, ReasonCode, Verdict, Word};
+use super::{Gate, Next};
+use crate::align::{AlignedReports, align_by};
+use crate::compare::{Measured, compare};
+use crate::report::Report;
+use kelvin_page::safe;
+use kelvin_record::{ComparedSide, ItemComparison, ItemComparisons, Viewpoint};
+
+/// What is read.
+#[derive(Clone, Debug)]
+pub struct Readings<'a> {
+    /// What follows from a drop.
+    pub policy: &'a Policy,
+    /// What the change is compared with.
+    pub base: &'a Report,
+    /// The change.
+    pub head: &'a Report,
+    /// Why the two cannot be compared at all, where they cannot.
+    pub incomparable: Option<String>,
+}
+
+impl Readings<'_> {
+    /// Takes a verdict by the labels of the base. Where the change edits labels, its own are asked too, the worse
+    /// verdict counts, and that is told first. Of a drop that may come from what nobody knows, no verdict is made.
+    /// Returns the reading that counts.
+    pub fn settle(&self, mut verdict: Verdict) -> (Verdict, Viewpoint) {
+        let by_base = Viewpoint::default();
+        let comparisons = align_by(self.base, self.head, by_base).comparisons;
+        self.soften(&mut verdict, by_base);
+        let Some(edited) = edited(&comparisons, &mut verdict) else {
+            return (verdict, by_base);
+        };
+        let by_head = Viewpoint {
+            labels: ComparedSide::Head,
+            ..by_base
+        };
+        let (mut own, aligned) = self.still(by_head);
+        self.soften(&mut own, by_head);
+        let _ = self::edited(&aligned.comparisons, &mut own);
+        let (word, own_word) = (said(verdict.verdict), said(own.verdict));
+        let this = format!("this change edits {edited}");
+        let is_bad = |verdict: &Verdict| verdict.verdict >= Word::Inconclusive;
+        if own.verdict > verdict.verdict {
+            // Nothing was run again for these labels, so that what is open may be noise.
+            if own.verdict == Word::Inconclusive {
+                own.let_pass();
+            }
+            let text = format!(
+                "{this}; by the labels of the base the verdict is {word}, and by its own it is {own_word}"
+            );
+            own.reasons.insert(0, relabelled(Some(Effect::Warn), text));
+            return (own, by_head);
+        }
+        let text = format!(
+            "{this}; by the labels of the base the verdict is {word}, and by its own it is {own_word}"
+        );
+        match is_bad(&verdict) {
+            true => verdict
+                .reasons
+                .insert(0, relabelled(Some(Effect::Warn), text)),
+            false => verdict.reasons.push(relabelled(None, text)),
+        }
+        (verdict, by_base)
+    }
+
+    /// The verdict by a reading on what was run, and the two sides as it reads them.
+    fn still(&self, reading: Viewpoint) -> (Verdict, AlignedReports) {
+        let aligned = align_by(self.base, self.head, reading);
+        let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
+        let comparison = compare(&old, &new);
+        let mut gate = Gate::new(self.policy, false, false, self.incomparable.clone());
+        let probes = self.head.probes.iter();
+        let are_kept = probes
+            .flat_map(|(name, _)| self.head.kept(name))
+            .next()
+            .is_some();
+        gate.answers_are_kept(are_kept);
+        let verdict = match gate.next(&comparison, 0) {
+            Next::Verdict(verdict) => *verdict,
+            Next::Rerun(_) => gate.give_up(&comparison),
+        };
+        (verdict, aligned)
+    }
+
+    /// Leaves open what would be within its limit if all that nobody knows were as good as it can be.
+    fn soften(&self, verdict: &mut Verdict, reading: Viewpoint) {
+        if verdict.passed && verdict.verdict != Word::Regression {
+            return;
+        }
+        let at_best = Viewpoint {
+            at_best: true,
+            ..reading
+        };
+        let (best, aligned) = self.still(at_best);
+        let doubts: Vec<String> = aligned
+            .comparisons
+            .each()
+            .filter_map(ItemComparison::doubt)
+            .collect();
+        if doubts.is_empty() {
+            return;
+        }
+        // How far each metric fell, and how much of that nobody knows.
+        let mut shares: Vec<(String, f64, f64)> = Vec::new();
+        let mut open = BTreeSet::new();
+        for (id, metric) in &mut verdict.metrics {
+            let (Some(drop), Some(at_best)) = (metric.drop, best.metrics.get(id)) else {
+                continue;
+            };
+            let is_drop = matches!(metric.cause, Cause::Drop | Cause::Suspected | Cause::Items);
+            let Some(least) = at_best.drop.filter(|least| is_drop && drop - least > GUARD) else {
+                continue;
+            };
+            if metric.policy != Attention::Info {
+                shares.push((id.clone(), drop, drop - least.max(0.0)));
+            }
+            if at_best.verdict != Word::Regression && least <= metric.max_drop + GUARD {
+                metric.verdict = Word::Inconclusive;
+                metric.cause = Cause::Unjudged;
+                open.insert(id.clone());
+            }
+        }
+        for case in &mut verdict.broken_cases {
+            let mut at_best = best.broken_cases.iter();
+            case.certain &= at_best.any(|one| one.case == case.case && one.metric == case.metric);
+        }
+        self.tell_again(verdict, &open);
+        shares.sort_by(|(_, _, one), (_, _, other)| other.total_cmp(one));
+        let Some((id, drop, share)) = shares.into_iter().next() else {
+            return;
+        };
+        let text = format!(
+            "of the drop of {drop:.4} in {}, {share:.4} may be none: {}",
+            safe::line(&id),
+            doubts.join("; ")
+        );
+        let is_open = verdict.verdict != Word::Regression;
+        let reason = Reason {
+            code: ReasonCode::Unjudged,
+            effect: is_open.then_some(Effect::Warn),
+            metric: Some(id),
+            text,
+        };
+        match is_open {
+            true => verdict.reasons.insert(0, reason),
+            false => verdict.reasons.push(reason),
+        }
+    }
+
+    /// Says of the metrics that are open now, and of the cases that may not have broken, that they warn.
+    fn tell_again(&self, verdict: &mut Verdict, open: &BTreeSet<String>) {
+        let is_open = |reason: &Reason| reason.metric.as_ref().is_some_and(|id| open.contains(id));
+        let mut again = Vec::new();
+        for reason in std::mem::take(&mut verdict.reasons) {
+            let Some(metric) = reason
+                .metric
+                .clone()
+                .filter(|_| reason.code == ReasonCode::BrokenCases)
+            else {
+                let effect = match reason.effect {
+                    Some(Effect::Fail) if is_open(&reason) => Some(Effect::Warn),
+                    effect => effect,
+                };
+                again.push(Reason { effect, ..reason });
+                continue;
+            };
+            let of_failures =
+                verdict.metrics.contains_key(&metric) && metric.ends_with(".failure_rate");
+            for certain in [true, false] {
+                let broken = verdict.broken_cases.iter();
+                let cases: Vec<&BrokenCase> = broken
+                    .filter(|case| case.metric == metric && case.certain == certain)
+                    .collect();
+                if cases.is_empty() {
+                    continue;
+                }
+                again.push(Reason {
+                    code: match certain {
+                        true => ReasonCode::BrokenCases,
+                        false => ReasonCode::DoubtfulCases,
+                    },
+                    effect: match certain {
+                        true => reason.effect,
+                        false => Some(Effect::Warn),
+                    },
+                    metric: Some(metric.clone()),
+                    text: sentence::broken(&cases, certain, of_failures),
+                });
+            }
+        }
+        // Stable: what fails stays before what warns.
+        again.sort_by_key(|reason| reason.effect.map_or(2, |effect| effect as u8));
+        verdict.reasons = again;
+        verdict.passed = verdict
+            .reasons
+            .iter()
+            .all(|reason| reason.effect != Some(Effect::Fail));
+        let gated = verdict.metrics.values();
+        let gated = gated.filter(|metric| metric.policy == Attention::Gate);
+        let worst = gated.map(|metric| metric.verdict).max();
+        let broke = self.policy.on_broken_case == Effect::Fail
+            && verdict.broken_cases.iter().any(|case| case.certain);
+        if verdict.verdict == Word::Regression && !broke {
+            verdict.verdict = worst.unwrap_or(Word::Unmeasured).max(Word::Inconclusive);
+        }
+    }
+}
+
+/// Counts the items whose labels the change edits among those that it edits, and says how many of how many they are;
+/// none where there is none.
+fn edited(comparisons: &ItemComparisons, verdict: &mut Verdict) -> Option<String> {
+    let mut told = Vec::new();
+    for (name, comparison) in comparisons.named() {
+        let edited = comparison.relabelled().len();
+        if edited == 0 {
+            continue;
+        }
+        let found = verdict.turnover.get_mut(name);
+        told.push(match found {
+            Some(found) => {
+                found.edited += edited;
+                format!("the labels of {edited} of {} {}", found.base, found.items)
+            }
+            None => format!("the labels of {edited} items of `{name}`"),
+        });
+    }
+    (!told.is_empty()).then(|| told.join(" and "))
+}
+
+fn said(word: Word) -> String {
+    word.as_str().replace('_', " ")
+}
+
+const fn relabelled(effect: Option<Effect>, text: String) -> Reason {
+    Reason {
+        code: ReasonCode::Relabelled,
+        effect,
+        metric: None,
+        text,
+    }
+}

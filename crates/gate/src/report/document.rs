@@ -1,0 +1,311 @@
+//! `kelvin/report.json`: what a run measured, in a form that has a version.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use kelvin_base::cost::Cost;
+use kelvin_base::digest::Digest;
+use kelvin_base::notice::{Code, Notice};
+use kelvin_record::Shard;
+use kelvin_record::{Ending, Kinds, Metric, SectionKind, Sections, StoredSections, probe_of};
+
+/// Grows when an old reader would misread a new report.
+pub const SCHEMA_VERSION: u32 = 2;
+
+/// One run of `kelvin check`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(title = "kelvin report")]
+pub struct Report {
+    /// The version of this format.
+    pub schema_version: u32,
+    /// What wrote it.
+    pub tool: Tool,
+    /// What was run, and on what.
+    pub run: Run,
+    /// What each probe of the run has stored, by its name.
+    pub probes: Sections,
+    /// Every figure, by id.
+    pub metrics: BTreeMap<String, Metric>,
+    /// Every cap, skip and warning that is not about one item.
+    pub notices: Vec<Notice>,
+}
+
+/// A report as it was stored. Its sections say nothing before the kinds have read them, so nobody can take it for a
+/// [`Report`].
+#[derive(Debug, Deserialize)]
+pub struct StoredReport {
+    schema_version: u32,
+    tool: Tool,
+    run: Run,
+    probes: StoredSections,
+    metrics: BTreeMap<String, Metric>,
+    notices: Vec<Notice>,
+}
+
+impl StoredReport {
+    /// The report, in a program that knows these kinds.
+    ///
+    /// # Errors
+    ///
+    /// As [`StoredSections::read_by`].
+    pub fn read_by(self, kinds: &Kinds) -> Result<Report, String> {
+        Ok(Report {
+            schema_version: self.schema_version,
+            tool: self.tool,
+            run: self.run,
+            probes: self.probes.read_by(kinds)?,
+            metrics: self.metrics,
+            notices: self.notices,
+        })
+    }
+}
+
+impl Report {
+    /// A report of this program.
+    pub fn new(
+        run: Run,
+        probes: Sections,
+        metrics: BTreeMap<String, Metric>,
+        notices: Vec<Notice>,
+    ) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            tool: Tool {
+                name: "kelvin".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+            run,
+            probes,
+            metrics,
+            notices,
+        }
+    }
+
+    /// The items of a probe whose repeats count as one run, because the pipeline answered them from
+    /// memory. A kind that looks at what the others run has the repeats of theirs.
+    pub fn kept(&self, probe: &str) -> BTreeSet<&str> {
+        match self.probes.kind(probe).is_some_and(SectionKind::observes) {
+            true => {
+                let all = self.probes.iter();
+                all.flat_map(|(name, _)| self.kept_of(name)).collect()
+            }
+            false => self.kept_of(probe),
+        }
+    }
+
+    fn kept_of(&self, probe: &str) -> BTreeSet<&str> {
+        let section = self.probes.of(probe).into_iter();
+        let by_items = section.flat_map(|section| section.kept());
+        let is_of = |notice: &&Notice| {
+            notice.code == Code::AnswersKept && notice.kind.as_deref() == Some(probe)
+        };
+        let by_run = self.notices.iter().filter(is_of);
+        by_items
+            .chain(by_run.filter_map(|notice| notice.case.as_deref()))
+            .collect()
+    }
+
+    /// Keeps what one probe found, with its figures; the names of the others.
+    pub fn keep_probe(&mut self, probe: &str) -> Vec<String> {
+        self.metrics.retain(|id, _| probe_of(id) == probe);
+        self.probes.keep(probe)
+    }
+
+    /// Whether a run that came to its end has no gated figure at all, because all that was asked for it failed. How
+    /// much failed is known also where nothing else is, so a failure rate does not count. What has no figure for
+    /// another reason, such as answers that no base is there to be graded next to, was measured all the same.
+    pub fn lacks_figures(&self) -> bool {
+        let gated = self.metrics.values();
+        let mut gated = gated.filter(|metric| metric.gated && !metric.is_failure_rate);
+        let is_lost =
+            |metric: &Metric| metric.value.is_none() && metric.n == 0 && metric.n_failed > 0;
+        gated.next().is_some_and(is_lost) && gated.all(is_lost)
+    }
+
+    /// What was measured and how, without the code that was measured.
+    pub fn suite(&self) -> Suite {
+        let probes = self.probes.iter();
+        Suite {
+            config: self.run.fingerprints.config,
+            items: probes
+                .map(|(name, section)| (name.to_owned(), section.fingerprint().items))
+                .collect(),
+        }
+    }
+
+    /// How many items of all probes have repeats that count as one run.
+    pub fn kept_count(&self) -> usize {
+        let probes = self.probes.iter();
+        probes.map(|(name, _)| self.kept_of(name).len()).sum()
+    }
+
+    /// Whether `kelvin eval` made it, which calls nothing: a check that came to its end has asked the
+    /// pipeline, or an earlier one had. The report of another tool does not say what was called.
+    pub fn is_evaluation(&self) -> bool {
+        let session = &self.run.session;
+        let cost = &session.cost;
+        let asked =
+            session.judge_cost.is_some() || cost.invocations + cost.cache_hits + cost.resumed > 0;
+        let is_ours = self.tool.name == "kelvin";
+        is_ours && self.run.ending == Ending::Complete && !asked && self.probes.has_answers()
+    }
+}
+
+/// What two reports of one configuration have in common, whatever it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suite {
+    /// Everything in the configuration that changes what is measured.
+    config: Digest,
+    /// The items of each probe; none where they are not known.
+    items: BTreeMap<String, Option<Digest>>,
+}
+
+impl Suite {
+    /// Whether both measured the same items with the same settings.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self == other && self.items.values().all(Option::is_some)
+    }
+}
+
+/// The program that wrote a report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tool {
+    /// `kelvin`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// What was run, and on what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Whether it came to its end.
+    pub ending: Ending,
+    /// The seed of the perturbations.
+    pub seed: u64,
+    /// The cases it was restricted to; empty means all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+    /// Which share of these it was, where it was not all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Share>,
+    /// How often every invocation was made.
+    pub repeats: usize,
+    /// What the figures depend on.
+    pub fingerprints: Fingerprints,
+    /// What may differ between two runs on the same input.
+    pub session: Session,
+}
+
+/// The share of the cases that a run measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Share {
+    /// Which one, from 1.
+    pub index: usize,
+    /// How many there are.
+    pub count: usize,
+    /// How many cases all the shares have together.
+    pub cases: usize,
+}
+
+impl Share {
+    /// Which one of how many.
+    pub const fn shard(self) -> Shard {
+        Shard {
+            index: self.index,
+            count: self.count,
+        }
+    }
+}
+
+/// Digests of what the figures of all probes depend on; two reports are comparable as far as these and
+/// those of their sections agree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Fingerprints {
+    /// Everything in the configuration that changes what is measured.
+    pub config: Digest,
+    /// The code of the pipeline; null where it could not be told.
+    pub pipeline: Option<Digest>,
+}
+
+/// What may differ between two runs on the same input; everything else in a report may not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Session {
+    /// When it started, RFC 3339 in UTC.
+    pub started_at: String,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// The file of the configuration, relative to the top of the repository; none in reports of an
+    /// older kelvin, and where no configuration was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<String>,
+    /// The commit that was checked out, where there is one.
+    pub commit: Option<String>,
+    /// Whether the work tree differed from it.
+    pub dirty: bool,
+    /// What was called and what was saved.
+    pub cost: Cost,
+    /// The same for the judges, whose calls are in no figure of `cost`; none where no judge was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge_cost: Option<Cost>,
+    /// How long the pipeline took for each repeat of each item, in seconds, by probe: of the probes whose
+    /// answers go to the ledger.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub item_seconds: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    /// Who decided about a regression that this run found, where somebody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+    /// What the gate said of this run, where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<StoredVerdict>,
+}
+
+/// What the gate said of a run, for a list of runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StoredVerdict {
+    /// Whether the run passed.
+    pub passed: bool,
+    /// The verdict in a word or a few, as people were shown it.
+    pub words: String,
+}
+
+/// What somebody decided about a regression.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Decision {
+    /// Whether it was approved; else it was rejected.
+    pub approved: bool,
+    /// Who, by the name on GitHub.
+    pub by: String,
+    /// `comment` or `label`.
+    pub way: String,
+    /// When, by GitHub's time.
+    pub at: String,
+    /// Why; empty for a label.
+    pub reason: String,
+    /// The pull request on which it was decided.
+    pub pull_request: u64,
+    /// What it was about: a metric each, or a case that broke in it.
+    pub regressions: Vec<String>,
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = if self.approved {
+            "approved"
+        } else {
+            "rejected"
+        };
+        write!(
+            f,
+            "{verb} by {} with a {} on {}",
+            self.by, self.way, self.at
+        )?;
+        match self.reason.as_str() {
+            "" => Ok(()),
+            reason => write!(f, ": {reason}"),
+        }
+    }
+}

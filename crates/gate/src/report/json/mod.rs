@@ -1,0 +1,153 @@
+//! The report as JSON, and back.
+//!
+//! What stands near the top is on lines of its own: every key of the run, every variant of a case,
+//! every case of a metric. What is below is on one line with it, so that a report of thousands of
+//! cases stays small, and a line that differs from that of another run says which variant it is.
+
+mod lines;
+
+use std::io::{self, Write};
+
+use anyhow::{anyhow, bail};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::error::Category;
+use serde_json::ser::Serializer;
+
+use super::document::{Report, SCHEMA_VERSION, StoredReport};
+use kelvin_page::safe;
+use kelvin_record::Kinds;
+use lines::Lines;
+
+/// How deep lines are broken: the report, its metrics, a metric, its cases.
+const DEPTH: usize = 4;
+/// The same of what the probes have stored: the report, the probes, a section, its items, an item, its
+/// parts.
+const DEPTH_OF_PROBES: usize = 6;
+/// The same of the report of one item: the item, its parts.
+const DEPTH_OF_ITEM: usize = 4;
+
+/// Writes the run report: keys in their order, a line end at the end.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub fn write(to: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let Report {
+        schema_version,
+        tool,
+        run,
+        probes,
+        metrics,
+        notices,
+    } = report;
+    to.write_all(b"{")?;
+    let mut start: &[u8] = b"";
+    let mut field = |name: &str, value: &dyn erased_serde::Serialize, most: usize| {
+        to.write_all(start)?;
+        start = b",";
+        write!(to, "\n  \"{name}\": ")?;
+        let mut serializer = Serializer::with_formatter(&mut *to, Lines::within(1, most));
+        Ok::<(), io::Error>(value.serialize(&mut serializer)?)
+    };
+    field("schema_version", schema_version, DEPTH)?;
+    field("tool", tool, DEPTH)?;
+    field("run", run, DEPTH)?;
+    field("probes", probes, DEPTH_OF_PROBES)?;
+    field("metrics", metrics, DEPTH)?;
+    field("notices", notices, DEPTH)?;
+    to.write_all(b"\n}\n")
+}
+
+/// Writes the report of one item, such as a case.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub fn write_item(
+    to: &mut dyn Write,
+    id: &str,
+    record: &dyn erased_serde::Serialize,
+) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct ItemReport<'a> {
+        schema_version: u32,
+        case: &'a str,
+        #[serde(flatten)]
+        record: &'a dyn erased_serde::Serialize,
+    }
+    let report = ItemReport {
+        schema_version: SCHEMA_VERSION,
+        case: id,
+        record,
+    };
+    let mut serializer = Serializer::with_formatter(&mut *to, Lines::within(0, DEPTH_OF_ITEM));
+    report.serialize(&mut serializer)?;
+    writeln!(to)
+}
+
+/// Reads a run report of our version of the format.
+///
+/// # Errors
+///
+/// In words for a person: another version, or where and how the text is damaged.
+pub fn read(bytes: &[u8], kinds: &Kinds) -> anyhow::Result<Report> {
+    /// What is looked at before the rest: a report of another version may have another shape.
+    #[derive(Deserialize)]
+    struct Head {
+        schema_version: Option<Value>,
+        tool: Option<Value>,
+    }
+    let head: Head = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+        Category::Data => anyhow!("it is JSON, but no report of kelvin: {error}"),
+        _ => damaged(&error),
+    })?;
+    // A list in the order of the fields would be read as well.
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        bail!("it is JSON, but no report of kelvin: it is not an object");
+    }
+    let Some(version) = head.schema_version else {
+        bail!("it has no `schema_version`, so it is no report of kelvin");
+    };
+    match version.as_u64() {
+        Some(version) if version > u64::from(SCHEMA_VERSION) => bail!(
+            "it was written by a newer kelvin{} (schema {version}, this one reads \
+             {SCHEMA_VERSION}): update kelvin, or measure again with this one",
+            of_version(head.tool.as_ref())
+        ),
+        Some(version) if version == u64::from(SCHEMA_VERSION) => {}
+        Some(version) if version >= 1 => bail!(
+            "it was written by an early kelvin (schema {version}), which is not read any more: measure \
+             again"
+        ),
+        _ => bail!(
+            "its `schema_version` is {}, which no kelvin has written",
+            safe::cut(&version.to_string(), 40)
+        ),
+    }
+    let stored: StoredReport =
+        serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+            Category::Data => anyhow!("it is no whole report of kelvin: {error}"),
+            _ => damaged(&error),
+        })?;
+    let read = stored.read_by(kinds);
+    read.map_err(|error| anyhow!("it is no whole report of kelvin: {error}"))
+}
+
+fn damaged(error: &serde_json::Error) -> anyhow::Error {
+    match error.classify() {
+        Category::Eof => anyhow!("it is cut off: {error}"),
+        _ => anyhow!("it is not JSON: {error}"),
+    }
+}
+
+/// Which one, where it says.
+fn of_version(tool: Option<&Value>) -> String {
+    let version = tool.and_then(|tool| tool.get("version")?.as_str());
+    version.map_or_else(String::new, |version| {
+        format!(", version {}", safe::cut(version, 40))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! The page of a whole run: what each probe says, in order, and what is about the run itself.
+//!
+//! Each kind of probe writes its own chapter from its own section; nothing here knows which kinds there
+//! are.
+
+use std::io::{self, Write};
+
+use super::{Report, SCHEMA_VERSION};
+use kelvin_page::html::Texts;
+use kelvin_page::terminal::Style;
+use kelvin_page::{
+    AnswersView, Chapter, FigureTable, NoticeCount, Opening, PartView, Phrase, RunPage, Statement,
+    Tone, counted, duration, html, markdown, of_judges, terminal, used,
+};
+use kelvin_record::{Ending, RunView, estimate, probe_of};
+
+/// The page of a report.
+pub fn of(report: &Report) -> RunPage<'_> {
+    let chapters = chapters(report);
+    let notices = report.notices.iter();
+    let of_items = chapters.iter().flat_map(|one| one.notices.iter().copied());
+    RunPage {
+        command: match report.is_evaluation() {
+            true => "eval",
+            false => "check",
+        },
+        opening: None,
+        scope: scope(report, &chapters),
+        only: &report.run.only,
+        others: others(report),
+        notices: NoticeCount::all(notices.chain(of_items)),
+        facts: facts(report),
+        version: &report.tool.version,
+        schema: SCHEMA_VERSION,
+        chapters,
+    }
+}
+
+/// Renders a report for a terminal; its files are in `folder`.
+pub fn to_terminal(report: &Report, folder: &str, style: Style) -> String {
+    terminal::render(&of(report), folder, style)
+}
+
+/// Renders a report as Markdown.
+pub fn to_markdown(report: &Report) -> String {
+    markdown::render(&of(report))
+}
+
+/// Writes a report as a page in HTML, which opens with what came of a comparison where there was one.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub fn to_html(
+    to: &mut dyn Write,
+    report: &Report,
+    opening: Option<Opening>,
+    texts: &Texts<'_>,
+) -> io::Result<()> {
+    let mut page = of(report);
+    for chapter in &mut page.chapters {
+        if let (Some(opening), Some(plane)) = (&opening, &mut chapter.plane) {
+            plane.base = opening.place(plane);
+        }
+    }
+    page.opening = opening;
+    html::write(to, page, texts)
+}
+
+/// The page of every item that has one, as Markdown, with the folder that it belongs in.
+pub fn items(report: &Report) -> impl Iterator<Item = (&str, String)> {
+    let sections = report.probes.known().into_iter();
+    let pages = sections.flat_map(|(kind, section)| kind.item_pages(section, view(report)));
+    pages.map(|(folder, page)| (folder, markdown::render_item(&page)))
+}
+
+/// One part of an item, as a comment shows it; none where no probe of the report has such a part.
+pub fn part(report: &Report, item: &str, part: &str) -> Option<PartView> {
+    let sections = report.probes.known().into_iter();
+    let mut parts = sections.filter_map(|(kind, section)| kind.part(section, item, part));
+    parts.next()
+}
+
+/// What both sides answered to an item of a probe, as a comment shows it.
+pub fn answers(report: &Report, probe: &str, item: &str) -> Option<AnswersView> {
+    let sections = report.probes.known().into_iter();
+    let mut of_probe = sections.filter(|(kind, _)| kind.name() == probe);
+    let (kind, section) = of_probe.next()?;
+    kind.answers(section, item)
+}
+
+/// What each probe says, in the order of the registry.
+fn chapters(report: &Report) -> Vec<Chapter<'_>> {
+    let sections = report.probes.known().into_iter();
+    sections
+        .map(|(kind, section)| {
+            let mut chapter = kind.chapter(section, view(report));
+            // What was found is of no known code, whatever it is.
+            if report.run.ending == Ending::Changed {
+                chapter.statements = vec![Statement {
+                    tone: Tone::Alarm,
+                    text: Phrase::text(
+                        "the code of the pipeline changed while it ran: nothing is known, and nothing was kept",
+                    ),
+                }];
+            }
+            for statement in &mut chapter.statements {
+                statement.text.capitalize();
+            }
+            chapter
+        })
+        .collect()
+}
+
+fn view(report: &Report) -> RunView<'_> {
+    RunView {
+        metrics: &report.metrics,
+        ending: report.run.ending,
+        seed: report.run.seed,
+    }
+}
+
+/// What was checked and what it took.
+fn scope(report: &Report, chapters: &[Chapter<'_>]) -> Vec<String> {
+    let cost = report.run.session.cost;
+    let share = report.run.shard;
+    let mut scope: Vec<String> = share
+        .map(|share| format!("shard {}", share.shard()))
+        .into_iter()
+        .chain(chapters.iter().flat_map(|one| one.scope.iter().cloned()))
+        .collect();
+    if report.run.ending == Ending::DryRun {
+        scope.push("nothing run".to_owned());
+        return scope;
+    }
+    scope.push(counted(cost.invocations, "invocation"));
+    for (count, word) in [
+        (cost.cache_hits, "cached"),
+        (cost.resumed, "resumed"),
+        (cost.retries, "retried"),
+    ] {
+        if count > 0 {
+            scope.push(format!("{count} {word}"));
+        }
+    }
+    scope.extend(used(cost.usage.as_ref()));
+    scope.extend(report.run.session.judge_cost.as_ref().map(of_judges));
+    scope.push(duration(report.run.session.seconds));
+    scope
+}
+
+/// Figures of no probe that this version knows: a report of another version may have some, and a
+/// page leaves none out.
+fn others(report: &Report) -> Option<FigureTable<'_>> {
+    let is_known = |id: &str| report.probes.kind(probe_of(id)).is_some();
+    let rows = report.metrics.iter().filter(|(id, _)| !is_known(id));
+    let rows: Vec<_> = rows
+        .map(|(id, metric)| (Phrase::of_name(id), estimate(Some(metric))))
+        .collect();
+    (!rows.is_empty()).then_some(FigureTable {
+        title: "Other figures",
+        note: "",
+        rows,
+    })
+}
+
+/// What the figures depend on, beside what the probes say of it.
+fn facts(report: &Report) -> Vec<(&'static str, String)> {
+    let run = &report.run;
+    let mut facts = vec![
+        ("Repeats", run.repeats.to_string()),
+        ("Started", run.session.started_at.clone()),
+    ];
+    if let Some(commit) = &run.session.commit {
+        let dirty = match run.session.dirty {
+            true => ", with changes",
+            false => "",
+        };
+        facts.push(("Commit", format!("{commit}{dirty}")));
+    }
+    if let Some(decision) = &run.session.decision {
+        facts.push(("Regression", decision.to_string()));
+    }
+    for (kind, section) in report.probes.known() {
+        let print = section.fingerprint();
+        let (items, command) = kind.fact_names();
+        facts.extend(print.items.map(|print| (items, print.short(16))));
+        facts.extend(print.command.map(|print| (command, print.short(16))));
+    }
+    let prints = &run.fingerprints;
+    let pipeline = prints.pipeline.as_ref();
+    facts.extend([
+        ("Configuration", prints.config.short(16)),
+        (
+            "Pipeline code",
+            pipeline.map_or_else(|| "unknown".to_owned(), |print| print.short(16)),
+        ),
+    ]);
+    facts
+}
+
+#[cfg(test)]
+mod browser_tests;
+#[cfg(test)]
+mod html_tests;
+#[cfg(test)]
+mod markdown_tests;
+#[cfg(test)]
+mod terminal_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+use crate::report::fixture::set;
+use crate::report::page::to_terminal as render;
+use crate::report::{Report, fixture};
+use kelvin_evidence::perturb::Relation;
+use kelvin_page::fixture::corpus;
+use kelvin_page::safe;
+use kelvin_page::terminal::Style;
+
+fn shown(report: &Report) -> String {
+    render(report, "kelvin", Style::PLAIN)
+}
+
+fn every_fixture() -> Vec<Report> {
+    vec![
+        fixture::good(),
+        fixture::bad(),
+        fixture::noisy(),
+        fixture::half(),
+        fixture::unmeasured(),
+        fixture::dry_run(),
+        fixture::interrupted(),
+        fixture::large(300),
+    ]
+}
+
+/// No wider than 80 columns, no higher than 24 lines with the prompt, nothing but text.
+fn fits(text: &str) {
+    assert!(
+        text.lines().count() <= 23,
+        "{} lines:\n{text}",
+        text.lines().count()
+    );
+    for line in text.lines() {
+        assert!(
+            safe::columns(line) <= 80,
+            "{} columns: {line}",
+            safe::columns(line)
+        );
+        assert!(!line.contains(|c: char| c.is_control()), "{line:?}");
+        assert_eq!(line, safe::lines(line), "{line:?}");
+    }
+}
+
+#[test]
+fn a_good_run_on_a_screen() {
+    insta::assert_snapshot!(shown(&fixture::good()));
+}
+
+#[test]
+fn a_bad_run_on_a_screen() {
+    insta::assert_snapshot!(shown(&fixture::bad()));
+}
+
+#[test]
+fn a_noisy_run_on_a_screen() {
+    insta::assert_snapshot!(shown(&fixture::noisy()));
+}
+
+#[test]
+fn a_run_of_one_case_on_a_screen() {
+    insta::assert_snapshot!(shown(&fixture::half()));
+}
+
+#[test]
+fn a_run_that_measured_nothing_on_a_screen() {
+    insta::assert_snapshot!(shown(&fixture::unmeasured()));
+}
+
+#[test]
+fn peer_4e_every_report_fits_a_screen_of_80_by_24() {
+    for report in every_fixture() {
+        fits(&shown(&report));
+    }
+}
+
+#[test]
+fn peer_4e_long_and_wide_names_are_cut_and_forge_nothing() {
+    for text in corpus() {
+        let report = fixture::hostile(&text);
+        let shown = render(&report, &text, Style::PLAIN);
+        fits(&shown);
+        assert_eq!(shown.matches("Diagnostic signals").count(), 1, "{shown}");
+    }
+}
+
+#[test]
+fn kel_49_without_colours_there_is_no_escape_code() {
+    for report in every_fixture() {
+        let coloured = render(&report, "kelvin", Style::of(true, None));
+        assert!(!shown(&report).contains('\u{1b}'));
+        assert!(coloured.contains('\u{1b}'));
+        assert_eq!(
+            anstream::adapter::strip_str(&coloured).to_string(),
+            shown(&report)
+        );
+    }
+}
+
+#[test]
+fn kel_45_every_figure_has_its_sample_beside_it() {
+    for report in every_fixture() {
+        let text = shown(&report);
+        for name in ["Invariance", "Sensitivity", "Kelvin score"] {
+            let at = text.find(name).expect("it is shown");
+            let two_lines: Vec<&str> = text[at..].lines().take(2).collect();
+            assert!(two_lines.join(" ").contains("n="), "{text}");
+        }
+        let lines = text.lines().skip_while(|line| !line.starts_with("  by"));
+        let lines = lines.take_while(|line| line.starts_with("  "));
+        for item in lines.flat_map(|line| line[13..].split("   ")) {
+            assert!(item.contains("(n="), "{item}");
+        }
+    }
+}
+
+#[test]
+fn kel_46_no_score_is_called_what_it_is_not() {
+    for report in every_fixture() {
+        let text = shown(&report).to_lowercase();
+        assert!(
+            !text.contains("accuracy") && !text.contains("correctness"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn peer_4e_a_dry_run_and_failed_baselines_are_never_healthy() {
+    for report in [fixture::dry_run(), fixture::unmeasured()] {
+        let text = shown(&report);
+        assert!(
+            !text.contains("Nothing stands out") && !text.contains("grounded"),
+            "{text}"
+        );
+        assert_eq!(text.matches("not measured").count(), 4, "{text}");
+    }
+    assert!(shown(&fixture::dry_run()).contains("nothing run"));
+}
+
+#[test]
+fn peer_4e_failed_baselines_caps_and_skips_are_on_the_screen() {
+    let text = shown(&fixture::bad());
+    assert!(
+        text.contains("the baseline failed in 1 of 13 cases"),
+        "{text}"
+    );
+    assert!(
+        text.contains("Not as asked: 6 caps (pad_content 6), 1 ignored file"),
+        "{text}"
+    );
+    assert!(text.contains("and 2 more failed invocations"), "{text}");
+    assert!(shown(&fixture::half()).contains("1 skip (swap 1)"));
+}
+
+#[test]
+fn peer_4e_every_variant_is_counted_and_the_opt_in_figures_are_shown() {
+    let mut report = fixture::good();
+    let variant = report.cases()["case_000"].variants[9].clone();
+    let case = fixture::cases(&mut report)
+        .get_mut("case_000")
+        .expect("it is there");
+    case.variants.push(kelvin_evidence::VariantRecord {
+        id: "swap_condition-release_rule-01".into(),
+        kind: "swap_condition".into(),
+        relation: Relation::Sensitivity,
+        samples: vec![fixture::sample(0, Some(0.0))],
+        ..variant
+    });
+    set(&mut report, "sensitivity_condition", 0.0, 1);
+    set(&mut report, "content_effect", 1.0, 1);
+    set(&mut report, "mechanical_sensitivity", 0.25, 4);
+    set(
+        &mut report,
+        "mechanical_sensitivity.numeric_magnitude",
+        0.25,
+        4,
+    );
+    let text = shown(&report);
+    assert!(text.contains("181 variants"), "{text}");
+    assert!(text.contains("conditions alone 0.00 (n=1)"), "{text}");
+    assert!(text.contains("content effect 1.00 (n=1)") && text.contains("mechanical 0.25 (n=4)"));
+    // One exchange of conditions and four other values are too few for an alarm.
+    assert!(text.contains("Nothing stands out"), "{text}");
+    fits(&text);
+}
+
+#[test]
+fn m5_a_run_that_mostly_failed_says_so_first() {
+    let report = fixture::report(4, |_, kind, number| {
+        (kind == "reorder" && number == 1).then_some(0.0)
+    });
+    let text = shown(&report);
+    let first = text
+        .lines()
+        .find(|line| line.starts_with("! "))
+        .expect("a diagnosis");
+    assert!(
+        first.contains("56 of 64 inputs got no answer (88 %)"),
+        "{text}"
+    );
+    fits(&text);
+}
+
+#[test]
+fn the_noise_line_is_there_only_where_noise_was_measured() {
+    assert!(!shown(&fixture::bad()).contains("Noise floor"));
+    assert!(shown(&fixture::noisy()).contains("Noise floor  0.2000 (n=8); without it"));
+}

@@ -1,0 +1,427 @@
+//! One sentence per reason: which metric, from what to what, which cases drove it, how sure.
+
+use super::governing::TypeDecision;
+use super::look::{Basis, Look, UPPER_CONFIDENCE};
+use super::looks::Ending;
+use super::policy::{Effect, OnSuspected, Rule};
+use super::verdict::{BrokenCase, Cause, MetricVerdict};
+use kelvin_page::display;
+use kelvin_page::safe;
+use kelvin_record::Direction;
+
+/// Longer names are cut.
+const LONGEST_NAME: usize = 60;
+
+/// More cases than this are counted.
+const MOST_NAMES: usize = 3;
+
+/// What a sentence about a metric is made from.
+pub(super) struct Subject<'a> {
+    pub(super) id: &'a str,
+    pub(super) direction: Direction,
+    pub(super) verdict: &'a MetricVerdict,
+    /// The look and how the looks ended, where there was one.
+    pub(super) look: Option<(&'a Look, Ending)>,
+    pub(super) rule: Rule,
+    /// What a drop does that noise may explain.
+    pub(super) on_suspected: OnSuspected,
+    /// The value that was not reached, where there is one.
+    pub(super) min: Option<f64>,
+    /// Why there is no value, in the words of the side that lacks it.
+    pub(super) why: Option<&'a str>,
+    /// What the swaps of a governing type say, where the metric is judged by them.
+    pub(super) of_type: Option<&'a TypeDecision>,
+}
+
+impl Subject<'_> {
+    /// The sentence for its cause.
+    pub(super) fn sentence(&self) -> String {
+        let id = name(self.id);
+        match self.verdict.cause {
+            Cause::Drop | Cause::Bounded | Cause::Suspected | Cause::Wide
+                if self.of_type.is_some() =>
+            {
+                self.of_type
+                    .map_or_else(String::new, TypeDecision::sentence)
+            }
+            Cause::Drop => self.regression(),
+            Cause::Bounded => self.pass(),
+            Cause::Suspected | Cause::Unjudged => self.suspected(),
+            Cause::Wide => self.wide(),
+            Cause::Minimum => beyond(self.id, self.direction, (self.verdict.head, self.min)),
+            Cause::Items | Cause::Missing => {
+                format!("{id} {}", self.why.unwrap_or("has lost items"))
+            }
+            Cause::Coverage if self.verdict.lost.is_empty() => {
+                format!("{id} {}", self.why.unwrap_or("has no value"))
+            }
+            Cause::Coverage => format!(
+                "{id} {}: {}",
+                self.why
+                    .unwrap_or("could not be compared in cases that the base has"),
+                names(&self.verdict.lost),
+            ),
+            Cause::Edited => self.turned(),
+            Cause::Withdrawn => format!("{id} {}", self.why.unwrap_or("was withdrawn in part")),
+            Cause::NoValue => match self.why {
+                Some(why) => format!("{id} was not measured: {}", safe::line(why)),
+                None => format!("{id} has no value that both sides measured"),
+            },
+            Cause::Incomparable => match self.why {
+                Some(why) => format!("{id} cannot be compared: {}", safe::line(why)),
+                None => format!(
+                    "{id} cannot be compared: the two sides disagree whether a higher value is better"
+                ),
+            },
+            Cause::New => format!("{id} is new: the base does not have it"),
+        }
+    }
+
+    /// What was lost, where the rest was judged all the same.
+    pub(super) fn losses(&self) -> String {
+        let counts = &self.verdict.coverage;
+        format!(
+            "{} was judged without {} of the {} that the base has, in {}: {}",
+            name(self.id),
+            counts.lost.max(1),
+            cells(counts.base),
+            cases(self.verdict.lost.len()),
+            names(&self.verdict.lost),
+        )
+    }
+
+    /// How many inputs changed, and how many cases can still be paired.
+    pub(super) fn turned(&self) -> String {
+        let counts = &self.verdict.coverage;
+        let whole = "its cases of the same name were compared as a whole too";
+        if self.verdict.is_thin {
+            return format!(
+                "{} rests on few pairs: only {} of {}, in {}, have the same input on both sides; \
+                 {whole}",
+                name(self.id),
+                counts.paired,
+                cells(counts.base),
+                cases(counts.paired_cases),
+            );
+        }
+        format!(
+            "{} has other inputs in {} of {}; {whole}",
+            name(self.id),
+            counts.turned,
+            cells(counts.base),
+        )
+    }
+
+    fn regression(&self) -> String {
+        let sure = match self.look {
+            _ if self.rule == Rule::Threshold => "by the threshold rule".to_owned(),
+            Some((look, _)) => match (look.basis, look.lower) {
+                (Basis::Declared, _) => "and the pipeline is declared deterministic".to_owned(),
+                (Basis::Still, _) => "and all repeats agreed".to_owned(),
+                (_, Some(lower)) => format!(
+                    "at least {} with {} confidence",
+                    display(lower),
+                    percent(1.0 - look.alpha)
+                ),
+                (_, None) => "beyond its noise".to_owned(),
+            },
+            None => "with no values by case".to_owned(),
+        };
+        format!("{}, {sure}{}", self.movement(), self.driven())
+    }
+
+    fn pass(&self) -> String {
+        let Some((look, _)) = self.look else {
+            return self.movement();
+        };
+        let bound = match look.basis {
+            Basis::Identical => {
+                return format!(
+                    "{} did not change: every value is the same on both sides",
+                    name(self.id)
+                );
+            }
+            Basis::Declared | Basis::Still => String::new(),
+            Basis::Repeats | Basis::Cases => match look.upper {
+                Some(upper) if upper > 0.0 => format!(
+                    ", at most {}{} with {} confidence",
+                    display(upper),
+                    // After a movement for the better it would read as one of that.
+                    if look.drop > 0.0 { "" } else { " worse" },
+                    percent(UPPER_CONFIDENCE)
+                ),
+                _ => format!(", no worse with {} confidence", percent(UPPER_CONFIDENCE)),
+            },
+        };
+        let power = look.detectable.map_or_else(String::new, |least| {
+            let worse = match self.direction {
+                Direction::Higher => "drop",
+                Direction::Lower => "rise",
+            };
+            format!(
+                "; this suite can show a {worse} of {} or more",
+                display(least)
+            )
+        });
+        format!("{}{bound}{power}", self.movement())
+    }
+
+    fn suspected(&self) -> String {
+        let why = match self.look {
+            Some((look, ending)) => format!("{}{}", range(look), after(ending, look, self.verdict)),
+            None => ", and there are no values of single cases to measure noise with".to_owned(),
+        };
+        format!(
+            "{}, which noise may explain{why}{}{}",
+            self.movement(),
+            self.rule_for_suspected(),
+            self.driven()
+        )
+    }
+
+    /// Which rule decides what a drop does that noise may explain, and what would tell more.
+    fn rule_for_suspected(&self) -> &'static str {
+        let ending = self.look.map(|(_, ending)| ending);
+        match (self.on_suspected, ending) {
+            (OnSuspected::Always(Effect::Fail), _) => "; by `on_suspected: fail` it fails",
+            (OnSuspected::Always(Effect::Warn), _) => "; by `on_suspected: warn` it warns",
+            (OnSuspected::Auto, Some(ending)) if ending.was_rerun() => {
+                "; after re-runs such a drop warns (`on_suspected: auto`)"
+            }
+            (OnSuspected::Auto, None) => {
+                "; without re-runs the limit alone decides (`on_suspected: auto`); \
+                 set `deterministic: true` if nothing varies"
+            }
+            (OnSuspected::Auto, Some(_)) => {
+                "; without re-runs the limit alone decides (`on_suspected: auto`); `--rerun`, \
+                 `baseline: {repeats: 5}`, or `deterministic: true` if nothing varies, would decide more"
+            }
+        }
+    }
+
+    fn wide(&self) -> String {
+        let limit = display(self.verdict.max_drop);
+        let why = self.look.map_or_else(String::new, |(look, ending)| {
+            let repeated = matches!(look.basis, Basis::Still | Basis::Repeats);
+            let bounded = look
+                .upper
+                .is_some_and(|upper| upper <= self.verdict.max_drop);
+            if repeated && bounded {
+                return ": other cases gained as much, but against one run of the base, which may \
+                        have been a bad one; `baseline: {repeats: 5}` would decide"
+                    .to_owned();
+            }
+            format!("{}{}", range(look), after(ending, look, self.verdict))
+        });
+        format!(
+            "{}; a drop of more than {limit} is not ruled out{why}",
+            self.movement()
+        )
+    }
+
+    /// From what to what.
+    fn movement(&self) -> String {
+        let (id, verdict) = (name(self.id), self.verdict);
+        let drop = verdict.drop.unwrap_or(0.0);
+        let verb = match (drop > 0.0, self.direction) {
+            _ if display(drop.abs()) == display(0.0) => {
+                return format!(
+                    "{id} stayed at {} over {}",
+                    shown(verdict.head),
+                    cases(verdict.cases)
+                );
+            }
+            (true, Direction::Higher) | (false, Direction::Lower) => "fell",
+            (true, Direction::Lower) | (false, Direction::Higher) => "rose",
+        };
+        let values = format!("from {} to {}", shown(verdict.base), shown(verdict.head));
+        let over = match verdict.cases {
+            0 => String::new(),
+            count if verdict.unpaired => {
+                format!(
+                    " over {} of the same name, with the inputs that changed",
+                    cases(count)
+                )
+            }
+            count => format!(" over {}", cases(count)),
+        };
+        if drop <= 0.0 {
+            return format!("{id} {verb} {values}{over}");
+        }
+        format!(
+            "{id} {verb} {values}{over}, by {} (the limit is {})",
+            display(drop),
+            display(verdict.max_drop)
+        )
+    }
+
+    /// Which cases drove it.
+    fn driven(&self) -> String {
+        let drivers = &self.verdict.drivers;
+        if drivers.is_empty() {
+            return String::new();
+        }
+        let named: Vec<String> = drivers.iter().map(|driver| driver.case.clone()).collect();
+        let theirs: f64 = drivers.iter().map(|driver| driver.share).sum();
+        if 2.0 * theirs >= self.verdict.drop.unwrap_or(0.0) {
+            return format!("; most of it in {}", names(&named));
+        }
+        format!("; spread over many cases, most in {}", names(&named))
+    }
+}
+
+/// That the value of a metric is worse than the worst one that it may have.
+pub(super) fn beyond(
+    id: &str,
+    direction: Direction,
+    (value, worst): (Option<f64>, Option<f64>),
+) -> String {
+    format!(
+        "{} is {}, {} the {} that the configuration allows",
+        name(id),
+        shown(value),
+        match direction {
+            Direction::Higher => "below",
+            Direction::Lower => "above",
+        },
+        shown(worst),
+    )
+}
+
+/// Where the drop is.
+fn range(look: &Look) -> String {
+    match (look.lower, look.upper) {
+        (Some(lower), Some(upper)) => {
+            format!(": it is between {} and {}", display(lower), display(upper))
+        }
+        (None, Some(upper)) => format!(": it is at most {}", display(upper)),
+        (_, None) => ": one case with one run is not enough".to_owned(),
+    }
+}
+
+/// Why it stayed open, and what it would take.
+fn after(ending: Ending, look: &Look, verdict: &MetricVerdict) -> String {
+    match ending {
+        Ending::Decided => String::new(),
+        Ending::NoRerun => "; no case was run again".to_owned(),
+        Ending::RerunBefore => {
+            "; it stayed open when the run had run doubtful cases again".to_owned()
+        }
+        Ending::NoBudget => "; the budget allows no re-run".to_owned(),
+        Ending::BudgetSpent => "; the budget for re-runs ran out".to_owned(),
+        Ending::AnswersKept => "; its re-runs came from answers that the pipeline keeps, and tell \
+                                nothing of its noise"
+            .to_owned(),
+        Ending::RerunsFailed => "; the re-runs of the cases that dropped failed".to_owned(),
+        Ending::StillOpen if look.rests_on_single_bases => {
+            "; the base was run once, and that is what leaves it open: `baseline: \
+             {repeats: 5}`, or `baseline: {compute: true}`, would decide more"
+                .to_owned()
+        }
+        Ending::StillOpen => match times_to_decide(look, verdict.max_drop) {
+            Some(times) => format!("; about {times} times as many runs would decide"),
+            None => "; more cases would decide it, more runs would hardly help".to_owned(),
+        },
+    }
+}
+
+/// How many times as many runs would bring the bound that is open to where it decides, if drop and noise are
+/// as they seem: the error shrinks with the root of the runs. None beyond what anybody would run.
+fn times_to_decide(look: &Look, max_drop: f64) -> Option<u32> {
+    const MOST: f64 = 10.0;
+    let short = if look.drop > max_drop {
+        (look.drop - look.lower?) / look.drop
+    } else {
+        (look.upper? - look.drop) / (max_drop - look.drop)
+    };
+    let times = (short * short).ceil();
+    (times.is_finite() && times > 1.0 && times <= MOST).then_some(times as u32)
+}
+
+/// The cases that broke in a metric; or those that may have, of which that is not certain. `of_failures`: the metric says
+/// how often there was no answer.
+pub(super) fn broken(cases: &[&BrokenCase], certain: bool, of_failures: bool) -> String {
+    let all: Vec<String> = cases.iter().map(|case| case.case.clone()).collect();
+    let metric = cases
+        .first()
+        .map_or_else(String::new, |case| name(&case.metric));
+    let worse = match of_failures {
+        true => "without the answers that the base gave".to_owned(),
+        false => format!("worse than on the base by half or more in {metric}"),
+    };
+    let seen = match cases {
+        [BrokenCase { bad, runs: 1, .. }] if *bad == 1 => format!("its one run is {worse}"),
+        [BrokenCase { bad, runs, .. }] => format!("{bad} of its {runs} runs are {worse}"),
+        _ => format!("their runs are {worse}"),
+    };
+    let (case, its) = if cases.len() == 1 {
+        ("case", "its")
+    } else {
+        ("cases", "their")
+    };
+    if certain {
+        return format!("{case} {} broke: {seen}", names(&all));
+    }
+    format!(
+        "{case} {} may have broken: {seen}, and {its} usual noise is not known well enough",
+        names(&all)
+    )
+}
+
+/// New cases that do not do what is demanded of every case.
+pub(super) fn added_broken(cases: &[String], metric: &str, of_failures: bool) -> String {
+    let (are, get, fail) = match cases.len() {
+        1 => ("is", "gets", "fails"),
+        _ => ("are", "get", "fail"),
+    };
+    match of_failures {
+        true => format!("{} {are} new and {get} no answer in any run", names(cases)),
+        false => format!(
+            "{} {are} new and {fail} {} in every run",
+            names(cases),
+            name(metric)
+        ),
+    }
+}
+
+/// A name from elsewhere, between backticks.
+pub(super) fn name(text: &str) -> String {
+    format!("`{}`", safe::cut(text, LONGEST_NAME))
+}
+
+pub(super) fn names(all: &[String]) -> String {
+    let shown: Vec<String> = all.iter().take(MOST_NAMES).map(|text| name(text)).collect();
+    match all.len().saturating_sub(MOST_NAMES) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+pub(super) fn cells(count: usize) -> String {
+    match count {
+        1 => "1 cell".to_owned(),
+        count => format!("{count} cells"),
+    }
+}
+
+fn cases(count: usize) -> String {
+    match count {
+        1 => "1 case".to_owned(),
+        count => format!("{count} cases"),
+    }
+}
+
+fn shown(value: Option<f64>) -> String {
+    value.map_or_else(|| "null".to_owned(), display)
+}
+
+/// A share as a percentage with the digits it needs, at most one; rounded down, so that nothing is
+/// ever quite certain.
+pub(super) fn percent(share: f64) -> String {
+    let tenths = (1_000.0 * share + super::look::GUARD).floor();
+    if tenths % 10.0 == 0.0 {
+        format!("{:.0} %", tenths / 10.0)
+    } else {
+        format!("{:.1} %", tenths / 10.0)
+    }
+}

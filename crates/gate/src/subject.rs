@@ -1,0 +1,73 @@
+//! A metric as the looks take it: what both sides measured, as losses. Stored reports of the same code add
+//! their answers to those of the base.
+
+use super::look::{Case, Cell, Draws};
+use super::looks::Subject;
+use crate::compare::{CasePair, CellPair, MetricPair, StoredMetric, loss};
+
+/// What other reports of the base's code have of a metric, and of which cases they count no more, because the
+/// base was run beside the head.
+type Stored<'s, 'a> = (&'s [StoredMetric<'s, 'a>], &'s dyn Fn(&str) -> bool);
+
+/// The metric.
+pub(super) fn of(metric: &MetricPair<'_>, max_drop: f64, stored: Stored<'_, '_>) -> Subject {
+    let (stored, is_fresh) = stored;
+    let (names, cases) = metric
+        .cases
+        .iter()
+        .filter(|(_, case)| !case.cells.is_empty())
+        .map(|(name, case)| {
+            let stored = if is_fresh(name) { &[] } else { stored };
+            ((*name).to_owned(), losses(metric, (name, case), stored))
+        })
+        .unzip();
+    Subject {
+        names,
+        cases,
+        max_drop,
+        widest: metric.range.width(),
+        is_failure_rate: metric.is_failure_rate,
+    }
+}
+
+fn losses(
+    metric: &MetricPair<'_>,
+    (name, case): (&str, &CasePair<'_>),
+    stored: &[StoredMetric<'_, '_>],
+) -> Case {
+    let turn = |values: &[Option<f64>]| -> Vec<Option<f64>> {
+        let values = values.iter();
+        values
+            .map(|value| value.map(|value| loss(metric.direction, value)))
+            .collect()
+    };
+    let draws = |values: &[Option<f64>], pairs: &[Vec<Option<f64>>]| Draws {
+        values: turn(values),
+        pairs: pairs.iter().map(|own| turn(own)).collect(),
+        ..Draws::default()
+    };
+    let base = |cell: &CellPair<'_>| {
+        let own = draws(cell.base, cell.base_pairs);
+        let others = stored.iter().filter_map(|stored| stored.cell(name, cell));
+        let others: Vec<Draws> = others
+            .map(|(values, pairs)| draws(values, &pairs))
+            .collect();
+        match others.is_empty() {
+            true => own,
+            false => Draws::joined([own].into_iter().chain(others).collect(), metric.crosses),
+        }
+    };
+    Case {
+        cells: case
+            .cells
+            .iter()
+            .map(|cell| Cell {
+                base: base(cell),
+                head: draws(cell.head, cell.head_pairs),
+            })
+            .collect(),
+        weight: case.samples as f64,
+        variants: case.variants,
+        crosses: metric.crosses,
+    }
+}

@@ -1,0 +1,122 @@
+//! Inputs that changed: the cases of the same name are compared as a whole as well, each side on its
+//! own inputs.
+//!
+//! Edited cases leave the pairs, and a drop in them would leave with them. The inputs differ, so
+//! repeats do not tell the whole noise, and a pipeline that is deterministic is not exact here: it
+//! is the differences between the cases that tell it.
+
+use super::look::{self, Case, Cell, Look, Noise, Outcome, Question};
+use super::policy::{Policy, Rule};
+use crate::compare::{MetricPair, Presence, Unpaired, loss};
+use kelvin_record::{Repeats, WantedRepeats};
+
+/// The probability of a false alarm, of all gated metrics together.
+const ALPHA: f64 = 0.05;
+
+/// With fewer cases than this that moved nothing is called a regression.
+const FEWEST_MOVED: usize = 5;
+
+/// How often a case that moved is run before a drop is called.
+pub(super) const MOST_RUNS: usize = 5;
+
+/// With fewer cases than this that can be paired, the pairs tell little.
+const FEWEST_PAIRED: usize = 5;
+
+/// What the cases of the same name come to.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    /// Their names.
+    pub(super) names: Vec<String>,
+    /// The look at them.
+    pub(super) look: Look,
+}
+
+/// Whether a metric has inputs that changed.
+pub(super) const fn has_turned(pair: &MetricPair<'_>) -> bool {
+    pair.coverage.whole.turned > 0
+}
+
+/// Whether so much has changed that the pairs alone tell little: less than half of what the base
+/// measured can be paired, or fewer than five cases.
+pub(super) const fn is_thin(pair: &MetricPair<'_>) -> bool {
+    let whole = &pair.coverage.whole;
+    has_turned(pair) && (2 * whole.paired < whole.base || pair.coverage.cases < FEWEST_PAIRED)
+}
+
+/// Looks at the cases of the same name; none where no input changed, or nothing can be compared.
+pub(super) fn look(pair: &MetricPair<'_>, policy: &Policy, id: &str, gated: usize) -> Option<Seen> {
+    if pair.presence != Presence::Both || !has_turned(pair) {
+        return None;
+    }
+    let (names, cases): (Vec<String>, Vec<Case>) = pair
+        .cases
+        .iter()
+        .filter_map(|(name, case)| {
+            let whole = as_case(pair, case.unpaired.as_ref()?);
+            Some(((*name).to_owned(), whole))
+        })
+        .unzip();
+    let question = Question {
+        max_drop: policy.max_drop(id),
+        widest: pair.range.width(),
+        alpha: ALPHA,
+        gated,
+        noise: match policy.rule {
+            Rule::Auto => Noise::Cases,
+            Rule::Threshold => Noise::Declared,
+        },
+        max_missing: 1.0,
+    };
+    let mut look = look::look(&cases, &question).ok()?;
+    let few = look.moved < FEWEST_MOVED && policy.rule == Rule::Auto;
+    if look.outcome == Outcome::Regression && few {
+        look.outcome = Outcome::Inconclusive;
+        look.reason = look::Reason::Suspected;
+    }
+    Some(Seen { names, look })
+}
+
+/// The cases whose input is another one on the head, each as a whole: what is demanded of every case holds for them too.
+pub(super) fn edited(pair: &MetricPair<'_>) -> Vec<(String, Case)> {
+    let edited = pair.cases.iter().filter_map(|(name, case)| {
+        let whole = case.unpaired.as_ref().filter(|_| case.cells.is_empty())?;
+        Some(((*name).to_owned(), as_case(pair, whole)))
+    });
+    edited.collect()
+}
+
+fn as_case(pair: &MetricPair<'_>, whole: &Unpaired) -> Case {
+    let turn = |values: &[Option<f64>]| -> Vec<Option<f64>> {
+        let values = values.iter();
+        values
+            .map(|value| value.map(|value| loss(pair.direction, value)))
+            .collect()
+    };
+    Case {
+        cells: vec![Cell {
+            base: turn(&whole.base).into(),
+            head: turn(&whole.head).into(),
+        }],
+        weight: whole.samples as f64,
+        ..Case::default()
+    }
+}
+
+impl Seen {
+    /// Whether it is worse than allowed, by noise or not.
+    pub(super) fn is_beyond(&self) -> bool {
+        matches!(
+            self.look.reason,
+            look::Reason::Drop | look::Reason::Suspected
+        )
+    }
+
+    /// The cases to run again before a drop is called: those that moved, better or worse.
+    pub(super) fn moved(&self, runs: usize) -> WantedRepeats {
+        let shares = self.names.iter().zip(&self.look.shares);
+        shares
+            .filter(|(_, share)| share.abs() > look::GUARD)
+            .map(|(name, _)| (name.clone(), Repeats::of_all(runs).into()))
+            .collect()
+    }
+}

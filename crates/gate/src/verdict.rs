@@ -1,0 +1,472 @@
+//! The verdict: one word, whether the job passes, and why, for people and for machines.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::answers::ChangedAnswers;
+pub use super::governing::Status;
+use super::look::GUARD;
+use super::losses;
+use super::policy::{Attention, Effect};
+pub use super::reason::{Reason, ReasonCode};
+use crate::compare::Turnover;
+use kelvin_base::exit::Exit;
+use kelvin_record::{ItemComparison, ItemComparisons};
+
+/// What the gate says of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// The worst of what was found in the gated metrics.
+    pub verdict: Word,
+    /// Whether the job passes; the policy says what follows from the word.
+    pub passed: bool,
+    /// One sentence each, those that fail the job first.
+    pub reasons: Vec<Reason>,
+    /// Every metric of either side, by id.
+    pub metrics: BTreeMap<String, MetricVerdict>,
+    /// The cases that broke completely, or may have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub broken_cases: Vec<BrokenCase>,
+    /// The items of each probe that are answered otherwise than on the base, by the name of the probe.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub answers: BTreeMap<String, ChangedAnswers>,
+    /// What the change did to the items of each probe themselves, by the name of the probe.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub turnover: BTreeMap<String, Turnover>,
+}
+
+/// A verdict in one word.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    /// Not worse by more than is allowed.
+    Pass,
+    /// There is nothing to compare with: every source was asked, and has none.
+    NoBaseline,
+    /// Neither a regression nor its absence can be shown.
+    Inconclusive,
+    /// It was not measured, or not in enough cases.
+    Unmeasured,
+    /// Whether there is something to compare with is not known: it could not be asked for.
+    BaselineUnreachable,
+    /// Worse, and not by noise.
+    Regression,
+    /// Worse, and somebody who may has to say whether that is wanted.
+    PendingApproval,
+}
+
+/// How one metric came out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MetricVerdict {
+    /// In one word.
+    pub verdict: Word,
+    /// Why.
+    pub cause: Cause,
+    /// How much it matters.
+    pub policy: Attention,
+    /// Whether it is among the first that people are shown, whatever it may do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub headline: bool,
+    /// The base over the cells that both sides measured; where there are none, as reported.
+    pub base: Option<f64>,
+    /// The head over the same.
+    pub head: Option<f64>,
+    /// How much worse the head is: positive is worse, whichever way is better.
+    pub drop: Option<f64>,
+    /// The drop that is allowed.
+    pub max_drop: f64,
+    /// The drop is at least this, with the confidence beside it.
+    pub at_least: Option<f64>,
+    /// The confidence of the lower bound.
+    pub confidence: Option<f64>,
+    /// The drop is at most this, with confidence 0.9.
+    pub at_most: Option<f64>,
+    /// The smallest drop that this suite would have shown four times in five.
+    pub detectable: Option<f64>,
+    /// What one cell is worth.
+    pub resolution: Option<f64>,
+    /// How many cases were judged.
+    pub cases: usize,
+    /// How many cells.
+    pub cells: usize,
+    /// How far one stored report of the base is from another, as a standard deviation, where several serve as
+    /// repeats of the base and their own noise does not explain it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between_reports: Option<f64>,
+    /// The cases that lost a cell: it failed, or the case, its kind or its type was withdrawn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
+    /// How many of the cells that the base measured became of what.
+    #[serde(default)]
+    pub coverage: CellCounts,
+    /// The figures are those of the cases of the same name, each side on its own inputs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unpaired: bool,
+    /// So many inputs changed that its pairs alone tell little.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_thin: bool,
+    /// What became of the governing type that the metric is of, where it is judged by its swaps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swaps: Option<SwapsVerdict>,
+    /// The cases that the drop comes from, worst first; at most as many as a sentence bears.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drivers: Vec<Driver>,
+}
+
+/// What became of a governing type, by its swaps on both sides, with the noise taken out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SwapsVerdict {
+    /// The name of the type.
+    pub of_type: String,
+    /// In one word.
+    pub status: Status,
+    /// How many swaps were compared.
+    pub swaps: usize,
+    /// How many of them moved the decision on the base.
+    pub moved_base: usize,
+    /// How many do on the head.
+    pub moved_head: usize,
+    /// The share that was lost, less what was won; of numbers the part of the squared distances.
+    pub drop: f64,
+    /// The share that may be lost: `max_drop`, or a third of what the base had where that is less.
+    pub limit: f64,
+    /// Whether a pass says nothing of the type, because the suite could not see its loss.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unseen: bool,
+    /// The cases that were left out, because their answers vary too much on the base.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unsteady: Vec<String>,
+}
+
+/// What became of the cells that the base measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CellCounts {
+    /// How many the base measured.
+    pub base: usize,
+    /// How many the head measured with the same input.
+    pub paired: usize,
+    /// How many were lost.
+    pub lost: usize,
+    /// How many have another input on the head.
+    pub turned: usize,
+    /// How many cases have a cell that the head measured with the same input.
+    pub paired_cases: usize,
+}
+
+/// A case that a drop comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Driver {
+    /// Its name.
+    pub case: String,
+    /// What it adds to the drop of the metric.
+    pub share: f64,
+    /// The variants of it that got worse, worst first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<String>,
+}
+
+/// Why a metric came out as it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The drop is beyond the limit and beyond its noise.
+    Drop,
+    /// The drop is bounded below the limit.
+    Bounded,
+    /// The drop is beyond the limit, and noise may explain it.
+    Suspected,
+    /// A drop beyond the limit is not ruled out.
+    Wide,
+    /// The head is worse than the configuration allows at all.
+    Minimum,
+    /// So many more items were lost than won that chance cannot have made it.
+    Items,
+    /// A drop beyond the limit can hide in what has no value.
+    Missing,
+    /// The drop is beyond the limit, and what nobody has judged may explain it.
+    Unjudged,
+    /// Too many inputs have no value, or were withdrawn.
+    Coverage,
+    /// A governing type was withdrawn.
+    Withdrawn,
+    /// So many inputs changed that the pairs tell little, and that is set to fail.
+    Edited,
+    /// One side has no value.
+    NoValue,
+    /// The two sides do not mean the same by it.
+    Incomparable,
+    /// The base does not have it.
+    New,
+}
+
+/// A case that broke completely.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BrokenCase {
+    /// Its name.
+    pub case: String,
+    /// The metric in which it broke.
+    pub metric: String,
+    /// Whether that is certain enough to say so.
+    pub certain: bool,
+    /// How many runs were worse than the base by half or more.
+    pub bad: usize,
+    /// How many runs there were.
+    pub runs: usize,
+}
+
+impl MetricVerdict {
+    /// How far the drop is beyond what is allowed; none where it is not.
+    pub fn beyond(&self) -> Option<f64> {
+        let beyond = match &self.swaps {
+            Some(swaps) => swaps.drop - swaps.limit,
+            None => self.drop? - self.max_drop,
+        };
+        (beyond > GUARD).then_some(beyond)
+    }
+
+    /// What people are told of first, the least first: drops beyond their limit, those that are sure
+    /// before those that noise may explain, and the furthest beyond first; then what is below its
+    /// minimum, was not measured, or is open; then the rest, the largest drop first.
+    pub fn rank(&self) -> Rank {
+        let (urgency, size) = match (self.verdict, self.cause, self.beyond()) {
+            (Word::Regression | Word::PendingApproval, _, Some(beyond)) => (Urgency::Drop, beyond),
+            (_, Cause::Suspected, beyond) => (Urgency::Suspected, beyond.unwrap_or(0.0)),
+            (Word::Regression | Word::PendingApproval, _, None) => {
+                (Urgency::Minimum, self.drop.unwrap_or(0.0))
+            }
+            (Word::Unmeasured, _, _) => (Urgency::Unmeasured, 0.0),
+            (Word::Inconclusive, _, _) => (Urgency::Open, self.drop.unwrap_or(0.0)),
+            (Word::Pass | Word::NoBaseline | Word::BaselineUnreachable, _, _) => {
+                (Urgency::None, self.drop.unwrap_or(0.0))
+            }
+        };
+        Rank { urgency, size }
+    }
+}
+
+/// The place of something among what people are told; the least comes first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rank {
+    /// What kind of thing it is.
+    pub urgency: Urgency,
+    /// The larger comes first.
+    pub size: f64,
+}
+
+/// What people want to hear of, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// A drop beyond the limit and beyond noise.
+    Drop,
+    /// A drop beyond the limit that noise may explain.
+    Suspected,
+    /// A value below the minimum, without such a drop.
+    Minimum,
+    /// A case that broke completely.
+    Broken,
+    /// A value that is missing.
+    Unmeasured,
+    /// Something to look after: a case that may have broken, cases that were lost.
+    Doubt,
+    /// A drop that is not ruled out.
+    Open,
+    /// Nothing.
+    None,
+}
+
+impl Rank {
+    /// Something that has no size.
+    pub const fn of(urgency: Urgency) -> Self {
+        Self { urgency, size: 0.0 }
+    }
+
+    /// Which of two comes first.
+    pub fn order(&self, other: &Self) -> Ordering {
+        let by_size = || other.size.total_cmp(&self.size);
+        self.urgency.cmp(&other.urgency).then_with(by_size)
+    }
+}
+
+impl Word {
+    /// As it is written everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::NoBaseline => "no_baseline",
+            Self::Inconclusive => "inconclusive",
+            Self::Unmeasured => "unmeasured",
+            Self::BaselineUnreachable => "baseline_unreachable",
+            Self::Regression => "regression",
+            Self::PendingApproval => "pending_approval",
+        }
+    }
+}
+
+impl Verdict {
+    /// Nothing was compared: why, and what would mend that.
+    pub fn without_base(word: Word, effect: Effect, text: impl Into<String>) -> Self {
+        Self {
+            verdict: word,
+            passed: effect != Effect::Fail,
+            reasons: vec![Reason {
+                code: match word {
+                    Word::NoBaseline => ReasonCode::NoBaseline,
+                    Word::BaselineUnreachable => ReasonCode::BaselineUnreachable,
+                    Word::Pass
+                    | Word::Inconclusive
+                    | Word::Unmeasured
+                    | Word::Regression
+                    | Word::PendingApproval => ReasonCode::NotMeasured,
+                },
+                effect: Some(effect),
+                metric: None,
+                text: text.into(),
+            }],
+            metrics: BTreeMap::new(),
+            broken_cases: Vec::new(),
+            answers: BTreeMap::new(),
+            turnover: BTreeMap::new(),
+        }
+    }
+
+    /// Nothing is known of the change, and why.
+    pub fn unmeasured(text: impl Into<String>) -> Self {
+        Self::without_base(Word::Unmeasured, Effect::Fail, text)
+    }
+
+    /// Adds what the alignment of two runs left to warn of. `is_open`: whether it leaves the verdict
+    /// open, so that nothing passes without a word; what was found worse stays so.
+    fn warn(&mut self, text: String, is_open: bool) {
+        let comes_first = |reason: &&Reason| {
+            let code = reason.code;
+            reason.effect == Some(Effect::Fail)
+                || matches!(code, ReasonCode::Relabelled | ReasonCode::Unjudged)
+        };
+        let at = self.reasons.iter().take_while(comes_first).count();
+        self.reasons.insert(
+            at,
+            Reason {
+                code: ReasonCode::Alignment,
+                effect: Some(Effect::Warn),
+                metric: None,
+                text,
+            },
+        );
+        if is_open {
+            self.verdict = self.verdict.max(Word::Inconclusive);
+        }
+    }
+
+    /// Warns of what a reader must know of how the items of each probe were compared.
+    pub fn warn_of_alignment(&mut self, comparisons: &ItemComparisons) {
+        for warning in comparisons.each().flat_map(ItemComparison::warnings) {
+            self.warn(warning.text, warning.is_open);
+        }
+    }
+
+    /// The same, and how many of them are answered otherwise, for a headline.
+    pub fn changes(&self) -> Option<String> {
+        let answers = self.answers.values().filter_map(ChangedAnswers::sentence);
+        let told: Vec<String> = self.edits().into_iter().chain(answers).collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+
+    /// What the change did to cases, queries and the like, for a headline; none where it did nothing.
+    pub fn edits(&self) -> Option<String> {
+        let told: Vec<String> = self.turnover.values().filter_map(losses::edits).collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+
+    /// Whether a gated metric rests on few pairs because inputs changed.
+    pub fn is_thin(&self) -> bool {
+        self.metrics
+            .values()
+            .any(|metric| metric.policy == Attention::Gate && metric.is_thin)
+    }
+
+    /// Whether an item of the base is gone.
+    pub fn has_lost_items(&self) -> bool {
+        self.turnover.values().any(|turnover| turnover.removed > 0)
+    }
+
+    /// The governing types whose loss this suite could not show, so that a pass says nothing of them.
+    pub fn unseen_types(&self) -> impl Iterator<Item = &str> {
+        let swaps = self
+            .metrics
+            .values()
+            .filter_map(|metric| metric.swaps.as_ref());
+        swaps
+            .filter(|swaps| swaps.unseen)
+            .map(|swaps| swaps.of_type.as_str())
+    }
+
+    /// The governing types that decide now and did not on the base.
+    pub fn new_types(&self) -> impl Iterator<Item = &str> {
+        let swaps = self
+            .metrics
+            .values()
+            .filter_map(|metric| metric.swaps.as_ref());
+        swaps
+            .filter(|swaps| swaps.status == Status::New)
+            .map(|swaps| swaps.of_type.as_str())
+    }
+
+    /// Whether something of this kind is told.
+    pub fn tells(&self, code: ReasonCode) -> bool {
+        self.reasons.iter().any(|reason| reason.code == code)
+    }
+
+    /// Lets the job pass: what would have failed it warns.
+    pub fn let_pass(&mut self) {
+        self.passed = true;
+        for reason in &mut self.reasons {
+            if reason.effect == Some(Effect::Fail) {
+                reason.effect = Some(Effect::Warn);
+            }
+        }
+    }
+
+    /// The first reason that does something about a metric or a case: what a headline is about. What
+    /// is told of the change as a whole, such as that it edits the gate, is not.
+    pub fn leading(&self) -> Option<&Reason> {
+        let mut reasons = self.reasons.iter();
+        reasons.find(|reason| reason.effect.is_some() && reason.metric.is_some())
+    }
+
+    /// Whether a case broke in this metric for certain.
+    pub fn is_broken_in(&self, metric: &str) -> bool {
+        let mut cases = self.broken_cases.iter();
+        cases.any(|case| case.certain && case.metric == metric)
+    }
+
+    /// The metrics that people are shown, by their rank: gated ones, then those that warn, then
+    /// those that are shown only.
+    pub fn shown(&self) -> Vec<(&String, &MetricVerdict)> {
+        let mut shown: Vec<(&String, &MetricVerdict)> = self
+            .metrics
+            .iter()
+            .filter(|(_, metric)| metric.policy != Attention::Info || metric.headline)
+            .collect();
+        shown.sort_by(|(_, one), (_, other)| {
+            let attention = |metric: &MetricVerdict| metric.policy as u8;
+            let by_rank = || one.rank().order(&other.rank());
+            attention(one).cmp(&attention(other)).then_with(by_rank)
+        });
+        shown
+    }
+
+    /// How the process ends.
+    pub const fn exit(&self) -> Exit {
+        if self.passed {
+            Exit::Passed
+        } else {
+            Exit::GateFailed
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Workflow runs and their artifacts.
+
+use serde::Deserialize;
+
+use super::client::{Call, Client};
+use super::error::{Error, Surface};
+use super::pulls::{Named, query};
+
+/// A workflow run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Run {
+    /// Its number.
+    pub id: u64,
+    /// What started it, e.g. `push`.
+    pub event: String,
+    /// The file of the workflow; it may end in `@` and a ref.
+    pub path: String,
+    /// The branch; none for a tag.
+    #[serde(default)]
+    pub head_branch: Option<String>,
+    /// The commit; of a pull request its tip.
+    pub head_sha: String,
+    /// Where that commit comes from; another repository for a fork, none where that is gone.
+    #[serde(default)]
+    pub head_repository: Option<Named>,
+    /// The repository the run belongs to.
+    pub repository: Named,
+    /// The pull requests of the branch; empty for a fork.
+    #[serde(default)]
+    pub pull_requests: Option<Vec<Numbered>>,
+    /// 1 for the first attempt.
+    #[serde(default)]
+    pub run_attempt: Option<u64>,
+    /// When this attempt began, by GitHub's time.
+    #[serde(default)]
+    pub run_started_at: Option<String>,
+    /// How it ended; none while it runs.
+    #[serde(default)]
+    pub conclusion: Option<String>,
+}
+
+impl Run {
+    /// The file of the workflow, without a ref.
+    pub fn workflow(&self) -> &str {
+        self.path.split('@').next().unwrap_or(&self.path)
+    }
+}
+
+/// A pull request by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct Numbered {
+    /// Its number.
+    pub number: u64,
+}
+
+/// An artifact of a workflow run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Artifact {
+    /// Its number; a later one is larger.
+    pub id: u64,
+    /// Its name.
+    pub name: String,
+    /// How large its archive is.
+    pub size_in_bytes: u64,
+    /// Whether its content is gone.
+    pub expired: bool,
+    /// The run that made it.
+    #[serde(default)]
+    pub workflow_run: Option<Origin>,
+}
+
+/// Where an artifact is from.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Origin {
+    /// The run.
+    #[serde(default)]
+    pub id: Option<u64>,
+    /// The repository of the run.
+    #[serde(default)]
+    pub repository_id: Option<u64>,
+    /// The repository of the commit: another one for a fork.
+    #[serde(default)]
+    pub head_repository_id: Option<u64>,
+    /// The branch.
+    #[serde(default)]
+    pub head_branch: Option<String>,
+    /// The commit.
+    #[serde(default)]
+    pub head_sha: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    artifacts: Vec<Artifact>,
+}
+
+impl Client {
+    /// A workflow run by its number.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn run(&self, id: u64) -> Result<Run, Error> {
+        let path = self.path(&format!("/actions/runs/{id}"));
+        self.json(&Call::get(Surface::WorkflowRun, path))
+    }
+
+    /// Every artifact of this name in the repository, the newest first. Forks share the names.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn artifacts(&self, name: &str) -> Result<Vec<Artifact>, Error> {
+        let path = self.path(&format!("/actions/artifacts?name={}", query(name)));
+        self.named(&path, name)
+    }
+
+    /// The artifacts of one run by their name, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn artifacts_of(&self, run: u64, name: &str) -> Result<Vec<Artifact>, Error> {
+        let path = self.path(&format!(
+            "/actions/runs/{run}/artifacts?name={}",
+            query(name)
+        ));
+        self.named(&path, name)
+    }
+
+    /// The names of all artifacts of one run.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn artifact_names(&self, run: u64) -> Result<Vec<String>, Error> {
+        let path = self.path(&format!("/actions/runs/{run}/artifacts"));
+        let found = self.pages(Surface::Artifact, &path, 1, |page: Page| page.artifacts)?;
+        Ok(found.into_iter().map(|artifact| artifact.name).collect())
+    }
+
+    fn named(&self, path: &str, name: &str) -> Result<Vec<Artifact>, Error> {
+        let mut found = self.pages(Surface::Artifact, path, 1, |page: Page| page.artifacts)?;
+        found.retain(|artifact| artifact.name == name);
+        found.sort_by_key(|artifact| std::cmp::Reverse(artifact.id));
+        Ok(found)
+    }
+
+    /// The archive of an artifact, at most `most` bytes. GitHub sends on to another host, which is
+    /// not given the token.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn download(&self, artifact: u64, most: usize) -> Result<Vec<u8>, Error> {
+        let path = self.path(&format!("/actions/artifacts/{artifact}/zip"));
+        let mut call = Call::get(Surface::Artifact, path);
+        call.most = most;
+        self.send(&call).map(|answer| answer.body)
+    }
+}

@@ -1,0 +1,118 @@
+//! Check runs.
+
+use http::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::client::{Call, Client};
+use super::error::{Error, Surface};
+use super::pulls::query;
+
+/// A check run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct CheckRun {
+    /// Its number.
+    pub id: u64,
+    /// Where people read it.
+    #[serde(default)]
+    pub html_url: Option<String>,
+    /// What its creator put there to know it again.
+    #[serde(default)]
+    pub external_id: Option<String>,
+    /// `completed`, or one of several words for what has not ended.
+    #[serde(default)]
+    pub status: String,
+}
+
+/// An annotation as the API takes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    /// Relative to the repository.
+    pub path: String,
+    /// From 1.
+    pub start_line: usize,
+    /// From 1.
+    pub end_line: usize,
+    /// `notice`, `warning` or `failure`.
+    pub annotation_level: &'static str,
+    /// At most 255 characters.
+    pub title: String,
+    /// At most 64 KB.
+    pub message: String,
+}
+
+impl Client {
+    /// Creates a check run that is in progress. It is sent once: after an error that
+    /// [is unsure](Error::is_unsure) it may be there, see [`Self::check_run_of`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn create_check_run(
+        &self,
+        name: &str,
+        head_sha: &str,
+        external_id: &str,
+    ) -> Result<CheckRun, Error> {
+        let body = json!({
+            "name": name,
+            "head_sha": head_sha,
+            "external_id": external_id,
+            "status": "in_progress",
+        });
+        self.json(&Call {
+            method: Method::POST,
+            body: Some(&body),
+            repeatable: false,
+            ..Call::get(Surface::CheckRun, self.path("/check-runs"))
+        })
+    }
+
+    /// The check run of this name and external id on a commit.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn check_run_of(
+        &self,
+        name: &str,
+        head_sha: &str,
+        external_id: &str,
+    ) -> Result<Option<CheckRun>, Error> {
+        let found = self.check_runs_of(name, head_sha)?;
+        Ok(found
+            .into_iter()
+            .find(|run| run.external_id.as_deref() == Some(external_id)))
+    }
+
+    /// The check runs of this name on a commit.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn check_runs_of(&self, name: &str, head_sha: &str) -> Result<Vec<CheckRun>, Error> {
+        #[derive(Deserialize)]
+        struct Page {
+            check_runs: Vec<CheckRun>,
+        }
+        let (sha, name) = (query(head_sha), query(name));
+        let path = self.path(&format!("/commits/{sha}/check-runs?check_name={name}"));
+        self.pages(Surface::CheckRun, &path, 1, |page: Page| page.check_runs)
+    }
+
+    /// Changes a check run; annotations are appended to those it has.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn update_check_run(&self, id: u64, change: &Value) -> Result<CheckRun, Error> {
+        // A second copy of the same annotations would be appended: only what has none goes again.
+        let annotated = change.pointer("/output/annotations").is_some();
+        self.json(&Call {
+            method: Method::PATCH,
+            body: Some(change),
+            repeatable: !annotated,
+            ..Call::get(Surface::CheckRun, self.path(&format!("/check-runs/{id}")))
+        })
+    }
+}

@@ -1,0 +1,374 @@
+//! The client: a blocking face, a bounded number of requests, and retries that never repeat what may
+//! have had its effect.
+
+use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use http::Method;
+use octocrab::Octocrab;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+use super::error::{Error, Refusal, Surface};
+use super::wire::{self, Answer, Broken};
+use kelvin_page::safe;
+use kelvin_run as run;
+use kelvin_system::signal;
+
+/// The most requests of one run, retries included. A pull request may have 2,500 comments, which are 25 pages,
+/// and they are looked at before somebody is asked, when somebody is asked, and when the comment is written.
+pub const MOST_REQUESTS: usize = 120;
+/// How often one request is sent.
+const ATTEMPTS: u32 = 4;
+/// The longest wait that a limit may ask for; GitHub's own advice for a secondary limit is a minute.
+pub(super) const LONGEST_WAIT: u64 = 90;
+/// What is waited where a limit was reached and GitHub does not say how long.
+const UNSAID_WAIT: u64 = 60;
+/// The longest answer in JSON: a page of a hundred full comments fits twice.
+const JSON_BYTES: usize = 48 * 1024 * 1024;
+/// Entries of a page; the most that GitHub gives.
+const PAGE: usize = 100;
+
+/// Where the API is and who asks.
+#[derive(Clone, Copy)]
+pub struct Access<'a> {
+    /// `GITHUB_API_URL`, e.g. `https://api.github.com` or `https://ghes.example/api/v3`.
+    pub api_url: &'a str,
+    /// `owner/name`.
+    pub repository: &'a str,
+    /// The token; it is shown nowhere.
+    pub token: &'a str,
+}
+
+/// Waits; tests put a closure in its place.
+type Pause = Box<dyn Fn(Duration) + Send + Sync>;
+
+/// A client for one repository.
+pub struct Client {
+    octocrab: Octocrab,
+    runtime: Runtime,
+    api_url: String,
+    repository: String,
+    token: String,
+    sent: AtomicUsize,
+    /// The time of the last answer, in seconds since the epoch; 0 before the first.
+    time: AtomicI64,
+    hurry: Arc<AtomicBool>,
+    pause: Pause,
+}
+
+/// A request, as the calls write it.
+pub(super) struct Call<'a> {
+    pub(super) surface: Surface,
+    pub(super) method: Method,
+    /// Below the address of the API, query included.
+    pub(super) path: String,
+    pub(super) body: Option<&'a Value>,
+    /// Whether it may be sent again where the first may have had its effect.
+    pub(super) repeatable: bool,
+    /// The longest answer, in bytes.
+    pub(super) most: usize,
+}
+
+impl Call<'_> {
+    /// A request that changes nothing.
+    pub(super) const fn get(surface: Surface, path: String) -> Self {
+        Self {
+            surface,
+            method: Method::GET,
+            path,
+            body: None,
+            repeatable: true,
+            most: JSON_BYTES,
+        }
+    }
+}
+
+impl Client {
+    /// A client; nothing is sent yet.
+    ///
+    /// # Errors
+    ///
+    /// Where the address, the repository or the token cannot be used as such.
+    pub fn new(access: &Access<'_>) -> anyhow::Result<Self> {
+        let token = access.token.trim();
+        anyhow::ensure!(!token.is_empty(), "there is no token");
+        // The text of the token must not be in the message.
+        anyhow::ensure!(
+            token.bytes().all(|byte| byte.is_ascii_graphic()),
+            "the token has characters that no token has"
+        );
+        let parts: Vec<&str> = access.repository.split('/').collect();
+        let plain = |part: &&str| {
+            !part.is_empty()
+                && !part.bytes().all(|byte| byte == b'.')
+                && part
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+        };
+        anyhow::ensure!(
+            parts.len() == 2 && parts.iter().all(plain),
+            "`{}` is not the name of a repository (`owner/name`)",
+            safe::line(access.repository)
+        );
+        let base = access.api_url.trim().trim_end_matches('/');
+        anyhow::ensure!(
+            base.starts_with("https://") || base.starts_with("http://"),
+            "`{}` is not the address of an API",
+            safe::line(base)
+        );
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context("failed to start the runtime of the API client")?;
+        let octocrab = {
+            let _inside = runtime.enter();
+            wire::octocrab(base, Some(token))?
+        };
+        let hurry = Arc::new(AtomicBool::new(false));
+        Ok(Self {
+            octocrab,
+            runtime,
+            api_url: base.to_owned(),
+            repository: access.repository.to_owned(),
+            token: token.to_owned(),
+            sent: AtomicUsize::new(0),
+            time: AtomicI64::new(0),
+            pause: {
+                let hurry = Arc::clone(&hurry);
+                // A job that was cancelled has seconds to end.
+                Box::new(move |wait| {
+                    if !signal::rest(wait) {
+                        hurry.store(true, Ordering::Relaxed);
+                    }
+                })
+            },
+            hurry,
+        })
+    }
+
+    /// A client for the same repository with another token.
+    ///
+    /// # Errors
+    ///
+    /// Where the token cannot be used as such.
+    pub fn with_token(&self, token: &str) -> anyhow::Result<Self> {
+        Self::new(&Access {
+            api_url: &self.api_url,
+            repository: &self.repository,
+            token,
+        })
+    }
+
+    /// Puts another way to wait in place of sleeping.
+    #[cfg(any(test, feature = "fixtures"))]
+    pub fn pausing(mut self, pause: impl Fn(Duration) + Send + Sync + 'static) -> Self {
+        self.pause = Box::new(pause);
+        self
+    }
+
+    /// `owner/name`.
+    pub fn repository(&self) -> &str {
+        &self.repository
+    }
+
+    /// How many requests were made so far.
+    #[cfg(any(test, feature = "fixtures"))]
+    pub fn requests(&self) -> usize {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// GitHub's time, as its last answer tells it; that of this machine where it told none.
+    pub fn time(&self) -> i64 {
+        match self.time.load(Ordering::Relaxed) {
+            0 => run::now(),
+            time => time,
+        }
+    }
+
+    /// From here on every request is sent once and nothing is waited for: the program is ending.
+    pub fn hurry(&self) {
+        self.hurry.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits between `low` and twice as long, at random: two jobs that started together part.
+    pub fn pause_about(&self, low: Duration) {
+        (self.pause)(low + low.mul_f64(chance()));
+    }
+
+    /// `/repos/owner/name` and what follows.
+    pub(super) fn path(&self, rest: &str) -> String {
+        format!("/repos/{}{rest}", self.repository)
+    }
+
+    /// Sends a request and reads its JSON.
+    pub(super) fn json<T: DeserializeOwned>(&self, call: &Call<'_>) -> Result<T, Error> {
+        let answer = self.send(call)?;
+        self.read(call.surface, &answer)
+    }
+
+    /// All entries of a list from page `first` on, in its order. `entries` takes them out of a page.
+    pub(super) fn pages<P: DeserializeOwned, T>(
+        &self,
+        surface: Surface,
+        path: &str,
+        first: usize,
+        entries: impl Fn(P) -> Vec<T>,
+    ) -> Result<Vec<T>, Error> {
+        let mut all = Vec::new();
+        let joint = if path.contains('?') { '&' } else { '?' };
+        for page in first.max(1).. {
+            let path = format!("{path}{joint}per_page={PAGE}&page={page}");
+            let answer = self.send(&Call::get(surface, path))?;
+            all.extend(entries(self.read(surface, &answer)?));
+            if !has_next(&answer) {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Sends a request, as often as that is right.
+    pub(super) fn send(&self, call: &Call<'_>) -> Result<Answer, Error> {
+        let mut attempt = 1;
+        loop {
+            let (error, wait) = match self.once(call)? {
+                Ok(answer) if answer.status < 400 => {
+                    let date = answer.headers.get(http::header::DATE);
+                    let date = date.and_then(|date| run::of_server(date.to_str().ok()?));
+                    self.time.store(date.unwrap_or(0), Ordering::Relaxed);
+                    return Ok(answer);
+                }
+                Ok(answer) => {
+                    let refusal = self.refusal(call.surface, &answer);
+                    // A limit is reached before anything is done, so that even a POST may go again.
+                    let again = refusal.wait.is_some() || (answer.status >= 500 && call.repeatable);
+                    let wait = refusal.wait.map(Duration::from_secs);
+                    (Error::Refused(refusal), again.then_some(wait))
+                }
+                Err(broken) => {
+                    let why = self.without_token(&broken.why);
+                    let surface = call.surface;
+                    if broken.lasting {
+                        return Err(Error::Unreadable { surface, why });
+                    }
+                    let error = Error::Unreachable { surface, why };
+                    (error, call.repeatable.then_some(None))
+                }
+            };
+            let backoff = Duration::from_millis(500 << attempt);
+            match wait {
+                Some(Some(asked)) if asked.as_secs() > LONGEST_WAIT => return Err(error),
+                Some(asked) if attempt < ATTEMPTS && !self.hurry.load(Ordering::Relaxed) => {
+                    let jitter = backoff.mul_f64(chance());
+                    (self.pause)(asked.unwrap_or(backoff / 2) + jitter);
+                }
+                _ => return Err(error),
+            }
+            attempt += 1;
+        }
+    }
+
+    /// Sends a request once; the outer error is the limit of the run.
+    fn once(&self, call: &Call<'_>) -> Result<Result<Answer, Broken>, Error> {
+        if self.sent.fetch_add(1, Ordering::Relaxed) >= MOST_REQUESTS {
+            self.sent.fetch_sub(1, Ordering::Relaxed);
+            return Err(Error::Spent(call.surface));
+        }
+        let body = call.body.map(Value::to_string).unwrap_or_default();
+        let mut headers = vec![
+            ("accept", "application/vnd.github+json"),
+            ("x-github-api-version", "2022-11-28"),
+        ];
+        if call.body.is_some() {
+            headers.push(("content-type", "application/json"));
+        }
+        Ok(self.runtime.block_on(wire::exchange(
+            &self.octocrab,
+            &call.method,
+            &call.path,
+            &headers,
+            body.into_bytes(),
+            call.most,
+        )))
+    }
+
+    fn refusal(&self, surface: Surface, answer: &Answer) -> Refusal {
+        let said: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let mut message = said["message"].as_str().unwrap_or_default().to_owned();
+        for error in said["errors"].as_array().into_iter().flatten().take(3) {
+            if let Some(more) = error.as_str().or_else(|| error["message"].as_str()) {
+                message = format!("{message}: {more}");
+            }
+        }
+        let message = safe::cut(&safe::line(&self.without_token(&message)), 300);
+        Refusal {
+            status: answer.status,
+            surface,
+            wait: wait(answer, &message),
+            message,
+        }
+    }
+
+    fn read<T: DeserializeOwned>(&self, surface: Surface, answer: &Answer) -> Result<T, Error> {
+        serde_json::from_slice(&answer.body).map_err(|error| Error::Unreadable {
+            surface,
+            why: self.without_token(&error.to_string()),
+        })
+    }
+
+    fn without_token(&self, text: &str) -> String {
+        text.replace(&self.token, "***")
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("repository", &self.repository)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Seconds to wait, where an answer says that a limit is reached.
+fn wait(answer: &Answer, message: &str) -> Option<u64> {
+    let number = |name: &str| -> Option<u64> {
+        let value = answer.headers.get(name)?.to_str().ok()?;
+        value.trim().parse().ok()
+    };
+    let spent = number("x-ratelimit-remaining") == Some(0);
+    let limited = match answer.status {
+        429 => true,
+        403 => {
+            spent
+                || number("retry-after").is_some()
+                || message.to_ascii_lowercase().contains("rate limit")
+        }
+        _ => false,
+    };
+    let reset = || {
+        let reset = number("x-ratelimit-reset").filter(|_| spent)?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
+        Some(reset.saturating_sub(now) + 1)
+    };
+    limited.then(|| number("retry-after").or_else(reset).unwrap_or(UNSAID_WAIT))
+}
+
+fn has_next(answer: &Answer) -> bool {
+    let links = answer.headers.get_all(http::header::LINK);
+    links
+        .iter()
+        .filter_map(|link| link.to_str().ok())
+        .any(|link| link.split(',').any(|link| link.contains("rel=\"next\"")))
+}
+
+/// A number from 0 to 1. It decides how long is waited and nothing else, so that it may differ.
+pub(super) fn chance() -> f64 {
+    let word = RandomState::new().hash_one(0_u8);
+    f64::from((word >> 40) as u32) / f64::from(1 << 24)
+}

@@ -1,0 +1,152 @@
+//! The comment that asks somebody to approve a regression. The hidden line stands before these words.
+
+use std::fmt::Write as _;
+
+use crate::publish::named;
+use kelvin_gate::approval::Approval;
+use kelvin_gate::judgement::prose;
+
+/// What is asked, of whom, and how to answer. `mind`: what the change does to the rules and to what is
+/// measured, which whoever decides has to know.
+pub fn asking(approval: &Approval, mind: &[String]) -> String {
+    let request = &approval.request;
+    let key = approval.origin.as_ref().map_or("", |origin| &origin.key);
+    let short = |commit: &str| -> String {
+        let plain = commit.chars().filter(char::is_ascii_alphanumeric);
+        plain.take(7).collect()
+    };
+    let mut page = format!(
+        "### ⏸️ {} asks for approval of `{}`\n\nCompared with `{}`, this has regressed:\n\n",
+        named(key, 40),
+        short(&request.head),
+        short(&request.base)
+    );
+    for one in &request.regressions {
+        let _ = writeln!(page, "- {}", prose(&one.words()));
+    }
+    if !mind.is_empty() {
+        page.push_str("\nPlease note:\n\n");
+    }
+    for text in mind.iter().take(10) {
+        let _ = writeln!(page, "- {}", prose(text));
+    }
+    let time = match approval.rules.timeout_s / 60 {
+        minutes if minutes % 60 != 0 => format!("{minutes} minutes"),
+        60 => "1 hour".to_owned(),
+        minutes => format!("{} hours", minutes / 60),
+    };
+    let not_author = match approval.rules.not_author {
+        true => " Whoever wrote the change does not decide.",
+        false => "",
+    };
+    let _ = writeln!(
+        page,
+        "\n**It passes if {} {}, within {time} of this comment.**{not_author} `/kelvin reject {} REASON` \
+         rejects it. A new commit, another base or a further regression makes this request void.\n\n\
+         <sub>Request {}. It counts as it was written: a change of this comment makes it void.</sub>",
+        prose(&approval.who()),
+        prose(&approval.how()),
+        approval.id,
+        approval.id
+    );
+    page
+}
+
+/// What was decided, for a check run that is closed anew.
+pub fn decided(approval: &Approval) -> String {
+    let mut page = format!("**{}**\n\n", prose(&approval.sentence()));
+    for one in &approval.request.regressions {
+        let _ = writeln!(page, "- {}", prose(&one.words()));
+    }
+    if !approval.ignored.is_empty() {
+        page.push_str("\nWhat was said and does not count:\n\n");
+    }
+    for ignored in approval.ignored.iter().take(20) {
+        let _ = writeln!(page, "- {}", prose(ignored));
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kelvin_gate::approval::{Origin, Regressed, Request, Rules};
+
+    #[test]
+    fn no_name_and_no_reason_forges_markup_in_what_is_asked() {
+        for text in kelvin_page::fixture::corpus() {
+            let request = Request {
+                head: text.clone(),
+                base: text.clone(),
+                regressions: vec![Regressed {
+                    metric: text.clone(),
+                    case: Some(format!("{text} @everybody")),
+                    base: None,
+                    head: None,
+                    drop: None,
+                    within: 0.0,
+                    suspected: false,
+                }],
+            };
+            let rules = Rules {
+                by: vec!["alice".to_owned()],
+                label: Some(text.clone()),
+                comment: true,
+                timeout_s: 5_400,
+                not_author: true,
+            };
+            let mut approval = Approval::pending(request, rules, text.clone());
+            approval.origin = Some(Origin {
+                key: format!("{text} @everybody"),
+                ..Origin::default()
+            });
+            approval
+                .ignored
+                .push(format!("{text}\n# forged\n@everybody"));
+            let mind = [format!("{text}\n<!-- kelvin-approval x -->")];
+            for page in [asking(&approval, &mind), decided(&approval)] {
+                assert!(
+                    !page.contains("<!--") && !page.contains("@everybody"),
+                    "{page}"
+                );
+                assert!(
+                    page.lines().all(|line| !line.starts_with("# forged")),
+                    "{page}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_time_for_a_decision_is_told_in_its_own_unit() {
+        let rules = |timeout_s| Rules {
+            by: vec!["write".to_owned()],
+            label: None,
+            comment: true,
+            timeout_s,
+            not_author: false,
+        };
+        let request = Request {
+            head: "a".to_owned(),
+            base: "b".to_owned(),
+            regressions: Vec::new(),
+        };
+        for (seconds, words) in [
+            (5_400, "within 90 minutes"),
+            (3_600, "within 1 hour"),
+            (259_200, "within 72 hours"),
+        ] {
+            let mut approval = Approval::pending(request.clone(), rules(seconds), String::new());
+            let page = asking(&approval, &[]);
+            assert!(page.contains(words), "{words}");
+            assert!(page.starts_with("### ⏸️ Kelvin asks for approval of `a`"));
+            // Where there are several configurations, it says which one asks.
+            approval.origin = Some(Origin {
+                key: "rag-small".to_owned(),
+                ..Origin::default()
+            });
+            let page = asking(&approval, &[]);
+            assert!(page.starts_with("### ⏸️ Kelvin (rag-small) asks for approval of `a`"));
+        }
+    }
+}

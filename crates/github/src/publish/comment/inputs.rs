@@ -1,0 +1,54 @@
+//! What changed in the input of a case that got worse.
+
+use std::fmt::Write as _;
+
+use similar::TextDiff;
+
+use crate::publish::{Excerpt, Publication};
+use kelvin_gate::report::page;
+use kelvin_page::safe;
+
+/// Characters of one difference between two texts.
+const DIFF: usize = 4_000;
+
+/// What was changed in the input, and what the pipeline made of both.
+pub(super) fn difference(publication: &Publication<'_>, excerpt: &Excerpt) -> String {
+    let part = page::part(publication.report, &excerpt.case, &excerpt.variant);
+    let answers = part.map_or_else(String::new, |part| {
+        let answers = part.answers.show(|_, text| safe::code(text, 80));
+        format!("{answers}\n\n")
+    });
+    let diff = TextDiff::from_lines(excerpt.before.as_str(), excerpt.after.as_str());
+    let mut text = String::new();
+    for hunk in diff.unified_diff().context_radius(1).iter_hunks() {
+        let _ = write!(text, "{hunk}");
+    }
+    if text.chars().count() > DIFF {
+        text = text.chars().take(DIFF).collect();
+        text.push_str("\n…");
+    }
+    format!(
+        "<details><summary>Case {}, variant {}: what changed in the input</summary>\n\n\
+         {answers}{}\n</details>\n",
+        html(&excerpt.case),
+        html(&excerpt.variant),
+        safe::fenced(&text, DIFF + 10)
+    )
+}
+
+/// A name within HTML, where a backslash would be shown: entities instead.
+fn html(text: &str) -> String {
+    let escaped = safe::markdown(text, 60);
+    let mut shown = String::with_capacity(escaped.len());
+    let mut rest = escaped.chars();
+    while let Some(c) = rest.next() {
+        match (c, rest.as_str().chars().next()) {
+            ('\\', Some(next)) => {
+                let _ = write!(shown, "&#{};", u32::from(next));
+                rest.next();
+            }
+            _ => shown.push(c),
+        }
+    }
+    shown
+}

@@ -1,0 +1,189 @@
+//! The comment: what happened, where, and what to do, within a number of bytes.
+//!
+//! A page is a list of sections. Where they are too long together, whole sections go, the least
+//! important first: the differences between texts, then the answers, the further cases, the notices, what differs
+//! beside the figures, the further reasons, the cost, how to reproduce it, and last the table. The
+//! first lines always stay, and a line says what is left out and where it is.
+
+mod answers;
+mod asking;
+mod head;
+mod inputs;
+mod tables;
+mod words;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use similar::TextDiff;
+
+use super::{Context, Publication};
+pub use asking::{asking, decided};
+use inputs::difference;
+use kelvin_gate::Judgement;
+use kelvin_gate::report::Report;
+use kelvin_page::markdown;
+use tables::{cases, figures, metrics, wrong_answers};
+use words::{claim, differences, foot, notices, reasons, reproduce, unposted};
+
+/// How long lists may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lists {
+    pub(super) metrics: usize,
+    pub(super) cases: usize,
+    pub(super) answers: usize,
+    pub(super) excerpts: usize,
+    pub(super) notices: usize,
+}
+
+const OF_A_COMMENT: Lists = Lists {
+    metrics: 20,
+    cases: 10,
+    answers: 5,
+    excerpts: 2,
+    notices: 20,
+};
+
+/// A part of a page that is shown whole or not at all.
+pub(super) struct Section {
+    /// The larger, the sooner it goes; 0 always stays.
+    rank: u8,
+    /// What it is, for the line that says what is left out.
+    name: &'static str,
+    text: String,
+}
+
+/// The longest comment, in bytes: GitHub refuses 65,536 characters.
+const BYTES: usize = 60_000;
+
+/// The comment, at most so many bytes long; below 2,000 it may be longer.
+pub fn render(publication: &Publication<'_>, budget: usize) -> String {
+    fit(sections(publication, OF_A_COMMENT), budget)
+}
+
+/// The same page where there is no workflow to speak of: `gate.md`, `kelvin compare`.
+pub fn alone(report: &Report, judgement: &Judgement, out: &Path) -> String {
+    let publication = Publication {
+        report,
+        judgement: Some(judgement),
+        context: &Context::default(),
+        out,
+        folder: "",
+        excerpts: &[],
+        warnings: &[],
+    };
+    render(&publication, BYTES)
+}
+
+/// Joins sections, leaving out as many as it takes.
+pub(super) fn fit(mut sections: Vec<Section>, budget: usize) -> String {
+    const NOTE: usize = 300;
+    let length = |sections: &[Section]| {
+        sections
+            .iter()
+            .map(|section| section.text.trim_end().len() + 2)
+            .sum::<usize>()
+    };
+    let mut left_out = Vec::new();
+    while length(&sections) + if left_out.is_empty() { 0 } else { NOTE } > budget {
+        let Some(most) = sections
+            .iter()
+            .map(|section| section.rank)
+            .max()
+            .filter(|rank| *rank > 0)
+        else {
+            break;
+        };
+        let at = sections
+            .iter()
+            .rposition(|section| section.rank == most)
+            .unwrap_or_default();
+        let name = sections.remove(at).name;
+        if !left_out.contains(&name) {
+            left_out.push(name);
+        }
+    }
+    let mut page = String::new();
+    for section in &sections {
+        page.push_str(section.text.trim_end());
+        page.push_str("\n\n");
+    }
+    if !left_out.is_empty() {
+        let _ = writeln!(
+            page,
+            "<sub>Left out for length: {}. All of it is in `report.html` and `gate.json` of the run.</sub>",
+            left_out.join(", ")
+        );
+    }
+    page.truncate(page.trim_end().len());
+    page.push('\n');
+    page
+}
+
+/// Every section, in the order in which they are shown.
+pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Section> {
+    let section = |rank, name, text: String| Section { rank, name, text };
+    let mut sections = vec![section(0, "the verdict", head::head(publication))];
+    sections.push(section(0, "whose figures these are", claim(publication)));
+    if let Some(judgement) = publication.judgement {
+        sections.push(section(
+            3,
+            "the answers that went wrong",
+            wrong_answers(judgement),
+        ));
+        sections.push(section(
+            1,
+            "the metrics",
+            metrics(publication, judgement, lists.metrics),
+        ));
+        sections.push(section(4, "further reasons", reasons(judgement)));
+        let comparisons = judgement.comparisons.each();
+        sections.extend(comparisons.filter_map(|comparison| {
+            let page = comparison.page()?;
+            Some(section(7, page.items, markdown::render_comparison(&page)))
+        }));
+        sections.push(section(7, "the cases", cases(judgement, lists.cases)));
+        let answers = answers::answers(publication, judgement, lists.answers);
+        sections.push(section(8, "the answers", answers));
+        for excerpt in publication.excerpts.iter().take(lists.excerpts) {
+            sections.push(section(
+                9,
+                "what changed in the inputs",
+                difference(publication, excerpt),
+            ));
+        }
+        sections.push(section(5, "what else differs", differences(judgement)));
+    } else {
+        sections.push(section(
+            1,
+            "the metrics",
+            figures(publication, lists.metrics),
+        ));
+    }
+    sections.push(section(1, "who may post", unposted(publication)));
+    sections.push(section(6, "notices", notices(publication, lists.notices)));
+    sections.push(section(2, "how to reproduce it", reproduce(publication)));
+    sections.push(section(3, "the baseline and the cost", foot(publication)));
+    sections.retain(|section| !section.text.is_empty());
+    sections
+}
+
+/// How many lines a reader of the difference between two texts has to look at.
+pub fn changed_lines(before: &str, after: &str) -> usize {
+    let changed = |change: &similar::Change<&str>| change.tag() != similar::ChangeTag::Equal;
+    TextDiff::from_lines(before, after)
+        .iter_all_changes()
+        .filter(changed)
+        .count()
+}
+
+fn more(page: &mut String, all: usize, listed: usize, word: &str) {
+    if all > listed {
+        let _ = writeln!(page, "\nand {} more {word}, in `report.html`", all - listed);
+    }
+}
+
+#[cfg(test)]
+mod lead_tests;
+#[cfg(test)]
+mod tests;

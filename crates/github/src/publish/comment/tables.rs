@@ -1,0 +1,158 @@
+//! The tables: the metrics, and the cases that changed.
+
+use std::fmt::Write as _;
+
+use super::more;
+use crate::publish::Publication;
+use kelvin_gate::compare::Change;
+use kelvin_gate::judgement::{change, said, value};
+use kelvin_gate::policy::Attention;
+use kelvin_gate::verdict::Word;
+use kelvin_gate::{Judgement, flips};
+use kelvin_page::{counted, safe};
+
+/// So many answers that went wrong stand above the metrics.
+const FLIPPED: usize = 5;
+
+/// The answers that went wrong, one of each case.
+pub(super) fn wrong_answers(judgement: &Judgement) -> String {
+    if judgement.flips.is_empty() {
+        return String::new();
+    }
+    let mut page = String::from(
+        "| case | for example in | answer on the base | answer now | wrong in |\n| --- | --- | --- | --- | --- |\n",
+    );
+    for flip in judgement.flips.iter().take(FLIPPED) {
+        let answer = |text: &str| safe::markdown(&flips::bare(text), 120);
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} | {} | {} of {} |",
+            safe::code(&flip.item, 60),
+            safe::code(&flip.part, 60),
+            answer(&flip.base),
+            answer(&flip.head),
+            flip.flipped,
+            flip.of,
+        );
+    }
+    more(&mut page, judgement.flips.len(), FLIPPED, "cases");
+    page
+}
+
+pub(super) fn metrics(publication: &Publication<'_>, judgement: &Judgement, most: usize) -> String {
+    let shown = judgement.verdict.shown();
+    if shown.is_empty() {
+        return figures(publication, most);
+    }
+    let mut page = String::from(
+        "| metric | base | head | change | n | verdict |\n| --- | ---: | ---: | ---: | ---: | --- |\n",
+    );
+    for (id, metric) in shown.iter().take(most) {
+        let measured = publication.report.metrics.get(*id);
+        let n = measured.map_or(0, |metric| metric.n);
+        let failed = measured.map_or(0, |metric| metric.n_failed);
+        let n = match failed {
+            0 => n.to_string(),
+            failed => format!("{n}, {failed} failed"),
+        };
+        let mark = match (metric.verdict, metric.policy) {
+            (Word::Pass, Attention::Gate) => "✅ ",
+            (_, Attention::Gate) => "❌ ",
+            (_, _) => "",
+        };
+        let verdict = format!("{mark}{}", said(metric));
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} | {} | {n} | {verdict} |",
+            safe::code(id, 80),
+            value(metric.base),
+            value(metric.head),
+            change(metric),
+        );
+    }
+    more(&mut page, shown.len(), most, "metrics");
+    page
+}
+
+/// The figures alone, where there is nothing to compare with.
+pub(super) fn figures(publication: &Publication<'_>, most: usize) -> String {
+    let gated: Vec<_> = publication
+        .report
+        .metrics
+        .iter()
+        .filter(|(_, metric)| metric.is_shown_first())
+        .collect();
+    if gated.is_empty() {
+        return String::new();
+    }
+    let mut page = String::from("| metric | value | n |\n| --- | ---: | ---: |\n");
+    for (id, metric) in gated.iter().take(most) {
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} |",
+            safe::code(id, 80),
+            value(metric.value),
+            metric.n
+        );
+    }
+    more(&mut page, gated.len(), most, "metrics");
+    page
+}
+
+pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
+    if judgement.cases.is_empty() {
+        return String::new();
+    }
+    let worse = judgement
+        .cases
+        .iter()
+        .filter(|case| case.is_worse())
+        .count();
+    let open = if worse > 0 && worse <= most {
+        " open"
+    } else {
+        ""
+    };
+    let mut page = format!(
+        "<details{open}><summary>Case by case: {} changed, {worse} got worse (worst first)</summary>\n\n",
+        counted(judgement.cases.len(), "value")
+    );
+    page.push_str("| case | metric | what | base | head | variants that changed (1.00 is as it should be; of a failure rate 0.00) |\n| --- | --- | --- | ---: | ---: | --- |\n");
+    for case in judgement.cases.iter().take(most) {
+        // That a decision moves further than before under a swap is no gain: nobody knows how far it should move.
+        let metric = judgement.verdict.metrics.get(&case.metric);
+        let is_by_swaps = metric.is_some_and(|metric| metric.swaps.is_some());
+        let word = match case.change {
+            Change::Win if is_by_swaps => "moves further".into(),
+            Change::Loss if is_by_swaps => "moves less far".into(),
+            change => serde_json::to_value(change).unwrap_or_default(),
+        };
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} | {} | {} | {} |",
+            safe::code(&case.case, 60),
+            safe::code(&case.metric, 60),
+            safe::markdown(word.as_str().unwrap_or("-"), 30),
+            value(case.base),
+            value(case.head),
+            flipped(&case.flipped)
+        );
+    }
+    more(&mut page, judgement.cases.len(), most, "changes");
+    page.push_str("\n</details>\n");
+    page
+}
+
+/// The first few variants that changed, and how many more there are.
+fn flipped(variants: &[String]) -> String {
+    const SHOWN: usize = 2;
+    let first: Vec<String> = variants
+        .iter()
+        .take(SHOWN)
+        .map(|text| safe::markdown(text, 80))
+        .collect();
+    match variants.len().saturating_sub(SHOWN) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}

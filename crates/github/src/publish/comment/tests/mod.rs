@@ -1,0 +1,398 @@
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::*;
+use crate::publish::Excerpt;
+use kelvin_base::usage::Usage;
+use kelvin_gate::compare::{Change, Measured, compare};
+use kelvin_gate::policy::{Effect, Policy};
+use kelvin_gate::provenance::{Source, Tried};
+use kelvin_gate::report::fixture;
+use kelvin_gate::reproduce::Reproduction;
+use kelvin_gate::verdict::{BrokenCase, Verdict, Word};
+use kelvin_gate::{Gate, Next, changes};
+
+mod remarks;
+
+fn judged(base: &Report, head: &Report) -> Judgement {
+    let (old, new) = (Measured::from(base), Measured::from(head));
+    let comparison = compare(&old, &new);
+    let policy = Policy::default();
+    let mut gate = Gate::new(&policy, false, false, None);
+    let verdict = match gate.next(&comparison, 0) {
+        Next::Verdict(verdict) => *verdict,
+        Next::Rerun(_) => gate.give_up(&comparison),
+    };
+    Judgement {
+        cases: changes::of(&comparison, &verdict),
+        reproduce: Some(Reproduction {
+            commit: Some("0123456789abcdef".to_owned()),
+            arguments: vec!["--seed".to_owned(), "42".to_owned()],
+            ..Reproduction::default()
+        }),
+        ..Judgement::without_base(verdict, Vec::new())
+    }
+}
+
+fn context() -> Context {
+    Context {
+        event: "pull_request".to_owned(),
+        repository: "acme/widgets".to_owned(),
+        server_url: "https://github.com".to_owned(),
+        run_id: "12".to_owned(),
+        configuration: "kelvin".to_owned(),
+        ..Context::default()
+    }
+}
+
+fn page(report: &Report, judgement: &Judgement, excerpts: &[Excerpt], budget: usize) -> String {
+    let context = context();
+    render(
+        &Publication {
+            report,
+            judgement: Some(judgement),
+            context: &context,
+            out: Path::new("kelvin"),
+            folder: "",
+            excerpts,
+            warnings: &[],
+        },
+        budget,
+    )
+}
+
+fn excerpt(judgement: &Judgement, text: &str) -> Excerpt {
+    let case = &judgement.cases[0];
+    let variant = case.variants.first();
+    let variant = variant.and_then(|first| first.variant.as_deref());
+    Excerpt {
+        case: case.case.clone(),
+        variant: variant.unwrap_or("reorder-01").to_owned(),
+        before: "## Rule\n\nHold.\n".to_owned(),
+        after: format!("## Rule\n\n{text}\n"),
+    }
+}
+
+/// Every fold is closed, and every tag is ours.
+fn is_whole(page: &str) {
+    const OURS: [&str; 6] = [
+        "<details>",
+        "<details open>",
+        "<summary>",
+        "</summary>",
+        "<sub>",
+        "</sub>",
+    ];
+    let mut open = 0_usize;
+    for event in Parser::new_ext(page, Options::ENABLE_TABLES) {
+        if let Event::Html(html) | Event::InlineHtml(html) = event {
+            open += html.matches("<details").count();
+            open -= html.matches("</details>").count();
+            let mut rest = html.replace("</details>", "");
+            for tag in OURS {
+                rest = rest.replace(tag, "");
+            }
+            assert!(!rest.contains('<'), "{html}");
+        }
+    }
+    assert_eq!(open, 0, "{page}");
+    // A fence that was cut would take in what follows.
+    let last = Parser::new(page).last().expect("a page");
+    assert!(!matches!(last, Event::End(TagEnd::CodeBlock)), "{page}");
+}
+
+#[test]
+fn a_regression_is_told_in_the_first_lines() {
+    let (base, head) = (fixture::good(), fixture::bad());
+    let judgement = judged(&base, &head);
+    assert!(!judgement.verdict.passed);
+    let page = page(&head, &judgement, &[excerpt(&judgement, "Go.")], 60_000);
+    is_whole(&page);
+    let mut lines = page.lines();
+    let heading = lines.next().expect("a heading");
+    assert!(
+        heading.starts_with("### ❌ Kelvin: regression, `evidence.") && heading.contains(" → "),
+        "{heading}"
+    );
+    let reason = lines.nth(1).expect("a reason");
+    assert!(
+        reason.starts_with("**") && reason.contains("evidence"),
+        "{reason}"
+    );
+    assert!(
+        lines
+            .nth(1)
+            .expect("advice")
+            .starts_with("Look first at case")
+    );
+    assert!(
+        page.contains("at commit `0123456789ab`: `kelvin gate --seed 42 --only="),
+        "{page}"
+    );
+    assert!(page.contains("| +Go."), "{page}");
+}
+
+#[test]
+fn a_pass_says_that_there_is_nothing_to_do() {
+    let report = fixture::good();
+    let judgement = judged(&report, &report);
+    let page = page(&report, &judgement, &[], 60_000);
+    is_whole(&page);
+    assert!(
+        page.starts_with("### ✅ Kelvin: pass\n\n**None of 4 gated metrics"),
+        "{page}"
+    );
+    assert!(page.contains("\nNothing to do.\n"));
+}
+
+#[test]
+fn a_pass_in_which_a_case_may_have_broken_says_what_would_decide() {
+    let report = fixture::good();
+    let mut judgement = judged(&report, &report);
+    judgement.verdict.broken_cases.push(BrokenCase {
+        case: "alder".to_owned(),
+        metric: "evidence.invariance".to_owned(),
+        certain: false,
+        bad: 3,
+        runs: 3,
+    });
+    let page = page(&report, &judgement, &[], 60_000);
+    assert!(!page.contains("Nothing to do"), "{page}");
+    let advice = "\nLook at case `alder`: it may have broken";
+    assert!(
+        page.contains(advice) && page.contains("`gate: {deterministic: true}` decides"),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_baseline_that_is_turned_off_asks_for_no_run_on_the_base_branch() {
+    let report = fixture::good();
+    let shown = |tried: Vec<Tried>| {
+        let verdict = Verdict::without_base(Word::NoBaseline, Effect::Warn, "there is none");
+        let judgement = Judgement::without_base(verdict, tried);
+        page(&report, &judgement, &[], 60_000)
+    };
+    let asked = "A run on the base branch keeps a report";
+    let off = shown(Vec::new());
+    assert!(
+        off.contains("as long as the baseline is turned off") && !off.contains(asked),
+        "{off}"
+    );
+    let tried = Tried {
+        source: Source::Tree,
+        why: "it has none".to_owned(),
+        unknown: None,
+    };
+    assert!(shown(vec![tried]).contains(asked));
+}
+
+#[test]
+fn a_case_of_a_single_input_is_not_run_again_alone() {
+    let (base, head) = (fixture::good(), fixture::bad());
+    let mut judgement = judged(&base, &head);
+    for change in judgement
+        .cases
+        .iter_mut()
+        .flat_map(|case| &mut case.variants)
+    {
+        change.variant = None;
+    }
+    let page = page(&head, &judgement, &[], 60_000);
+    assert!(page.contains("`kelvin gate --seed 42"), "{page}");
+    assert!(!page.contains("--only="), "{page}");
+}
+
+#[test]
+fn what_the_models_took_stands_next_to_what_they_took_on_the_base() {
+    let (mut base, mut head) = (fixture::good(), fixture::good());
+    let judgement = judged(&base, &head);
+    let plain = page(&head, &judgement, &[], 60_000);
+    assert!(
+        !plain.contains("tokens") && !plain.contains("times the cost"),
+        "{plain}"
+    );
+    let usage = |input_tokens, usd| {
+        Some(Usage {
+            input_tokens,
+            usd,
+            ..Usage::default()
+        })
+    };
+    base.run.session.cost.usage_of_answers = usage(10_000, Some(1.0));
+    head.run.session.cost.usage_of_answers = usage(15_000, Some(1.7));
+    let ratio = |base: &Report, head: &Report| {
+        let cost_ratio = head.run.session.cost.times(&base.run.session.cost);
+        let judgement = Judgement {
+            cost_ratio,
+            ..judgement.clone()
+        };
+        page(head, &judgement, &[], 60_000)
+    };
+    let shown = ratio(&base, &head);
+    let words = "; 15,000 tokens, $1.70, 1.7 times the cost of the base for each answer";
+    assert!(shown.contains(words), "{shown}");
+    // Twice the answers for twice the money is the same cost; without prices the tokens are compared.
+    let cost = &mut head.run.session.cost;
+    cost.invocations *= 2;
+    cost.cache_hits *= 2;
+    cost.usage_of_answers = usage(30_000, None);
+    assert!(ratio(&base, &head).contains("30,000 tokens, 1.5 times the cost"));
+    // What is not known has no ratio.
+    head.run.session.cost.usage_of_answers = Some(Usage::untold());
+    let shown = ratio(&base, &head);
+    assert!(
+        shown.contains("tokens unknown") && !shown.contains("times the cost"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn act_10_a_page_keeps_to_its_budget_and_sheds_whole_sections() {
+    let base = fixture::report(400, |_, kind, _| Some(f64::from(u8::from(kind == "swap"))));
+    let head = fixture::report(400, |case, _, _| Some(f64::from(u8::from(case % 2 == 0))));
+    let judgement = judged(&base, &head);
+    let excerpts = [excerpt(&judgement, &"Go. ".repeat(3_000))];
+    let mut lengths = Vec::new();
+    for budget in [2_000, 2_500, 3_000, 4_000, 6_000, 10_000, 20_000, 60_000] {
+        let page = page(&head, &judgement, &excerpts, budget);
+        assert!(page.len() <= budget, "{} of {budget}", page.len());
+        is_whole(&page);
+        assert!(page.starts_with("### ❌ Kelvin: regression, `evidence."));
+        let all = page.contains("The pipeline decided");
+        assert_eq!(page.contains("<sub>Left out for length: "), !all, "{page}");
+        lengths.push(page.len());
+    }
+    assert!(lengths.is_sorted(), "{lengths:?}");
+}
+
+#[test]
+fn act_11_nothing_that_others_wrote_can_act() {
+    for text in fixture::corpus() {
+        let head = fixture::hostile::hostile(&text);
+        let base = fixture::good();
+        let mut judgement = judged(&base, &head);
+        judgement.differences.push(text.clone());
+        for case in &mut judgement.cases {
+            case.case.clone_from(&text);
+            case.flipped = vec![text.clone()];
+        }
+        for reason in &mut judgement.verdict.reasons {
+            reason.text = format!("{text} fell, in case `{text}`");
+        }
+        let excerpt = Excerpt {
+            case: text.clone(),
+            variant: text.clone(),
+            before: text.clone(),
+            after: format!("{text}\n{text}x"),
+        };
+        let warnings = [text.clone()];
+        let context = Context {
+            configuration: text.clone(),
+            repository: "acme/widgets".to_owned(),
+            server_url: "https://github.com".to_owned(),
+            run_id: "12".to_owned(),
+            ..Context::default()
+        };
+        let publication = Publication {
+            report: &head,
+            judgement: Some(&judgement),
+            context: &context,
+            out: Path::new("kelvin"),
+            folder: "",
+            excerpts: &[excerpt],
+            warnings: &warnings,
+        };
+        let measured = Publication {
+            judgement: None,
+            excerpts: &[],
+            ..publication
+        };
+        assert!(
+            render(&measured, 60_000).starts_with("### Kelvin ("),
+            "{text}"
+        );
+        for page in [
+            render(&publication, 60_000),
+            render(&measured, 60_000),
+            crate::publish::summary::render(&publication),
+        ] {
+            is_whole(&page);
+            let mut links = Vec::new();
+            for event in Parser::new_ext(&page, Options::ENABLE_TABLES) {
+                match event {
+                    Event::Start(Tag::Link { dest_url, .. }) => links.push(dest_url.to_string()),
+                    Event::Start(Tag::Image { .. }) => panic!("an image of {text}"),
+                    _ => {}
+                }
+            }
+            assert_eq!(
+                links,
+                ["https://github.com/acme/widgets/actions/runs/12"],
+                "{text}"
+            );
+            for line in page.lines() {
+                assert!(!line.starts_with("::"), "a command of {text}");
+                assert!(!line.trim_start().starts_with('/'), "an order of {text}");
+            }
+            let hidden = |c: char| {
+                (c.is_control() && c != '\n')
+                    || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            };
+            assert!(!page.contains(hidden), "{text}");
+            assert!(!page.contains("<!--"), "{text}");
+            let mention = page
+                .match_indices('@')
+                .any(|(at, _)| page[at + 1..].starts_with(|c: char| c.is_alphanumeric()));
+            assert!(!mention, "a mention of {text}: {page}");
+        }
+    }
+}
+
+#[test]
+fn act_10_any_report_fits_any_budget() {
+    use proptest::prelude::*;
+
+    let corpus = fixture::corpus();
+    let stacked = format!("e{}", "\u{301}".repeat(900)).repeat(9);
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: 48,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let input = (
+        2_000_usize..70_000,
+        1_usize..12,
+        0..=corpus.len(),
+        1_usize..40,
+    );
+    runner
+        .run(&input, |(budget, cases, at, times)| {
+            let base = fixture::report(cases, |_, kind, _| {
+                Some(f64::from(u8::from(kind == "swap")))
+            });
+            let head =
+                fixture::report(cases, |case, _, _| Some(f64::from(u8::from(case % 2 == 1))));
+            let mut judgement = judged(&base, &head);
+            let text = corpus.get(at).unwrap_or(&stacked).repeat(times);
+            for case in &mut judgement.cases {
+                case.flipped.push(text.clone());
+            }
+            if let Some(case) = judgement.cases.first_mut() {
+                case.case.clone_from(&text);
+            }
+            for reason in &mut judgement.verdict.reasons {
+                reason.text = format!("`{text}` and {text}");
+            }
+            let excerpts: Vec<Excerpt> = judgement
+                .cases
+                .first()
+                .map(|_| excerpt(&judgement, &text))
+                .into_iter()
+                .collect();
+            let page = page(&head, &judgement, &excerpts, budget);
+            prop_assert!(page.len() <= budget, "{} of {budget}", page.len());
+            is_whole(&page);
+            Ok(())
+        })
+        .expect("every page fits");
+}

@@ -1,0 +1,222 @@
+//! What is said below the tables.
+
+use std::fmt::Write as _;
+
+use super::more;
+use crate::publish::Publication;
+use kelvin_gate::Judgement;
+use kelvin_gate::judgement::prose;
+use kelvin_gate::policy::Effect;
+use kelvin_page as page;
+use kelvin_page::safe;
+
+pub(super) fn reasons(judgement: &Judgement) -> String {
+    let mut page = String::new();
+    // The first one stands above, unless it does nothing.
+    let first = judgement.verdict.reasons.first();
+    let shown = usize::from(first.is_some_and(|reason| reason.effect.is_some()));
+    for reason in judgement.verdict.reasons.iter().skip(shown).take(20) {
+        let mark = match reason.effect {
+            Some(Effect::Fail) => "❌ ",
+            Some(Effect::Warn) => "⚠️ ",
+            None => "",
+        };
+        let _ = writeln!(page, "- {mark}{}", prose(&reason.text));
+    }
+    page
+}
+
+pub(super) fn differences(judgement: &Judgement) -> String {
+    let mut page = String::new();
+    for difference in judgement.differences.iter().take(20) {
+        let _ = writeln!(page, "- {}", prose(difference));
+    }
+    if let Some(drift) = &judgement.drift {
+        let _ = writeln!(page, "- {}", prose(&drift.note()));
+    }
+    match page.is_empty() {
+        true => page,
+        false => format!("What else differs from the base:\n\n{page}"),
+    }
+}
+
+pub(super) fn notices(publication: &Publication<'_>, most: usize) -> String {
+    let sections = publication.report.probes.iter();
+    let of_items = sections.flat_map(|(_, section)| section.notices());
+    let all: Vec<String> = publication
+        .warnings
+        .iter()
+        .map(|text| prose(text))
+        .chain(
+            publication
+                .report
+                .notices
+                .iter()
+                .chain(of_items)
+                .map(|notice| prose(&notice.text)),
+        )
+        .collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut page = format!(
+        "<details><summary>{}: caps, skips, warnings</summary>\n\n",
+        page::counted(all.len(), "notice")
+    );
+    for notice in all.iter().take(most) {
+        let _ = writeln!(page, "- {notice}");
+    }
+    more(&mut page, all.len(), most, "notices");
+    page.push_str("\n</details>\n");
+    page
+}
+
+/// What the figures are to be taken for, where another run has measured them.
+pub(super) fn claim(publication: &Publication<'_>) -> String {
+    let claim = publication.context.claim.as_deref();
+    claim.map_or_else(String::new, |claim| {
+        format!("> {}\n", prose(&safe::cut(claim, 600)))
+    })
+}
+
+/// Why there is no comment, where the run may not write one.
+pub(super) fn unposted(publication: &Publication<'_>) -> String {
+    let context = publication.context;
+    if !context.read_only || context.pull_request.is_none() {
+        return String::new();
+    }
+    let why = match (context.is_fork, context.leaves_it) {
+        (true, _) => "GitHub does not let a run of a fork write comments",
+        (false, true) => "This run leaves its comment to another one (`comment: later`)",
+        (false, false) => "GitHub does not let a run with this token write comments",
+    };
+    format!(
+        "> {why}. The verdict counts all the same; a workflow with \
+         `org/kelvin-action/post@v1` can post this page.\n"
+    )
+}
+
+pub(super) fn reproduce(publication: &Publication<'_>) -> String {
+    let Some(judgement) = publication.judgement else {
+        return String::new();
+    };
+    // Nobody but its user knows how a run that was made elsewhere comes about.
+    if publication.report.is_evaluation() {
+        return String::new();
+    }
+    let Some(again) = &judgement.reproduce else {
+        return String::new();
+    };
+    format!(
+        "Reproduce, {}: {}\n",
+        prose(&again.place()),
+        code(&again.command(judgement))
+    )
+}
+
+/// A command as code, whole: a command that was cut would be another one. One that is no single line of text is not
+/// shown, for what comes after a line break would be no code any more.
+fn code(command: &str) -> String {
+    if !safe::is_one_line(command) {
+        return "(its arguments cannot be shown in one line)".to_owned();
+    }
+    let longest = command
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    let space = if longest > 0 { " " } else { "" };
+    format!("{fence}{space}{command}{space}{fence}")
+}
+
+pub(super) fn foot(publication: &Publication<'_>) -> String {
+    let cost = &publication.report.run.session.cost;
+    let mut parts = Vec::new();
+    if let Some(judgement) = publication.judgement {
+        parts.push(prose(&judgement.provenance()));
+    }
+    let mut calls = format!(
+        "{} invocations, {} answered by the cache",
+        cost.invocations, cost.cache_hits
+    );
+    if let Some(judgement) = publication
+        .judgement
+        .filter(|judgement| judgement.reruns > 0)
+    {
+        let _ = write!(
+            calls,
+            ", {} of the invocations to look again at doubtful cases",
+            judgement.reruns
+        );
+    }
+    let of_the_base = publication
+        .judgement
+        .and_then(|judgement| judgement.base_invocations);
+    if let Some(base) = of_the_base {
+        let _ = write!(calls, "; the base took {base} invocations");
+        let again = publication.judgement.map_or(0, |found| found.base_reruns);
+        if again > 0 {
+            let _ = write!(
+                calls,
+                ", and {again} more to run it again beside the change"
+            );
+        }
+    }
+    let of_answers = publication.report.run.session.cost.usage_of_answers;
+    if let Some(used) = page::used(of_answers.as_ref()) {
+        let _ = write!(calls, "; {used}");
+        let ratio = publication
+            .judgement
+            .and_then(|judgement| judgement.cost_ratio);
+        if let Some(ratio) = ratio {
+            let _ = write!(
+                calls,
+                ", {ratio:.1} times the cost of the base for each answer"
+            );
+        }
+    }
+    parts.push(calls);
+    let judges = publication.report.run.session.judge_cost.as_ref();
+    parts.extend(judges.map(page::of_judges));
+    if let Some(url) = publication.context.run_url() {
+        parts.push(format!(
+            "[run]({})",
+            url.replace([' ', '(', ')', '<', '>'], "")
+        ));
+    }
+    format!("<sub>{}</sub>\n", parts.join(" · "))
+}
+
+#[cfg(test)]
+mod tests {
+    use pulldown_cmark::{Event, Parser};
+
+    use super::code;
+
+    #[test]
+    fn a_command_is_code_or_is_not_shown() {
+        assert_eq!(
+            code("kelvin gate --only='a  b'"),
+            "`kelvin gate --only='a  b'`"
+        );
+        assert_eq!(code("kelvin gate `x`"), "`` kelvin gate `x` ``");
+        for hostile in [
+            "kelvin gate '\n\n# Approved\n\n/merge @team'",
+            "kelvin gate \r![x](https://example.org/x.png)",
+            "kelvin gate \u{2028}@team",
+            "kelvin gate \u{85}@team",
+        ] {
+            let shown = code(hostile);
+            assert_eq!(shown.lines().count(), 1, "{shown}");
+            let is_text = |event: Event<'_>| {
+                matches!(event, Event::Start(_) | Event::End(_) | Event::Text(_))
+            };
+            assert!(Parser::new(&shown).all(is_text), "{shown}");
+            assert!(
+                !shown.contains("team") && !shown.contains("https"),
+                "{shown}"
+            );
+        }
+    }
+}

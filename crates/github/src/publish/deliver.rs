@@ -1,0 +1,276 @@
+//! Publishing, in an order that never loses the verdict: outputs, summary, check run, comment. Every
+//! surface is best effort; what one refuses is told by a warning and changes nothing else.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use super::failure::{self, Failure};
+use super::post::{self, Check, Conclusion, Mode, Posted, Shown, Stamp, Sticky};
+use super::{Level, Publication, annotations, commands, outputs, summary};
+use crate::Client;
+use kelvin_gate::Judgement;
+use kelvin_gate::compare::Change;
+use kelvin_gate::verdict::{ReasonCode, Word};
+use kelvin_page::safe;
+
+/// Where a run is shown.
+pub struct Surfaces<'a> {
+    /// The file that `GITHUB_OUTPUT` names.
+    pub outputs: Option<PathBuf>,
+    /// The file that `GITHUB_STEP_SUMMARY` names.
+    pub summary: Option<PathBuf>,
+    /// The check run that was opened.
+    pub check: Option<Check<'a>>,
+    /// The client; none where there is no token.
+    pub client: Option<&'a Client>,
+    /// When a comment is written.
+    pub comment: Mode,
+    /// Whether workflow commands mean anything here.
+    pub on_github: bool,
+    /// Prints.
+    pub say: &'a dyn Fn(&str),
+}
+
+impl Surfaces<'_> {
+    /// Says what could not be done.
+    pub fn warn(&self, text: &str) {
+        if self.on_github {
+            (self.say)(&commands::warning(text));
+        } else {
+            (self.say)(&format!("warning: {}\n", safe::line(text)));
+        }
+    }
+}
+
+/// Publishes; where the comment is, if there is one.
+pub fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>) -> Option<String> {
+    write(&surfaces, surfaces.outputs.as_ref(), "the outputs", || {
+        outputs::file(&outputs::of(publication, None))
+    });
+    write(
+        &surfaces,
+        surfaces.summary.as_ref(),
+        "the job summary",
+        || summary::render(publication),
+    );
+    if let Some(text) = publication.judgement.and_then(alarm)
+        && surfaces.on_github
+    {
+        (surfaces.say)(&text);
+    }
+    let remarks = annotations::of(publication);
+    let check = surfaces.check.take();
+    match check {
+        Some(check) => {
+            let judgement = publication.judgement;
+            let conclusion = judgement.map_or(Conclusion::Neutral, Conclusion::of);
+            let shown = Shown {
+                title: title(publication.judgement),
+                summary: super::comment::render(publication, 60_000),
+                text: None,
+                annotations: remarks,
+                request: judgement
+                    .and_then(|judgement| judgement.approval.as_ref())
+                    .map(|approval| approval.id.clone()),
+            };
+            if let Err(error) = check.finish(conclusion, &shown) {
+                surfaces.warn(&error.to_string());
+            }
+        }
+        None if surfaces.on_github => (surfaces.say)(&commands::annotations(&remarks)),
+        None => {}
+    }
+    let url = comment(publication, &surfaces);
+    if let Some(url) = &url {
+        write(&surfaces, surfaces.outputs.as_ref(), "the outputs", || {
+            outputs::file(&[("comment-url", url.clone())])
+        });
+    }
+    url
+}
+
+/// How far a failure is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Everywhere; a comment that is there already is replaced.
+    Everywhere,
+    /// The same, but what this very attempt of the run has written itself stays.
+    EarlierRuns,
+    /// Where only this job is read: what the comment and the check run say is of another commit than
+    /// the one at hand, and stays.
+    JobOnly,
+}
+
+/// Publishes a run that ended before anything was measured; where the comment is, if one was
+/// replaced.
+pub fn fail(failure: &Failure<'_>, mut surfaces: Surfaces<'_>, reach: Reach) -> Option<String> {
+    if surfaces.on_github {
+        (surfaces.say)(&match failure::annotation(failure) {
+            Some(annotation) => commands::annotations(&[annotation]),
+            None if failure.level == Level::Failure => commands::error(&failure.reason),
+            None => commands::warning(&failure.reason),
+        });
+    }
+    write(&surfaces, surfaces.outputs.as_ref(), "the outputs", || {
+        outputs::file(&outputs::of_failure())
+    });
+    write(
+        &surfaces,
+        surfaces.summary.as_ref(),
+        "the job summary",
+        || failure::page(failure),
+    );
+    if reach == Reach::JobOnly {
+        return None;
+    }
+    if let Some(check) = surfaces.check.take() {
+        let shown = Shown {
+            title: failure::title(failure),
+            summary: failure::page(failure),
+            text: None,
+            annotations: failure::annotation(failure).into_iter().collect(),
+            request: None,
+        };
+        if let Err(error) = check.finish(Conclusion::Failure, &shown) {
+            surfaces.warn(&error.to_string());
+        }
+    }
+    let url = replace(failure, &surfaces, reach)?;
+    write(&surfaces, surfaces.outputs.as_ref(), "the outputs", || {
+        outputs::file(&[("comment-url", url.clone())])
+    });
+    Some(url)
+}
+
+/// Puts the failure in the place of the comment, where there is one. A first comment it does not
+/// make: the job is red, and nobody takes that for a pass.
+fn replace(failure: &Failure<'_>, surfaces: &Surfaces<'_>, reach: Reach) -> Option<String> {
+    let context = failure.context;
+    let (client, pull_request) = (surfaces.client?, context.pull_request?);
+    if context.read_only || surfaces.comment == Mode::Off {
+        return None;
+    }
+    let sticky = Sticky {
+        pull_request,
+        key: &context.comment_key,
+        mode: match surfaces.comment {
+            Mode::New => Mode::New,
+            _ => Mode::OnChange,
+        },
+        stamp: &Stamp::of(context),
+        quiet: true,
+        keeps_its_own: reach == Reach::EarlierRuns,
+    };
+    match post::comment(client, &sticky, &mut |_| failure::page(failure)) {
+        Ok(posted) => posted.url().map(str::to_owned),
+        Err(error) => {
+            surfaces.warn(&error.to_string());
+            None
+        }
+    }
+}
+
+/// A line of the log for a run that could not ask for its baseline: it has nothing to say of a case,
+/// so no remark at a file would tell of it.
+fn alarm(judgement: &Judgement) -> Option<String> {
+    let verdict = &judgement.verdict;
+    if verdict.verdict != Word::BaselineUnreachable {
+        return None;
+    }
+    let reason = verdict.reasons.first().map_or("", |reason| &reason.text);
+    let text = format!("baseline unreachable: {reason}");
+    Some(match verdict.passed {
+        true => commands::warning(&text),
+        false => commands::error(&text),
+    })
+}
+
+/// Writes the comment, where there is a pull request to write it on.
+fn comment(publication: &Publication<'_>, surfaces: &Surfaces<'_>) -> Option<String> {
+    let context = publication.context;
+    let (Some(client), Some(pull_request)) = (surfaces.client, context.pull_request) else {
+        return None;
+    };
+    if context.read_only || surfaces.comment == Mode::Off {
+        return None;
+    }
+    let stamp = Stamp::of(context);
+    let sticky = Sticky {
+        pull_request,
+        key: &context.comment_key,
+        mode: surfaces.comment,
+        stamp: &stamp,
+        quiet: context.caveat.is_none() && publication.judgement.is_some_and(is_quiet),
+        keeps_its_own: false,
+    };
+    let mut body = |budget| super::comment::render(publication, budget);
+    match post::comment(client, &sticky, &mut body) {
+        Ok(Posted::Skipped(why)) => {
+            (surfaces.say)(&format!("no comment: {}\n", safe::line(&why)));
+            None
+        }
+        Ok(posted) => posted.url().map(str::to_owned),
+        Err(error) => {
+            surfaces.warn(&error.to_string());
+            None
+        }
+    }
+}
+
+/// A pass in which no case changed, neither its text nor its value.
+fn is_quiet(judgement: &Judgement) -> bool {
+    let changed = |change| matches!(change, Change::Win | Change::Loss | Change::Regression);
+    judgement.verdict.passed
+        && judgement.verdict.verdict == Word::Pass
+        && judgement.verdict.changes().is_none()
+        && !judgement.verdict.is_thin()
+        && !judgement.verdict.tells(ReasonCode::Drift)
+        && !judgement.verdict.tells(ReasonCode::OwnRules)
+        && !judgement.cases.iter().any(|case| changed(case.change))
+}
+
+fn title(judgement: Option<&Judgement>) -> String {
+    let Some(judgement) = judgement else {
+        return "Measured".to_owned();
+    };
+    let verdict = &judgement.verdict;
+    let mut word = verdict.verdict.as_str().replace('_', " ");
+    if verdict.tells(ReasonCode::OwnRules) {
+        word = format!("{word} under rules that this change made");
+    }
+    if let Some(edits) = verdict.edits() {
+        word = format!("{word}, {edits}");
+    }
+    let is_calm = verdict.verdict == Word::Pass && verdict.passed;
+    // Who may approve is what a reader has to know first.
+    let is_asked = judgement.approval.is_some();
+    let leading = verdict.leading().filter(|_| !is_calm && !is_asked);
+    match leading.or(verdict.reasons.first()) {
+        Some(reason) => safe::cut(&format!("{word}: {}", reason.text), 200),
+        None => word,
+    }
+}
+
+/// Appends to a file of the runner: other steps may have written to it.
+fn write(
+    surfaces: &Surfaces<'_>,
+    path: Option<&PathBuf>,
+    name: &str,
+    text: impl FnOnce() -> String,
+) {
+    let Some(path) = path else {
+        return;
+    };
+    let written = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .and_then(|mut file| file.write_all(text().as_bytes()))
+        .with_context(|| format!("failed to write {name} to `{}`", path.display()));
+    if let Err(error) = written {
+        surfaces.warn(&format!("{error:#}"));
+    }
+}

@@ -1,0 +1,112 @@
+//! A run that ended before anything was measured: what every surface says of it, and that what stood
+//! there before is not of this commit.
+
+use std::fmt::Write as _;
+
+use super::{Annotation, Context, Level, named};
+use kelvin_page::safe;
+
+/// The longest reason, in characters.
+const REASON: usize = 4_000;
+
+/// Such a run.
+#[derive(Clone, Debug)]
+pub struct Failure<'a> {
+    /// Where it happened.
+    pub context: &'a Context,
+    /// What kind of failure it is, in a sentence without its full stop; ours.
+    pub what: &'static str,
+    /// The reason, without secrets; several lines, and of whatever the configuration, a case or a
+    /// program may have put into it.
+    pub reason: String,
+    /// The file, as the repository names it, and the line, where it is about one.
+    pub place: Option<(String, usize)>,
+    /// How the log tells it.
+    pub level: Level,
+}
+
+/// The page: the comment, the job summary and the check run.
+pub fn page(failure: &Failure<'_>) -> String {
+    let context = failure.context;
+    let kelvin = named(&context.configuration, 40);
+    let head: String = context
+        .head_sha
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .take(7)
+        .collect();
+    let commit = match head.is_empty() {
+        true => "this commit".to_owned(),
+        false => format!("`{head}`"),
+    };
+    let mut page = format!(
+        "### ❌ {kelvin}: could not check {commit}\n\n**{}.** There is no verdict, so nothing is \
+         known of this change; what stood here before was about another run or attempt.\n\n{}",
+        failure.what,
+        safe::fenced(&failure.reason, REASON)
+    );
+    if let Some(url) = context.run_url() {
+        let url = url.replace([' ', '(', ')', '<', '>'], "");
+        let _ = writeln!(page, "\n<sub>[run]({url})</sub>");
+    }
+    page
+}
+
+/// The same in one line.
+pub fn title(failure: &Failure<'_>) -> String {
+    safe::cut(&format!("Not checked: {}", failure.what), 200)
+}
+
+/// A remark at the place, where there is one.
+pub fn annotation(failure: &Failure<'_>) -> Option<Annotation> {
+    let (path, line) = failure.place.clone()?;
+    Some(Annotation {
+        level: failure.level,
+        path,
+        line,
+        title: "Kelvin".to_owned(),
+        message: failure.reason.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_reason_forges_markup_on_the_page() {
+        let context = Context {
+            head_sha: "abc1234def\n<!-- x".to_owned(),
+            configuration: "a|b @all".to_owned(),
+            repository: "acme/widgets".to_owned(),
+            server_url: "https://github.example".to_owned(),
+            run_id: "7".to_owned(),
+            ..Context::default()
+        };
+        for reason in kelvin_page::fixture::corpus() {
+            let failure = Failure {
+                context: &context,
+                what: "`setup` failed",
+                reason: format!("first\n{reason}\n```\n# forged\n@everybody"),
+                place: Some((reason.clone(), 0)),
+                level: Level::Failure,
+            };
+            let page = page(&failure);
+            assert_eq!(
+                page.matches("### ").count(),
+                1 + reason.matches("### ").count()
+            );
+            assert!(
+                page.lines().all(|line| !line.starts_with("# forged")),
+                "{page}"
+            );
+            assert!(
+                !page.contains("@everybody") && !page.contains("@all"),
+                "{page}"
+            );
+            assert!(!page.contains("<!--"), "{page}");
+            assert!(page.starts_with("### ❌ Kelvin"), "{page}");
+            assert!(page.len() < 60_000);
+        }
+    }
+}

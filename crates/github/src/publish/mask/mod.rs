@@ -1,0 +1,395 @@
+//! Secrets out of everything that is printed or stored.
+
+mod forms;
+mod search;
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use kelvin_gate::report::{Report, StoredReport};
+use regex::Regex;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::ser::{PrettyFormatter, Serializer};
+
+use search::Search;
+
+/// What stands in the place of a secret.
+const HIDDEN: &str = "***";
+/// Shorter values are too likely to be words of their own.
+const SHORTEST: usize = 8;
+
+/// Names of variables that hold secrets.
+static NAMES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)(^|_)(TOKEN|SECRET|SECRETS|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|CREDENTIALS|AUTH|APIKEY|KEY|DSN)(_|$)|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY",
+    )
+    .expect("the pattern is tested")
+});
+
+/// Keys that tell themselves by their form.
+static PATTERNS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?x)
+        -----BEGIN\ [A-Z\ ]*PRIVATE\ KEY-----[\s\S]*?(?:-----END\ [A-Z\ ]*PRIVATE\ KEY-----|$)
+        | (?-u:\b)gh[opsur]_[A-Za-z0-9]{20,}
+        | (?-u:\b)github_pat_[A-Za-z0-9_]{20,}
+        | (?-u:\b)glpat-[A-Za-z0-9_-]{16,}
+        | (?-u:\b)sk-[A-Za-z0-9_-]{16,}
+        | (?-u:\b)(?:AKIA|ASIA)[A-Z0-9]{16}(?-u:\b)
+        | (?-u:\b)AIza[A-Za-z0-9_-]{30,}
+        | (?-u:\b)xox[abeoprs]-[A-Za-z0-9-]{10,}
+        | (?-u:\b)hf_[A-Za-z0-9]{20,}
+        | (?-u:\b)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}
+        | (?-u:\b)[rs]k_(?:live|test)_[A-Za-z0-9]{16,}
+        | (?-u:\b)npm_[A-Za-z0-9]{30,}
+        | (?-u:\b)[a-z][a-z0-9+.-]{1,20}://[^\s/:@"'<>\\]+:[^\s/@"'<>\\]+@
+        | (?i:(?-u:\b)authorization["']?\ *[:=]\ *["']?basic)\ +[A-Za-z0-9+/=]{8,}
+        | (?i:(?-u:\b)bearer)\ +[A-Za-z0-9._~+/=-]{16,}
+        "#,
+    )
+    .expect("the pattern is tested")
+});
+
+/// What stands for one letter in a text of JSON.
+static ESCAPES: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\\.").expect("the pattern is tested"));
+
+/// Knows the secrets of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Masker {
+    /// Longest first, so that a secret within another does not leave the rest of it.
+    secrets: Vec<String>,
+    /// Matches where any of them stands; none where there is none, or where they are too many for one pattern.
+    any: Option<Regex>,
+}
+
+impl Masker {
+    /// Takes the values of variables whose names tell of a secret, and the secrets named outright.
+    pub fn new(
+        variables: impl IntoIterator<Item = (String, String)>,
+        named: impl IntoIterator<Item = String>,
+    ) -> Self {
+        let told = variables
+            .into_iter()
+            .filter(|(name, _)| NAMES.is_match(name))
+            .map(|(_, value)| value);
+        let mut secrets: Vec<String> = Vec::new();
+        for secret in told.chain(named) {
+            // The path of a file is no secret, whatever its variable is called. A key in base64 begins with a
+            // slash once in 64 times, and names no file.
+            let secret = secret.trim();
+            if secret.len() < SHORTEST || (secret.starts_with('/') && Path::new(secret).exists()) {
+                continue;
+            }
+            secrets.extend(forms::of(secret));
+        }
+        secrets.retain(|secret| secret.len() >= SHORTEST);
+        secrets.sort_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
+        secrets.dedup();
+        let any = secrets.iter().map(|secret| regex::escape(secret));
+        let any: Vec<String> = any.collect();
+        Self {
+            any: Regex::new(&any.join("|")).ok().filter(|_| !any.is_empty()),
+            secrets,
+        }
+    }
+
+    /// Takes the secrets of the environment of this process.
+    pub fn of_environment(named: impl IntoIterator<Item = String>) -> Self {
+        // A value that is no text is printed with its wrong bytes replaced.
+        let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
+        Self::new(variables, named)
+    }
+
+    /// The secrets themselves, for the runner to mask.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.secrets.iter().map(String::as_str)
+    }
+
+    /// A text without its secrets. Secrets that overlap go together, so that no end of one is left.
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let known = self.secrets.iter().flat_map(|secret| {
+            text.match_indices(secret.as_str())
+                .map(|(at, found)| (at, at + found.len()))
+        });
+        let told = PATTERNS
+            .find_iter(text)
+            .map(|found| (found.start(), found.end()));
+        let mut spans: Vec<(usize, usize)> = known.chain(told).collect();
+        if spans.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        spans.sort_unstable();
+        let mut masked = String::with_capacity(text.len());
+        let mut done = 0;
+        for (start, end) in spans {
+            if start >= done {
+                masked.push_str(&text[done..start]);
+                masked.push_str(HIDDEN);
+            }
+            done = done.max(end);
+        }
+        masked.push_str(&text[done..]);
+        Cow::Owned(masked)
+    }
+
+    /// A value without secrets in any of its texts. Names of fields stay: they are ours, or those of
+    /// files.
+    ///
+    /// # Errors
+    ///
+    /// Where the value cannot be written as JSON or read back.
+    pub fn value<T: Serialize + DeserializeOwned>(&self, value: &T) -> anyhow::Result<T> {
+        let mut json = serde_json::to_value(value)?;
+        self.json(&mut json);
+        Ok(serde_json::from_value(json)?)
+    }
+
+    /// A report without secrets in any of its texts.
+    ///
+    /// # Errors
+    ///
+    /// As [`value`](Self::value).
+    pub fn report(&self, report: &Report) -> anyhow::Result<Report> {
+        let mut json = serde_json::to_value(report)?;
+        self.json(&mut json);
+        let stored: StoredReport = serde_json::from_value(json)?;
+        let read = stored.read_by(report.probes.kinds());
+        read.map_err(anyhow::Error::msg)
+    }
+
+    /// Whether there may be a secret in any text of a value. It is quick to tell of a report of a hundred
+    /// megabytes that there is none.
+    ///
+    /// # Errors
+    ///
+    /// Where the value cannot be written as JSON.
+    pub fn may_find(&self, value: &impl Serialize) -> anyhow::Result<bool> {
+        let mut search = Search::new(self);
+        // Every text is on a line of its own then, so that the lines can be looked at one after the other.
+        let lines = PrettyFormatter::with_indent(b"");
+        value.serialize(&mut Serializer::with_formatter(&mut search, lines))?;
+        Ok(search.ends())
+    }
+
+    /// Whether there may be a secret in whole lines of JSON.
+    fn may_be_in(&self, json: &str) -> bool {
+        let known = match &self.any {
+            Some(any) => any.is_match(json),
+            None => !self.secrets.is_empty(),
+        };
+        // A line break is two letters in JSON, of which the second would belong to the word after it.
+        known || PATTERNS.is_match(&ESCAPES.replace_all(json, "  "))
+    }
+
+    /// Takes the secrets out of every text of a value of JSON.
+    pub fn json(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Cow::Owned(masked) = self.text(text) {
+                    *text = masked;
+                }
+            }
+            Value::Array(values) => values.iter_mut().for_each(|value| self.json(value)),
+            Value::Object(fields) => fields.values_mut().for_each(|value| self.json(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE};
+    use serde_json::json;
+
+    use super::*;
+
+    fn masker(pairs: &[(&str, &str)]) -> Masker {
+        let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Masker::new(pairs.iter().map(pair), [])
+    }
+
+    #[test]
+    fn what_a_variable_with_a_telling_name_holds_is_hidden() {
+        let masker = masker(&[
+            ("OPENAI_API_KEY", "open-sesame-42"),
+            ("HOME", "open-country"),
+            ("DB_PASSWORD", "short"),
+            ("KEYBOARD", "qwertyuiop"),
+            ("SSH_AUTH_SOCK", "/dev/null"),
+            ("BASE_KEY", "/9j4AAQSkZJRgAB="),
+            ("PIN_SECRET", "1234567890"),
+        ]);
+        let text =
+            "open-sesame-42 open-country short qwertyuiop /dev/null /9j4AAQSkZJRgAB= 1234567890";
+        let shown = "*** open-country short qwertyuiop /dev/null *** ***";
+        assert_eq!(masker.text(text), shown);
+    }
+
+    #[test]
+    fn a_secret_within_a_longer_one_leaves_nothing_of_it() {
+        let masker = masker(&[("A_TOKEN", "abcdefgh"), ("B_TOKEN", "abcdefgh-ijklmnop")]);
+        assert_eq!(masker.text("x abcdefgh-ijklmnop abcdefgh y"), "x *** *** y");
+    }
+
+    #[test]
+    fn of_secrets_that_overlap_neither_end_is_left() {
+        let masker = masker(&[("A_TOKEN", "abcd-efgh-ijkl"), ("B_TOKEN", "ijkl-mnop-qrst")]);
+        assert_eq!(masker.text("x abcd-efgh-ijkl-mnop-qrst y"), "x *** y");
+        assert_eq!(masker.text("Bearer ijkl-mnop-qrst-uvwx y"), "*** y");
+    }
+
+    #[test]
+    fn a_secret_is_hidden_where_a_text_holds_it_as_json() {
+        let secret = "pass\"wörd\\42";
+        let masker = masker(&[("DB_PASSWORD", secret)]);
+        for shown in ["pass\\\"wörd\\\\42", "pass\\\"w\\u00f6rd\\\\42", secret] {
+            assert_eq!(
+                masker.text(&format!("{{\"p\":\"{shown}\"}}")),
+                "{\"p\":\"***\"}"
+            );
+        }
+        let key = self::masker(&[("APP_KEY", "line one\nline two")]);
+        assert_eq!(key.text("k: line one\\nline two"), "k: ***");
+    }
+
+    #[test]
+    fn a_secret_is_hidden_in_base64_and_line_by_line() {
+        let masker = masker(&[("APP_SECRET", "first line here\nsecond line here")]);
+        assert_eq!(masker.text("second line here."), "***.");
+        let token = self::masker(&[("GITHUB_TOKEN", "hunter2hunter2")]);
+        let header = format!(
+            "basic {}==",
+            STANDARD_NO_PAD.encode(b"x-access-token:hunter2hunter2")
+        );
+        assert_eq!(token.text(&header), "basic ***==");
+    }
+
+    #[test]
+    fn keys_of_known_form_are_hidden_wherever_they_come_from() {
+        let keys = [
+            format!("ghp_{}", "a1".repeat(18)),
+            format!("github_pat_{}", "a1".repeat(18)),
+            format!("sk-proj-{}", "a1".repeat(18)),
+            format!("AKIA{}", "A1".repeat(8)),
+            format!("AIza{}", "a1".repeat(18)),
+            format!("xoxb-{}", "1-".repeat(9)),
+            format!("eyJ{0}.{0}.{0}", "a1".repeat(9)),
+            format!("Bearer {}", "a1".repeat(9)),
+            format!("sk_live_{}", "a1".repeat(9)),
+            format!("npm_{}", "a1".repeat(18)),
+            "postgres://user:hunter2@".to_owned(),
+            "mongodb+srv://user:p%40ss@".to_owned(),
+            "Authorization: Basic dXNlcjpwdw==".to_owned(),
+            "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----".to_owned(),
+        ];
+        let masker = Masker::default();
+        for key in keys {
+            assert_eq!(masker.text(&format!("({key})")), "(***)", "{key}");
+        }
+        let plain = "a sketchy task-list, bearer of news, AKIAM, ghp_short, \
+                     https://example.org:8080/a@b, a basic internationalization, https://user@host/";
+        assert_eq!(masker.text(plain), plain);
+    }
+
+    #[test]
+    fn every_text_of_a_value_is_looked_at_and_nothing_else_changes() {
+        let masker = masker(&[("API_KEY", "open\"sesame\\42")]);
+        let value = json!({ "a": ["open\"sesame\\42", 3], "b": { "c": "xopen\"sesame\\42" } });
+        let masked: Value = masker.value(&value).expect("it is JSON");
+        assert_eq!(masked, json!({ "a": ["***", 3], "b": { "c": "x***" } }));
+    }
+
+    #[test]
+    fn a_report_without_secrets_is_the_same_report() {
+        let report = kelvin_gate::report::fixture::bad();
+        assert_eq!(masker(&[]).report(&report).expect("a report"), report);
+        assert!(!masker(&[]).may_find(&report).expect("a report"));
+    }
+
+    #[test]
+    fn what_would_be_hidden_is_found_before() {
+        let masker = masker(&[("A_KEY", "pass\"wörd\\42")]);
+        for text in [
+            "pass\"wörd\\42".to_owned(),
+            format!("line\nghp_{}", "a1".repeat(18)),
+            format!("\"sk-{}", "a1".repeat(18)),
+        ] {
+            assert_ne!(masker.text(&text), text);
+            assert!(masker.may_find(&[&text]).expect("JSON"), "{text}");
+        }
+        assert!(!masker.may_find(&["pass", "no ghp_ here"]).expect("JSON"));
+    }
+
+    #[test]
+    fn thirty_secrets_are_hidden_in_every_form() {
+        let secrets = [
+            "sk_live_51H8xYzAbCdEfGhIjKlMnOp",
+            "AKIAIOSFODNN7EXAMPLE",
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "/Zk3+9aQ0w==longbase64/key+with/slashes=",
+            "12345678",
+            "9007199254740993",
+            "3.141592653589793",
+            "1e10000000",
+            "0x1f2e3d4c5b6a",
+            "p@ssw0rd with spaces",
+            "quote\"and\\slash",
+            "näïve-pässword",
+            "xoxb-1234-5678-abcdefghij",
+            "glpat-abcdefghij0123456789",
+            "hf_abcdefghijklmnopqrst",
+            "postgres://user:hunter2hunter2@db.internal:5432/x",
+            "SG.abcdefghij.klmnopqrstuvwxyz0123",
+            "dop_v1_0123456789abcdef",
+            "npm_abcdefghijklmnopqrstuvwxyz",
+            "pypi-AgEIcHlwaS5vcmc",
+            "key-0123456789abcdef0123456789abcdef",
+            "correct horse battery staple",
+            "~tilde!bang*star'quote()",
+            "100%sure&safe=no?",
+            "-----not a key-----",
+            "a+b/c=d+e/f=",
+            "tab\tinside-secret",
+            "aaaaaaaa",
+            "日本語のパスワード",
+            "-1234567.5e-3",
+        ];
+        assert_eq!(secrets.len(), 30);
+        for secret in secrets {
+            let masker = self::masker(&[("X_TOKEN", secret)]);
+            let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(byte);
+            let encoded = |escape: fn(&u8) -> String| -> String {
+                let letter = |byte: &u8| match plain(byte) {
+                    true => char::from(*byte).to_string(),
+                    false => escape(byte),
+                };
+                secret.as_bytes().iter().map(letter).collect()
+            };
+            let percent = encoded(|byte| format!("%{byte:02X}"));
+            let lower = encoded(|byte| format!("%{byte:02x}"));
+            let form: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
+            let json = Value::from(secret).to_string();
+            for shown in [secret, &percent, &lower, &form, &json[1..json.len() - 1]] {
+                let text = format!("before {shown} after");
+                assert!(masker.text(&text).contains("***"), "{shown} of {secret}");
+                assert!(!masker.text(&text).contains(shown), "{shown} of {secret}");
+            }
+            for (before, after) in [("", ""), ("u:", ""), ("user:", "!"), ("{\"k\":\"", "\"}")] {
+                let whole = format!("{before}{secret}{after}");
+                for text in [STANDARD.encode(&whole), URL_SAFE.encode(&whole)] {
+                    let masked = masker.text(&text).into_owned();
+                    assert!(masked.contains("***"), "{whole} as {text}");
+                    // What is left tells of the texts around the secret, and of at most a letter at each end.
+                    let room = before.len().div_ceil(3) * 4 + after.len().div_ceil(3) * 4 + 8;
+                    assert!(masked.len() - 3 <= room, "{whole}: {masked} of {text}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The outputs of the step, and the file they are handed over in.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+use super::Publication;
+use kelvin_gate::verdict::{MetricVerdict, Word};
+use kelvin_page::safe;
+
+/// The names of all outputs, in their order.
+pub const NAMES: [&str; 10] = [
+    "verdict",
+    "metrics",
+    "worst-metric",
+    "worst-drop",
+    "report-path",
+    "html-path",
+    "comment-url",
+    "baseline-sha",
+    "invocations",
+    "cache-hits",
+];
+
+/// Every output with its value; empty where there is none.
+pub fn of(publication: &Publication<'_>, comment_url: Option<&str>) -> Vec<(&'static str, String)> {
+    let Publication {
+        report,
+        judgement,
+        out,
+        ..
+    } = publication;
+    let judgement = *judgement;
+    let worst = judgement.and_then(|judgement| worst(judgement.verdict.metrics.iter()));
+    let metrics: Map<String, Value> = report
+        .metrics
+        .iter()
+        .map(|(id, metric)| (id.clone(), metric.value.into()))
+        .collect();
+    let cost = &report.run.session.cost;
+    let path = |name: &str| safe::line(&out.join(name).display().to_string());
+    let values = [
+        judgement
+            .map(|judgement| judgement.verdict.verdict.as_str().to_owned())
+            .unwrap_or_default(),
+        Value::Object(metrics).to_string(),
+        worst.map(|(id, _)| safe::line(id)).unwrap_or_default(),
+        worst.map(|(_, drop)| drop.to_string()).unwrap_or_default(),
+        path("report.json"),
+        path("report.html"),
+        comment_url.map(safe::line).unwrap_or_default(),
+        judgement
+            .and_then(|judgement| judgement.base.as_ref()?.commit.as_deref())
+            .map(safe::line)
+            .unwrap_or_default(),
+        cost.invocations.to_string(),
+        cost.cache_hits.to_string(),
+    ];
+    NAMES.into_iter().zip(values).collect()
+}
+
+/// The outputs of a run that ended before anything was measured.
+pub fn of_failure() -> Vec<(&'static str, String)> {
+    let value = |name: &str| match name {
+        "verdict" => Word::Unmeasured.as_str(),
+        "metrics" => "{}",
+        "invocations" | "cache-hits" => "0",
+        _ => "",
+    };
+    NAMES
+        .into_iter()
+        .map(|name| (name, value(name).to_owned()))
+        .collect()
+}
+
+/// The metric that dropped most, measured by what is allowed; none where nothing dropped.
+pub fn worst<'a>(
+    metrics: impl Iterator<Item = (&'a String, &'a MetricVerdict)>,
+) -> Option<(&'a str, f64)> {
+    metrics
+        .filter(|(_, metric)| metric.policy == kelvin_gate::policy::Attention::Gate)
+        .filter_map(|(id, metric)| {
+            Some((id.as_str(), metric.drop?, metric.drop? - metric.max_drop))
+        })
+        .filter(|(_, drop, _)| *drop > kelvin_gate::look::GUARD)
+        .max_by(|(one, _, beyond), (other, _, far)| beyond.total_cmp(far).then(other.cmp(one)))
+        .map(|(id, drop, _)| (id, drop))
+}
+
+/// What is appended to the file that `GITHUB_OUTPUT` names. No value can end early: the delimiter
+/// occurs in none.
+pub fn file(outputs: &[(&str, String)]) -> String {
+    let mut text = String::new();
+    for (name, value) in outputs {
+        let mut delimiter = "KELVIN".to_owned();
+        while value.contains(&delimiter) {
+            delimiter.push('_');
+        }
+        let _ = write!(text, "{name}<<{delimiter}\n{value}\n{delimiter}\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the runner reads it.
+    fn read(text: &str) -> Vec<(String, String)> {
+        let mut lines = text.split('\n');
+        let mut read = Vec::new();
+        while let Some((name, delimiter)) = lines.next().and_then(|line| line.split_once("<<")) {
+            let value: Vec<&str> = lines
+                .by_ref()
+                .take_while(|line| *line != delimiter)
+                .collect();
+            read.push((name.to_owned(), value.join("\n")));
+        }
+        read
+    }
+
+    #[test]
+    fn no_value_can_add_an_output() {
+        for text in kelvin_page::fixture::corpus() {
+            let forged = format!("KELVIN\nverdict<<X\npass\nX\n{text}");
+            let outputs = [
+                ("verdict", forged.clone()),
+                ("metrics", text.replace('\r', "")),
+            ];
+            let read = read(&file(&outputs));
+            assert_eq!(read.len(), 2);
+            assert_eq!(read[0], ("verdict".to_owned(), forged));
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! One comment on a pull request, found again by its hidden first line.
+
+use std::time::Duration;
+
+use super::marker::{self, Stamp};
+use crate::{Client, Comment, Error};
+
+/// What a comment may be long at first, in bytes; GitHub takes 65,536 characters.
+const BUDGET: usize = 60_000;
+/// And once more, where GitHub does not take that.
+const SMALLER: usize = 20_000;
+/// How often a comment is written, where it is not known whether it was.
+const ATTEMPTS: usize = 3;
+/// How often is looked whether another job wrote one at the same time.
+const LOOKS: usize = 2;
+/// The shortest wait before such a look.
+const LOOK: Duration = Duration::from_millis(400);
+/// Entries of a page of comments.
+const PAGE: usize = 100;
+
+/// When a comment is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// One comment, kept up to date.
+    Update,
+    /// A new one for every run.
+    New,
+    /// One comment, and none before there is something to say.
+    OnChange,
+    /// Never.
+    Off,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Posted {
+    /// There is a new comment.
+    Created(String),
+    /// Our comment says the new thing.
+    Updated(String),
+    /// Nothing was written, for this reason.
+    Skipped(String),
+}
+
+impl Posted {
+    /// Where people read the comment.
+    pub fn url(&self) -> Option<&str> {
+        match self {
+            Self::Created(url) | Self::Updated(url) => Some(url),
+            Self::Skipped(_) => None,
+        }
+    }
+}
+
+/// A comment to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Sticky<'a> {
+    /// The pull request.
+    pub pull_request: u64,
+    /// Told apart from other comments by this; any text.
+    pub key: &'a str,
+    /// When it is written.
+    pub mode: Mode,
+    /// The run that writes.
+    pub stamp: &'a Stamp,
+    /// Whether there is nothing to say: a pass without a change.
+    pub quiet: bool,
+    /// Whether a comment that this very attempt has written stays as it is.
+    pub keeps_its_own: bool,
+}
+
+/// Renders a comment within a number of bytes.
+pub(super) type Body<'a> = dyn FnMut(usize) -> String + 'a;
+
+/// Writes a comment, or finds a reason not to. `body` is called with what it may be long.
+///
+/// # Errors
+///
+/// See [`Error`]; a comment that another job wrote is never one.
+pub fn comment(client: &Client, sticky: &Sticky<'_>, body: &mut Body<'_>) -> Result<Posted, Error> {
+    if sticky.mode == Mode::Off {
+        return Ok(skipped("comments are off (`comment: off`)"));
+    }
+    let request = client.pull_request(sticky.pull_request)?;
+    if !sticky.stamp.head.is_empty() && request.head.sha != sticky.stamp.head {
+        return Ok(skipped(
+            "the pull request has a newer commit, which has a run of its own",
+        ));
+    }
+    let mut writer = Writer {
+        client,
+        sticky,
+        me: client.account()?,
+        seen: Vec::new(),
+        body,
+        fits: None,
+        unsure: false,
+    };
+    let mut attempt = 1;
+    loop {
+        match writer.write() {
+            Err(error) if error.is_unsure() && writer.unsure && attempt < ATTEMPTS => {
+                writer.unsure = false;
+                client.pause_about(Duration::from_secs(1 << attempt));
+                attempt += 1;
+            }
+            done => return done,
+        }
+    }
+}
+
+struct Writer<'a, 'b> {
+    client: &'a Client,
+    sticky: &'a Sticky<'a>,
+    /// The account that writes; none until a first comment tells which app the token is of.
+    me: Option<String>,
+    /// Every comment that was there at the last look.
+    seen: Vec<Comment>,
+    body: &'a mut Body<'b>,
+    /// The text that GitHub took or has yet to refuse.
+    fits: Option<(usize, String)>,
+    /// Whether there may be a new comment that was not confirmed.
+    unsure: bool,
+}
+
+impl Writer<'_, '_> {
+    fn write(&mut self) -> Result<Posted, Error> {
+        self.seen = self.client.comments(self.sticky.pull_request, 1)?;
+        let stamp = self.sticky.stamp;
+        if self.sticky.mode == Mode::New {
+            // One of this very run is there only where an earlier try was not known to succeed.
+            if let Some((mine, _)) = self.mine().into_iter().find(|(_, other)| other == stamp) {
+                return Ok(Posted::Created(mine.html_url));
+            }
+            return self.create().map(|new| Posted::Created(new.html_url));
+        }
+        let mut mine = self.mine().into_iter();
+        if let Some((first, theirs)) = mine.next() {
+            // What an earlier try of this run could not take back.
+            for (late, _) in mine.filter(|(_, other)| other == stamp) {
+                self.client.delete_comment(late.id)?;
+            }
+            return self.update(&first, &theirs);
+        }
+        if self.sticky.mode == Mode::OnChange && self.sticky.quiet {
+            return Ok(skipped("nothing changed (`comment: on-change`)"));
+        }
+        self.begin()
+    }
+
+    /// Writes the first comment.
+    fn begin(&mut self) -> Result<Posted, Error> {
+        let new = self.create()?;
+        if let Some(user) = &new.user {
+            // It tells whose token this is, where nobody could before.
+            self.me = Some(user.login.clone());
+        }
+        self.settle(new)
+    }
+
+    /// Whether a comment may be ours. An app is not told its own name: then the comment of any app with our first
+    /// line is, since no person can write one.
+    fn may_be_mine(&self, comment: &Comment) -> bool {
+        match &self.me {
+            Some(me) => comment.is_by(me),
+            None => comment.is_by_an_app(),
+        }
+    }
+
+    /// Our comments with this key, oldest first.
+    fn mine(&self) -> Vec<(Comment, Stamp)> {
+        let mut mine: Vec<(Comment, Stamp)> = self
+            .seen
+            .iter()
+            .filter(|comment| self.may_be_mine(comment))
+            .filter_map(|comment| {
+                let stamp = marker::read(self.sticky.key, comment.body.as_deref()?)?;
+                Some((comment.clone(), stamp))
+            })
+            .collect();
+        mine.sort_by_key(|(comment, _)| comment.id);
+        mine
+    }
+
+    /// Looks whether another job wrote at the same time; the oldest comment stays, and whoever wrote
+    /// a later one takes it back.
+    fn settle(&mut self, new: Comment) -> Result<Posted, Error> {
+        // Comments come in the order of their numbers: full pages stay what they are.
+        let page = (self.seen.len() / PAGE).max(1);
+        for _ in 0..LOOKS {
+            self.client.pause_about(LOOK);
+            self.seen.truncate((page - 1) * PAGE);
+            let later = self.client.comments(self.sticky.pull_request, page)?;
+            self.seen.extend(later);
+            let first = self.mine().into_iter().next();
+            if let Some((first, theirs)) = first.filter(|(first, _)| first.id < new.id) {
+                self.client.delete_comment(new.id)?;
+                return self.update(&first, &theirs);
+            }
+        }
+        Ok(Posted::Created(new.html_url))
+    }
+
+    fn update(&mut self, comment: &Comment, theirs: &Stamp) -> Result<Posted, Error> {
+        if self.sticky.stamp.is_older_than(theirs) {
+            return Ok(skipped("a newer run has already written the comment"));
+        }
+        if self.sticky.keeps_its_own && self.sticky.stamp == theirs {
+            return Ok(skipped("the run has written the comment itself"));
+        }
+        let client = self.client;
+        let id = comment.id;
+        match self.fitting(&mut |body| client.update_comment(id, body)) {
+            Ok(updated) => Ok(Posted::Updated(updated.html_url)),
+            // Somebody has deleted it since.
+            Err(error) if error.status() == Some(404) => self.begin(),
+            // It is that of another app.
+            Err(error) if error.status() == Some(403) && self.me.is_none() => self.begin(),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn create(&mut self) -> Result<Comment, Error> {
+        let (client, number) = (self.client, self.sticky.pull_request);
+        let created = self.fitting(&mut |body| client.create_comment(number, body));
+        self.unsure = created.as_ref().is_err_and(Error::is_unsure);
+        created
+    }
+
+    /// Sends the text, and a smaller one where that is refused.
+    fn fitting(
+        &mut self,
+        send: &mut dyn FnMut(&str) -> Result<Comment, Error>,
+    ) -> Result<Comment, Error> {
+        let marker = marker::write(self.sticky.key, self.sticky.stamp);
+        let mut text = |budget: usize| {
+            let body = (self.body)(budget - marker.len());
+            (budget, format!("{marker}{body}"))
+        };
+        let (budget, first) = self.fits.take().unwrap_or_else(|| text(BUDGET));
+        match send(&first) {
+            Err(error) if error.status() == Some(422) && budget > SMALLER => {
+                let (budget, second) = self.fits.insert(text(SMALLER));
+                debug_assert_eq!(*budget, SMALLER);
+                send(second)
+            }
+            done => {
+                self.fits = Some((budget, first));
+                done
+            }
+        }
+    }
+}
+
+fn skipped(why: &str) -> Posted {
+    Posted::Skipped(why.to_owned())
+}

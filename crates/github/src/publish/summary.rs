@@ -1,0 +1,34 @@
+//! The job summary: the comment with longer lists, and the report of the check below it.
+
+use super::Publication;
+use super::comment::{Lists, fit, sections};
+use kelvin_gate::report;
+
+/// GitHub takes 1,048,576 bytes of a step.
+const BUDGET: usize = 1_000_000;
+/// What is kept of that for the report.
+const REPORT: usize = 600_000;
+const LISTS: Lists = Lists {
+    metrics: 200,
+    cases: 500,
+    answers: 10,
+    excerpts: 10,
+    notices: 200,
+};
+
+/// The summary. The report is in it as a whole or not at all.
+pub fn render(publication: &Publication<'_>) -> String {
+    let report = report::page::to_markdown(publication.report);
+    let whole = report.len() <= REPORT;
+    let room = BUDGET - if whole { report.len() } else { 0 } - 1_000;
+    let mut page = fit(sections(publication, LISTS), room);
+    if whole {
+        page.push_str("\n---\n\n");
+        page.push_str(&report);
+    } else {
+        page.push_str(
+            "\nThe report of the check is too long for this page; it is in `report.html`.\n",
+        );
+    }
+    page
+}

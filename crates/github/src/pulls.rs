@@ -1,0 +1,171 @@
+//! Pull requests, and the repository.
+
+use serde::Deserialize;
+
+use super::artifacts::Run;
+use super::client::{Call, Client};
+use super::error::{Error, Surface};
+
+/// Somebody, or a bot.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Account {
+    /// The name.
+    pub login: String,
+    /// `User`, `Bot` or `Organization`.
+    #[serde(default, rename = "type")]
+    pub kind: String,
+}
+
+/// A label by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct LabelName {
+    /// The name.
+    #[serde(default)]
+    pub name: Option<String>,
+}
+
+/// A pull request.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct PullRequest {
+    /// Its number.
+    pub number: u64,
+    /// `open` or `closed`.
+    pub state: String,
+    /// What is to be merged.
+    pub head: Tip,
+    /// What it is to be merged into.
+    pub base: Tip,
+    /// Who opened it; none where the account is gone.
+    #[serde(default)]
+    pub user: Option<Account>,
+    /// The commit that it became, or would become.
+    #[serde(default)]
+    pub merge_commit_sha: Option<String>,
+    /// When it was merged.
+    #[serde(default)]
+    pub merged_at: Option<String>,
+    /// The labels that are on it.
+    #[serde(default)]
+    pub labels: Vec<LabelName>,
+    /// How many commits it has; none in a list of pull requests.
+    #[serde(default)]
+    pub commits: Option<usize>,
+}
+
+/// One end of a pull request.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Tip {
+    /// The commit.
+    pub sha: String,
+    /// The branch.
+    #[serde(rename = "ref")]
+    pub branch: String,
+    /// The repository; none where it is gone.
+    #[serde(default)]
+    pub repo: Option<Named>,
+}
+
+/// A repository by its number and name.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Named {
+    /// The number, which a renamed repository keeps.
+    pub id: u64,
+    /// `owner/name`.
+    pub full_name: String,
+}
+
+/// The repository of the client.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Repository {
+    /// The number, which a renamed repository keeps.
+    pub id: u64,
+    /// `owner/name`.
+    pub full_name: String,
+    /// The default branch.
+    pub default_branch: String,
+    /// What the token's account may do; GitHub tells it for people, not for the token of a workflow.
+    #[serde(default)]
+    pub permissions: Option<Permissions>,
+}
+
+/// What an account may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct Permissions {
+    /// Read.
+    #[serde(default)]
+    pub pull: bool,
+    /// Write.
+    #[serde(default)]
+    pub push: bool,
+}
+
+impl Client {
+    /// A pull request by its number.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn pull_request(&self, number: u64) -> Result<PullRequest, Error> {
+        let path = self.path(&format!("/pulls/{number}"));
+        self.json(&Call::get(Surface::PullRequest, path))
+    }
+
+    /// The open pull requests of a branch, oldest first; the branch is in the repository of `owner`.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn pull_requests_of(&self, owner: &str, branch: &str) -> Result<Vec<PullRequest>, Error> {
+        let head = query(&format!("{owner}:{branch}"));
+        let path = self.path(&format!("/pulls?state=open&head={head}"));
+        let mut found = self.pages(Surface::PullRequest, &path, 1, |page: Vec<PullRequest>| {
+            page
+        })?;
+        // A filter that the server does not understand is one it ignores.
+        found.retain(|request| request.head.branch == branch && request.state == "open");
+        found.sort_by_key(|request| request.number);
+        Ok(found)
+    }
+
+    /// The open pull requests that a workflow run can have been for, oldest first; also those of a fork, which the
+    /// run itself does not name. Their tip is the commit of the run, in its repository and on its branch: neither a
+    /// bundle nor an event has a say in it, since a fork could write what it likes there.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn pull_requests_of_run(&self, run: &Run) -> Result<Vec<PullRequest>, Error> {
+        let (Some(home), Some(branch)) = (&run.head_repository, &run.head_branch) else {
+            return Ok(Vec::new());
+        };
+        let owner = home.full_name.split('/').next().unwrap_or_default();
+        let mut found = self.pull_requests_of(owner, branch)?;
+        found.retain(|request| {
+            let repo = request.head.repo.as_ref();
+            request.head.sha == run.head_sha && repo.is_some_and(|repo| repo.id == home.id)
+        });
+        Ok(found)
+    }
+
+    /// The repository itself.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn repository_facts(&self) -> Result<Repository, Error> {
+        self.json(&Call::get(Surface::Repository, self.path("")))
+    }
+}
+
+/// A text as the value of a query.
+pub(super) fn query(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}

@@ -1,0 +1,140 @@
+//! The side of the base, where the candidate was graded next to the stored answers of the base.
+//!
+//! One half means that the two answers are equally good, so the base has one half in every prompt: that is
+//! what a change without effect would get. How far the base may be off is in its answers, of which each is
+//! drawn by chance as well. So the value of each of its repeats is one half, plus what the candidate lost
+//! against that answer more than against all of them. docs/grading.md has the reasoning.
+
+use std::collections::BTreeMap;
+
+use super::figures::{self, JUDGE_SCORE, WIN_RATE};
+use super::record::{GradedSample, PromptRecord};
+use super::section::GradingSection;
+use kelvin_base::stats;
+use kelvin_page::counted;
+use kelvin_record::{CaseValue, Metric};
+
+/// What two equally good answers get.
+const EVEN: f64 = 0.5;
+
+/// Puts into the figures of the base what a head must be compared with, where that is not what the base
+/// has measured for itself.
+pub(super) fn figures_of_base(
+    base: &GradingSection,
+    head: &GradingSection,
+    metrics: &mut BTreeMap<String, Metric>,
+) {
+    let next_to_base = head.basis.scoring.is_preference() && head.basis.baseline.is_none();
+    if next_to_base {
+        for id in [JUDGE_SCORE, WIN_RATE] {
+            metrics.insert(id.to_owned(), even(base, head, id));
+        }
+        return;
+    }
+    let Some(why) = other_measure(base, head) else {
+        return;
+    };
+    for id in [JUDGE_SCORE, WIN_RATE] {
+        if let Some(metric) = metrics.get_mut(id) {
+            metric.withdraw(&why);
+        }
+    }
+}
+
+/// Why the scores of the two sides mean different things; none where they mean the same.
+fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String> {
+    let (old, new) = (&base.basis, &head.basis);
+    let differs = if old.judge != new.judge {
+        format!(
+            "the base was graded by `{}`, the head by `{}`",
+            old.judge, new.judge
+        )
+    } else if old.scoring != new.scoring {
+        "the scores of the base and of the head mean different things, because one of them was graded next to \
+         references or to another kind of baseline"
+            .to_owned()
+    } else if old.baseline != new.baseline {
+        "the base and the head were graded next to different baselines".to_owned()
+    } else {
+        return None;
+    };
+    Some(format!(
+        "{differs}: grade the report of the base anew with `kelvin rejudge`, or measure the base again"
+    ))
+}
+
+/// A figure of the base that was made by grading the head next to it.
+fn even(base: &GradingSection, head: &GradingSection, id: &str) -> Metric {
+    let scoring = head.basis.scoring;
+    let mut per_case = BTreeMap::new();
+    let mut others = 0;
+    for (name, prompt) in &head.items {
+        let Some(of_base) = base.items.get(name) else {
+            continue;
+        };
+        if !is_of(prompt, of_base) {
+            others += 1;
+            continue;
+        }
+        let value = |sample: &GradedSample| match id {
+            JUDGE_SCORE => sample.score(scoring),
+            _ => sample.win(scoring),
+        };
+        if let Some(case) = of_prompt(prompt, &value) {
+            per_case.insert(name.clone(), case);
+        }
+    }
+    let n = per_case.values().map(|case| case.n).sum();
+    let value = match (per_case.is_empty(), others) {
+        (false, _) => Ok(EVEN),
+        (true, 0) => Err("no prompt was graded next to an answer of the base".to_owned()),
+        (true, others) => Err(format!(
+            "{} graded next to other answers than those of this base: run `kelvin gate` with this base",
+            match others {
+                1 => "the head was".to_owned(),
+                _ => format!("{} of the head were", counted(others, "prompt")),
+            }
+        )),
+    };
+    let mut metric = Metric::new(value, n, 0).of_family("grading");
+    metric.gated = id == JUDGE_SCORE;
+    metric.headline = id == JUDGE_SCORE;
+    metric.per_case = per_case;
+    metric
+}
+
+/// Whether a prompt was graded next to answers that the base has.
+fn is_of(prompt: &PromptRecord, base: &PromptRecord) -> bool {
+    prompt.samples.iter().all(|sample| {
+        let (Some(repeat), Some(next_to)) = (sample.base_repeat, &sample.baseline) else {
+            return true;
+        };
+        let stored = base.samples.get(repeat - 1).map(|stored| &stored.candidate);
+        let digest =
+            |answer: &super::record::Answered| answer.answer.as_ref().map(|text| text.digest);
+        stored.is_some_and(|stored| digest(stored) == digest(next_to))
+    })
+}
+
+/// One half in every repeat of the base that was used, more where the candidate lost more against that
+/// answer than on average. Their mean is one half.
+fn of_prompt(
+    prompt: &PromptRecord,
+    value: &dyn Fn(&GradedSample) -> Option<f64>,
+) -> Option<CaseValue> {
+    let mut by_repeat: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for sample in &prompt.samples {
+        if let (Some(repeat), Some(value)) = (sample.base_repeat, value(sample)) {
+            by_repeat.entry(repeat).or_default().push(value);
+        }
+    }
+    let means: Vec<f64> = by_repeat
+        .values()
+        .filter_map(|values| stats::mean(values))
+        .collect();
+    let all = stats::mean(&means)?;
+    let repeats = means.iter().map(|mean| Some(EVEN + (all - mean)));
+    let mut case = figures::case(repeats.collect());
+    case.value = Some(EVEN);
+    Some(case)
+}

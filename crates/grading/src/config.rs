@@ -1,0 +1,233 @@
+//! The section of this probe in `kelvin.yaml`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::GradingKind;
+use kelvin_base::digest::Fields;
+use kelvin_base::exit::Misuse;
+use kelvin_run::Program;
+use kelvin_run::config;
+use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip, placeholder};
+use kelvin_run::judge::{JudgeSettings, MaxErrors};
+use kelvin_run::targets::{Address, Asking, ModelName};
+
+/// All keys of this probe at the top level.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+struct GradingKeys {
+    /// Which answers are graded, on which prompts, and by which judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    grading: Option<GradingKeysInside>,
+}
+
+/// Which answers are graded, on which prompts, and by which judge.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct GradingKeysInside {
+    /// A file of JSON lines with `id`, `prompt` and, where they are known, `reference` and `tags`; or a
+    /// folder whose Markdown files are one prompt each.
+    #[schemars(length(min = 1))]
+    prompts: String,
+    /// What is graded.
+    candidate: Respondent,
+    /// What the candidate is graded next to. Without it: the answers in the report of the base branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    baseline: Option<Respondent>,
+    /// Who grades.
+    judge: JudgeSettings,
+    /// The key of the answer in a JSON output, or a JSON pointer such as `/choices/0/text`. Without it the
+    /// whole output is the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    answer_field: Option<String>,
+    /// A larger share of samples without a score makes the score unmeasured.
+    #[serde(default)]
+    max_errors: MaxErrors,
+}
+
+/// Something that answers prompts: a command, or a model of `models`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Respondent {
+    /// The command that answers one prompt, with the placeholders `{input}` and `{output}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    run: Option<Address>,
+    /// The name of a model of `models`, which is sent the prompt as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<ModelName>,
+}
+
+/// The settings in their checked form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GradingSettings {
+    /// The file or the folder of the prompts.
+    pub prompts: String,
+    /// What is graded, and how it is called in a report.
+    pub candidate: Called,
+    /// What it is graded next to.
+    pub baseline: Option<Called>,
+    /// Who grades.
+    pub judge: JudgeSettings,
+    /// Where the answer stands in an output; none for the whole output.
+    pub answer_field: Option<String>,
+    /// A larger share of samples without a score makes the score unmeasured.
+    pub max_errors: MaxErrors,
+}
+
+/// A pipeline and how it is called in a report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Called {
+    /// How it is reached.
+    pub address: Address,
+    /// The command line, or the name of the model.
+    pub name: String,
+}
+
+impl GradingSettings {
+    /// What a runner calls: both pipelines are given the same files.
+    pub(super) fn program<'a>(&'a self, called: &'a Called) -> Program<'a> {
+        Program {
+            target: &called.address,
+            decision_field: self.answer_field.as_deref().unwrap_or_default(),
+            input_name: "prompt.txt",
+            inputs: &self.prompts,
+        }
+    }
+}
+
+impl Respondent {
+    /// The pipeline, which is resolved against `models` where it is one of them.
+    fn called(self, config: &Config) -> Result<Called, Misuse> {
+        match (self.run, self.model) {
+            (Some(run), _) => Ok(Called {
+                name: run.clone().trimmed().text().into_owned(),
+                address: config.reach(run)?,
+            }),
+            (None, Some(ModelName(name))) => {
+                let model = config.model(&name).ok_or_else(|| {
+                    let what = format!("`models` declares no model `{name}`");
+                    Misuse::new(format!("{}: {what}", config.file.display()))
+                })?;
+                Ok(Called {
+                    address: model.chat(&Asking::default()),
+                    name: format!("model {name}"),
+                })
+            }
+            (None, None) => Err(Misuse::new(
+                "`grading` names a pipeline by neither `run` nor `model`",
+            )),
+        }
+    }
+}
+
+impl Configure for GradingKind {
+    fn required(&self) -> &'static [&'static str] {
+        &["grading"]
+    }
+
+    fn keys(&self) -> Schema {
+        config::schema_of::<GradingKeys>()
+    }
+
+    fn problems(&self, part: &Part<'_>) -> Vec<Problem> {
+        let mut found = Vec::new();
+        if let Some(node) = part.node.get(&["grading", "judge"]) {
+            found.extend(JudgeSettings::problems(node));
+            let judge: Option<JudgeSettings> = serde_json::from_value(node.to_json()).ok();
+            if judge.is_some_and(|judge| judge.lacks_criteria()) {
+                let what = "a judge of `mode: criteria` has no `criteria`";
+                let help = "write in your words what a good answer has to satisfy";
+                found.push(Problem::new(node.at.clone(), what).help(help));
+            }
+        }
+        for who in ["candidate", "baseline"] {
+            let Some(node) = part.node.get(&["grading", who]) else {
+                continue;
+            };
+            let (run, model) = (node.get(&["run"]), node.get(&["model"]));
+            let help = "name a command by `run`, or a model of `models` by `model`";
+            match (run, model) {
+                (Some(_), Some(model)) => {
+                    let what = format!("`grading.{who}` has both `run` and `model`");
+                    found.push(Problem::new(model.at.clone(), what).help(help));
+                }
+                (None, None) => {
+                    let what = format!("`grading.{who}` has neither `run` nor `model`");
+                    found.push(Problem::new(node.at.clone(), what).help(help));
+                }
+                _ => {}
+            }
+            if let Some((run, at)) = node.text(&["run"]) {
+                found.extend(placeholder::problems(run, at, part.source));
+            }
+        }
+        found
+    }
+
+    fn hint(&self, slip: &Slip<'_>) -> Option<String> {
+        match slip {
+            Slip::MissingKey("candidate") => {
+                Some("add `candidate: {run: \"python3 answer.py {input} {output}\"}`".to_owned())
+            }
+            Slip::MissingKey("prompts") => Some("add `prompts: prompts.jsonl`".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn settle(
+        &self,
+        part: &Part<'_>,
+        config: &Config,
+    ) -> anyhow::Result<Option<Arc<dyn ProbeSettings>>> {
+        let GradingKeys { grading } = part.read()?;
+        let Some(keys) = grading else {
+            return Ok(None);
+        };
+        let baseline = keys.baseline;
+        Ok(Some(Arc::new(GradingSettings {
+            candidate: keys.candidate.called(config)?,
+            baseline: baseline
+                .map(|baseline| baseline.called(config))
+                .transpose()?,
+            prompts: keys.prompts,
+            judge: keys.judge,
+            answer_field: keys.answer_field,
+            max_errors: keys.max_errors,
+        })))
+    }
+}
+
+impl ProbeSettings for GradingSettings {
+    fn measured(&self, fields: Fields) -> Fields {
+        let judge = serde_json::to_string(&self.judge).expect("settings are JSON");
+        let baseline = self.baseline.as_ref();
+        let baseline = baseline.map(|baseline| baseline.address.text());
+        fields
+            .field("judge", judge)
+            .field("baseline", baseline.as_deref().unwrap_or_default())
+            .field("max_errors", json!(self.max_errors).to_string())
+    }
+
+    fn as_data(&self) -> Map<String, Value> {
+        let data = json!({ "grading": {
+            "prompts": self.prompts,
+            "baseline": self.baseline.as_ref().map(|baseline| &baseline.name),
+            "judge": self.judge,
+            "answer_field": self.answer_field,
+            "max_errors": self.max_errors,
+        }});
+        data.as_object().cloned().unwrap_or_default()
+    }
+
+    fn files(&self) -> Vec<(&'static str, &Path)> {
+        vec![("prompts", Path::new(&self.prompts))]
+    }
+
+    fn target(&self) -> Option<&Address> {
+        Some(&self.candidate.address)
+    }
+}

@@ -1,0 +1,273 @@
+//! The grading probe as the rest of the program knows it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::{Schema, SchemaGenerator};
+
+use super::measure::Grading;
+use super::plan::Plan;
+use super::prompts::Prompt;
+use super::regrade::StoredPairs;
+use super::section::{GradingSection, findings, own};
+use super::stored::StoredAnswers;
+use super::{GradingKind, GradingSettings, base, ledger, page};
+use kelvin_base::digest::Fields;
+use kelvin_base::exit::Misuse;
+use kelvin_base::notice::Notice;
+use kelvin_page::{AnswersView, Chapter};
+use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging};
+use kelvin_record::Shard;
+use kelvin_record::{
+    AnySection, Findings, Forecast, GradedPair, Listing, Metric, RunView, SectionFingerprint,
+    SectionKind, WantedRepeats,
+};
+use kelvin_run::config::Config;
+use kelvin_run::judge::JudgeSettings;
+use kelvin_run::{Runner, Step, judging};
+
+impl Kind for GradingKind {
+    fn folder(&self) -> Option<&'static str> {
+        Some("grading")
+    }
+
+    fn how_to_configure(&self) -> &'static str {
+        "add a section `grading`"
+    }
+
+    fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
+        let settings = config.settings::<GradingSettings>();
+        let judge = settings.map(|settings| ("grading.judge".to_owned(), &settings.judge));
+        judge.into_iter().collect()
+    }
+
+    fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
+        let settings: &GradingSettings = config
+            .settings()
+            .expect("a kind reads the items of a configuration that asks for it");
+        Ok(Box::new(Plan::read(config, settings)?))
+    }
+
+    fn rejudging(
+        &self,
+        section: &dyn AnySection,
+        config: &Config,
+    ) -> anyhow::Result<Option<Box<dyn Rejudging>>> {
+        let Some(settings) = config.settings::<GradingSettings>() else {
+            let what = format!(
+                "`{}` has no section `grading`, which names the judge",
+                config.file.display()
+            );
+            return Err(Misuse::new(what).help(self.how_to_configure()).into());
+        };
+        let judge = settings.judge.open(config).map_err(|what| {
+            Misuse::new(format!(
+                "{}: the judge of `grading`: {what}",
+                config.file.display()
+            ))
+        })?;
+        let pairs = StoredPairs::new(own(section).clone(), settings, judge)?;
+        Ok(Some(Box::new(pairs)))
+    }
+}
+
+impl SectionKind for GradingKind {
+    fn name(&self) -> &'static str {
+        "grading"
+    }
+
+    fn question(&self) -> &'static str {
+        "How good are the answers, and are they as good as those of the base?"
+    }
+
+    fn nouns(&self) -> (&'static str, &'static str) {
+        ("prompt", "prompts")
+    }
+
+    fn fact_names(&self) -> (&'static str, &'static str) {
+        ("Prompts", "Candidate and baseline")
+    }
+
+    fn stored(
+        &self,
+        text: &mut dyn erased_serde::Deserializer<'_>,
+    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
+        let section: GradingSection = erased_serde::deserialize(text)?;
+        Ok(Box::new(section))
+    }
+
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<GradingSection>()
+    }
+
+    fn figures_of_base(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+        metrics: &mut BTreeMap<String, Metric>,
+    ) {
+        base::figures_of_base(own(base), own(head), metrics);
+    }
+
+    fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
+        page::chapter(own(section), run)
+    }
+
+    fn answers(&self, section: &dyn AnySection, item: &str) -> Option<AnswersView> {
+        page::answers(own(section), item)
+    }
+
+    fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
+        let section = section
+            .into_any()
+            .downcast::<GradingSection>()
+            .expect("a kind is given sections of its own");
+        findings(*section, Vec::new())
+    }
+
+    fn graded_pairs(
+        &self,
+        section: &dyn AnySection,
+        seconds: &BTreeMap<String, Vec<f64>>,
+    ) -> Vec<GradedPair> {
+        ledger::pairs(own(section), seconds)
+    }
+}
+
+impl Items for Plan<'_> {
+    fn ids(&self) -> Vec<&str> {
+        self.prompts
+            .iter()
+            .map(|prompt| prompt.id.as_str())
+            .collect()
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        Vec::new()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.config.root.join(&self.settings.prompts)]
+    }
+
+    fn fingerprint(&self) -> SectionFingerprint {
+        let fields = Fields::of("kelvin/prompts/v1");
+        let add = |fields: Fields, prompt: &Prompt| {
+            fields
+                .field("id", &prompt.id)
+                .field("prompt", prompt.digest().bytes())
+        };
+        let items = self.prompts.iter().fold(fields, add).digest();
+        let mut command = Fields::of("kelvin/graded-commands/v1");
+        let pipelines = [
+            Some(&self.settings.candidate),
+            self.settings.baseline.as_ref(),
+        ];
+        for called in pipelines.into_iter().flatten() {
+            let digest = self.settings.program(called).digest(self.config);
+            command = command.field("program", digest.bytes());
+        }
+        SectionFingerprint {
+            items: Some(items),
+            command: Some(command.digest()),
+        }
+    }
+
+    fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
+        let ids = self.prompts.iter().map(|prompt| prompt.id.as_str());
+        let chosen = ChosenItems::of(ids, only, shard);
+        self.places = chosen.ours;
+        chosen.all.len()
+    }
+
+    fn list(&self, _with_digests: bool) -> Listing {
+        let asked = self.places.len() * self.config.repeats.get();
+        let mut listing = Listing::default();
+        listing.invocations.insert("answer", asked);
+        if self.settings.baseline.is_some() {
+            listing.invocations.insert("answer of the baseline", asked);
+        }
+        listing
+    }
+
+    fn plan(&self) -> Box<dyn Planned + '_> {
+        Box::new(Asked { plan: self })
+    }
+}
+
+/// The prompts with nothing more to plan: each is asked as it is.
+struct Asked<'a> {
+    plan: &'a Plan<'a>,
+}
+
+impl Planned for Asked<'_> {
+    /// The baseline, where it is run, then the candidate, then what the judge calls.
+    fn steps(&self) -> Vec<Step<'_>> {
+        let settings = self.plan.settings;
+        let step = |folder: &str, called| Step {
+            folder: Some(folder.to_owned()),
+            program: settings.program(called),
+            reader: &self.plan.reader,
+        };
+        let baseline = settings.baseline.as_ref();
+        let baseline = baseline.map(|baseline| step("baseline", baseline));
+        let candidate = step("candidate", &settings.candidate);
+        let judges = judging::steps(&*self.plan.judge);
+        baseline
+            .into_iter()
+            .chain([candidate])
+            .chain(judges)
+            .collect()
+    }
+
+    fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r> {
+        Box::new(AtWork {
+            plan: self.plan,
+            grading: Grading::new(self.plan, runners),
+        })
+    }
+}
+
+/// The probe while it runs.
+struct AtWork<'a> {
+    plan: &'a Plan<'a>,
+    grading: Grading<'a>,
+}
+
+impl Probe for AtWork<'_> {
+    fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+        self.grading.run()
+    }
+
+    fn rehearse(&mut self) -> anyhow::Result<()> {
+        self.grading.rehearse()
+    }
+
+    fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
+        self.grading.repeat(wanted)
+    }
+
+    fn against(&mut self, base: &dyn AnySection) -> anyhow::Result<()> {
+        let base = own(base);
+        let (old, new) = (&base.basis, self.plan.basis());
+        let is_like = old.judge == new.judge && old.scoring == new.scoring;
+        self.grading.against(StoredAnswers {
+            prompts: base.items.clone(),
+            is_like,
+        })
+    }
+
+    fn findings(&self) -> Findings {
+        let section = GradingSection {
+            ending: self.grading.ending(),
+            fingerprint: self.plan.fingerprint(),
+            basis: self.plan.basis(),
+            items: self.grading.records(),
+        };
+        findings(section, self.grading.notices())
+    }
+
+    fn seconds(&self) -> BTreeMap<String, Vec<f64>> {
+        self.grading.seconds()
+    }
+}

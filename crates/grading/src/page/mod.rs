@@ -1,0 +1,189 @@
+//! What a page says of a run of the grading probe: the figures, the worst prompts with both answers, and every
+//! sample that has no score.
+
+mod items;
+mod lists;
+mod ranked;
+
+use super::figures::{FAILURE_RATE, FLIP_RATE, JUDGE_SCORE, UNSCORED, WIN_RATE};
+use super::record::{GradingBasis, Scoring};
+use super::section::GradingSection;
+use kelvin_base::stats;
+use kelvin_page::{
+    Block, Chapter, FigureTable, Headword, Phrase, Statement, Tone, counted, display,
+};
+use kelvin_record::{Metric, RunView, estimate, spread};
+use kelvin_run::judge::{Grade, flip_rate};
+pub(super) use lists::answers;
+
+/// The figures in the order in which they are shown.
+const ORDER: [&str; 5] = [JUDGE_SCORE, WIN_RATE, FAILURE_RATE, UNSCORED, FLIP_RATE];
+
+/// How the figures are made.
+const NOTE: &str = "Means over the samples that have a score; the interval respects that the repeats of a prompt \
+                    belong together.";
+
+/// What the page of a whole run says of the grading probe.
+pub(super) fn chapter<'a>(section: &'a GradingSection, run: RunView<'a>) -> Chapter<'a> {
+    let basis = &section.basis;
+    let mut chapter = Chapter::new(Headword {
+        word: "grading",
+        title: "Grading",
+        meaning: "how good the answers are in the eyes of a judge",
+        is_judgement: false,
+    });
+    let ranked = ranked::of(section);
+    chapter.scope = vec![counted(section.items.len(), "prompt")];
+    chapter.statements = statements(section, run);
+    let rows = ORDER.iter().filter_map(|id| {
+        let metric = run.metrics.get(*id)?;
+        let mut figure = estimate(Some(metric));
+        if *id == UNSCORED {
+            figure.shown = metric.value.unwrap_or_default().to_string();
+        }
+        let name = id.strip_prefix("grading.").unwrap_or(id);
+        Some((Phrase::text(name), figure))
+    });
+    chapter.spread = spread("judge_score", "prompts", run.metrics.get(JUDGE_SCORE));
+    chapter.measures = Some(FigureTable {
+        title: "Grading",
+        note: NOTE,
+        rows: rows.collect(),
+    });
+    chapter.lists = [lists::unscored(&ranked), lists::worst(basis, &ranked)]
+        .into_iter()
+        .flatten()
+        .collect();
+    chapter.failed = lists::failed(section);
+    chapter.items = Some(items::items(section, ranked));
+    chapter.method = vec![
+        Block::Heading(Phrase::text("Grading")),
+        Block::Text(vec![Phrase::text(meaning(basis)), Phrase::text(NOTE)]),
+    ];
+    chapter.facts = vec![
+        ("Judge", basis.judge.clone()),
+        ("Candidate", basis.candidate.clone()),
+    ];
+    chapter.facts.extend(
+        basis
+            .baseline
+            .clone()
+            .map(|baseline| ("Baseline", baseline)),
+    );
+    chapter
+}
+
+/// What a score means.
+const fn meaning(basis: &GradingBasis) -> &'static str {
+    match (basis.scoring, basis.baseline.is_some()) {
+        (Scoring::Each, _) => "The judge graded each answer by itself, from 0 to 1.",
+        (Scoring::Likeness, _) => {
+            "The judge graded how near the answer of the candidate comes to that of the baseline, from 0 to 1."
+        }
+        (Scoring::Choice | Scoring::Exchange, true) => {
+            "The judge graded the answer of the candidate next to that of the baseline: 0.5 means that they are \
+             equally good, 1 that the candidate's is better."
+        }
+        (Scoring::Choice | Scoring::Exchange, false) => {
+            "The judge graded the answer of the candidate next to one that the report of the base has stored: 0.5 \
+             means that they are equally good, 1 that the candidate's is better."
+        }
+    }
+}
+
+fn statements(section: &GradingSection, run: RunView<'_>) -> Vec<Statement> {
+    let samples = || section.items.values().flat_map(|prompt| &prompt.samples);
+    let errors = samples().filter(|sample| sample.is_error()).count();
+    let mut statements = Vec::new();
+    let metric = run.metrics.get(JUDGE_SCORE);
+    if let Some(reason) = metric.and_then(|metric| metric.reason.as_deref()) {
+        statements.push(Statement {
+            tone: Tone::Caution,
+            text: Phrase::text("the answers have no score: ").quote(reason),
+        });
+    } else if errors > 0 {
+        let verb = if errors == 1 { "has" } else { "have" };
+        let what = format!(
+            "{errors} of {} {verb} no score and {} in no mean",
+            counted(samples().count(), "sample"),
+            if errors == 1 { "is" } else { "are" },
+        );
+        statements.push(Statement {
+            tone: Tone::Caution,
+            text: Phrase::text(what),
+        });
+    }
+    statements.extend(beside(section, metric));
+    statements.extend(order(section));
+    statements
+}
+
+/// How many prompts are answered better, as well and worse than by the baseline, where the two were compared.
+fn beside(section: &GradingSection, metric: Option<&Metric>) -> Option<Statement> {
+    if !matches!(section.basis.scoring, Scoring::Choice | Scoring::Exchange) {
+        return None;
+    }
+    let ranked = ranked::of(section);
+    let scores: Vec<f64> = ranked.iter().filter_map(|one| one.score).collect();
+    let count = |is_so: fn(f64) -> bool| scores.iter().filter(|score| is_so(**score)).count();
+    let (better, alike, worse) = (
+        count(|score| score > EQUAL),
+        count(|score| score == EQUAL),
+        count(|score| score < EQUAL),
+    );
+    let interval = metric.and_then(|metric| metric.interval);
+    // Prompts that are answered as well say nothing of which side is better.
+    let decided = [vec![(1.0, 1); better], vec![(0.0, 1); worse]].concat();
+    let share = stats::clustered_interval(&decided);
+    let is_worse = interval.is_some_and(|interval| interval.high < EQUAL)
+        || share.is_some_and(|(_, high)| high < EQUAL);
+    (!scores.is_empty()).then(|| Statement {
+        tone: match worse > better {
+            _ if is_worse => Tone::Alarm,
+            // It may be chance, and is nothing to call fine.
+            true => Tone::Caution,
+            false => Tone::Calm,
+        },
+        text: Phrase::text(format!(
+            "of {} {} answered better than by the baseline, {} as well, {} worse",
+            counted(scores.len(), "prompt"),
+            match better {
+                1 => "1 is".to_owned(),
+                better => format!("{better} are"),
+            },
+            alike,
+            worse,
+        )),
+    })
+}
+
+/// The score of two answers that are equally good.
+const EQUAL: f64 = 0.5;
+/// A judge that turns its verdict more often than this with the order of the answers is told of, and one that
+/// gives an answer so much more for its place.
+const FLIPS: f64 = 0.2;
+const EFFECT: f64 = 0.1;
+
+/// What the order of the two answers did to the grades, where that is much.
+fn order(section: &GradingSection) -> Option<Statement> {
+    let samples = || section.items.values().flat_map(|prompt| &prompt.samples);
+    let grades = || samples().filter_map(|sample| sample.grade.as_ref());
+    let (flips, asked) = flip_rate(grades())?;
+    let effects: Vec<f64> = grades().filter_map(Grade::order_effect).collect();
+    let effect = stats::mean(&effects)?;
+    if flips < FLIPS && effect.abs() < EFFECT {
+        return None;
+    }
+    // In the usual order the answer that is graded is shown second.
+    let place = if effect > 0.0 { "second" } else { "first" };
+    Some(Statement {
+        tone: Tone::Caution,
+        text: Phrase::text(format!(
+            "the order of the two answers turned the verdict of the judge in {:.0} % of {}; it gave an answer {} more \
+             where that was shown {place}",
+            flips * 100.0,
+            counted(asked, "grading"),
+            display(effect.abs()),
+        )),
+    })
+}

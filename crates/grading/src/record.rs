@@ -1,0 +1,241 @@
+//! What the grading probe saw of one prompt: enough to make every figure again, and to grade anew.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use kelvin_base::digest::Digest;
+use kelvin_base::failure::Failure;
+use kelvin_base::usage::Usage;
+use kelvin_run::judge::{Grade, MaxErrors, Ungraded, UngradedCode};
+
+/// So many characters of an answer are stored. A report of a thousand prompts with answers of a page each
+/// stays below ten megabytes, and an answer that is longer is no answer that a person reads in a review.
+pub(crate) const KEPT: usize = 20_000;
+/// So many characters of a reason are stored: it may quote the answer of a judge.
+const KEPT_TEXT: usize = 2_000;
+
+/// How the figures are made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GradingBasis {
+    /// The id of the judge. It changes with the rubric, the model and the parameters of the judge.
+    pub judge: String,
+    /// What a score means.
+    pub scoring: Scoring,
+    /// A larger share of samples without a score makes the score unmeasured.
+    pub max_errors: MaxErrors,
+    /// What is graded: the command line or the model.
+    pub candidate: String,
+    /// What it is graded next to, where that was run; none where the answers of the base are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+}
+
+/// What a score means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scoring {
+    /// The judge grades each answer by itself: by its criteria, or next to the reference of the prompt.
+    Each,
+    /// The judge says how near the answer of the candidate comes to that of the baseline.
+    Likeness,
+    /// The judge says which of the two answers is better. One half means that they are equally good.
+    Choice,
+    /// The judge grades each answer next to the other one. One half means that the grades are equal, more
+    /// that the candidate has the better one.
+    Exchange,
+}
+
+impl Scoring {
+    /// Whether one half means that the answer is as good as the other one.
+    pub const fn is_preference(self) -> bool {
+        matches!(self, Self::Choice | Self::Exchange)
+    }
+}
+
+/// One prompt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PromptRecord {
+    /// The digest of the prompt and its reference: a different one means that it was edited.
+    pub input: Digest,
+    /// What was asked.
+    pub prompt: KeptText,
+    /// An answer that is known to be good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<KeptText>,
+    /// Words to sort prompts by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// What came of it; one a repeat.
+    pub samples: Vec<GradedSample>,
+}
+
+/// A text as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KeptText {
+    /// The text, or its beginning.
+    pub text: String,
+    /// The digest of the whole text.
+    pub digest: Digest,
+    /// How many characters the whole text has, where only its beginning is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub characters: Option<usize>,
+}
+
+impl KeptText {
+    /// A text, of which at most `KEPT` characters are stored.
+    pub fn of(text: &str) -> Self {
+        let (kept, characters) = beginning(text, KEPT);
+        Self {
+            text: kept,
+            digest: Digest::of(text.as_bytes()),
+            characters,
+        }
+    }
+
+    /// The text, where all of it is stored.
+    pub fn whole(&self) -> Option<&str> {
+        self.characters.is_none().then_some(self.text.as_str())
+    }
+}
+
+/// The beginning of a text, and how many characters the whole of it has where it has more.
+fn beginning(text: &str, most: usize) -> (String, Option<usize>) {
+    match text.char_indices().nth(most) {
+        None => (text.to_owned(), None),
+        Some((end, _)) => (text[..end].to_owned(), Some(text.chars().count())),
+    }
+}
+
+/// One repeat of a prompt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GradedSample {
+    /// What the candidate answered.
+    pub candidate: Answered,
+    /// The answer that it was graded next to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Answered>,
+    /// Which repeat of the report of the base that answer is, from 1; none where the baseline was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_repeat: Option<usize>,
+    /// The grade of the candidate's answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grade: Option<Grade>,
+    /// The grade of the baseline's answer, where that was graded too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_grade: Option<Grade>,
+    /// What the judge used for both grades, where it told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge_usage: Option<Usage>,
+    /// Why there is no score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unscored: Option<Unscored>,
+}
+
+/// An answer of a pipeline, or why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Answered {
+    /// The answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<KeptText>,
+    /// Why there is no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Box<Failure>>,
+    /// What the call used, where the pipeline told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// Why a sample has no score.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unscored {
+    /// What went wrong.
+    pub code: UnscoredCode,
+    /// What went wrong with the judge, where it was the judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<UngradedCode>,
+    /// The same for a person, with what was found.
+    pub text: String,
+}
+
+/// What went wrong with a sample that has no score.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum UnscoredCode {
+    /// The candidate gave no answer.
+    CandidateFailed,
+    /// The baseline gave no answer.
+    BaselineFailed,
+    /// The report of the base has only the beginning of the answer.
+    BaselineCut,
+    /// The judge gave no valid grade.
+    JudgeFailed,
+    /// There is no answer of a base to grade it next to: the prompt is new, or there is no base. Such a
+    /// sample counts neither as scored nor as an error.
+    NoBaseline,
+}
+
+impl Unscored {
+    /// A reason, of whose text a limited part is stored.
+    pub fn new(code: UnscoredCode, text: &str) -> Self {
+        Self {
+            code,
+            judge: None,
+            text: beginning(text, KEPT_TEXT).0,
+        }
+    }
+}
+
+impl From<&Ungraded> for Unscored {
+    fn from(ungraded: &Ungraded) -> Self {
+        Self {
+            judge: Some(ungraded.code),
+            ..Self::new(UnscoredCode::JudgeFailed, &ungraded.text)
+        }
+    }
+}
+
+impl GradedSample {
+    /// The score of the candidate's answer; none where there is none.
+    pub fn score(&self, scoring: Scoring) -> Option<f64> {
+        let grade = self.grade.as_ref()?.score();
+        match scoring {
+            Scoring::Each | Scoring::Likeness | Scoring::Choice => Some(grade),
+            // The difference of two grades in [0, 1], brought to [0, 1].
+            Scoring::Exchange => {
+                let other = self.baseline_grade.as_ref()?.score();
+                Some(0.5 + (grade - other) / 2.0)
+            }
+        }
+    }
+
+    /// Whether the candidate's answer is better than the other one: 1, 0, or one half for a tie. None
+    /// where nobody can tell.
+    pub fn win(&self, scoring: Scoring) -> Option<f64> {
+        let (own, other) = match scoring {
+            Scoring::Each => (
+                self.grade.as_ref()?.score(),
+                self.baseline_grade.as_ref()?.score(),
+            ),
+            Scoring::Choice | Scoring::Exchange => (self.score(scoring)?, 0.5),
+            // It says how near the answers are, not which is better.
+            Scoring::Likeness => return None,
+        };
+        Some(match own - other {
+            difference if difference.abs() <= TIE => 0.5,
+            difference if difference > 0.0 => 1.0,
+            _ => 0.0,
+        })
+    }
+
+    /// Whether it has no score and should have one.
+    pub fn is_error(&self) -> bool {
+        self.unscored
+            .as_ref()
+            .is_some_and(|unscored| unscored.code != UnscoredCode::NoBaseline)
+    }
+}
+
+/// Two grades this close are the same: rounding must not decide who wins.
+const TIE: f64 = 1e-9;

@@ -1,0 +1,163 @@
+//! Grades the stored answers of a report anew: no pipeline is run.
+
+use std::sync::Arc;
+
+use super::GradingSettings;
+use super::asking;
+use super::pair::Pair;
+use super::plan;
+use super::record::{GradedSample, PromptRecord, Scoring, Unscored, UnscoredCode};
+use super::section::{GradingSection, findings};
+use kelvin_base::exit::Misuse;
+use kelvin_page::counted;
+use kelvin_probe::Rejudging;
+use kelvin_record::{Ending, Findings};
+use kelvin_run::judge::Judge;
+use kelvin_run::{Runner, Step, judging};
+
+/// The answers of a section and another judge.
+pub(super) struct StoredPairs {
+    section: GradingSection,
+    judge: Box<dyn Judge>,
+}
+
+impl StoredPairs {
+    /// Takes the answers of a section, and the judge of a configuration.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where an answer was cut when it was stored, since a judge must not grade a part of it for
+    /// the whole, and where the judge needs what is not stored.
+    pub(super) fn new(
+        mut section: GradingSection,
+        settings: &GradingSettings,
+        judge: Box<dyn Judge>,
+    ) -> Result<Self, Misuse> {
+        refuse_what_is_cut(&section)?;
+        let has_references = section
+            .items
+            .values()
+            .all(|prompt| prompt.reference.is_some());
+        let has_baseline = section.basis.baseline.is_some();
+        let scoring = plan::scoring(settings.judge.needs(), has_references, has_baseline);
+        section.basis.scoring = scoring.ok_or_else(|| {
+            Misuse::new("the judge compares an answer with a reference, and the report has none")
+                .help("take a judge that grades by criteria, or one that says which of two answers is better")
+        })?;
+        section.basis.judge = judge.grader_id();
+        section.basis.max_errors = settings.max_errors;
+        Ok(Self { section, judge })
+    }
+}
+
+impl Rejudging for StoredPairs {
+    fn steps(&self) -> Vec<Step<'_>> {
+        judging::steps(&*self.judge)
+    }
+
+    fn run(&self, runners: &[Runner<'_>]) -> anyhow::Result<Findings> {
+        let mut section = self.section.clone();
+        let scoring = section.basis.scoring;
+        let mut pairs = Vec::new();
+        for (id, prompt) in &self.section.items {
+            for (repeat, sample) in (1..).zip(&prompt.samples) {
+                if let Ok(pair) = pair(scoring, prompt, sample) {
+                    pairs.push(((Arc::from(id.as_str()), repeat), pair));
+                }
+            }
+        }
+        let graded = asking::grade(&*self.judge, runners, scoring, &pairs)?;
+        for prompt in section.items.values_mut() {
+            let stored = prompt.clone();
+            for sample in &mut prompt.samples {
+                let why = pair(scoring, &stored, sample).err();
+                sample.grade = None;
+                sample.baseline_grade = None;
+                sample.judge_usage = None;
+                sample.unscored = why;
+            }
+        }
+        for (((id, repeat), _), (grades, usage)) in pairs.iter().zip(graded) {
+            let prompt = section.items.get_mut(&**id);
+            let sample = prompt.and_then(|prompt| prompt.samples.get_mut(repeat - 1));
+            let sample = sample.expect("the pairs were made of these samples");
+            sample.baseline_grade = grades.other;
+            sample.judge_usage = usage;
+            match grades.candidate {
+                Ok(grade) => sample.grade = Some(grade),
+                Err(why) => sample.unscored = Some(why),
+            }
+        }
+        if runners.iter().any(Runner::stopped) {
+            section.ending = Ending::Interrupted;
+        }
+        Ok(findings(section, Vec::new()))
+    }
+}
+
+/// What the judge is shown of a sample, or why it cannot be graded.
+fn pair<'a>(
+    scoring: Scoring,
+    prompt: &'a PromptRecord,
+    sample: &'a GradedSample,
+) -> Result<Pair<'a>, Unscored> {
+    let candidate = sample.candidate.answer.as_ref().ok_or_else(|| {
+        let failure = sample.candidate.failure.as_ref();
+        let why = failure.map_or("", |failure| failure.message.as_str());
+        let why = format!("the candidate gave no answer: {why}");
+        Unscored::new(UnscoredCode::CandidateFailed, &why)
+    })?;
+    let other = match &sample.baseline {
+        _ if scoring == Scoring::Each => sample.baseline.as_ref(),
+        None => {
+            let why = "the report has no answer that it could be graded next to";
+            return Err(Unscored::new(UnscoredCode::NoBaseline, why));
+        }
+        Some(baseline) if baseline.answer.is_none() => {
+            let why = "the baseline gave no answer";
+            return Err(Unscored::new(UnscoredCode::BaselineFailed, why));
+        }
+        Some(baseline) => Some(baseline),
+    };
+    let other = other.and_then(|other| other.answer.as_ref());
+    Ok(Pair {
+        prompt: &prompt.prompt.text,
+        reference: prompt
+            .reference
+            .as_ref()
+            .map(|reference| reference.text.as_str()),
+        candidate: &candidate.text,
+        other: other.map(|other| other.text.as_str()),
+    })
+}
+
+/// Refuses a section that has only the beginning of a text that a judge would be shown.
+fn refuse_what_is_cut(section: &GradingSection) -> Result<(), Misuse> {
+    let mut cut = Vec::new();
+    for (id, prompt) in &section.items {
+        let of_prompt = [Some(&prompt.prompt), prompt.reference.as_ref()];
+        let answers = prompt.samples.iter().flat_map(|sample| {
+            let baseline = sample.baseline.as_ref();
+            [
+                sample.candidate.answer.as_ref(),
+                baseline.and_then(|one| one.answer.as_ref()),
+            ]
+        });
+        let texts = of_prompt.into_iter().chain(answers).flatten();
+        cut.extend(
+            texts
+                .filter(|text| text.whole().is_none())
+                .map(|_| id.as_str()),
+        );
+    }
+    let Some(first) = cut.first() else {
+        return Ok(());
+    };
+    let what = format!(
+        "{} of the report are cut, the first of them of the prompt `{first}`: a judge must not grade a part of a \
+         text for the whole",
+        counted(cut.len(), "text")
+    );
+    Err(Misuse::new(what)
+        .help("measure the answers again with `kelvin check`, and let the judge see them then"))
+}

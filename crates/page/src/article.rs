@@ -1,0 +1,18 @@
+//! A page that is about no single run: sentences, tables and courses over time.
+
+use super::{Block, Phrase, Statement};
+
+/// A page of text, tables and plots.
+#[derive(Clone, Debug)]
+pub struct Article<'a> {
+    /// Its title.
+    pub title: Phrase,
+    /// What it covers, in short.
+    pub scope: Vec<String>,
+    /// What a reader should know first.
+    pub statements: Vec<Statement>,
+    /// What it says.
+    pub blocks: Vec<Block<'a>>,
+    /// The version of the program that wrote it.
+    pub version: &'a str,
+}

@@ -1,0 +1,48 @@
+//! A page that is about no single run.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::blocks::{BlockView, Budget};
+use super::foreign::shortened;
+use super::head::StatementView;
+use super::{environment, put};
+use crate::{Article, DISCLAIMER, Phrase, safe};
+
+#[derive(Serialize)]
+struct ArticleView {
+    title: Phrase,
+    plain_title: String,
+    scope: String,
+    statements: Vec<StatementView>,
+    blocks: Vec<BlockView>,
+    disclaimer: &'static str,
+    version: String,
+}
+
+/// Writes an article. It has no script at all.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub fn write_article(to: &mut dyn Write, article: Article<'_>) -> io::Result<()> {
+    let environment = environment().map_err(io::Error::other)?;
+    // An article shows no texts of items next to each other.
+    let mut budget = Budget::new(&|_, _| None);
+    let title = shortened(&article.title);
+    let view = ArticleView {
+        plain_title: title.show(|_, text| text.to_owned()),
+        title,
+        scope: article.scope.join(", "),
+        statements: article.statements.iter().map(StatementView::of).collect(),
+        blocks: article
+            .blocks
+            .into_iter()
+            .map(|block| BlockView::of(block, "rows", &mut budget))
+            .collect(),
+        disclaimer: DISCLAIMER,
+        version: safe::cut(article.version, 40),
+    };
+    put(to, &environment, "article.html", &view)
+}

@@ -1,0 +1,126 @@
+//! What changed between two inputs, line by line and word by word.
+
+use serde::Serialize;
+use similar::{ChangeTag, InlineChangeMode, InlineChangeOptions, TextDiff};
+
+use crate::safe;
+
+/// The most lines of one diff.
+const LINES: usize = 60;
+/// The most characters of one line.
+const LINE: usize = 400;
+/// Unchanged lines around a change.
+const AROUND: usize = 1;
+/// Longer texts are not compared: it would take longer than anybody waits.
+pub(super) const LONGEST: usize = 256 * 1024;
+
+/// A line of a diff.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct DiffLine {
+    /// `+`, `-`, or a space.
+    sign: char,
+    /// The pieces of the line, each with whether it is what changed.
+    pieces: Vec<(bool, String)>,
+}
+
+impl DiffLine {
+    /// How many bytes of text it has.
+    pub(super) fn len(&self) -> usize {
+        self.pieces.iter().map(|(_, text)| text.len() + 16).sum()
+    }
+}
+
+/// The changed lines with a little around them, and how many more there are.
+pub(super) fn lines(before: &str, after: &str) -> (Vec<DiffLine>, usize) {
+    let diff = TextDiff::from_lines(before, after);
+    let mut options = InlineChangeOptions::new();
+    options.mode(InlineChangeMode::Words).semantic_cleanup(true);
+    let mut lines = Vec::new();
+    let mut more = 0;
+    for op in diff.grouped_ops(AROUND).into_iter().flatten() {
+        if lines.len() >= LINES {
+            more += op.old_range().len().max(op.new_range().len());
+            continue;
+        }
+        // Without a deadline, so that the same report gives the same page on a slow machine.
+        for change in diff.iter_inline_changes_with_options_deadline(&op, options, None) {
+            if lines.len() == LINES {
+                more += 1;
+                continue;
+            }
+            let sign = match change.tag() {
+                ChangeTag::Insert => '+',
+                ChangeTag::Delete => '-',
+                ChangeTag::Equal => ' ',
+            };
+            lines.push(DiffLine {
+                sign,
+                pieces: pieces(change.iter_strings_lossy()),
+            });
+        }
+    }
+    (lines, more)
+}
+
+fn pieces<'a>(
+    parts: impl Iterator<Item = (bool, std::borrow::Cow<'a, str>)>,
+) -> Vec<(bool, String)> {
+    let mut left = LINE;
+    let mut pieces: Vec<(bool, String)> = Vec::new();
+    for (changed, text) in parts {
+        if left == 0 {
+            break;
+        }
+        let text = safe::lines(text.trim_end_matches(['\n', '\r']));
+        let shown: String = text.chars().take(left).collect();
+        left -= shown.chars().count();
+        let cut = if shown.len() < text.len() { "…" } else { "" };
+        match pieces.last_mut() {
+            _ if shown.is_empty() => {}
+            Some((before, so_far)) if *before == changed => {
+                so_far.push_str(&shown);
+                so_far.push_str(cut);
+            }
+            _ => pieces.push((changed, format!("{shown}{cut}"))),
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_shows_the_words_that_changed() {
+        let (lines, more) = lines("a\nat least 3 people\nz\n", "a\nat least 4 people\nz\n");
+        assert_eq!(more, 0);
+        let changed: Vec<(char, String)> = lines
+            .iter()
+            .flat_map(|line| {
+                let marked = line.pieces.iter().filter(|(changed, _)| *changed);
+                marked.map(|(_, text)| (line.sign, text.clone()))
+            })
+            .collect();
+        assert_eq!(changed, [('-', "3".to_owned()), ('+', "4".to_owned())]);
+    }
+
+    #[test]
+    fn a_long_diff_is_cut_and_says_by_how_much() {
+        let after: String = (0..200).map(|n| format!("{n}\n")).collect();
+        let (lines, more) = lines("", &after);
+        assert_eq!((lines.len(), more), (LINES, 200 - LINES));
+    }
+
+    #[test]
+    fn a_long_line_is_cut_and_says_so() {
+        let (lines, _) = lines("", &"x".repeat(10_000));
+        let shown: String = lines[0]
+            .pieces
+            .iter()
+            .map(|(_, text)| text.as_str())
+            .collect();
+        assert_eq!(shown.chars().count(), LINE + 1);
+        assert!(shown.ends_with('…'));
+    }
+}

@@ -1,0 +1,116 @@
+//! What the page shows below its items: what failed, what was left out, and how to read it all.
+
+use serde::Serialize;
+
+use super::blocks::{BlockView, Budget, NoticeRow};
+use super::script;
+use crate::{DISCLAIMER, FailedInvocation, NoticeCount, RunPage, safe};
+
+/// Failed invocations and notices of one code that a page lists.
+const LISTED: usize = 200;
+
+#[derive(Serialize)]
+pub(super) struct Foot {
+    has_items: bool,
+    /// What the items are, and what is left out of them first.
+    items: String,
+    least: &'static str,
+    diffs_left_out: usize,
+    rows_left_out: usize,
+    failed: usize,
+    failures: Vec<FailureView>,
+    counts: Vec<NoticeCountView>,
+    method: Vec<BlockView>,
+    facts: Vec<(&'static str, String)>,
+    disclaimer: &'static str,
+    version: String,
+    script: &'static str,
+}
+
+#[derive(Serialize)]
+pub(super) struct FailureView {
+    item: String,
+    anchor: Option<usize>,
+    place: String,
+    message: String,
+    stderr: String,
+    stdout: String,
+}
+
+#[derive(Serialize)]
+struct NoticeCountView {
+    counted: String,
+    is_warning: bool,
+    rows: Vec<NoticeRow>,
+    more: usize,
+}
+
+impl Foot {
+    /// `items` are the titles of the lists of items with what is left out of each first; `anchors`
+    /// gives the place of an item of a chapter on the page.
+    pub(super) fn of(
+        page: RunPage<'_>,
+        items: Option<(&'static str, &'static str)>,
+        anchors: &dyn Fn(usize, &str) -> Option<usize>,
+        budget: &mut Budget<'_>,
+    ) -> Self {
+        let mut failures = Vec::new();
+        let mut failed = 0;
+        let (mut method, mut facts) = (Vec::new(), Vec::new());
+        let (diffs_left_out, rows_left_out) = (budget.diffs_left_out, budget.rows_left_out);
+        for (at, chapter) in page.chapters.into_iter().enumerate() {
+            failed += chapter.failed.len();
+            let room = LISTED.saturating_sub(failures.len());
+            let listed = chapter.failed.iter().take(room);
+            failures.extend(listed.map(|one| FailureView::of(one, anchors(at, one.item))));
+            let blocks = chapter.method.into_iter();
+            method.extend(blocks.map(|block| BlockView::of(block, "", budget)));
+            facts.extend(chapter.facts);
+        }
+        facts.extend(page.facts);
+        for (_, text) in &mut facts {
+            *text = safe::cut(text, 400);
+        }
+        let (items, least) = items.unwrap_or_default();
+        Self {
+            has_items: !items.is_empty(),
+            items: items.to_lowercase(),
+            least,
+            diffs_left_out,
+            rows_left_out,
+            failed,
+            failures,
+            counts: page.notices.iter().map(NoticeCountView::of).collect(),
+            method,
+            facts,
+            disclaimer: DISCLAIMER,
+            version: safe::cut(page.version, 40),
+            script: script::SCRIPT,
+        }
+    }
+}
+
+impl FailureView {
+    pub(super) fn of(failed: &FailedInvocation<'_>, anchor: Option<usize>) -> Self {
+        Self {
+            item: safe::cut(failed.item, 120),
+            anchor,
+            place: safe::cut(failed.place, 120),
+            message: safe::cut(&failed.failure.message, 400),
+            stderr: safe::lines(&failed.failure.stderr),
+            stdout: safe::lines(&failed.failure.stdout),
+        }
+    }
+}
+
+impl NoticeCountView {
+    fn of(count: &NoticeCount<'_>) -> Self {
+        let listed = count.notices.iter().take(LISTED);
+        Self {
+            counted: count.counted(),
+            is_warning: count.code.is_warning(),
+            rows: listed.map(|one| NoticeRow::of(one)).collect(),
+            more: count.count.saturating_sub(LISTED),
+        }
+    }
+}

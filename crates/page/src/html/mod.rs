@@ -1,0 +1,118 @@
+//! The page as one self-contained document in HTML: it asks for nothing, works from disk, and is
+//! complete without its script. Written piece by piece, so that thousands of items are never held as
+//! text.
+
+mod article;
+mod blocks;
+mod diff;
+mod foot;
+mod foreign;
+mod head;
+mod opening;
+mod plane;
+mod script;
+mod spread;
+mod trend;
+
+use std::io::{self, Write};
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
+use serde::Serialize;
+
+use super::RunPage;
+use blocks::{Budget, ItemShown};
+use foot::Foot;
+use head::Head;
+
+pub use article::write_article;
+
+pub use script::permission;
+
+/// Gives the text of an item, or of one of its parts.
+pub type Texts<'a> = dyn Fn(&str, Option<&str>) -> Option<String> + 'a;
+
+/// The style of the page, which must be readable in every scheme.
+pub const STYLE: &str = include_str!("templates/style.css");
+
+const TEMPLATES: [(&str, &str); 7] = [
+    ("macros.html", include_str!("templates/macros.html")),
+    ("head.html", include_str!("templates/head.html")),
+    ("opening.html", include_str!("templates/opening.html")),
+    ("item.html", include_str!("templates/item.html")),
+    ("foot.html", include_str!("templates/foot.html")),
+    ("article.html", include_str!("templates/article.html")),
+    ("style.css", STYLE),
+];
+
+/// Writes the page of a run.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub fn write(to: &mut dyn Write, mut page: RunPage<'_>, texts: &Texts<'_>) -> io::Result<()> {
+    let environment = environment().map_err(io::Error::other)?;
+    let mut budget = Budget::new(texts);
+    put(to, &environment, "head.html", &Head::of(&page, &mut budget))?;
+    let mut first = None;
+    // The places of the items of a chapter begin where those of the chapter before it end.
+    let mut places = Vec::new();
+    let mut begin = 0;
+    for chapter in &mut page.chapters {
+        let Some(list) = chapter.items.take() else {
+            places.push(None);
+            continue;
+        };
+        first = first.or(Some((list.title, list.least)));
+        let place = list.place;
+        for item in list.each {
+            let anchor = begin + place(item.name).unwrap_or_default();
+            let item = ItemShown::of(item, anchor, list.least, &mut budget);
+            put(to, &environment, "item.html", &item)?;
+        }
+        places.push(Some((begin, place)));
+        begin += list.count;
+    }
+    let anchors = |chapter: usize, item: &str| {
+        let (begin, place) = places.get(chapter)?.as_ref()?;
+        Some(begin + place(item)?)
+    };
+    let foot = Foot::of(page, first, &anchors, &mut budget);
+    put(to, &environment, "foot.html", &foot)
+}
+
+fn put(
+    to: &mut dyn Write,
+    environment: &Environment<'_>,
+    template: &str,
+    view: &impl Serialize,
+) -> io::Result<()> {
+    let text = environment
+        .get_template(template)
+        .and_then(|template| template.render(context! { view => Serde(view) }))
+        .map_err(io::Error::other)?;
+    to.write_all(text.as_bytes())
+}
+
+fn environment() -> Result<Environment<'static>, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|name| match name.ends_with(".css") {
+        true => AutoEscape::None,
+        false => AutoEscape::Html,
+    });
+    environment.set_syntax(
+        SyntaxConfig::builder()
+            .trim_blocks(true)
+            .lstrip_blocks(true)
+            .build()?,
+    );
+    for (name, text) in TEMPLATES {
+        environment.add_template(name, text)?;
+    }
+    Ok(environment)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+use super::*;
+use crate::{DISCLAIMER, fixture};
+
+fn page(text: &str) -> String {
+    let (only, failure, notices) = (
+        vec![text.to_owned()],
+        fixture::failure(text),
+        fixture::notices(text),
+    );
+    let run = fixture::run(text, &only, &failure, &notices);
+    let texts =
+        |_: &str, part: Option<&str>| Some(format!("above\n{}\n", part.unwrap_or("before")));
+    let mut to = Vec::new();
+    write(&mut to, run, &texts).expect("the templates fit their values");
+    String::from_utf8(to).expect("a page is text")
+}
+
+/// What a page is made of: its tags without the text of others in labels and titles.
+fn tags(page: &str) -> Vec<String> {
+    let foreign = regex::Regex::new("(aria-label|title)=\"[^\"]*\"").expect("a pattern");
+    let (_, body) = page.split_once("</style>").expect("there is a style");
+    let (body, _) = body.split_once("<script>").expect("there is a script");
+    let tags = regex::Regex::new("<[^>]*>").expect("a pattern");
+    let found = tags.find_iter(body).map(|tag| tag.as_str());
+    found
+        .map(|tag| foreign.replace_all(tag, "$1").into_owned())
+        .collect()
+}
+
+#[test]
+fn everything_of_a_page_made_by_hand_is_shown() {
+    let page = page("ash");
+    for part in [
+        "<title>Smaller: kelvin, 2 trees</title>",
+        "<section class=\"opening alarm\" aria-labelledby=\"gate\">",
+        "<p class=\"soft\">Compared with <q>ash</q></p>",
+        "<h1 id=\"gate\">Smaller</h1>",
+        "<p class=\"gist\"><code>ash</code> 0.9 → 0.8</p>",
+        "<p class=\"meaning\"><code>ash</code> is now <q>ash</q></p>",
+        "<p><code>ash</code> was cut</p>",
+        "<b>Next</b> Look first at <code>ash</code>.",
+        "<h3><a href=\"#item-1\">ash</a> <span class=\"soft\">in 2 of 3 gardens</span></h3>",
+        "<dt>on the base</dt><dd>ash</dd>",
+        "<div class=\"now\"><dt>now</dt><dd>ash</dd></div>",
+        "2 more are in <code>gate.json</code>",
+        "1 further reason</summary>",
+        "<li>The wind has risen</li>",
+        "<p>To measure again:</p><pre tabindex=\"0\">ash</pre>",
+        "<h2 id=\"verdict\" class=\"run-word\">This run: tall</h2>",
+        "<circle class=\"base\" cx=\"20.0\" cy=\"180.0\" r=\"5\"/><path class=\"way\" d=\"M",
+        "the ring is the base",
+        "<p class=\"meaning\">most trees are higher than the house</p>",
+        "<b>Problem</b> <span><code>ash</code> leans: <q>ash</q></span>",
+        "<h2>Height</h2>",
+        "<span class=\"word band1\">tall</span>",
+        "<p>n=20, 1 failed; 95 % interval 0.70 to 0.90</p>",
+        "<p>n=0, 2 failed: ash</p>",
+        "<h2>Without the wind</h2>",
+        "<h3>Leaves</h3>",
+        "<h3>Height by tree</h3>",
+        "<h3>Other figures</h3>",
+        "height upwards, age to the right. It is tall.",
+        "its trees (n=3) as faint dots",
+        "<h2 id=\"map\" class=\"section\">Where it grows</h2>",
+        "<th scope=\"colgroup\" colspan=\"1\" class=\"next\">in the shade</th>",
+        "ash <span class=\"soft\">walled</span>",
+        "<td style=\"--v:0.25\"><b>0.25</b><small>n=4</small></td>",
+        "<a href=\"#items\">Trees</a>",
+        "<details class=\"item against failing\" id=\"item-1\">",
+        "<span class=\"tag off\">2 against</span><span class=\"tag on\">tall</span>",
+        "<details><summary>the order</summary>",
+        "<details><summary>what changed</summary><div class=\"diff\">",
+        "<a href=\"#item-1\">All of ash</a>",
+        "<h3>Height</h3>",
+        "<p class=\"formula\">height = top − foot</p>",
+        "<dt>House</dt><dd>ash</dd>",
+        "<dt>Gardener</dt><dd>ash</dd>",
+        DISCLAIMER,
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn untrusted_text_brings_no_tag() {
+    let plain = tags(&page("plain"));
+    for text in fixture::corpus() {
+        let page = page(&text);
+        assert_eq!(page.matches("<script").count(), 1, "{text:?}");
+        for tag in tags(&page) {
+            // A text that shows nothing has no block of what was printed, and one of several lines
+            // has a difference of several lines; no other tag may come up.
+            assert!(
+                plain.contains(&tag) || tag == "<b>",
+                "{text:?} brings {tag}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_page_without_items_has_no_list_of_them_and_a_script_that_bears_it() {
+    let chapter = crate::Chapter::new(crate::Headword {
+        word: "tall",
+        title: "Tall",
+        meaning: "most trees are higher than the house",
+        is_judgement: true,
+    });
+    let run = RunPage {
+        command: "measure",
+        opening: None,
+        scope: Vec::new(),
+        only: &[],
+        chapters: vec![chapter],
+        others: None,
+        notices: Vec::new(),
+        facts: Vec::new(),
+        version: "1",
+        schema: 7,
+    };
+    let mut to = Vec::new();
+    write(&mut to, run, &|_, _| None).expect("the templates fit their values");
+    let page = String::from_utf8(to).expect("a page is text");
+    assert!(!page.contains("id=\"list\"") && !page.contains("id=\"items\""));
+    assert!(!page.contains("class=\"cards\"") && !page.contains("id=\"map\""));
+    // Nobody has judged it: it opens with its own word.
+    assert!(page.contains("<h1 id=\"verdict\">Tall</h1>") && !page.contains("id=\"gate\""));
+    assert!(page.contains("if (!list) return;"));
+}
+
+#[test]
+fn a_page_on_which_nothing_is_measured_shows_the_first_failure_before_any_figure() {
+    let failure = fixture::failure("no such model");
+    let shown = |is_measured: bool| {
+        let mut run = fixture::run("ash", &[], &failure, &[]);
+        if !is_measured {
+            let chapter = &mut run.chapters[0];
+            chapter.measures = None;
+            for signal in &mut chapter.signals {
+                signal.estimate.value = None;
+            }
+        }
+        let mut to = Vec::new();
+        write(&mut to, run, &|_, _| None).expect("the templates fit their values");
+        let page = String::from_utf8(to).expect("a page is text");
+        let (above, _) = page
+            .split_once("<section class=\"cards\"")
+            .expect("there are figures");
+        above.contains("<h2>The first failure</h2>")
+            && above.contains("<pre tabindex=\"0\">no such model\nno such model</pre>")
+    };
+    assert!(shown(false) && !shown(true));
+}

@@ -1,0 +1,39 @@
+//! A small document for people, and its renderers for a terminal, Markdown and HTML.
+//!
+//! Whoever has something to show fills the document; the renderers know nothing of where it comes
+//! from. Text that is not ours is marked as such, and each renderer makes it harmless in its own way.
+
+mod article;
+mod block;
+mod document;
+mod estimate;
+pub mod html;
+pub mod markdown;
+mod notices;
+mod opening;
+pub mod safe;
+mod spread;
+pub mod terminal;
+mod trend;
+mod words;
+
+#[cfg(any(test, feature = "fixtures"))]
+pub mod fixture;
+
+pub use article::Article;
+pub use block::{
+    AnswersView, Block, Chip, Column, Detail, HeatCell, HeatGrid, HeatRow, ItemPage, ItemSignal,
+    ItemView, LISTED, PartView, Plane, Status, Table, TableCell, TableRow,
+};
+pub use document::{
+    Breakdown, Chapter, ComparisonPage, DISCLAIMER, FigureTable, Group, Headword, ItemList,
+    RunPage, Signal,
+};
+pub use estimate::{BANDS, Estimate, band, brief, display};
+pub use notices::{FailedInvocation, NoticeCount, label};
+pub use opening::{FlippedAnswer, Opening};
+pub use spread::Spread;
+pub use trend::{Trend, TrendLine, TrendStep};
+pub use words::{
+    Phrase, PhrasePart, Statement, Tone, capitalized, counted, duration, listed, of_judges, used,
+};

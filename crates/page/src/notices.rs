@@ -1,0 +1,114 @@
+//! What went wrong and what was left out: failed invocations one by one, notices counted.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::safe;
+use kelvin_base::failure::Failure;
+use kelvin_base::notice::{Code, Notice};
+
+/// A failed invocation with its place.
+#[derive(Debug)]
+pub struct FailedInvocation<'a> {
+    /// The item that it was made for.
+    pub item: &'a str,
+    /// Which invocation of the item it was.
+    pub place: &'a str,
+    /// What went wrong.
+    pub failure: &'a Failure,
+    /// The folder of its input, relative to the report; none where the call cannot be made again from it alone.
+    pub folder: Option<PathBuf>,
+}
+
+impl FailedInvocation<'_> {
+    /// The last line that it printed on its standard error, where there is one.
+    pub fn last_line(&self) -> Option<String> {
+        let mut lines = self.failure.stderr.lines().rev().map(safe::line);
+        lines.find(|line| !line.is_empty())
+    }
+}
+
+/// The notices of one code.
+#[derive(Debug)]
+pub struct NoticeCount<'a> {
+    /// The code.
+    pub code: Code,
+    /// How many there are.
+    pub count: usize,
+    /// How many of them are about each kind; those about none are not in it.
+    pub kinds: BTreeMap<&'a str, usize>,
+    /// All of them, in the order in which they came.
+    pub notices: Vec<&'a Notice>,
+}
+
+impl<'a> NoticeCount<'a> {
+    /// Counts notices by code: warnings first, then in the order of the codes.
+    pub fn all(notices: impl IntoIterator<Item = &'a Notice>) -> Vec<Self> {
+        let mut counts: BTreeMap<(bool, Code), Self> = BTreeMap::new();
+        for notice in notices {
+            let code = notice.code;
+            let entry = counts.entry((!code.is_warning(), code));
+            let count = entry.or_insert_with(|| Self {
+                code,
+                count: 0,
+                kinds: BTreeMap::new(),
+                notices: Vec::new(),
+            });
+            count.count += 1;
+            count.notices.push(notice);
+            if let Some(kind) = &notice.kind {
+                *count.kinds.entry(kind).or_default() += 1;
+            }
+        }
+        counts.into_values().collect()
+    }
+
+    /// `12 caps`, `1 skip`.
+    pub fn counted(&self) -> String {
+        let label = label(self.code);
+        match (self.code, self.count) {
+            (Code::Cap | Code::Skip | Code::ParseRate | Code::IgnoredFile, 2..) => {
+                format!("{} {label}s", self.count)
+            }
+            _ => format!("{} {label}", self.count),
+        }
+    }
+}
+
+/// What a code is called where it is shown.
+pub const fn label(code: Code) -> &'static str {
+    match code {
+        Code::Changed => "the code changed",
+        Code::BaselineFailed => "baseline failed",
+        Code::VariantsFailed => "failed invocations",
+        Code::Insufficient => "too many failures",
+        Code::Interrupted => "interrupted",
+        Code::Spent => "ceiling reached",
+        Code::Unmeasured => "not measured",
+        Code::Cache => "cache",
+        Code::Cap => "cap",
+        Code::Skip => "skip",
+        Code::Vacuous => "vacuous",
+        Code::ParseRate => "parse rate",
+        Code::Unscored => "unscored",
+        Code::NoUnits => "no units",
+        Code::LookAlikeTypes => "look-alike types",
+        Code::IgnoredFile => "ignored file",
+        Code::FewerJobs => "fewer jobs",
+        Code::UnreadFolder => "unread folder",
+        Code::AnswersKept => "repeats that count as one",
+        Code::Other => "further notice",
+        Code::MissingQueries => "missing queries",
+        Code::UnknownQueries => "unknown queries",
+        Code::QueriesFailed => "failed queries",
+        Code::ScenariosFailed => "failed scenarios",
+        Code::CheckErrors => "checks in error",
+        Code::CheckWarnings => "checks that warn",
+        Code::OtherQuestions => "other questions",
+        Code::PathInOutput => "path in an output",
+        Code::StaleLabels => "labels of other chunks",
+        Code::ChunkerVersions => "chunker versions",
+        Code::FewRuns => "too few runs",
+        Code::TokenCounts => "token counts",
+    }
+}

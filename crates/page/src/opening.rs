@@ -1,0 +1,75 @@
+//! What a page opens with where a run was compared with another one and judged.
+
+use super::{Phrase, Plane, Table, Tone};
+
+/// What a page opens with where a run was judged.
+pub struct Opening {
+    /// How it is meant.
+    pub tone: Tone,
+    /// The verdict, as a title: `Regression`.
+    pub title: String,
+    /// What it is about in a few words, after the title; empty where there is nothing to add.
+    pub gist: Phrase,
+    /// What happened, told by answers; none where no answer tells it.
+    pub lead: Option<Phrase>,
+    /// Why, the most important reason first; each is a sentence without its full stop.
+    pub reasons: Vec<Phrase>,
+    /// What a reader does next, in sentences.
+    pub next: Phrase,
+    /// What it was compared with.
+    pub base: Phrase,
+    /// A few answers that went wrong, the worst first.
+    pub flips: Vec<FlippedAnswer>,
+    /// How many more there are.
+    pub more_flips: usize,
+    /// The figures of both sides.
+    pub metrics: Option<Table>,
+    /// A command that does it again, with a sentence that says where.
+    pub again: Option<(Phrase, String)>,
+    /// What metrics were on the base, by id.
+    pub before: Vec<(String, f64)>,
+}
+
+impl Opening {
+    /// The place of the base on a square; none where it is not known.
+    pub fn place(&self, plane: &Plane) -> Option<[f64; 2]> {
+        let [x, y] = plane.metrics.map(|id| {
+            let mut before = self.before.iter();
+            before
+                .find(|(known, _)| known == id)
+                .map(|(_, value)| *value)
+        });
+        Some([x?, y?])
+    }
+}
+
+/// An answer that went wrong. All text is of others.
+pub struct FlippedAnswer {
+    /// The item.
+    pub item: String,
+    /// The part of it that is shown.
+    pub part: String,
+    /// In how many parts it is so, and what those are.
+    pub count: Phrase,
+    /// The answer of the base to that part.
+    pub base: String,
+    /// The answer now.
+    pub head: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture;
+
+    #[test]
+    fn a_base_has_a_place_where_both_of_its_metrics_are_known() {
+        let notices = fixture::notices("ash");
+        let failure = fixture::failure("ash");
+        let mut page = fixture::run("ash", &[], &failure, &notices);
+        let mut opening = page.opening.take().expect("it was judged");
+        let plane = page.chapters[0].plane.as_ref().expect("it has a square");
+        assert_eq!(opening.place(plane), None, "its height is not known");
+        opening.before.push(("trees.height".to_owned(), 0.3));
+        assert_eq!(opening.place(plane), Some([0.4, 0.3]));
+    }
+}

@@ -1,0 +1,101 @@
+//! Untrusted text within Markdown, as GitHub and others read it.
+//!
+//! Escapes keep Markdown away. They don't keep away what a forge does afterwards with the finished
+//! text: it makes mentions, references, links and pictures of `@name`, `#1`, `www.` and `:name:`
+//! wherever they stand outside of code. There a zero-width space takes them apart.
+
+use super::{cut, lines};
+
+/// Takes apart what a forge would find in finished text.
+const APART: &str = "&#8203;";
+/// The same where references are not read: in code.
+const APART_IN_CODE: char = '\u{200b}';
+
+/// One line within Markdown text or a table cell, at most `most` columns of it: every character that
+/// Markdown, HTML or a forge could take for more than itself is made plain.
+pub fn markdown(text: &str, most: usize) -> String {
+    let text = cut(text, most);
+    let mut out = String::with_capacity(2 * text.len());
+    for (at, c) in text.char_indices() {
+        let (before, after) = (&text[..at], text[at + c.len_utf8()..].chars().next());
+        let joined = after.is_some_and(|after| !after.is_whitespace());
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            // A backslash would do in text, but not before the bar that ends a table cell.
+            '|' => out.push_str("&#124;"),
+            // Formulas begin and end with it.
+            '$' => out.push_str("&#36;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '#' => out.extend(['\\', c]),
+            // At the beginning these make a list or a rule, and the last one an order to a bot.
+            '-' | '+' | '=' | '/' if before.is_empty() => out.extend(['\\', c]),
+            '.' | ')' if is_number(before) && !joined => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+        let active = match c {
+            '@' | ':' => joined,
+            '#' => after.is_some_and(char::is_alphanumeric),
+            '.' => ends_with(before, "www"),
+            '-' => ends_with(before, "gh") && after.is_some_and(|after| after.is_ascii_digit()),
+            _ => false,
+        };
+        if active {
+            out.push_str(APART);
+        }
+    }
+    out
+}
+
+/// A name or a value as code where that is possible, and as plain text where it could end the code.
+pub fn code(text: &str, most: usize) -> String {
+    let short = cut(text, most);
+    // A table ends its cells before it looks for code.
+    if short.is_empty() || short.contains(['`', '|', '\\']) {
+        return markdown(&short, most);
+    }
+    format!("`{}`", inert(&short))
+}
+
+/// Several lines as a code block whose fence the text cannot close; at most `most` characters, the
+/// last ones: what went wrong stands at the end.
+pub fn fenced(text: &str, most: usize) -> String {
+    let text = lines(text);
+    let text = text.trim_end();
+    let more = text.chars().count().saturating_sub(most);
+    let mut shown: String = text.chars().skip(more).collect();
+    if more > 0 {
+        shown.insert_str(0, "… ");
+    }
+    // Programs that read comments take a line that begins with a slash or a mention for an order,
+    // also within code.
+    let shown: Vec<String> = shown
+        .lines()
+        .map(|line| format!("| {}", inert(line)))
+        .collect();
+    let longest = shown
+        .iter()
+        .flat_map(|line| line.split(|c| c != '`'))
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}text\n{}\n{fence}\n", shown.join("\n"))
+}
+
+/// No mention and no hidden mark, whoever reads the source.
+fn inert(text: &str) -> String {
+    text.replace('@', &format!("@{APART_IN_CODE}"))
+        .replace("<!--", &format!("<!{APART_IN_CODE}--"))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.len() < 10 && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn ends_with(text: &str, word: &str) -> bool {
+    let start = text.len().checked_sub(word.len());
+    start
+        .and_then(|start| text.get(start..))
+        .is_some_and(|end| end.eq_ignore_ascii_case(word))
+}

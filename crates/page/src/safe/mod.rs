@@ -1,0 +1,100 @@
+//! Untrusted text made harmless for the place where it is shown. Case text, model output, names and
+//! messages may try to forge lines, colours, mentions, links or markup.
+
+mod cell;
+mod markup;
+
+use unicode_width::UnicodeWidthChar as _;
+
+pub use cell::cell;
+pub use markup::{code, fenced, markdown};
+
+/// A column holds one character and the marks on it; more marks than this only hide what is there.
+const MARKS: usize = 4;
+
+/// Whether a text can stand in one line as it is: it has no line break of any kind, and nothing that is not shown.
+pub fn is_one_line(text: &str) -> bool {
+    text.chars().all(|c| c == ' ' || is_shown(c))
+}
+
+/// One line for a terminal: no control or bidirectional characters, runs of white space as one
+/// space.
+pub fn line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_whitespace() {
+            if !line.ends_with(' ') && !line.is_empty() {
+                line.push(' ');
+            }
+        } else if is_shown(c) {
+            line.push(c);
+        }
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+/// Several lines for a terminal: line ends stay, everything else as in [`line()`], indentation too.
+pub fn lines(text: &str) -> String {
+    let tame = |c: &char| *c == '\n' || *c == ' ' || (!c.is_whitespace() && is_shown(*c));
+    let text = text.replace("\r\n", "\n").replace('\t', "    ");
+    text.chars().filter(tame).collect()
+}
+
+/// The first `most` columns of a line, with an ellipsis where there are more.
+pub fn cut(text: &str, most: usize) -> String {
+    let text = line(text);
+    if columns(&text) <= most && text.chars().count() <= MARKS * most {
+        return text;
+    }
+    let room = most.saturating_sub(1);
+    let mut short = String::new();
+    let mut taken = 0;
+    for c in text.chars().take(MARKS * room) {
+        taken += width(c);
+        if taken > room {
+            break;
+        }
+        short.push(c);
+    }
+    short.truncate(short.trim_end().len());
+    short.push('…');
+    short
+}
+
+/// How many columns of a terminal a line takes at most: a wide character takes two.
+pub fn columns(text: &str) -> usize {
+    text.chars().map(width).sum()
+}
+
+fn width(c: char) -> usize {
+    // This one turns the character before it into a wide one.
+    let widens = c == '\u{fe0f}';
+    c.width().unwrap_or(0) + usize::from(widens)
+}
+
+/// Control characters change the terminal; bidirectional and invisible ones change what is read.
+fn is_shown(c: char) -> bool {
+    !c.is_control()
+        && !matches!(
+            c,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,284 @@
+//! Walks through JSON to one field. What stands beside the path is checked, and never held in memory.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use super::{DecisionField, begins};
+use kelvin_base::failure::{Failure, FailureKind};
+
+/// A message names at most so many fields.
+const NAMES: usize = 12;
+/// A message has at most so many characters of each name.
+const NAME_CHARS: usize = 40;
+
+/// Why the field was not found.
+pub(super) enum Miss {
+    /// It is not JSON.
+    NotJson(serde_json::Error),
+    /// It is JSON, but not an object.
+    NotObject(&'static str),
+    /// There is no such field.
+    NoField(Trail),
+}
+
+/// How far the path led into the output, and what was found there.
+#[derive(Default)]
+pub(super) struct Trail {
+    /// The keys that were found.
+    depth: usize,
+    /// What the last of them leads to, where it is not an object.
+    other: Option<&'static str>,
+    /// Names of the fields there, the first few.
+    names: Vec<String>,
+    /// How many fields there are.
+    fields: usize,
+}
+
+/// The value at `path`; a key that occurs twice counts the last time.
+pub(super) fn pick(text: &str, path: &[String]) -> Result<Value, Miss> {
+    let seen = RefCell::new(Trail::default());
+    let step = Step {
+        path,
+        depth: 0,
+        seen: &seen,
+    };
+    let mut json = serde_json::Deserializer::from_str(text);
+    let found = step
+        .deserialize(&mut json)
+        .and_then(|found| json.end().map(|()| found))
+        .map_err(Miss::NotJson)?;
+    let seen = seen.into_inner();
+    match (found, seen.depth, seen.other) {
+        (Some(value), ..) => Ok(value),
+        (None, 0, Some(other)) => Err(Miss::NotObject(other)),
+        _ => Err(Miss::NoField(seen)),
+    }
+}
+
+/// One key of the path, and the value that it is looked up in.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    path: &'a [String],
+    depth: usize,
+    seen: &'a RefCell<Trail>,
+}
+
+impl Step<'_> {
+    fn next(self) -> Self {
+        Self {
+            depth: self.depth + 1,
+            ..self
+        }
+    }
+
+    /// Remembers what this step has led to, in place of what the steps before it have seen.
+    fn note(self, other: Option<&'static str>) {
+        *self.seen.borrow_mut() = Trail {
+            depth: self.depth,
+            other,
+            ..Trail::default()
+        };
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Step<'_> {
+    type Value = Option<Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
+        if self.depth == self.path.len() {
+            return serde::Deserialize::deserialize(json).map(Some);
+        }
+        json.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Step<'_> {
+    type Value = Option<Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        self.note(None);
+        let mut found = None;
+        let (mut names, mut fields) = (Vec::new(), 0);
+        while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+            if key == self.path[self.depth] {
+                found = Some(map.next_value_seed(self.next())?);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+            fields += 1;
+            if names.len() < NAMES {
+                names.push(shown(&key));
+            }
+        }
+        if found.is_none() {
+            let mut seen = self.seen.borrow_mut();
+            seen.names = names;
+            seen.fields = fields;
+        }
+        Ok(found.flatten())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        self.note(Some("a list"));
+        let wanted = index(&self.path[self.depth]).filter(|_| self.depth > 0);
+        let mut found = None;
+        let mut at = 0;
+        loop {
+            let more = if Some(at) == wanted {
+                let value = list.next_element_seed(self.next())?;
+                value.map(|value| found = value).is_some()
+            } else {
+                list.next_element::<IgnoredAny>()?.is_some()
+            };
+            if !more {
+                return Ok(found);
+            }
+            at += 1;
+        }
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, _: bool) -> Result<Self::Value, E> {
+        self.note(Some("a boolean"));
+        Ok(None)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, _: i64) -> Result<Self::Value, E> {
+        self.note(Some("a number"));
+        Ok(None)
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, _: u64) -> Result<Self::Value, E> {
+        self.note(Some("a number"));
+        Ok(None)
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<Self::Value, E> {
+        self.note(Some("a number"));
+        Ok(None)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, _: &str) -> Result<Self::Value, E> {
+        self.note(Some("a string"));
+        Ok(None)
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<Self::Value, E> {
+        self.note(Some("null"));
+        Ok(None)
+    }
+}
+
+/// A place in a list, as RFC 6901 writes it: digits without a leading zero.
+fn index(key: &str) -> Option<usize> {
+    let plain =
+        key.bytes().all(|byte| byte.is_ascii_digit()) && (key == "0" || !key.starts_with('0'));
+    key.parse().ok().filter(|_| plain)
+}
+
+/// The name of a field, shortened, and without characters that change what a terminal shows.
+fn shown(name: &str) -> String {
+    let mut shown: String = name
+        .chars()
+        .take(NAME_CHARS)
+        .flat_map(|c| {
+            let plain = !c.is_control() && c != '`';
+            let escaped = (!plain).then(|| c.escape_unicode()).into_iter().flatten();
+            escaped.chain(plain.then_some(c))
+        })
+        .collect();
+    if name.chars().nth(NAME_CHARS).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+impl Miss {
+    /// The failure that this is.
+    pub(super) fn explain(self, text: &str, field: &DecisionField) -> Failure {
+        match self {
+            Self::NotJson(error) => {
+                Failure::new(FailureKind::OutputNotJson, not_json(&error, text))
+            }
+            Self::NotObject(other) => Failure::new(
+                FailureKind::OutputNotObject,
+                format!("its output is {other}, not a JSON object"),
+            ),
+            Self::NoField(trail) => {
+                Failure::new(FailureKind::DecisionMissing, no_field(&trail, field))
+            }
+        }
+    }
+}
+
+fn not_json(error: &serde_json::Error, text: &str) -> String {
+    let (line, column) = (error.line(), error.column());
+    let place = format!("line {line}, column {column}");
+    let said = error.to_string();
+    let reason = said.split(" at line ").next().unwrap_or_default();
+    let rest = text.lines().nth(line.saturating_sub(1)).and_then(|line| {
+        // The reader stopped at this column, which may be inside of the word `NaN`.
+        line.get(column.saturating_sub(2).min(line.len())..)
+    });
+    let not_finite = ["NaN", "Infinity"]
+        .into_iter()
+        .find(|word| rest.is_some_and(|rest| begins_soon(rest, word)));
+    if let Some(word) = not_finite {
+        return format!(
+            "its output is not JSON: {place} has `{word}`, which JSON does not know; write null or \
+             a number"
+        );
+    }
+    match reason {
+        "recursion limit exceeded" => {
+            format!("its output is nested too deeply: more than 128 levels at {place}")
+        }
+        "number out of range" => {
+            format!("its output has a number at {place} that is too large to compare")
+        }
+        _ => format!(
+            "its output is not JSON: {reason} at {place}{}",
+            begins::told(text)
+        ),
+    }
+}
+
+/// Whether a word begins within the next characters, e.g. after a minus sign.
+fn begins_soon(text: &str, word: &str) -> bool {
+    text.char_indices()
+        .take(3)
+        .any(|(at, _)| text[at..].starts_with(word))
+}
+
+fn no_field(seen: &Trail, field: &DecisionField) -> String {
+    let wanted = shown(field.as_str());
+    let place = match (field, seen.depth) {
+        (DecisionField::Key(_), _) | (_, 0) => "it".to_owned(),
+        (DecisionField::Pointer(pointer), depth) => {
+            let end = pointer
+                .match_indices('/')
+                .nth(depth)
+                .map_or(pointer.len(), |(at, _)| at);
+            format!("`{}`", shown(&pointer[..end]))
+        }
+    };
+    let there = match (seen.other, seen.fields) {
+        (Some(other), _) => format!("{place} is {other}"),
+        (None, 0) => format!("{place} has no fields"),
+        (None, fields) => {
+            let names = seen.names.join("`, `");
+            let more = match fields - seen.names.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("{place} has `{names}`{more}")
+        }
+    };
+    format!("its output has no field `{wanted}`; {there}")
+}

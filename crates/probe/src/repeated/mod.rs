@@ -1,0 +1,174 @@
+//! Items without variants, each of which is asked some times, and asked again where the gate wants more
+//! repeats. The checks, the retrieval, the grading and whatever comes next share this.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kelvin_record::{Ending, WantedRepeats};
+use kelvin_run::kept;
+use kelvin_run::kept::Times;
+use kelvin_run::{Outcome, Runner, Task};
+
+/// The items that one step of a probe asks, with what has come back so far.
+pub struct RepeatedItems<'a> {
+    runner: &'a Runner<'a>,
+    /// What the progress display calls the calls.
+    phase: &'static str,
+    /// In the order in which they are asked.
+    items: Vec<RepeatedItem<'a>>,
+    places: BTreeMap<Arc<str>, usize>,
+    ending: Ending,
+}
+
+struct RepeatedItem<'a> {
+    id: Arc<str>,
+    input: Cow<'a, str>,
+    /// How often it is to be asked.
+    repeats: usize,
+    /// By repeat, from 1. A run that was stopped leaves gaps.
+    outcomes: BTreeMap<usize, Outcome>,
+}
+
+impl RepeatedItem<'_> {
+    /// The outcomes up to the first repeat that has none, so that the place of each tells its repeat.
+    fn in_order(&self) -> impl Iterator<Item = &Outcome> {
+        (1..=self.repeats).map_while(|repeat| self.outcomes.get(&repeat))
+    }
+}
+
+impl<'a> RepeatedItems<'a> {
+    /// Nothing has been asked yet. The ids of the items are distinct; each comes with its input.
+    pub fn new<'i>(
+        runner: &'a Runner<'a>,
+        phase: &'static str,
+        repeats: usize,
+        items: impl Iterator<Item = (&'i str, Cow<'a, str>)>,
+    ) -> Self {
+        let items: Vec<RepeatedItem<'a>> = items
+            .map(|(id, input)| RepeatedItem {
+                id: id.into(),
+                input,
+                repeats,
+                outcomes: BTreeMap::new(),
+            })
+            .collect();
+        let ids = items.iter().map(|item| Arc::clone(&item.id));
+        Self {
+            places: ids.zip(0..).collect(),
+            runner,
+            phase,
+            items,
+            ending: Ending::Interrupted,
+        }
+    }
+
+    /// Asks every item as often as was asked for.
+    ///
+    /// # Errors
+    ///
+    /// Where the run cannot go on.
+    pub fn run(&mut self) -> anyhow::Result<()> {
+        self.ask()?;
+        let mut outcomes = self.items.iter().flat_map(|item| item.outcomes.values());
+        let answered = outcomes.any(|outcome| outcome.result.is_ok());
+        self.ending = match (self.runner.stopped(), answered) {
+            (true, _) => Ending::Interrupted,
+            (false, false) if !self.items.is_empty() => Ending::Failed,
+            (false, _) => Ending::Complete,
+        };
+        Ok(())
+    }
+
+    /// Asks some items again until each was asked so often. Ids that are not among them are passed over.
+    ///
+    /// # Errors
+    ///
+    /// Where the run cannot go on.
+    pub fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
+        for (id, repeats) in wanted {
+            if let Some(place) = self.places.get(id.as_str()) {
+                let item = &mut self.items[*place];
+                item.repeats = item.repeats.max(repeats.input);
+            }
+        }
+        self.ask()?;
+        if self.runner.stopped() {
+            self.ending = Ending::Interrupted;
+        }
+        Ok(())
+    }
+
+    /// Writes every input and asks nothing.
+    ///
+    /// # Errors
+    ///
+    /// Where an input cannot be written.
+    pub fn rehearse(&mut self) -> anyhow::Result<()> {
+        self.runner
+            .write_inputs(&self.todo(), &|task: &Task| self.input(task))?;
+        self.ending = Ending::DryRun;
+        Ok(())
+    }
+
+    fn ask(&mut self) -> anyhow::Result<()> {
+        let tasks = self.todo();
+        let done = self
+            .runner
+            .run_all(self.phase, &tasks, &|task: &Task| self.input(task))?;
+        for (task, outcome) in tasks.into_iter().zip(done) {
+            if let Some(outcome) = outcome {
+                let place = self.places[&task.case];
+                self.items[place].outcomes.insert(task.repeat, outcome);
+            }
+        }
+        Ok(())
+    }
+
+    fn todo(&self) -> Vec<Task> {
+        let of_item = |item: &RepeatedItem<'_>| {
+            let missing = (1..=item.repeats).filter(|repeat| !item.outcomes.contains_key(repeat));
+            let task = |repeat| Task {
+                case: Arc::clone(&item.id),
+                variant: None,
+                repeat,
+            };
+            missing.map(task).collect::<Vec<Task>>()
+        };
+        self.items.iter().flat_map(of_item).collect()
+    }
+
+    fn input(&self, task: &Task) -> Cow<'_, str> {
+        let place = self.places[&task.case];
+        Cow::Borrowed(&*self.items[place].input)
+    }
+
+    /// How it ended.
+    pub const fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    /// Whether nothing more is asked.
+    pub fn stopped(&self) -> bool {
+        self.runner.stopped()
+    }
+
+    /// What has come back so far for an item: the outcome of the first repeat, of the second, and so on.
+    pub fn outcomes(&self, id: &str) -> impl Iterator<Item = &Outcome> {
+        let place = self.places.get(id);
+        let item = place.map(|place| &self.items[*place]);
+        item.into_iter().flat_map(RepeatedItem::in_order)
+    }
+
+    /// The items whose repeats the pipeline answered from memory.
+    pub fn kept(&self) -> Vec<&str> {
+        let times = |item: &RepeatedItem<'_>| Times::of(&[item.in_order().collect()]);
+        let times: Vec<Option<Times>> = self.items.iter().map(times).collect();
+        let items = self.items.iter().zip(kept::are_kept(&times));
+        let kept = items.filter(|(_, is_kept)| *is_kept);
+        kept.map(|(item, _)| &*item.id).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Takes the indicators of every invocation of the other probes, and keeps them until they are asked for.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use super::indicators::Expected;
+use super::record::{QualityIndicators, QualityItem};
+use kelvin_base::digest::Digest;
+use kelvin_run::targets::Reply;
+use kelvin_run::{OutputObserver, Task};
+
+/// Looks at outputs as they are read, and keeps the indicators.
+pub(super) struct Indicators<'c> {
+    expected: &'c Expected,
+    kept: Mutex<BTreeMap<(&'static str, Task), Kept>>,
+}
+
+/// What is kept of one invocation.
+struct Kept {
+    input: Digest,
+    indicators: QualityIndicators,
+}
+
+impl<'c> Indicators<'c> {
+    /// Nothing has been looked at yet.
+    pub(super) fn of(expected: &'c Expected) -> Self {
+        Self {
+            expected,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// What was looked at so far, by case.
+    pub(super) fn items(&self) -> BTreeMap<String, QualityItem> {
+        let mut items: BTreeMap<String, QualityItem> = BTreeMap::new();
+        // The tasks are in the order of their cases, variants and repeats.
+        for ((probe, task), kept) in self.locked().iter() {
+            let item = items.entry(task.case.to_string()).or_default();
+            let case = item.probes.entry((*probe).to_owned()).or_default();
+            let indicators = kept.indicators.clone();
+            match &task.variant {
+                None => {
+                    case.input = Some(kept.input);
+                    case.runs.push(indicators);
+                }
+                Some(variant) => {
+                    let runs = case.variants.entry(variant.to_string()).or_default();
+                    runs.push(indicators);
+                }
+            }
+        }
+        items
+    }
+
+    /// Every change is a single call, which a panic of another thread cannot have left half done.
+    fn locked(&self) -> MutexGuard<'_, BTreeMap<(&'static str, Task), Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OutputObserver for Indicators<'_> {
+    fn digest(&self) -> Digest {
+        self.expected.digest()
+    }
+
+    fn observe(&self, output: Option<&[u8]>, _: &Reply) -> Value {
+        let indicators = self.expected.of(output);
+        serde_json::to_value(&indicators).expect("indicators are JSON")
+    }
+
+    fn keep(&self, probe: &'static str, task: &Task, input: Digest, observed: &Value) {
+        // An entry of the cache that was edited by hand may hold anything. What cannot be read counts as an
+        // output that cannot be read.
+        let indicators = QualityIndicators::deserialize(observed);
+        let indicators = indicators.unwrap_or_else(|_| self.expected.of(None));
+        let kept = Kept { input, indicators };
+        self.locked().insert((probe, task.clone()), kept);
+    }
+}

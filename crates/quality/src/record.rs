@@ -1,0 +1,200 @@
+//! What a report stores of the quality: how the scores are made, and the indicators of every invocation.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::score::{Factor, Weights};
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_record::{Item, Repeats, Section, VariantPart};
+
+/// What a report stores of this probe.
+pub(crate) type QualitySection = Section<QualityBasis, QualityItem>;
+
+/// How the scores are made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct QualityBasis {
+    /// What made the scores, with the version of its rules.
+    pub scorer: String,
+    /// What each factor weighs, as it is configured.
+    pub weights: Weights,
+    /// The factors that the configuration provides for; the others are in no score.
+    pub factors: Vec<Factor>,
+    /// How many runs of the unperturbed input a case needs for a score.
+    pub live_runs: usize,
+    /// The digest of the schema, or of the contract, that outputs must conform to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contract: Option<Digest>,
+    /// What must be in every output, as JSON pointers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_outputs: Option<Vec<String>>,
+    /// Where the pipeline tells what it used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsagePointers>,
+    /// Groups of cases, each with the globs of their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub groups: BTreeMap<String, Vec<String>>,
+}
+
+/// Where the pipeline tells, in its output, how many tokens it used; JSON pointers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UsagePointers {
+    /// The tokens that were sent to models.
+    pub input: String,
+    /// The tokens that models have answered.
+    pub output: String,
+    /// How many of these were of use. Without it: all tokens that models have answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub useful: Option<String>,
+    /// All tokens together. Without it: the sum of both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<String>,
+}
+
+/// A case: what the pipeline has answered to it, for each probe that asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct QualityItem {
+    /// By the name of the probe.
+    pub probes: BTreeMap<String, CaseQuality>,
+    /// What the outputs come to that were recorded earlier; they are in no score of the case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dry_runs: Vec<QualityIndicators>,
+}
+
+/// What the pipeline has answered to a case of one probe.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct CaseQuality {
+    /// The digest of the unperturbed input; null where it was not run.
+    pub input: Option<Digest>,
+    /// The runs of the unperturbed input, in order. These alone make the score of the case.
+    pub runs: Vec<QualityIndicators>,
+    /// The runs of its variants, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variants: BTreeMap<String, Vec<QualityIndicators>>,
+}
+
+/// What is kept of one invocation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct QualityIndicators {
+    /// 1 if the output has the form that was agreed on, else 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conformance: Option<f64>,
+    /// The share of the required outputs that are there and not empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completeness: Option<f64>,
+    /// The share of all tokens that were of use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub efficiency: Option<f64>,
+    /// The weighted sum of the factors; null where one of them is missing.
+    #[serde(default)]
+    pub quality_score: Option<f64>,
+    /// What the pipeline says it has used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_counts: Option<TokenCounts>,
+    /// What is wrong with the output, or missing in it, one clause each. The words are not ours.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<String>,
+    /// Whether the pipeline left no output that can be read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+}
+
+/// Tokens, as the pipeline tells them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct TokenCounts {
+    /// Sent to models.
+    pub input: u64,
+    /// Answered by models.
+    pub output: u64,
+    /// Those of the answers that were of use, where that is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub useful: Option<u64>,
+    /// All together.
+    pub total: u64,
+}
+
+impl QualityIndicators {
+    /// The value of a factor.
+    pub(super) const fn factor(&self, factor: Factor) -> Option<f64> {
+        match factor {
+            Factor::Conformance => self.conformance,
+            Factor::Completeness => self.completeness,
+            Factor::Efficiency => self.efficiency,
+        }
+    }
+}
+
+impl TokenCounts {
+    /// Whether the total is the sum of its parts.
+    pub(crate) const fn adds_up(&self) -> bool {
+        self.total == self.input.saturating_add(self.output)
+    }
+}
+
+impl QualityItem {
+    /// The invocations of the unperturbed input, of all probes.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = &QualityIndicators> {
+        self.probes.values().flat_map(|case| &case.runs)
+    }
+
+    /// Everything that has a score.
+    pub(super) fn scored_mut(&mut self) -> impl Iterator<Item = &mut QualityIndicators> {
+        let invocations = self.probes.values_mut().flat_map(|case| {
+            let variants = case.variants.values_mut().flatten();
+            case.runs.iter_mut().chain(variants)
+        });
+        invocations.chain(&mut self.dry_runs)
+    }
+}
+
+impl Item for QualityItem {
+    /// Another input for one of the probes makes it another case.
+    fn digest(&self) -> Digest {
+        let fields = Fields::of("kelvin/quality-item/v1");
+        let inputs = self.probes.iter();
+        let fields = inputs.fold(fields, |fields, (probe, case)| match case.input {
+            Some(input) => fields.field(probe, input.bytes()),
+            None => fields,
+        });
+        fields.digest()
+    }
+
+    /// The probe runs nothing of its own.
+    fn inputs(&self) -> usize {
+        0
+    }
+
+    fn repeats(&self) -> Repeats {
+        let runs = self.probes.values().map(|case| case.runs.len());
+        Repeats::of_all(runs.min().unwrap_or(0))
+    }
+
+    fn has_answer(&self) -> bool {
+        self.runs().any(|run| !run.failed)
+    }
+
+    fn is_kept(&self) -> bool {
+        false
+    }
+
+    /// Each probe is a part: a change that takes a probe away takes away what is known of the case.
+    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
+        let probes = self.probes.keys();
+        probes
+            .map(|probe| {
+                let part = VariantPart {
+                    kind: Some(probe),
+                    is_known: true,
+                    unit_type: None,
+                };
+                (probe.as_str(), part)
+            })
+            .collect()
+    }
+
+    fn folders(&self) -> Vec<&str> {
+        Vec::new()
+    }
+}

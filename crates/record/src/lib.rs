@@ -1,0 +1,46 @@
+//! What probes hand on and the gate judges: sections with their items, metrics, answers, and the kinds that
+//! understand them. The contract between those who measure and those who compare; it touches nothing outside.
+
+mod aligned;
+mod answered;
+pub mod approval;
+mod cells;
+mod compared;
+mod comparisons;
+mod ending;
+mod estimate;
+mod findings;
+mod flip;
+mod graded;
+pub mod kinds;
+mod listing;
+mod metric;
+mod repeats;
+mod scored;
+mod section;
+mod sections;
+pub mod settings;
+mod shard;
+
+pub use aligned::{
+    AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings, Viewpoint,
+};
+pub use answered::{Answer, Answered, AnsweredInput, AnsweredItem, AnsweredSwap};
+pub use cells::{Cell, Cells, Pairs};
+pub use compared::{ComparedItem, ComparedItems, VariantPart};
+pub use comparisons::ItemComparisons;
+pub use ending::{ComparedSide, Ending};
+pub use estimate::{estimate, family, spread};
+pub use findings::{Findings, RunView, SettingDiffers};
+pub use flip::{Flip, Ought};
+pub use graded::GradedPair;
+pub use kelvin_page::display;
+pub use kinds::{JsonFields, Kinds, SectionKind};
+pub use listing::{Forecast, ListedVariant, Listing};
+pub use metric::{CaseValue, Crosses, Direction, Interval, Metric, Range, Unit, probe_of};
+pub use repeats::{Repeats, Wanted, WantedRepeats};
+pub use scored::{CheckSaid, ScoredInvocation};
+pub use section::Glance;
+pub use section::{AnySection, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
+pub use sections::{Sections, StoredSections};
+pub use shard::Shard;

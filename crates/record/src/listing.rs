@@ -1,0 +1,43 @@
+//! What a probe would run, and what that would take.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use kelvin_base::digest::Digest;
+use kelvin_base::notice::Notice;
+
+/// What a probe would run.
+#[derive(Debug, Default, Serialize)]
+pub struct Listing {
+    /// How many invocations there are, by what they are for.
+    pub invocations: BTreeMap<&'static str, usize>,
+    /// The variants of the items, in the order in which they are planned.
+    pub variants: Vec<ListedVariant>,
+    /// The caps and skips.
+    pub notices: Vec<Notice>,
+}
+
+/// One variant that would be run.
+#[derive(Debug, Serialize)]
+pub struct ListedVariant {
+    /// The item that it is made of.
+    pub case: Arc<str>,
+    /// Its name within the item.
+    pub variant: Arc<str>,
+    /// What the answer ought to do.
+    pub relation: &'static str,
+    /// The digest of its input, where it was wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<Digest>,
+}
+
+/// What is still to be paid at some point of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// Invocations to come.
+    pub invocations: usize,
+    /// Seconds they will take, from the calls so far and the number of jobs.
+    pub seconds: f64,
+}

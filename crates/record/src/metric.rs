@@ -1,0 +1,301 @@
+//! A metric: one figure with its sample, its interval, and the reason where there is none.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Cells;
+use kelvin_page::display;
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// A larger value is better.
+    Higher,
+    /// A smaller value is better.
+    Lower,
+}
+
+/// What the value of a metric counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// A part of a whole, or the mean of values from 0 to 1.
+    #[default]
+    Share,
+    /// Points on a scale that the metric brings along.
+    Score,
+    /// How many times one quantity is another.
+    Ratio,
+    /// A number of things.
+    Count,
+    /// A duration in seconds.
+    Seconds,
+    /// A unit that this version does not know.
+    #[serde(other)]
+    Other,
+}
+
+/// The lowest and the highest value that a metric can have; an end that is missing is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Range {
+    /// The lowest value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// The highest value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+}
+
+impl Range {
+    /// The range of a share.
+    pub const SHARE: Self = Self::of(0.0, 1.0);
+    /// The range of a count.
+    pub const COUNT: Self = Self {
+        low: Some(0.0),
+        high: None,
+    };
+
+    /// A range with two ends.
+    pub const fn of(low: f64, high: f64) -> Self {
+        Self {
+            low: Some(low),
+            high: Some(high),
+        }
+    }
+
+    /// How far apart its ends are; infinite where one is open.
+    pub fn width(&self) -> f64 {
+        match (self.low, self.high) {
+            (Some(low), Some(high)) => high - low,
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// Whether neither end is known.
+    pub const fn is_open(&self) -> bool {
+        self.low.is_none() && self.high.is_none()
+    }
+}
+
+/// A two-sided 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// One figure of a report. Its id is its key there: `probe.name`, e.g. `evidence.invariance`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Metric {
+    /// Unrounded; null where it could not be measured, never NaN.
+    pub value: Option<f64>,
+    /// Why the value is null.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The value for people: 4 decimals.
+    pub display: String,
+    /// How many samples it is the mean of.
+    pub n: usize,
+    /// How many invocations failed and are in no score.
+    pub n_failed: usize,
+    /// What the value counts.
+    #[serde(default)]
+    pub unit: Unit,
+    /// Which values it can have.
+    #[serde(default, skip_serializing_if = "Range::is_open")]
+    pub range: Range,
+    /// Which way is better.
+    pub direction: Direction,
+    /// The group of figures that it belongs to, such as `evidence` or, for one kind of perturbation,
+    /// `evidence.invariance`. Empty where the report does not say it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub family: String,
+    /// Whether it is among the first figures that a person is shown, also where the gate does not look
+    /// at it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub headline: bool,
+    /// The 95 % interval; respects that samples of one case belong together. Null below two cases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
+    /// Whether the gate looks at it unless the configuration says otherwise.
+    pub gated: bool,
+    /// Whether its values by case come from ranks. One rank can be half of the whole scale there, so
+    /// a large change of one case is no sign that the case broke.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_rank: bool,
+    /// Whether it says how often the probe got no answer, and nothing of what was answered. The gate
+    /// never takes a missing answer for a wrong one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_failure_rate: bool,
+    /// Whether the configuration demands it of every item: an item that does not meet it any more is broken, however
+    /// little that is of the mean.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_declared: bool,
+    /// Whether every answer to a variant is compared with every answer to the item's own input, so that
+    /// either can be repeated without the other. It is known while the probe runs, and not stored.
+    #[serde(skip)]
+    pub crosses: Crosses,
+    /// Below this a value is poor, whatever it was before. Missing where the metric has no such bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub poor_below: Option<f64>,
+    /// The same per case, where that is meaningful.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub per_case: BTreeMap<String, CaseValue>,
+}
+
+/// Whether the answers of a metric are crossed. It says what can be run, and nothing of what was measured: two
+/// metrics that differ in nothing else are the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Crosses(pub bool);
+
+impl PartialEq for Crosses {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// A metric in one case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CaseValue {
+    /// The mean over the samples of the case; null where it has none.
+    pub value: Option<f64>,
+    /// How many samples.
+    pub n: usize,
+    /// The mean of each repeat, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<Option<f64>>,
+    /// The samples by variant, for gated metrics: what the gate pairs.
+    #[serde(default, skip_serializing_if = "Cells::is_empty")]
+    pub cells: Cells,
+}
+
+impl CaseValue {
+    /// The value of each repeat, or the value of the case as the only one.
+    pub fn samples(&self) -> &[Option<f64>] {
+        match self.repeats.is_empty() {
+            true => std::slice::from_ref(&self.value),
+            false => &self.repeats,
+        }
+    }
+
+    /// How many samples one run of the case has, at least 1: as many as there are variants of it in the metric.
+    pub fn samples_of_a_run(&self) -> usize {
+        let runs = self.repeats.iter().flatten().count().max(1);
+        ((self.n as f64 / runs as f64).round() as usize).max(1)
+    }
+}
+
+impl Metric {
+    /// The lowest and the highest value that it can have; none where one of them is open. A number of things or of
+    /// seconds has no such scale, whatever its largest value may be.
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        let Range { low, high } = self.range;
+        let is_scaled = matches!(self.unit, Unit::Share | Unit::Score);
+        low.zip(high).filter(|(low, high)| is_scaled && low < high)
+    }
+
+    /// A measured or unmeasured value; null needs its reason. It is a share, of which more is better,
+    /// as long as nothing else is said.
+    pub fn new(value: Result<f64, String>, n: usize, n_failed: usize) -> Self {
+        let (value, reason) = match value {
+            Ok(value) if value.is_finite() => (Some(value), None),
+            Ok(_) => (None, Some("not a finite number".to_owned())),
+            Err(reason) => (None, Some(reason)),
+        };
+        Self {
+            value,
+            reason,
+            display: value.map_or_else(|| "null".to_owned(), display),
+            n,
+            n_failed,
+            unit: Unit::Share,
+            range: Range::SHARE,
+            direction: Direction::Higher,
+            family: String::new(),
+            headline: false,
+            interval: None,
+            gated: false,
+            by_rank: false,
+            is_failure_rate: false,
+            is_declared: false,
+            crosses: Crosses(false),
+            poor_below: None,
+            per_case: BTreeMap::new(),
+        }
+    }
+
+    /// Says what the value counts and which values it can have.
+    #[must_use]
+    pub const fn counts_in(mut self, unit: Unit, range: Range) -> Self {
+        self.unit = unit;
+        self.range = range;
+        self
+    }
+
+    /// Says which figures it belongs to.
+    #[must_use]
+    pub fn of_family(mut self, family: &str) -> Self {
+        family.clone_into(&mut self.family);
+        self
+    }
+
+    /// Takes the value away, and what was made with it.
+    pub fn withdraw(&mut self, reason: &str) {
+        let without = Self::new(Err(reason.to_owned()), self.n, self.n_failed);
+        self.value = without.value;
+        self.reason = without.reason;
+        self.display = without.display;
+        self.interval = None;
+        self.per_case = BTreeMap::new();
+    }
+
+    /// Whether it is among the figures that a person is shown first.
+    pub const fn is_shown_first(&self) -> bool {
+        self.gated || self.headline
+    }
+
+    /// Turns the direction: a smaller value is better.
+    #[must_use]
+    pub const fn lower_is_better(mut self) -> Self {
+        self.direction = Direction::Lower;
+        self
+    }
+
+    /// Shows the value within `[0, 1]`: what noise takes outside of it means no more than its end.
+    #[must_use]
+    pub fn shown_within_one(mut self) -> Self {
+        if let Some(value) = self.value {
+            self.display = display(value.clamp(0.0, 1.0));
+        }
+        self
+    }
+
+    /// Adds the interval.
+    #[must_use]
+    pub const fn interval(mut self, interval: Option<Interval>) -> Self {
+        self.interval = interval;
+        self
+    }
+}
+
+/// The name of the probe that a metric is of, which its id begins with.
+pub fn probe_of(id: &str) -> &str {
+    id.split_once('.').map_or(id, |(probe, _)| probe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_no_number_becomes_null_with_a_reason() {
+        let metric = Metric::new(Ok(f64::NAN), 0, 0);
+        assert_eq!(metric.value, None);
+        assert_eq!(metric.reason.as_deref(), Some("not a finite number"));
+    }
+}

@@ -1,0 +1,313 @@
+//! What a report stores of one probe: how it ended, how its figures are made, and a record for each
+//! of its items. Nobody but the kind of the probe looks into a record.
+
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ComparedItem, Ending, Repeats, VariantPart};
+use kelvin_base::digest::Digest;
+use kelvin_base::notice::Notice;
+
+/// What the items of a probe and its command were; two sections are comparable as far as these agree.
+/// A digest is missing where the items are those of the other probes, and in a report of another tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SectionFingerprint {
+    /// Every item that is configured, with its content, whether this run measured it or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<Digest>,
+    /// The command and the declared environment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Digest>,
+}
+
+/// The part of a report that belongs to one probe. `B` is what turns the records into figures, `I` is
+/// the record of an item.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Section<B, I> {
+    /// Whether the probe came to its end.
+    pub ending: Ending,
+    /// What was measured.
+    pub fingerprint: SectionFingerprint,
+    /// What its figures depend on beside the records.
+    pub basis: B,
+    /// The record of every item that this run looked at, by its id.
+    pub items: BTreeMap<String, I>,
+}
+
+/// The record of an item, as far as others than its own probe need it.
+pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'static {
+    /// The digest of what the configuration says of the item: where it differs on the other side of a
+    /// comparison, the item was edited.
+    fn digest(&self) -> Digest;
+
+    /// How many inputs are run for it, once a repeat.
+    fn inputs(&self) -> usize;
+
+    /// How often they were run.
+    fn repeats(&self) -> Repeats;
+
+    /// How often one of its variants was run.
+    fn runs_of(&self, variant: &str) -> usize {
+        let _ = variant;
+        self.repeats().variants
+    }
+
+    /// Whether the pipeline gave an answer to the item itself.
+    fn has_answer(&self) -> bool;
+
+    /// Whether its own notices say that its repeats count as one run.
+    fn is_kept(&self) -> bool;
+
+    /// What each of its variants is of, by name; empty for items that are run as they are.
+    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>>;
+
+    /// The names of the folders that hold its files, each below the one before it; empty where it has
+    /// none.
+    fn folders(&self) -> Vec<&str>;
+
+    /// Its caps, skips and warnings.
+    fn notices(&self) -> &[Notice] {
+        &[]
+    }
+
+    /// Where a person finds it, or what one of its variants is about; none where it is in no file.
+    fn place(&self, variant: Option<&str>) -> Option<ItemPlace<'_>> {
+        let _ = variant;
+        None
+    }
+
+    /// Its input, or that of one of its variants; none where it has no such input, or none that is a text
+    /// for people.
+    fn input(&self, variant: Option<&str>) -> Option<StoredInput> {
+        let _ = variant;
+        None
+    }
+}
+
+/// A place in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemPlace<'a> {
+    /// The file, relative to the configuration.
+    pub file: &'a str,
+    /// The line, from 1.
+    pub line: usize,
+}
+
+/// An input that a run has left in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredInput {
+    /// The file, relative to the report.
+    pub file: String,
+    /// The digest of the text as it was run.
+    pub digest: Digest,
+}
+
+/// A section of any probe.
+pub trait AnySection: fmt::Debug + Send + Sync {
+    /// Whether the probe came to its end.
+    fn ending(&self) -> Ending;
+
+    /// The same section with another ending.
+    fn set_ending(&mut self, ending: Ending);
+
+    /// What was measured.
+    fn fingerprint(&self) -> SectionFingerprint;
+
+    /// The ids of the items, in order.
+    fn ids(&self) -> Vec<&str>;
+
+    /// What others need to know of an item; none where the section has no item of that id.
+    fn item(&self, id: &str) -> Option<Glance<'_>>;
+
+    /// As [`Item::runs_of`]; none where the section has no item of that id.
+    fn runs_of(&self, id: &str, variant: &str) -> Option<usize>;
+
+    /// The caps, skips and warnings of all items.
+    fn notices(&self) -> Vec<&Notice>;
+
+    /// As [`Item::place`]; none where the section has no item of that id.
+    fn place(&self, id: &str, variant: Option<&str>) -> Option<ItemPlace<'_>>;
+
+    /// As [`Item::input`]; none where the section has no item of that id.
+    fn input(&self, id: &str, variant: Option<&str>) -> Option<StoredInput>;
+
+    /// The items as a comparison sees them, by id.
+    fn compared(&self) -> BTreeMap<&str, ComparedItem<'_>>;
+
+    /// The ids of the items whose own notices say that their repeats count as one run.
+    fn kept(&self) -> Vec<&str>;
+
+    /// Whether another section was made in the same way from the same set of items, so that the items
+    /// of both can be put together.
+    fn is_like(&self, other: &dyn AnySection) -> bool;
+
+    /// Takes over the items of another section of the same probe, in the place of its own of the same
+    /// id.
+    fn take_in(&mut self, other: Box<dyn AnySection>);
+
+    /// Leaves some of its items out, by their ids.
+    fn leave_out(&mut self, ids: &BTreeSet<String>);
+
+    /// The same without its items.
+    fn without_items(&self) -> Box<dyn AnySection>;
+
+    /// The section as it is written.
+    fn written(&self) -> &dyn erased_serde::Serialize;
+
+    /// The record of each item as it is written, by id.
+    fn records(&self) -> Vec<(&str, &(dyn erased_serde::Serialize + Sync))>;
+
+    /// A copy.
+    fn boxed(&self) -> Box<dyn AnySection>;
+
+    /// Whether both are the same.
+    fn equals(&self, other: &dyn AnySection) -> bool;
+
+    /// For the probe's own kind, which knows what it is.
+    fn as_any(&self) -> &dyn Any;
+
+    /// The same, to change it.
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+
+    /// The same by value.
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+/// What is known of an item without knowing its probe.
+#[derive(Clone, Debug)]
+pub struct Glance<'a> {
+    /// As [`Item::inputs`].
+    pub inputs: usize,
+    /// As [`Item::repeats`].
+    pub repeats: Repeats,
+    /// As [`Item::has_answer`].
+    pub has_answer: bool,
+    /// As [`Item::folders`].
+    pub folders: Vec<&'a str>,
+}
+
+impl<B, I> AnySection for Section<B, I>
+where
+    B: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'static,
+    I: Item,
+{
+    fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    fn set_ending(&mut self, ending: Ending) {
+        self.ending = ending;
+    }
+
+    fn fingerprint(&self) -> SectionFingerprint {
+        self.fingerprint
+    }
+
+    fn ids(&self) -> Vec<&str> {
+        self.items.keys().map(String::as_str).collect()
+    }
+
+    fn item(&self, id: &str) -> Option<Glance<'_>> {
+        self.items.get(id).map(|item| Glance {
+            inputs: item.inputs(),
+            repeats: item.repeats(),
+            has_answer: item.has_answer(),
+            folders: item.folders(),
+        })
+    }
+
+    fn runs_of(&self, id: &str, variant: &str) -> Option<usize> {
+        Some(self.items.get(id)?.runs_of(variant))
+    }
+
+    fn notices(&self) -> Vec<&Notice> {
+        self.items.values().flat_map(Item::notices).collect()
+    }
+
+    fn place(&self, id: &str, variant: Option<&str>) -> Option<ItemPlace<'_>> {
+        self.items.get(id)?.place(variant)
+    }
+
+    fn input(&self, id: &str, variant: Option<&str>) -> Option<StoredInput> {
+        self.items.get(id)?.input(variant)
+    }
+
+    fn compared(&self) -> BTreeMap<&str, ComparedItem<'_>> {
+        let items = self.items.iter();
+        items
+            .map(|(id, item)| {
+                let compared = ComparedItem {
+                    digest: item.digest(),
+                    counts_once: item.is_kept(),
+                    variants: item.parts(),
+                };
+                (id.as_str(), compared)
+            })
+            .collect()
+    }
+
+    fn kept(&self) -> Vec<&str> {
+        let kept = self.items.iter().filter(|(_, item)| item.is_kept());
+        kept.map(|(id, _)| id.as_str()).collect()
+    }
+
+    fn is_like(&self, other: &dyn AnySection) -> bool {
+        let other = other.as_any().downcast_ref::<Self>();
+        other
+            .is_some_and(|other| self.basis == other.basis && self.fingerprint == other.fingerprint)
+    }
+
+    fn take_in(&mut self, other: Box<dyn AnySection>) {
+        if let Ok(other) = other.into_any().downcast::<Self>() {
+            self.items.extend(other.items);
+        }
+    }
+
+    fn leave_out(&mut self, ids: &BTreeSet<String>) {
+        self.items.retain(|id, _| !ids.contains(id));
+    }
+
+    fn without_items(&self) -> Box<dyn AnySection> {
+        Box::new(Self {
+            ending: self.ending,
+            fingerprint: self.fingerprint,
+            basis: self.basis.clone(),
+            items: BTreeMap::new(),
+        })
+    }
+
+    fn written(&self) -> &dyn erased_serde::Serialize {
+        self
+    }
+
+    fn records(&self) -> Vec<(&str, &(dyn erased_serde::Serialize + Sync))> {
+        let records = self.items.iter();
+        records
+            .map(|(id, item)| (id.as_str(), item as &(dyn erased_serde::Serialize + Sync)))
+            .collect()
+    }
+
+    fn boxed(&self) -> Box<dyn AnySection> {
+        Box::new(self.clone())
+    }
+
+    fn equals(&self, other: &dyn AnySection) -> bool {
+        other.as_any().downcast_ref::<Self>() == Some(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

@@ -1,0 +1,310 @@
+//! The sections of a report, by the name of their probe.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use super::section::{AnySection, Glance, ItemPlace, SectionFingerprint, StoredInput};
+use kelvin_base::notice::Notice;
+use serde_json::value::RawValue;
+
+use crate::kinds::{Kinds, SectionKind};
+use crate::{ComparedItem, Ending};
+
+/// What each probe of a run has stored, by its name.
+#[derive(Debug, Default)]
+pub struct Sections {
+    kinds: Kinds,
+    by_name: BTreeMap<String, Box<dyn AnySection>>,
+}
+
+impl Sections {
+    /// No section yet, in a program that knows these kinds.
+    pub fn new(kinds: Kinds) -> Self {
+        Self {
+            kinds,
+            by_name: BTreeMap::new(),
+        }
+    }
+
+    /// The kinds that this program knows.
+    pub const fn kinds(&self) -> &Kinds {
+        &self.kinds
+    }
+
+    /// The kind of a probe; none where this program does not know it.
+    pub fn kind(&self, name: &str) -> Option<&'static dyn SectionKind> {
+        self.kinds.kind(name)
+    }
+
+    /// The section of a type; none where the probe was not run.
+    pub fn get<S: Any>(&self) -> Option<&S> {
+        let mut sections = self.by_name.values();
+        sections.find_map(|section| section.as_any().downcast_ref::<S>())
+    }
+
+    /// The same, to change it.
+    pub fn get_mut<S: Any>(&mut self) -> Option<&mut S> {
+        let mut sections = self.by_name.values_mut();
+        sections.find_map(|section| section.as_any_mut().downcast_mut::<S>())
+    }
+
+    /// The section of a probe.
+    pub fn of(&self, name: &str) -> Option<&dyn AnySection> {
+        self.by_name.get(name).map(|section| &**section)
+    }
+
+    /// Every section with the name of its probe, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &dyn AnySection)> {
+        let sections = self.by_name.iter();
+        sections.map(|(name, section)| (name.as_str(), &**section))
+    }
+
+    /// Every section whose probe this program knows, in the order of the registry.
+    pub fn known(&self) -> Vec<(&'static dyn SectionKind, &dyn AnySection)> {
+        let kinds = self.kinds.iter();
+        kinds
+            .filter_map(|kind| Some((kind, self.of(kind.name())?)))
+            .collect()
+    }
+
+    /// Adds the section of a probe, in the place of one that it had.
+    pub fn put(&mut self, name: &str, section: Box<dyn AnySection>) {
+        self.by_name.insert(name.to_owned(), section);
+    }
+
+    /// Takes a section out.
+    pub fn take(&mut self, name: &str) -> Option<Box<dyn AnySection>> {
+        self.by_name.remove(name)
+    }
+
+    /// Leaves some items out of every section, by their ids.
+    pub fn leave_out(&mut self, ids: &BTreeSet<String>) {
+        for section in self.by_name.values_mut() {
+            section.leave_out(ids);
+        }
+    }
+
+    /// Keeps the section of one probe; the names of the others.
+    pub fn keep(&mut self, name: &str) -> Vec<String> {
+        let others = self.by_name.keys().filter(|of| *of != name);
+        let others = others.cloned().collect();
+        self.by_name.retain(|of, _| of == name);
+        others
+    }
+
+    /// Whether the pipeline answered any item.
+    pub fn has_answers(&self) -> bool {
+        let mut sections = self.by_name.values();
+        sections.any(|section| {
+            let mut ids = section.ids().into_iter();
+            ids.any(|id| section.item(id).is_some_and(|item| item.has_answer))
+        })
+    }
+}
+
+impl Clone for Sections {
+    fn clone(&self) -> Self {
+        let sections = self.by_name.iter();
+        Self {
+            kinds: self.kinds.clone(),
+            by_name: sections
+                .map(|(name, section)| (name.clone(), section.boxed()))
+                .collect(),
+        }
+    }
+}
+
+impl PartialEq for Sections {
+    fn eq(&self, other: &Self) -> bool {
+        self.by_name.len() == other.by_name.len()
+            && self
+                .iter()
+                .zip(other.iter())
+                .all(|((name, one), (of, other))| name == of && one.equals(other))
+    }
+}
+
+impl Serialize for Sections {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.by_name.len()))?;
+        for (name, section) in self.iter() {
+            map.serialize_entry(name, section.written())?;
+        }
+        map.end()
+    }
+}
+
+/// What a report has stored of each probe. Without the kinds nobody can tell what it means, so there are no
+/// [`Sections`] until [`read_by`](Self::read_by) has made them.
+#[derive(Debug)]
+pub struct StoredSections(BTreeMap<String, Box<RawValue>>);
+
+impl StoredSections {
+    /// Reads the section of each probe that one of the kinds knows. What was stored of other probes stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// Where a section is none of its kind.
+    pub fn read_by(self, kinds: &Kinds) -> Result<Sections, String> {
+        let mut sections = Sections::new(kinds.clone());
+        for (name, stored) in self.0 {
+            let read = section(kinds.kind(&name), stored.get());
+            let read = read.map_err(|error| format!("`probes.{name}`: {error}"))?;
+            sections.put(&name, read);
+        }
+        Ok(sections)
+    }
+}
+
+fn section(
+    kind: Option<&'static dyn SectionKind>,
+    text: &str,
+) -> Result<Box<dyn AnySection>, String> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    match kind {
+        Some(kind) => kind
+            .stored(&mut <dyn erased_serde::Deserializer<'_>>::erase(&mut json))
+            .map_err(|error| error.to_string()),
+        None => Value::deserialize(&mut json)
+            .map(|value| Box::new(Unknown(value)) as Box<dyn AnySection>)
+            .map_err(|error| error.to_string()),
+    }
+}
+
+impl<'de> Deserialize<'de> for StoredSections {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(OfProbes)
+    }
+}
+
+struct OfProbes;
+
+impl<'de> Visitor<'de> for OfProbes {
+    type Value = StoredSections;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the sections of the probes, by name")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StoredSections, A::Error> {
+        let mut sections = BTreeMap::new();
+        while let Some((name, text)) = map.next_entry::<String, Box<RawValue>>()? {
+            if sections.contains_key(&name) {
+                return Err(A::Error::custom(format_args!("duplicate probe `{name}`")));
+            }
+            sections.insert(name, text);
+        }
+        Ok(StoredSections(sections))
+    }
+}
+
+/// The kinds of the sections are not known where the schema of a report is made of its types;
+/// [`Kinds`] puts theirs in its place.
+impl JsonSchema for Sections {
+    fn schema_name() -> Cow<'static, str> {
+        "Sections".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "additionalProperties": { "type": "object" } })
+    }
+}
+
+/// The section of a probe that this program does not know, as a newer version may have one.
+#[derive(Clone, Debug, PartialEq)]
+struct Unknown(Value);
+
+impl AnySection for Unknown {
+    fn ending(&self) -> Ending {
+        Ending::Complete
+    }
+
+    fn set_ending(&mut self, _: Ending) {}
+
+    fn fingerprint(&self) -> SectionFingerprint {
+        SectionFingerprint {
+            items: None,
+            command: None,
+        }
+    }
+
+    fn ids(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    fn item(&self, _: &str) -> Option<Glance<'_>> {
+        None
+    }
+
+    fn runs_of(&self, _id: &str, _variant: &str) -> Option<usize> {
+        None
+    }
+
+    fn notices(&self) -> Vec<&Notice> {
+        Vec::new()
+    }
+
+    fn place(&self, _: &str, _: Option<&str>) -> Option<ItemPlace<'_>> {
+        None
+    }
+
+    fn input(&self, _: &str, _: Option<&str>) -> Option<StoredInput> {
+        None
+    }
+
+    fn compared(&self) -> BTreeMap<&str, ComparedItem<'_>> {
+        BTreeMap::new()
+    }
+
+    fn kept(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    fn is_like(&self, other: &dyn AnySection) -> bool {
+        self.equals(other)
+    }
+
+    fn take_in(&mut self, _: Box<dyn AnySection>) {}
+
+    fn leave_out(&mut self, _: &BTreeSet<String>) {}
+
+    fn without_items(&self) -> Box<dyn AnySection> {
+        self.boxed()
+    }
+
+    fn written(&self) -> &dyn erased_serde::Serialize {
+        &self.0
+    }
+
+    fn records(&self) -> Vec<(&str, &(dyn erased_serde::Serialize + Sync))> {
+        Vec::new()
+    }
+
+    fn boxed(&self) -> Box<dyn AnySection> {
+        Box::new(self.clone())
+    }
+
+    fn equals(&self, other: &dyn AnySection) -> bool {
+        other.as_any().downcast_ref::<Self>() == Some(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

@@ -1,0 +1,370 @@
+//! Makes two runs comparable that were cut by different chunkers.
+
+use std::collections::BTreeSet;
+
+use super::labelled::{are_named, rank, relabel};
+use super::newcomers::Newcomers;
+use super::targets::{self, Target};
+use super::{ChunkerVersionMatch, OversizedHit};
+use crate::record::{AnswerRecord, chunker_versions};
+use crate::{Hit, QueryRecord, Ranking, RetrievalSection, SpanRule};
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_record::{ComparedSide, Viewpoint};
+
+/// The share of the head's hits of expected documents from which on its chunks look like those of
+/// the base.
+const SAME_IDS: f64 = 0.5;
+
+/// A mean reciprocal rank that falls by more than this by chunk is worth a word.
+const DROP: f64 = 0.05;
+
+/// How two runs were made comparable, and what could not be.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Alignment {
+    /// By what hits are the same.
+    pub(super) mode: ChunkerVersionMatch,
+    /// When a passage counts as found; the head's.
+    pub(super) rule: SpanRule,
+    /// Queries of which nothing tells the documents of their expected chunks.
+    pub(super) not_aligned: Vec<String>,
+    /// Hits that count and are many times as long as the passage.
+    pub(super) oversized: Vec<OversizedHit>,
+    /// The base tells the spans of its hits and the head does not.
+    pub(super) spans_gone: bool,
+    /// Queries that are as good by document and worse by chunk, where the head's chunks are called
+    /// as the base's are.
+    pub(super) worse_by_chunk: Vec<String>,
+    /// Queries of the same question whose labels the head edits.
+    pub(super) relabelled: Vec<String>,
+    /// Those of them that ask something else of the answer, which is another answer too.
+    pub(super) answers_apart: Vec<String>,
+    /// Queries that count as found because the part that came back is what the labels of the head name.
+    pub(super) by_own_label: Vec<String>,
+    /// Queries of which only a part came back of what the expected chunk of the base covered.
+    pub(super) in_part: Vec<String>,
+    /// The hits of the head that are documents which the base did not have.
+    pub(super) newcomers: Newcomers,
+}
+
+impl Alignment {
+    /// Makes two runs comparable by one of the readings, and says how.
+    pub(super) fn between(
+        base: &mut RetrievalSection,
+        head: &mut RetrievalSection,
+        reading: Viewpoint,
+    ) -> Self {
+        let mut alignment = Self::of(base, head);
+        match alignment.mode {
+            ChunkerVersionMatch::Exact => alignment.by_chunk(base, head, reading),
+            ChunkerVersionMatch::FallbackDocSpan | ChunkerVersionMatch::FallbackDoc => {
+                alignment.by_document(base, head, reading);
+            }
+        }
+        alignment
+    }
+
+    fn of(base: &RetrievalSection, head: &RetrievalSection) -> Self {
+        let exact = Self {
+            mode: ChunkerVersionMatch::Exact,
+            rule: head.basis.figures.span_rule,
+            not_aligned: Vec::new(),
+            oversized: Vec::new(),
+            spans_gone: false,
+            worse_by_chunk: Vec::new(),
+            relabelled: Vec::new(),
+            answers_apart: Vec::new(),
+            by_own_label: Vec::new(),
+            in_part: Vec::new(),
+            newcomers: Newcomers::between(base, head),
+        };
+        let is_cut_anew = cut_anew(head) && !cut_anew(base);
+        if chunker_versions(base) == chunker_versions(head) && !is_cut_anew {
+            return exact;
+        }
+        let has_spans = |hit: &Hit| !hit.spans.is_empty();
+        let base_tells = hits(base).next().is_some() && hits(base).all(has_spans);
+        let head_tells = hits(head).next().is_none() || hits(head).any(has_spans);
+        let knows_passages = base.items.iter().any(|(id, query)| {
+            let targets = targets::of(query, head.items.get(id), true);
+            targets.iter().any(Target::is_passage)
+        });
+        let by_span = base_tells && knows_passages;
+        Self {
+            mode: match by_span && head_tells {
+                true => ChunkerVersionMatch::FallbackDocSpan,
+                false => ChunkerVersionMatch::FallbackDoc,
+            },
+            spans_gone: by_span && !head_tells,
+            ..exact
+        }
+    }
+
+    /// Compares by chunk. Queries of the same question are paired, whatever the labels are.
+    fn by_chunk(
+        &mut self,
+        old: &mut RetrievalSection,
+        new: &mut RetrievalSection,
+        reading: Viewpoint,
+    ) {
+        let depth = new.basis.figures.depth();
+        for (id, after) in &mut new.items {
+            let Some(before) = old.items.get_mut(id) else {
+                continue;
+            };
+            if before.input != after.input {
+                if !is_same_question(before, after) {
+                    continue;
+                }
+                self.relabel(id, (before, after), reading);
+                after.input = before.input;
+            }
+            if self.newcomers.displace(id, (before, after), depth, reading) {
+                let labels = after.labels.clone();
+                let runs = after.runs.iter_mut();
+                runs.for_each(|run| rank(&labels, run, self.rule));
+            }
+        }
+    }
+
+    /// Ranks both sides by the labels of one, of a query whose labels the head edits.
+    fn relabel(
+        &mut self,
+        id: &str,
+        (before, after): (&mut QueryRecord, &mut QueryRecord),
+        reading: Viewpoint,
+    ) {
+        self.relabelled.push(id.to_owned());
+        let has_content = before.labels.content || after.labels.content;
+        let is_asked_otherwise = before.of_answer.is_none() || before.of_answer != after.of_answer;
+        if has_content && is_asked_otherwise {
+            if before.labels.content && may_have_lost(before, after) {
+                self.answers_apart.push(id.to_owned());
+            }
+            // What the texts of the answers were is in no record, so that nobody can hold them against other labels.
+            before.labels.content = false;
+            after.labels.content = false;
+        }
+        let labels = match reading.labels {
+            ComparedSide::Base => before.labels.clone(),
+            ComparedSide::Head => after.labels.clone(),
+        };
+        relabel(before, &labels, self.rule);
+        relabel(after, &labels, self.rule);
+    }
+
+    fn by_document(
+        &mut self,
+        old: &mut RetrievalSection,
+        new: &mut RetrievalSection,
+        reading: Viewpoint,
+    ) {
+        let known = named(old);
+        // The head's hits of expected documents, and those of them that are chunks of the base.
+        let (mut of_expected, mut shared) = (0_u32, 0_u32);
+        let depths = [old.basis.figures.depth(), new.basis.figures.depth()];
+        let by_span = self.mode == ChunkerVersionMatch::FallbackDocSpan;
+        // By chunk, over the queries of which both sides expect the same ones.
+        let (mut drop, mut compared, mut worse) = (0.0, 0_u32, Vec::new());
+        let ids: BTreeSet<String> = old.items.keys().chain(new.items.keys()).cloned().collect();
+        for id in ids {
+            let (before, after) = (old.items.get_mut(&id), new.items.get_mut(&id));
+            let (Some(before), Some(after)) = (before, after) else {
+                let alone = old.items.get_mut(&id).or(new.items.get_mut(&id));
+                if let Some(query) = alone {
+                    self.alone(query, depths[0].min(depths[1]), by_span);
+                }
+                continue;
+            };
+            let mut targets = targets::of(before, Some(after), by_span);
+            let asks_the_same = before.input == after.input;
+            let by_chunk = [reciprocal(before, depths[0]), reciprocal(after, depths[1])];
+            let had_chunks = before.labels.chunks;
+            let own: BTreeSet<String> = after.labels.expected_chunks.keys().cloned().collect();
+            let has_moved = targets::moved(&targets, after);
+            let is_same = is_same_question(before, after);
+            before.input = before.by_document.unwrap_or(before.input);
+            after.input = after.by_document.unwrap_or(after.input);
+            if before.input != after.input || has_moved {
+                if !is_same {
+                    if before.input == after.input {
+                        after.input = elsewhere(after);
+                    }
+                    for (query, depth) in [(before, depths[0]), (after, depths[1])] {
+                        self.alone(query, depth, by_span);
+                    }
+                    continue;
+                }
+                if reading.labels == ComparedSide::Head {
+                    targets = targets::of(after, Some(before), by_span);
+                }
+                self.relabel(&id, (before, after), reading);
+                after.input = before.input;
+            }
+            if targets.is_empty() {
+                // The base keeps what it has, so that the head is seen to lack it.
+                after.labels.chunks = false;
+                if had_chunks {
+                    self.not_aligned.push(id);
+                }
+                continue;
+            }
+            for hit in after.runs.iter().flat_map(|run| &run.hits) {
+                if targets.iter().any(|target| target.doc() == hit.doc_id) {
+                    let is_known = hit.chunk_id.as_ref().is_some_and(|id| known.contains(id));
+                    of_expected += 1;
+                    shared += u32::from(is_known);
+                }
+            }
+            if self
+                .newcomers
+                .displace(&id, (before, after), depths[1], reading)
+            {
+                let labels = after.labels.clone();
+                let runs = after.runs.iter_mut();
+                runs.for_each(|run| rank(&labels, run, self.rule));
+            }
+            let of_base = place(before, &targets, depths[0], self.rule);
+            let of_head = place(after, &targets, depths[1], self.rule);
+            for (side, oversized) in [(ComparedSide::Base, of_base), (ComparedSide::Head, of_head)]
+            {
+                let named = oversized.into_iter().map(|(rank, times)| OversizedHit {
+                    query: id.clone(),
+                    side,
+                    rank,
+                    times,
+                });
+                self.oversized.extend(named);
+            }
+            if before.runs.iter().any(|run| run.rank.is_some()) {
+                self.seen_in_part(&id, after, (&targets, &own), depths[1], reading);
+            }
+            if had_chunks && asks_the_same {
+                compared += 1;
+                drop += by_chunk[0] - by_chunk[1];
+                let by_document = [reciprocal(before, depths[0]), reciprocal(after, depths[1])];
+                if by_chunk[1] < by_chunk[0] && by_document[1] >= by_document[0] {
+                    worse.push(id);
+                }
+            }
+        }
+        let same_ids = shared > 0 && f64::from(shared) >= SAME_IDS * f64::from(of_expected);
+        if same_ids && !by_span && drop > DROP * f64::from(compared) {
+            self.worse_by_chunk = worse;
+        }
+    }
+
+    /// Ranks the runs of the head that have no expected passage by halves: a part that its own labels name counts,
+    /// and of any other part nobody knows, so that it counts at best.
+    fn seen_in_part(
+        &mut self,
+        id: &str,
+        after: &mut QueryRecord,
+        (targets, own): (&[Target], &BTreeSet<String>),
+        depth: usize,
+        reading: Viewpoint,
+    ) {
+        let (mut is_confirmed, mut is_possible) = (false, false);
+        for run in after.runs.iter_mut().filter(|run| run.rank.is_none()) {
+            let part = targets::in_part(targets, &run.hits[..run.hits.len().min(depth)], own);
+            is_confirmed |= part.confirmed.is_some();
+            is_possible |= part.confirmed.is_none() && part.possible.is_some();
+            let counts = part.confirmed.or(part.possible.filter(|_| reading.at_best));
+            run.rank = counts;
+            run.held = counts;
+        }
+        if is_possible {
+            self.in_part.push(id.to_owned());
+        } else if is_confirmed {
+            self.by_own_label.push(id.to_owned());
+        }
+    }
+
+    /// Ranks a query that is compared with none by what it says itself.
+    fn alone(&self, query: &mut QueryRecord, depth: usize, by_span: bool) {
+        let targets = targets::of(query, None, by_span);
+        if !targets.is_empty() {
+            place(query, &targets, depth, self.rule);
+        }
+    }
+}
+
+/// Puts the rank of the first hit that counts into every run, among the hits that are looked at;
+/// returns those that are many times as long as their passage.
+fn place(
+    query: &mut QueryRecord,
+    targets: &[Target],
+    depth: usize,
+    rule: SpanRule,
+) -> Vec<(u32, f64)> {
+    let mut oversized = Vec::new();
+    query.labels.chunks = true;
+    for run in &mut query.runs {
+        let looked_at = &run.hits[..run.hits.len().min(depth)];
+        let place = targets::find(targets, looked_at, rule);
+        run.rank = place.as_ref().map(|place| place.rank);
+        run.held = place.as_ref().map(|place| place.held);
+        run.judged = Ranking::default();
+        // The first repeat stands for the others.
+        if oversized.is_empty() {
+            oversized = place.map_or_else(Vec::new, |place| place.oversized);
+        }
+    }
+    oversized
+}
+
+/// 1 / rank of the first repeat; 0 where there is none among the hits that are looked at.
+fn reciprocal(query: &QueryRecord, depth: usize) -> f64 {
+    let rank = query.runs.first().and_then(|run| run.rank);
+    let rank = rank.filter(|rank| *rank as usize <= depth);
+    rank.map_or(0.0, |rank| 1.0 / f64::from(rank))
+}
+
+/// Whether the pipeline was asked the same, and both sides say by name what they expect.
+fn is_same_question(before: &QueryRecord, after: &QueryRecord) -> bool {
+    let is_same = !before.query.is_empty() && before.query == after.query;
+    is_same && are_named(&before.labels) && are_named(&after.labels)
+}
+
+/// Whether the base held what was asked of its answers, and the head has given another answer.
+fn may_have_lost(before: &QueryRecord, after: &QueryRecord) -> bool {
+    fn answers(query: &QueryRecord) -> Vec<&AnswerRecord> {
+        let runs = query.runs.iter();
+        runs.filter_map(|run| run.answer.as_ref()).collect()
+    }
+    let (old, new) = (answers(before), answers(after));
+    let held = |answer: &&AnswerRecord| answer.lacks.is_empty() && answer.forbidden.is_empty();
+    let is_known = |answer: &&AnswerRecord| {
+        let mut old = old.iter();
+        answer.text.is_some() && old.any(|one| one.text == answer.text)
+    };
+    let is_same = !new.is_empty() && new.iter().all(is_known);
+    old.iter().any(held) && !is_same
+}
+
+/// Whether the corpus lacks a chunk that some query expects.
+fn cut_anew(side: &RetrievalSection) -> bool {
+    side.items.values().any(|query| query.labels.cut_anew)
+}
+
+/// The digest of a golden entry whose chunks are in other documents than those of the base.
+fn elsewhere(query: &QueryRecord) -> Digest {
+    let fields = Fields::of("kelvin/golden/elsewhere/v1").field("query", query.input.bytes());
+    let docs = query.labels.expected_chunks.values().flatten();
+    docs.fold(fields, |fields, doc| fields.field("document", doc))
+        .digest()
+}
+
+/// The chunks of the base by name: those that it returned, and those that it expects.
+fn named(base: &RetrievalSection) -> BTreeSet<String> {
+    let returned = hits(base).filter_map(|hit| hit.chunk_id.clone());
+    let expected = base.items.values().flat_map(|query| {
+        let chunks = query.labels.expected_chunks.keys();
+        chunks.cloned()
+    });
+    returned.chain(expected).collect()
+}
+
+fn hits(side: &RetrievalSection) -> impl Iterator<Item = &Hit> {
+    let runs = side.items.values().flat_map(|query| &query.runs);
+    runs.flat_map(|run| &run.hits)
+}

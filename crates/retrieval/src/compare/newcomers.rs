@@ -1,0 +1,153 @@
+//! Hits of documents that the base did not have: nobody can have judged them when the labels were written.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::documents::KnownDocuments;
+use crate::{Hit, Labels, QueryRecord, RetrievalSection};
+use kelvin_record::Viewpoint;
+
+/// A hit of the head that no label can have judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnjudgedHit {
+    /// The query.
+    pub query: String,
+    /// Its rank.
+    pub rank: u32,
+    /// The document, which the corpus of the base does not have.
+    pub doc_id: String,
+}
+
+/// The documents that are new on the head, and the hits of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Newcomers {
+    /// The corpora of the base and of the head, where both are known.
+    corpora: Option<(KnownDocuments, KnownDocuments)>,
+    /// How many hits were looked at.
+    pub(super) looked_at: usize,
+    /// Those of them that are documents which the base did not have and no label names.
+    pub(super) unjudged: Vec<UnjudgedHit>,
+}
+
+impl Newcomers {
+    /// Knows the documents of both sides.
+    pub(super) fn between(base: &RetrievalSection, head: &RetrievalSection) -> Self {
+        let corpora = base.basis.corpus.clone().zip(head.basis.corpus.clone());
+        Self {
+            corpora,
+            ..Self::default()
+        }
+    }
+
+    /// Counts the hits of a query that nobody can have judged. At best, what these took the place of stands where it
+    /// can have stood without them; returns whether the hits are others then, so that they have to be ranked again.
+    pub(super) fn displace(
+        &mut self,
+        id: &str,
+        (before, after): (&QueryRecord, &mut QueryRecord),
+        depth: usize,
+        reading: Viewpoint,
+    ) -> bool {
+        let QueryRecord { labels, runs, .. } = after;
+        if !(labels.chunks || labels.docs) || self.corpora.is_none() {
+            return false;
+        }
+        let of_base = before.runs.first().map_or(&[][..], |run| &run.hits);
+        let mut displaced = false;
+        for (at, run) in runs.iter_mut().enumerate() {
+            let looked_at = &run.hits[..run.hits.len().min(depth)];
+            let is_unjudged = |hit: &Hit| self.is_new(&hit.doc_id) && !names(labels, hit);
+            let ranks: Vec<(u32, &Hit)> = (1..)
+                .zip(looked_at)
+                .filter(|(_, hit)| is_unjudged(hit))
+                .collect();
+            let without = (reading.at_best && !ranks.is_empty())
+                .then(|| without(looked_at, &is_unjudged, of_base));
+            // The first repeat stands for the others.
+            if at == 0 {
+                let hits = ranks.into_iter().map(|(rank, hit)| UnjudgedHit {
+                    query: id.to_owned(),
+                    rank,
+                    doc_id: hit.doc_id.clone(),
+                });
+                let hits: Vec<UnjudgedHit> = hits.collect();
+                self.looked_at += looked_at.len();
+                self.unjudged.extend(hits);
+            }
+            if let Some(without) = without {
+                run.hits = without;
+                displaced = true;
+            }
+        }
+        displaced
+    }
+
+    /// The share of the hits that were looked at which somebody can have judged; none where that is not known.
+    pub(super) fn judged(&self) -> Option<f64> {
+        let share = || 1.0 - self.unjudged.len() as f64 / self.looked_at as f64;
+        (self.corpora.is_some() && self.looked_at > 0).then(share)
+    }
+
+    /// Whether a document exists on the head and did not on the base. One that exists nowhere is no excuse.
+    fn is_new(&self, doc: &str) -> bool {
+        let corpora = self.corpora.as_ref();
+        corpora.is_some_and(|(base, head)| head.has(doc) && !base.has(doc))
+    }
+}
+
+/// Whether labels name a hit.
+fn names(labels: &Labels, hit: &Hit) -> bool {
+    let chunk = hit.chunk_id.as_ref();
+    let by_chunk = chunk.is_some_and(|id| labels.expected_chunks.contains_key(id));
+    by_chunk || labels.expected_docs.contains(&hit.doc_id)
+}
+
+/// The hits as they can have been without those of new documents: the others in their order, and behind them what
+/// the base had from that place on. What the base had before it was beaten by a document that is not new.
+fn without(hits: &[Hit], is_unjudged: &dyn Fn(&Hit) -> bool, base: &[Hit]) -> Vec<Hit> {
+    let mut left: Vec<Hit> = hits
+        .iter()
+        .filter(|hit| !is_unjudged(hit))
+        .cloned()
+        .collect();
+    let is_same =
+        |one: &Hit, other: &Hit| one.chunk_id == other.chunk_id && one.doc_id == other.doc_id;
+    let behind: Vec<Hit> = base
+        .iter()
+        .take(hits.len())
+        .skip(left.len())
+        .filter(|hit| !left.iter().any(|one| is_same(one, hit)))
+        .cloned()
+        .collect();
+    left.extend(behind);
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hits(docs: &[&str]) -> Vec<Hit> {
+        let hit = |doc: &&str| Hit {
+            chunk_id: None,
+            doc_id: (*doc).to_owned(),
+            score: None,
+            spans: Vec::new(),
+        };
+        docs.iter().map(hit).collect()
+    }
+
+    #[test]
+    fn what_a_new_document_pushed_out_comes_back_and_what_an_old_one_beat_does_not() {
+        let is_new = |hit: &Hit| hit.doc_id.starts_with('n');
+        let left = |head: &[&str], base: &[&str]| {
+            let left = without(&hits(head), &is_new, &hits(base));
+            left.into_iter().map(|hit| hit.doc_id).collect::<Vec<_>>()
+        };
+        assert_eq!(left(&["n1", "a", "n2"], &["a", "b", "c"]), ["a", "b", "c"]);
+        assert_eq!(left(&["n1", "n2", "n3"], &["a", "b", "c"]), ["a", "b", "c"]);
+        // The first of the base was beaten by two that are not new.
+        assert_eq!(left(&["d", "e", "n1"], &["a", "b", "c"]), ["d", "e", "c"]);
+        assert_eq!(left(&["d", "e", "f"], &["a", "b", "c"]), ["d", "e", "f"]);
+    }
+}

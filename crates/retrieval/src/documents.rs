@@ -1,0 +1,168 @@
+//! Which documents and chunks exist: JSON lines, one document or chunk each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use kelvin_base::digest::Digest;
+use kelvin_base::exit::Misuse;
+
+/// The documents and chunks that exist.
+#[derive(Clone, Debug, Default)]
+pub struct Documents {
+    /// The ids of documents.
+    pub documents: BTreeSet<String>,
+    /// The paths of documents, where they have some.
+    pub paths: BTreeSet<String>,
+    /// The ids of chunks, each with its document.
+    pub chunks: BTreeMap<String, String>,
+    /// The digest of the file.
+    pub digest: Option<Digest>,
+}
+
+/// So many documents are kept in a report; of a larger corpus nothing is known.
+const MOST_KNOWN: usize = 100_000;
+
+/// How many hexadecimal digits of the digest of its name stand for a document.
+const DIGITS: usize = 10;
+
+/// Which documents there are, as a report keeps them: the first digits of the digest of each name, in order and
+/// without anything between them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct KnownDocuments(String);
+
+impl KnownDocuments {
+    /// Those of a corpus; none where it has more than a report keeps.
+    pub(super) fn of(corpus: &Documents) -> Option<Self> {
+        let names = &corpus.documents;
+        (names.len() <= MOST_KNOWN).then(|| {
+            let digits: BTreeSet<String> = names.iter().map(|name| digits(name)).collect();
+            Self(digits.into_iter().collect())
+        })
+    }
+
+    /// Whether a document is one of them.
+    pub(super) fn has(&self, name: &str) -> bool {
+        let wanted = digits(name);
+        let (known, _) = self.0.as_bytes().as_chunks::<DIGITS>();
+        known
+            .binary_search_by(|one| one.as_slice().cmp(wanted.as_bytes()))
+            .is_ok()
+    }
+}
+
+fn digits(name: &str) -> String {
+    Digest::of(name.as_bytes()).short(DIGITS)
+}
+
+/// One line; what else it has, such as the text, is for the pipeline.
+#[derive(Deserialize)]
+struct Line {
+    doc_id: String,
+    chunk_id: Option<String>,
+    path: Option<String>,
+}
+
+impl Documents {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] with the line of whatever is no document.
+    pub fn load(path: &Path) -> Result<Self, Misuse> {
+        let shown = path.display();
+        let bytes = std::fs::read(path).map_err(|error| {
+            Misuse::new(format!("failed to read the corpus `{shown}`: {error}"))
+        })?;
+        let mut all = Self {
+            digest: Some(Digest::of(&bytes)),
+            ..Self::default()
+        };
+        for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            let line: Line = serde_json::from_slice(line).map_err(|error| {
+                Misuse::new(format!("`{shown}`, line {number}: {error}"))
+                    .help("each line is a JSON object with `doc_id` and, for a chunk, `chunk_id`")
+            })?;
+            all.documents.insert(line.doc_id.clone());
+            all.paths.extend(line.path);
+            if let Some(chunk) = line.chunk_id
+                && all.chunks.insert(chunk.clone(), line.doc_id).is_some()
+            {
+                let what = format!("`{shown}`, line {number}: the chunk `{chunk}` is there twice");
+                return Err(Misuse::new(what));
+            }
+        }
+        if all.documents.is_empty() {
+            return Err(Misuse::new(format!(
+                "the corpus `{shown}` has no documents"
+            )));
+        }
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> Result<Documents, Misuse> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("corpus.jsonl");
+        std::fs::write(&path, text).expect("written");
+        Documents::load(&path)
+    }
+
+    #[test]
+    fn a_corpus_has_documents_paths_and_chunks() {
+        let text = "{\"doc_id\":\"a\",\"chunk_id\":\"a#1\",\"text\":\"x\"}\n\n\
+                    {\"doc_id\":\"a\",\"chunk_id\":\"a#2\",\"path\":\"a.md\"}\n";
+        let all = load(text).expect("fine");
+        assert_eq!((all.documents.len(), all.chunks.len()), (1, 2));
+        assert!(all.paths.contains("a.md"));
+    }
+
+    #[test]
+    fn a_report_knows_the_documents_of_its_corpus_and_no_others() {
+        let lines: String = (0..300)
+            .map(|at| format!("{{\"doc_id\":\"d{at}\"}}\n"))
+            .collect();
+        let known = KnownDocuments::of(&load(&lines).expect("fine")).expect("few enough");
+        assert!((0..300).all(|at| known.has(&format!("d{at}"))));
+        assert!(!(300..600).any(|at| known.has(&format!("d{at}"))));
+        // A report may say anything.
+        for text in [
+            "",
+            "d",
+            "\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}",
+            "0123456789012345",
+        ] {
+            assert!(!KnownDocuments(text.to_owned()).has("d1"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_document_is_named_with_its_line() {
+        for (text, said) in [
+            (
+                "{\"doc_id\":\"a\"}\n{\"id\":1}\n",
+                "line 2: missing field `doc_id`",
+            ),
+            ("nonsense\n", "line 1"),
+            ("\u{fffd}", "line 1"),
+            ("", "no documents"),
+            (
+                "{\"doc_id\":\"a\",\"chunk_id\":\"c\"}\n{\"doc_id\":\"b\",\"chunk_id\":\"c\"}",
+                "line 2: the chunk `c` is there twice",
+            ),
+        ] {
+            let error = load(text).expect_err("refused").to_string();
+            assert!(error.contains(said), "{text:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A run that was made elsewhere, against judgements: no pipeline, the figures of the probe.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::record::{Citations, Hit, Labels, QueryRecord, RetrievalBasis, Retrieved};
+use super::trec::{self, Judgements, Qrels, Ranked};
+use super::{Ranking, RetrievalKind, RetrievalSection, SpanRule, StoredBasis};
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_record::SectionKind as _;
+use kelvin_record::{Ending, Findings, SectionFingerprint};
+
+/// What a person asks of an evaluation.
+#[derive(Clone, Debug)]
+pub struct EvalRequest {
+    /// The judgements.
+    pub qrels: PathBuf,
+    /// The run.
+    pub run: PathBuf,
+    /// How many hits the measures look at; ascending and distinct.
+    pub k: Vec<usize>,
+    /// A first relevant hit behind this rank has a reciprocal rank of 0.
+    pub cut_off: usize,
+    /// From which grade on a document is relevant; at least 1.
+    pub relevance_level: i64,
+}
+
+/// What an evaluation found.
+#[derive(Debug)]
+pub struct Evaluation {
+    /// The name of the probe whose figures these are.
+    pub probe: &'static str,
+    /// The figures with their records.
+    pub findings: Findings,
+    /// The digest of how they are made.
+    pub configuration: Digest,
+}
+
+impl EvalRequest {
+    fn basis(&self) -> RetrievalBasis {
+        RetrievalBasis {
+            k: self.k.clone(),
+            cut_off: self.cut_off,
+            relevance_level: self.relevance_level,
+            citations: Citations::Hits,
+            span_rule: SpanRule::default(),
+        }
+    }
+}
+
+/// Evaluates a run.
+///
+/// # Errors
+///
+/// A [`Misuse`](kelvin_base::exit::Misuse) with file and line where one of the files is wrong.
+pub fn evaluate(request: &EvalRequest) -> anyhow::Result<Evaluation> {
+    let mut qrels = Qrels::load(&request.qrels)?;
+    let basis = &request.basis();
+    let judge = |query: &str, ranked: &Ranked<'_>| {
+        let judgements = qrels.queries.get(query)?;
+        Some(retrieved(basis, judgements, ranked))
+    };
+    let mut found = trec::scan(&request.run, &judge)?;
+    let unknown: Vec<String> = found
+        .iter()
+        .filter(|(_, retrieved)| retrieved.is_none())
+        .map(|(query, _)| query.clone())
+        .collect();
+    let mut golden = Fields::of("kelvin/qrels/v1");
+    let mut queries = BTreeMap::new();
+    for (query, judgements) in std::mem::take(&mut qrels.queries) {
+        let input = judgements.digest(&query);
+        golden = golden.field("query", input.bytes());
+        let found = found.remove(&query).flatten();
+        let run = found.unwrap_or_else(|| Retrieved {
+            missing: true,
+            judged: unranked(basis, &judgements),
+            docs: unranked(basis, &judgements),
+            ..Retrieved::default()
+        });
+        let relevant = run.judged.relevant() > 0;
+        let record = QueryRecord {
+            input,
+            by_document: None,
+            of_answer: None,
+            query: String::new(),
+            folder: None,
+            labels: Labels {
+                chunks: relevant,
+                docs: relevant,
+                judged: true,
+                ..Labels::default()
+            },
+            runs: vec![run],
+        };
+        queries.insert(query, record);
+    }
+    let section = RetrievalSection {
+        ending: Ending::Complete,
+        fingerprint: SectionFingerprint {
+            items: Some(golden.digest()),
+            command: Some(Digest::of(b"kelvin eval")),
+        },
+        basis: StoredBasis {
+            figures: basis.clone(),
+            unknown,
+            corpus: None,
+        },
+        items: queries,
+    };
+    Ok(Evaluation {
+        probe: RetrievalKind.name(),
+        configuration: configuration(basis),
+        findings: RetrievalKind.recompute(Box::new(section)),
+    })
+}
+
+fn configuration(basis: &RetrievalBasis) -> Digest {
+    let fields = Fields::of("kelvin/eval/v1")
+        .field("cut-off", (basis.cut_off as u64).to_be_bytes())
+        .field("level", basis.relevance_level.to_be_bytes());
+    let each = |fields: Fields, k: &usize| fields.field("k", (*k as u64).to_be_bytes());
+    basis.k.iter().fold(fields, each).digest()
+}
+
+fn retrieved(basis: &RetrievalBasis, judgements: &Judgements, ranked: &Ranked<'_>) -> Retrieved {
+    let found = judgements
+        .iter()
+        .filter(|(_, grade)| *grade > 0)
+        .filter_map(|(document, grade)| Some((ranked.rank(document)?, grade)));
+    let grades = judgements.iter().map(|(_, grade)| grade);
+    let judged = Ranking::new(found, grades, basis.relevance_level);
+    let hits = ranked.top(basis.k.iter().copied().max().unwrap_or(0));
+    Retrieved {
+        count: ranked.len(),
+        hits: hits
+            .map(|(document, score)| Hit {
+                chunk_id: None,
+                doc_id: String::from_utf8_lossy(document).into_owned(),
+                score: Some(f64::from(score)).filter(|score| score.is_finite()),
+                spans: Vec::new(),
+            })
+            .collect(),
+        rank: judged.first(),
+        docs: judged.clone(),
+        judged,
+        ..Retrieved::default()
+    }
+}
+
+fn unranked(basis: &RetrievalBasis, judgements: &Judgements) -> Ranking {
+    let grades = judgements.iter().map(|(_, grade)| grade);
+    Ranking::new([], grades, basis.relevance_level)
+}

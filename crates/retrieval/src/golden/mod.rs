@@ -1,0 +1,315 @@
+//! The golden set: queries and what is known of each. Every problem of the file is reported at
+//! once, with line and column.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::exit::Misuse;
+use kelvin_run::config;
+use kelvin_run::config::diagnostic;
+use kelvin_run::config::diagnostic::Problem;
+use kelvin_run::config::yaml;
+use kelvin_run::config::yaml::{Content, Node};
+use kelvin_run::config::{load, shape};
+
+/// How a golden set is written.
+const FORM: &str = "write an entry for each query, such as `- {id: q1, query: \"How long can I return a product?\", \
+                    expected_doc_ids: [returns]}`, in a file such as `golden.yaml`";
+
+/// One query of the golden set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GoldenQuery {
+    /// Its name; unique.
+    #[schemars(length(min = 1))]
+    pub id: String,
+    /// The question.
+    #[schemars(length(min = 1))]
+    pub query: String,
+    /// The documents that should be found. An empty list: the system should refuse. No list: it
+    /// is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub expected_doc_ids: Option<Vec<String>>,
+    /// The chunks that should be found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expected_chunk_ids: Vec<String>,
+    /// The parts of documents that should be found, whatever the chunks are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expected_spans: Vec<GoldenSpan>,
+    /// What the text of an answer must contain, all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(length(min = 1)))]
+    pub must_contain: Vec<String>,
+    /// What it must not contain, none of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(length(min = 1)))]
+    pub forbidden: Vec<String>,
+    /// Whether the system should refuse; the same as an empty `expected_doc_ids`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub should_refuse: bool,
+    /// Words to sort queries by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+}
+
+/// A part of a document.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GoldenSpan {
+    /// The document.
+    pub doc_id: String,
+    /// Where it begins.
+    #[schemars(range(min = 0))]
+    pub start: u64,
+    /// Where it ends.
+    #[schemars(range(min = 0))]
+    pub end: u64,
+}
+
+impl GoldenQuery {
+    /// Whether the system should refuse: nothing is there to be found, and that is known.
+    pub fn refuses(&self) -> bool {
+        let nothing = self.expected_doc_ids.as_ref().is_some_and(Vec::is_empty);
+        self.should_refuse || nothing && self.expected_chunk_ids.is_empty()
+    }
+
+    /// The distinct expected documents.
+    pub fn docs(&self) -> BTreeSet<&str> {
+        let docs = self.expected_doc_ids.iter().flatten();
+        docs.map(String::as_str).collect()
+    }
+
+    /// The distinct expected chunks.
+    pub fn chunks(&self) -> BTreeSet<&str> {
+        self.expected_chunk_ids.iter().map(String::as_str).collect()
+    }
+
+    /// The same, as far as it does not depend on how documents are cut.
+    pub fn without_chunks(&self) -> Self {
+        Self {
+            expected_chunk_ids: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// The digest of what is asked of the answer, whatever should be found.
+    pub fn of_answer(&self) -> Digest {
+        let fields = Fields::of("kelvin/golden-answer/v1").field("query", &self.query);
+        let add = |label, fields: Fields, text: &String| fields.field(label, text);
+        let contains = self.must_contain.iter();
+        let fields = contains.fold(fields, |fields, text| add("contains", fields, text));
+        let forbidden = self.forbidden.iter();
+        forbidden
+            .fold(fields, |fields, text| add("forbidden", fields, text))
+            .digest()
+    }
+
+    /// The digest of everything but the tags: a different one means that it was edited.
+    pub fn digest(&self) -> Digest {
+        let known = Self {
+            tags: Vec::new(),
+            ..self.clone()
+        };
+        let text = serde_json::to_string(&known).expect("strings and numbers are JSON");
+        Fields::of("kelvin/golden/v1").field("query", text).digest()
+    }
+}
+
+/// The documents that exist, and the chunks, each with its document.
+type Exist<'a> = (&'a BTreeSet<String>, &'a BTreeMap<String, String>);
+
+/// Reads a golden set; `exist` says which documents and chunks there are, where that is known.
+///
+/// # Errors
+///
+/// A [`Misuse`] that shows every problem with its line.
+pub fn read(file: &Path, exist: Option<Exist<'_>>) -> anyhow::Result<Vec<GoldenQuery>> {
+    if let Some(misuse) = table(file) {
+        return Err(misuse.into());
+    }
+    let source = load::read(file)?;
+    let queries = understand(&source, exist);
+    queries.map_err(|found| diagnostic::misuse(file, &source, found).into())
+}
+
+/// What to do where the file is a table, by its name. Read as YAML it would be one long text, or an error about a quote.
+fn table(file: &Path) -> Option<Misuse> {
+    let ending = file.extension()?.to_str()?.to_lowercase();
+    matches!(&*ending, "csv" | "tsv" | "xlsx").then(|| {
+        Misuse::new(format!(
+            "the golden set `{}` cannot be read: a golden set is a list in YAML or JSON, and not a file of `.{ending}`",
+            diagnostic::tame(&file.display().to_string())
+        ))
+        .help(FORM)
+    })
+}
+
+fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>, Vec<Problem>> {
+    let tree = yaml::parse(source).map_err(|problem| vec![problem])?;
+    if matches!(tree.content, Content::Null) {
+        let empty = Problem::new(0..0, "the file has no queries");
+        return Err(vec![empty.help("add an entry with `id` and `query`")]);
+    }
+    if matches!(tree.content, Content::Text(_)) {
+        let text = Problem::new(
+            tree.at.clone(),
+            "the file has no list of queries, but a text",
+        );
+        return Err(vec![text.help(FORM)]);
+    }
+    let mut found = Vec::new();
+    if let Content::List(entries) = &tree.content {
+        if entries.is_empty() {
+            found.push(Problem::new(tree.at.clone(), "the list has no queries"));
+        }
+        duplicates(entries, &mut found);
+        let mut chunks = Strangers::default();
+        for entry in entries {
+            contradictions(entry, &mut found);
+            strangers(entry, exist, (&mut chunks, &mut found));
+        }
+        found.extend(chunks.slips());
+    }
+    // The messages name a place by its keys, and a list at the top has none.
+    let named = Node {
+        at: tree.at.clone(),
+        content: Content::Map(vec![(
+            yaml::Key {
+                at: 0..0,
+                text: "queries".to_owned(),
+            },
+            tree.clone(),
+        )]),
+    };
+    found.extend(shape::problems(&named, &schema(), source, &|_| None));
+    if !found.is_empty() {
+        return Err(found);
+    }
+    serde_json::from_value(tree.to_json())
+        .map_err(|error| vec![Problem::new(0..0, error.to_string())])
+}
+
+fn schema() -> Value {
+    let list = config::schema_of::<Vec<GoldenQuery>>();
+    json!({ "type": "object", "properties": { "queries": list } })
+}
+
+/// Every id that is there more than once: the full list, sorted, in one problem, and each place.
+fn duplicates(entries: &[Node], found: &mut Vec<Problem>) {
+    let mut places: BTreeMap<&str, Vec<&Node>> = BTreeMap::new();
+    for entry in entries {
+        if let (Some((id, _)), Some(node)) = (entry.text(&["id"]), entry.get(&["id"])) {
+            places.entry(id).or_default().push(node);
+        }
+    }
+    let twice: Vec<&str> = places
+        .iter()
+        .filter(|(_, nodes)| nodes.len() > 1)
+        .map(|(id, _)| *id)
+        .collect();
+    if twice.len() > 1 {
+        let message = format!("{} ids are there twice: {}", twice.len(), twice.join(", "));
+        found.push(Problem::new(0..0, message));
+    }
+    for id in twice {
+        for node in places[id].iter().skip(1) {
+            let message = format!("the id `{id}` is there twice");
+            found.push(Problem::new(node.at.clone(), message).help("an id names one query"));
+        }
+    }
+}
+
+/// What an entry says that cannot be true at once.
+fn contradictions(entry: &Node, found: &mut Vec<Problem>) {
+    let refuses = entry
+        .get(&["should_refuse"])
+        .filter(|node| matches!(node.content, Content::Bool(true)));
+    if let Some(node) = refuses {
+        for key in ["expected_doc_ids", "expected_chunk_ids", "expected_spans"] {
+            let full =
+                |node: &Node| matches!(&node.content, Content::List(list) if !list.is_empty());
+            if entry.get(&[key]).is_some_and(full) {
+                let message = format!("a query that should be refused has `{key}`");
+                let problem = Problem::new(node.at.clone(), message);
+                found.push(problem.help(format!("leave `should_refuse` or `{key}` out")));
+            }
+        }
+    }
+    let Some(Content::List(spans)) = entry.get(&["expected_spans"]).map(|node| &node.content)
+    else {
+        return;
+    };
+    for span in spans {
+        let number = |key| span.get(&[key])?.to_json().as_u64();
+        if let (Some(start), Some(end)) = (number("start"), number("end"))
+            && end <= start
+        {
+            let message = format!("a span must end behind its start, found {start} to {end}");
+            found.push(Problem::new(span.at.clone(), message));
+        }
+    }
+}
+
+/// Where more than this share of the expected chunks does not exist, the documents were cut anew, and nobody has
+/// mistyped so many.
+const SLIPS: f64 = 0.1;
+
+/// The expected chunks that do not exist.
+#[derive(Default)]
+struct Strangers {
+    /// How many chunks are expected.
+    all: usize,
+    unknown: Vec<Problem>,
+}
+
+impl Strangers {
+    /// Those that were mistyped; none where so many do not exist that the documents were cut anew. Queries with such
+    /// chunks are judged by their documents and spans then, and a notice names them.
+    fn slips(self) -> Vec<Problem> {
+        match self.unknown.len() as f64 > SLIPS * self.all as f64 {
+            true => Vec::new(),
+            false => self.unknown,
+        }
+    }
+}
+
+/// Expected documents and chunks that do not exist.
+fn strangers(
+    entry: &Node,
+    exist: Option<Exist<'_>>,
+    (chunks, found): (&mut Strangers, &mut Vec<Problem>),
+) {
+    let Some((documents, known)) = exist else {
+        return;
+    };
+    let unknown = |what: &str, id: &str, at: &std::ops::Range<usize>| {
+        Problem::new(at.clone(), format!("the corpus has no {what} `{id}`"))
+    };
+    for (id, at) in entry.texts(&["expected_doc_ids"]) {
+        if !documents.contains(id) {
+            found.push(unknown("document", id, at));
+        }
+    }
+    for (id, at) in entry.texts(&["expected_chunk_ids"]) {
+        chunks.all += 1;
+        if known.contains_key(id) {
+            continue;
+        }
+        // A corpus that names no chunk at all is none that was cut anew.
+        let of = if known.is_empty() {
+            &mut *found
+        } else {
+            &mut chunks.unknown
+        };
+        of.push(unknown("chunk", id, at));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,267 @@
+//! The retrieval probe as the rest of the program knows it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use schemars::{Schema, SchemaGenerator};
+use serde_json::Value;
+
+use super::RetrievalKind;
+use super::compare::{self, RetrievalChange};
+use super::documents::{Documents, KnownDocuments};
+use super::figures::figures;
+use super::measure::{self, Questions};
+use super::page::{self, RetrievalRun};
+use super::reader::HitsReader;
+use super::record::{RetrievalSection, StoredBasis};
+use super::{RetrievalSettings, golden};
+use kelvin_base::notice::Notice;
+use kelvin_page::Chapter;
+use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, RepeatedItems};
+use kelvin_record::Shard;
+use kelvin_record::{
+    AlignedSection, AlignedSections, AnySection, Findings, Forecast, ItemComparison, Listing,
+    RunView, SectionFingerprint, SectionKind, Surroundings, Viewpoint, WantedRepeats,
+};
+use kelvin_run::config::Config;
+use kelvin_run::{Runner, Step};
+
+impl Kind for RetrievalKind {
+    fn folder(&self) -> Option<&'static str> {
+        Some("retrieval")
+    }
+
+    fn how_to_configure(&self) -> &'static str {
+        "add a section `retrieval`"
+    }
+
+    fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
+        let settings: &RetrievalSettings = config
+            .settings()
+            .expect("a kind reads the items of a configuration that asks for it");
+        let corpus = match &settings.corpus {
+            Some(corpus) => Some(Documents::load(&config.root.join(corpus))?),
+            None => None,
+        };
+        let exist = corpus
+            .as_ref()
+            .map(|corpus| (&corpus.documents, &corpus.chunks));
+        let golden = golden::read(&config.root.join(&settings.golden), exist)?;
+        Ok(Box::new(Queries {
+            config,
+            settings,
+            questions: Questions {
+                places: (0..golden.len()).collect(),
+                golden,
+                corpus,
+                repeats: config.repeats.get(),
+            },
+        }))
+    }
+}
+
+impl SectionKind for RetrievalKind {
+    fn name(&self) -> &'static str {
+        "retrieval"
+    }
+
+    fn question(&self) -> &'static str {
+        "Does the search find what the golden set says it should?"
+    }
+
+    fn nouns(&self) -> (&'static str, &'static str) {
+        ("query", "queries")
+    }
+
+    fn fact_names(&self) -> (&'static str, &'static str) {
+        ("Queries", "Command of the queries")
+    }
+
+    fn stored(
+        &self,
+        text: &mut dyn erased_serde::Deserializer<'_>,
+    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
+        let section: RetrievalSection = erased_serde::deserialize(text)?;
+        Ok(Box::new(section))
+    }
+
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<RetrievalSection>()
+    }
+
+    fn align(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+        around: Surroundings,
+        reading: Viewpoint,
+    ) -> Option<AlignedSections> {
+        let [old, new] = [base, head].map(|side| side.as_any().downcast_ref::<RetrievalSection>());
+        let (old, new) = (old?, new?);
+        let (base, head, change) = compare::align(old, new, around, reading);
+        let side = |side: compare::Aligned| AlignedSection {
+            section: Box::new(side.section),
+            metrics: side.metrics,
+        };
+        Some(AlignedSections {
+            base: side(base),
+            head: side(head),
+            items: Arc::new(change),
+        })
+    }
+
+    fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
+        let change: RetrievalChange = serde_json::from_value(stored)?;
+        Ok(Arc::new(change))
+    }
+
+    fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
+        let mut schema = generator.subschema_for::<Option<RetrievalChange>>();
+        let meaning = "The queries of the retrieval probe, where both sides have it.";
+        schema.insert("description".to_owned(), meaning.into());
+        Some(schema)
+    }
+
+    fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
+        let section = section
+            .as_any()
+            .downcast_ref::<RetrievalSection>()
+            .expect("a kind is given sections of its own");
+        page::chapter(RetrievalRun {
+            metrics: run.metrics,
+            depth: section.basis.figures.depth(),
+            queries: &section.items,
+        })
+    }
+
+    fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
+        let section = section
+            .into_any()
+            .downcast::<RetrievalSection>()
+            .expect("a kind is given sections of its own");
+        findings(*section, Vec::new())
+    }
+}
+
+/// The figures of a section.
+fn findings(section: RetrievalSection, of_the_run: Vec<Notice>) -> Findings {
+    Findings {
+        metrics: figures(&section),
+        notices: measure::notices(&section),
+        section: Box::new(section),
+        of_the_run,
+        compared: true,
+    }
+}
+
+/// The queries of a golden set.
+struct Queries<'c> {
+    config: &'c Config,
+    settings: &'c RetrievalSettings,
+    questions: Questions,
+}
+
+impl Items for Queries<'_> {
+    fn ids(&self) -> Vec<&str> {
+        let golden = self.questions.golden.iter();
+        golden.map(|query| query.id.as_str()).collect()
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        Vec::new()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.config.root.join(&self.settings.golden)]
+    }
+
+    fn fingerprint(&self) -> SectionFingerprint {
+        SectionFingerprint {
+            items: Some(self.questions.digest()),
+            command: Some(self.settings.program().digest(self.config)),
+        }
+    }
+
+    fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {
+        let ids = self.questions.golden.iter().map(|query| query.id.as_str());
+        let chosen = ChosenItems::of(ids, only, shard);
+        self.questions.places = chosen.ours;
+        chosen.all.len()
+    }
+
+    fn list(&self, _with_digests: bool) -> Listing {
+        let mut listing = Listing::default();
+        let asked = self.questions.places.len() * self.questions.repeats;
+        listing.invocations.insert("query", asked);
+        listing
+    }
+
+    fn plan(&self) -> Box<dyn Planned + '_> {
+        Box::new(Asked { queries: self })
+    }
+}
+
+/// The queries with nothing more to plan: each is asked as it is.
+struct Asked<'a> {
+    queries: &'a Queries<'a>,
+}
+
+impl Planned for Asked<'_> {
+    fn steps(&self) -> Vec<Step<'_>> {
+        vec![Step {
+            folder: None,
+            program: self.queries.settings.program(),
+            reader: &HitsReader,
+        }]
+    }
+
+    fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r> {
+        let [pipeline] = runners else {
+            unreachable!("there is a runner for each step")
+        };
+        let questions = &self.queries.questions;
+        Box::new(AtWork {
+            answers: RepeatedItems::new(pipeline, "queries", questions.repeats, questions.inputs()),
+            queries: self.queries,
+        })
+    }
+}
+
+/// The probe while it runs.
+struct AtWork<'a> {
+    queries: &'a Queries<'a>,
+    answers: RepeatedItems<'a>,
+}
+
+impl Probe for AtWork<'_> {
+    fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
+        self.answers.run()
+    }
+
+    fn rehearse(&mut self) -> anyhow::Result<()> {
+        self.answers.rehearse()
+    }
+
+    fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
+        self.answers.repeat(wanted)
+    }
+
+    fn findings(&self) -> Findings {
+        let Queries {
+            settings,
+            questions,
+            ..
+        } = self.queries;
+        let section = RetrievalSection {
+            ending: self.answers.ending(),
+            fingerprint: self.queries.fingerprint(),
+            basis: StoredBasis {
+                figures: measure::basis(questions, settings),
+                unknown: Vec::new(),
+                corpus: questions.corpus.as_ref().and_then(KnownDocuments::of),
+            },
+            items: measure::queries(questions, settings, &self.answers),
+        };
+        findings(section, measure::notices_of_the_run(&self.answers))
+    }
+}

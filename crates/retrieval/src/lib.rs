@@ -1,0 +1,31 @@
+//! The retrieval probe: does a system find what a golden set says there is to find, and does it
+//! say so where there is nothing?
+//!
+//! Makes the metrics `retrieval.*`; docs/retrieval.md defines them.
+
+pub mod compare;
+mod config;
+pub mod documents;
+mod evaluation;
+mod figures;
+pub mod golden;
+mod kind;
+mod measure;
+mod measures;
+mod output;
+pub mod page;
+mod ranking;
+mod reader;
+mod record;
+pub mod trec;
+
+pub use config::{RetrievalSettings, SpanRule};
+pub use evaluation::{EvalRequest, evaluate};
+pub use figures::figures;
+pub use measure::notices;
+pub use ranking::Ranking;
+pub use record::{Citations, RetrievalBasis};
+pub use record::{Hit, Labels, QueryRecord, RetrievalSection, Retrieved, Span, StoredBasis};
+
+/// Is found what there is to find?
+pub struct RetrievalKind;

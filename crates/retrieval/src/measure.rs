@@ -1,0 +1,196 @@
+//! What is asked of the golden set, and the records of what came back.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::RetrievalSettings;
+use super::golden::GoldenQuery;
+use super::output::{self, Output};
+use super::record::{
+    Citations, QueryRecord, RetrievalBasis, RetrievalSection, Retrieved, chunker_versions,
+};
+use crate::documents::Documents;
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::notice::{Code, Notice};
+use kelvin_page::listed;
+use kelvin_probe::RepeatedItems;
+use kelvin_run::Outcome;
+use kelvin_run::kept;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Questions {
+    /// The golden set; ids are distinct.
+    pub golden: Vec<GoldenQuery>,
+    /// Which of them are asked, by place.
+    pub places: Vec<usize>,
+    /// What exists, where that is known.
+    pub corpus: Option<Documents>,
+    /// How often each is asked.
+    pub repeats: usize,
+}
+
+impl Questions {
+    /// The digest of everything that is asked and known.
+    pub(crate) fn digest(&self) -> Digest {
+        let fields = Fields::of("kelvin/golden-set/v1");
+        let add =
+            |fields: Fields, query: &GoldenQuery| fields.field("query", query.digest().bytes());
+        let fields = self.golden.iter().fold(fields, add);
+        match self.corpus.as_ref().and_then(|corpus| corpus.digest) {
+            Some(corpus) => fields.field("corpus", corpus.bytes()).digest(),
+            None => fields.digest(),
+        }
+    }
+    /// The queries that are asked.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &GoldenQuery> {
+        self.places.iter().map(|place| &self.golden[*place])
+    }
+
+    /// The same, as the pipeline gets them.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
+        self.asked().map(|query| {
+            let input = json!({ "id": query.id, "query": query.query });
+            (query.id.as_str(), Cow::Owned(input.to_string() + "\n"))
+        })
+    }
+}
+
+/// The queries whose repeats were answered from memory.
+pub(crate) fn notices_of_the_run(answers: &RepeatedItems<'_>) -> Vec<Notice> {
+    let notice = |id| kept::notice(id).kind("retrieval");
+    answers.kept().into_iter().map(notice).collect()
+}
+
+/// What came back so far, by query.
+pub(crate) fn queries(
+    questions: &Questions,
+    settings: &RetrievalSettings,
+    answers: &RepeatedItems<'_>,
+) -> BTreeMap<String, QueryRecord> {
+    let record = |query: &GoldenQuery| {
+        let runs = answers.outcomes(&query.id);
+        let record = QueryRecord {
+            input: query.digest(),
+            by_document: Some(query.without_chunks().digest()),
+            of_answer: Some(query.of_answer()),
+            query: query.query.clone(),
+            folder: folder(&query.id),
+            labels: output::labels(query, questions.corpus.as_ref()),
+            runs: runs
+                .map(|outcome| retrieved(questions, settings, query, outcome))
+                .collect(),
+        };
+        (query.id.clone(), record)
+    };
+    questions.asked().map(record).collect()
+}
+
+/// How the figures are made.
+pub(crate) fn basis(questions: &Questions, settings: &RetrievalSettings) -> RetrievalBasis {
+    RetrievalBasis {
+        k: settings.k.clone(),
+        cut_off: settings.cut_off,
+        relevance_level: 1,
+        citations: match questions.corpus {
+            Some(_) => Citations::Corpus,
+            None => Citations::Hits,
+        },
+        span_rule: settings.span_rule,
+    }
+}
+
+fn retrieved(
+    questions: &Questions,
+    settings: &RetrievalSettings,
+    query: &GoldenQuery,
+    outcome: &Outcome,
+) -> Retrieved {
+    let deepest = settings.k.iter().copied().max().unwrap_or(0);
+    let most = deepest.max(settings.cut_off);
+    let read = outcome.result.as_ref().map(Output::read);
+    let mut retrieved = match read {
+        Ok(Ok(output)) => {
+            output.judged(query, questions.corpus.as_ref(), (most, settings.span_rule))
+        }
+        Ok(Err(_)) => output::unranked(query, questions.corpus.as_ref()),
+        Err(failure) => Retrieved {
+            failure: Some(failure.clone()),
+            ..output::unranked(query, questions.corpus.as_ref())
+        },
+    };
+    if retrieved.ran() && retrieved.chunker_version.is_none() {
+        retrieved
+            .chunker_version
+            .clone_from(&settings.chunker_version);
+    }
+    retrieved
+}
+
+/// Where the files of a query are; none where its id is no name of a folder.
+fn folder(id: &str) -> Option<String> {
+    let is_folder = id != "." && id != ".." && id.len() <= 255 && !id.contains(['/', '\0']);
+    is_folder.then(|| format!("retrieval/{id}/baseline"))
+}
+
+/// What there is to tell of a section beside its figures.
+pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let total = section.items.len();
+    let mut tell = |code, ids: Vec<&str>, what: &str| {
+        if !ids.is_empty() {
+            let text = format!("{} of {total} queries {what}: {}", ids.len(), listed(&ids));
+            notices.push(Notice::new(code, text).counts(total, total - ids.len()));
+        }
+    };
+    let those = |is_it: &dyn Fn(&Retrieved) -> bool| -> Vec<&str> {
+        let queries = section.items.iter();
+        queries
+            .filter(|(_, query)| query.runs.iter().any(is_it))
+            .map(|(id, _)| id.as_str())
+            .collect()
+    };
+    let failed = those(&|run| run.failure.is_some());
+    tell(
+        Code::QueriesFailed,
+        failed,
+        "failed, and count 0 in the ranking measures",
+    );
+    let missing = those(&|run| run.missing);
+    tell(
+        Code::MissingQueries,
+        missing,
+        "are not in the run, and count 0",
+    );
+    let items = section.items.iter();
+    let cut_anew = items.filter(|(_, query)| query.labels.cut_anew);
+    let cut_anew: Vec<&str> = cut_anew.map(|(id, _)| id.as_str()).collect();
+    tell(
+        Code::StaleLabels,
+        cut_anew,
+        "expect chunks that the corpus does not have, and are judged by the documents and spans that they name; where the \
+         documents were cut anew, name the new chunks, or give `expected_spans`",
+    );
+    let versions: Vec<&str> = chunker_versions(section).into_iter().collect();
+    if versions.len() > 1 {
+        let text = format!(
+            "the answers name {} versions of the chunker: {}; hits are compared by chunk only where \
+             base and head name the same",
+            versions.len(),
+            listed(&versions)
+        );
+        notices.push(Notice::new(Code::ChunkerVersions, text));
+    }
+    if !section.basis.unknown.is_empty() {
+        let unknown: Vec<&str> = section.basis.unknown.iter().map(String::as_str).collect();
+        let text = format!(
+            "{} queries of the run are not judged and in no figure: {}",
+            unknown.len(),
+            listed(&unknown)
+        );
+        notices.push(Notice::new(Code::UnknownQueries, text));
+    }
+    notices
+}

@@ -1,0 +1,177 @@
+//! The measures: each a number from 0 to 1 for one query, or nothing where it does not apply.
+
+use super::ranking::{reciprocal_rank, success};
+use super::record::{Labels, QueryRecord, RetrievalBasis, Retrieved};
+use kelvin_record::Direction;
+
+/// A measure of one query.
+type Value = Box<dyn Fn(&Labels, &Retrieved) -> Option<f64>>;
+
+/// One measure.
+pub(super) struct Measure {
+    /// Its name, without that of the probe.
+    pub(super) name: String,
+    /// Which way is better.
+    pub(super) direction: Direction,
+    /// Whether the gate looks at it unless the configuration says otherwise, where it has a value.
+    pub(super) headline: bool,
+    /// Whether its value comes from ranks, and is not yes or no.
+    pub(super) by_rank: bool,
+    /// Whether relevance is judged by chunk, so that runs of other chunks have none of it.
+    pub(super) needs_chunks: bool,
+    /// Why it is null where no query counts.
+    pub(super) reason: &'static str,
+    /// Its value for one query.
+    value: Value,
+}
+
+impl Measure {
+    /// A measure that says yes or no, and is no headline.
+    fn new(
+        name: impl Into<String>,
+        reason: &'static str,
+        value: impl Fn(&Labels, &Retrieved) -> Option<f64> + 'static,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            direction: Direction::Higher,
+            headline: false,
+            by_rank: false,
+            needs_chunks: false,
+            reason,
+            value: Box::new(value),
+        }
+    }
+
+    const fn headline(mut self, is_headline: bool) -> Self {
+        self.headline = is_headline;
+        self
+    }
+
+    const fn by_rank(mut self) -> Self {
+        self.by_rank = true;
+        self
+    }
+
+    const fn needs_chunks(mut self) -> Self {
+        self.needs_chunks = true;
+        self
+    }
+
+    const fn lower_is_better(mut self) -> Self {
+        self.direction = Direction::Lower;
+        self
+    }
+
+    /// The value of each repeat of a query.
+    pub(super) fn of(&self, query: &QueryRecord) -> Vec<Option<f64>> {
+        let runs = query.runs.iter();
+        runs.map(|run| (self.value)(&query.labels, run)).collect()
+    }
+}
+
+const NO_CHUNKS: &str = "no query has expected chunks";
+const NO_DOCS: &str = "no query has expected documents";
+const NO_JUDGEMENT: &str = "no query has judged relevance";
+
+/// Every measure, in the order of the documentation. What counts, and in which queries, is what
+/// docs/retrieval.md says.
+pub(super) fn all(basis: &RetrievalBasis) -> Vec<Measure> {
+    let deepest = basis.k.iter().copied().max();
+    let by_k = basis.k.iter().flat_map(|&k| at(k, Some(k) == deepest));
+    let mut all: Vec<Measure> = by_k.collect();
+    let cut_off = basis.cut_off;
+    let mrr = Measure::new("mrr", NO_CHUNKS, move |labels, run| {
+        labels.chunks.then(|| reciprocal_rank(run.rank, cut_off))
+    });
+    let depth = basis.depth();
+    let no_target = "no query has expected chunks or documents";
+    let found = Measure::new("found", no_target, move |labels, run| {
+        let first = match (labels.chunks, labels.docs) {
+            (true, _) => run.held.or(run.rank),
+            (false, true) => run.docs.first(),
+            (false, false) => return None,
+        };
+        Some(success(first, depth))
+    });
+    let map = Measure::new("map", NO_JUDGEMENT, |labels, run| {
+        labels.judged.then(|| run.judged.average_precision())
+    });
+    all.push(mrr.headline(true).by_rank());
+    all.push(found.headline(true));
+    all.push(map.by_rank().needs_chunks());
+    all.extend(of_answers());
+    all
+}
+
+/// The measures of the first `k` hits.
+fn at(k: usize, is_deepest: bool) -> [Measure; 4] {
+    let success_at = Measure::new(format!("success@{k}"), NO_CHUNKS, move |labels, run| {
+        labels.chunks.then(|| success(run.held.or(run.rank), k))
+    });
+    let recall = Measure::new(format!("recall_doc@{k}"), NO_DOCS, move |labels, run| {
+        labels.docs.then(|| run.docs.recall(k).unwrap_or_default())
+    });
+    let precision = Measure::new(
+        format!("precision@{k}"),
+        NO_JUDGEMENT,
+        move |labels, run| labels.judged.then(|| run.judged.precision(k)),
+    );
+    let ndcg = Measure::new(format!("ndcg@{k}"), NO_JUDGEMENT, move |labels, run| {
+        labels.judged.then(|| run.judged.ndcg(k))
+    });
+    [
+        success_at.by_rank(),
+        recall.headline(is_deepest).by_rank(),
+        precision.by_rank().needs_chunks(),
+        ndcg.headline(is_deepest).by_rank().needs_chunks(),
+    ]
+}
+
+/// The measures of what was answered.
+fn of_answers() -> [Measure; 4] {
+    let citations = Measure::new(
+        "citation_coverage",
+        "no query has a grounded answer",
+        |_, run| {
+            let answer = run.answer.as_ref().filter(|_| run.ran())?;
+            let covered = answer.citations > 0 && answer.broken.is_empty();
+            answer.grounded.then(|| f64::from(u8::from(covered)))
+        },
+    );
+    let groundedness = Measure::new(
+        "groundedness",
+        "no judged query with `must_contain` or `forbidden` has an answer",
+        |labels, run| {
+            let answer = run.answer.as_ref().filter(|_| run.ran())?;
+            let holds = answer.lacks.is_empty() && answer.forbidden.is_empty();
+            labels.content.then(|| f64::from(u8::from(holds)))
+        },
+    );
+    let refusals = Measure::new(
+        "refusal_correctness",
+        "no query that should be refused has an answer",
+        |labels, run| {
+            let answer = run.answer.as_ref().filter(|_| run.ran())?;
+            labels.refuse.then(|| f64::from(u8::from(!answer.grounded)))
+        },
+    );
+    let empty = Measure::new("empty_result_rate", "no query ran", |_, run| {
+        run.ran().then(|| f64::from(u8::from(run.count == 0)))
+    });
+    [
+        citations.headline(true),
+        groundedness.headline(true),
+        refusals.headline(true),
+        empty.lower_is_better(),
+    ]
+}
+
+/// How often a query got no answer from the pipeline. Gated beside the measures, of which it is
+/// none: it says nothing of what was found.
+pub(super) fn failure_rate() -> Measure {
+    let rate = Measure::new("failure_rate", "there is no query", |_, run| {
+        Some(f64::from(u8::from(!run.ran())))
+    });
+    rate.headline(true).lower_is_better()
+}

@@ -1,0 +1,257 @@
+//! What a pipeline wrote for one query, and what is judged of it.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::compare::by_document;
+use super::record::{AnswerRecord, Hit, Labels, Retrieved, Span};
+use super::{Ranking, SpanRule};
+use crate::documents::Documents;
+use crate::golden::GoldenQuery;
+use kelvin_base::digest::Digest;
+
+/// An output; what else it has is left alone.
+#[derive(Debug, Deserialize)]
+pub(super) struct Output {
+    hits: Vec<RawHit>,
+    answer: Option<RawAnswer>,
+    chunker_version: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RawHit {
+    chunk_id: Option<String>,
+    doc_id: String,
+    doc_path: Option<String>,
+    rank: Option<u32>,
+    score: Option<f64>,
+    #[serde(default)]
+    spans: Vec<Span>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RawAnswer {
+    #[serde(default)]
+    text: String,
+    grounded: bool,
+    #[serde(default)]
+    citations: Vec<Citation>,
+    refusal_reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Citation {
+    #[serde(alias = "path")]
+    doc_id: String,
+    chunk_id: Option<String>,
+}
+
+/// Reasons for which a system does not answer although it should have: errors, not refusals.
+const INFRASTRUCTURE: [&str; 5] = [
+    "no_index",
+    "llm_stream_aborted",
+    "stream_aborted",
+    "nli_model_unavailable",
+    "model_unavailable",
+];
+
+/// How many hits a record keeps beyond those that the measures need.
+const KEPT: usize = 10;
+
+impl Output {
+    /// Reads an output, and puts its hits in the order of their ranks where they have some.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, to go on after "its output".
+    pub(super) fn read(value: &Value) -> Result<Self, String> {
+        let mut output =
+            Self::deserialize(value).map_err(|error| format!("cannot be used: {error}"))?;
+        output.put_in_order()?;
+        let reason = output
+            .answer
+            .as_ref()
+            .and_then(|answer| answer.refusal_reason.as_deref());
+        match reason.filter(|reason| INFRASTRUCTURE.contains(reason)) {
+            Some(reason) => Err(format!(
+                "tells of a failure: `refusal_reason` is `{reason}`"
+            )),
+            None => Ok(output),
+        }
+    }
+
+    fn put_in_order(&mut self) -> Result<(), String> {
+        let ranked = self.hits.iter().filter(|hit| hit.rank.is_some()).count();
+        if ranked == 0 {
+            for (rank, hit) in (1..).zip(&mut self.hits) {
+                hit.rank = Some(rank);
+            }
+            return Ok(());
+        }
+        if ranked < self.hits.len() {
+            return Err("has hits with a `rank` and hits without".to_owned());
+        }
+        self.hits.sort_by_key(|hit| hit.rank);
+        let mut before = 0;
+        for rank in self.hits.iter().filter_map(|hit| hit.rank) {
+            if rank == 0 {
+                return Err("has a hit of rank 0; the first rank is 1".to_owned());
+            }
+            if rank == before {
+                return Err(format!("has two hits of rank {rank}"));
+            }
+            before = rank;
+        }
+        Ok(())
+    }
+
+    /// Judges it by what is known of the query. `most`: how many hits the measures look at; `rule`: when they have
+    /// an expected span.
+    pub(super) fn judged(
+        self,
+        golden: &GoldenQuery,
+        corpus: Option<&Documents>,
+        (most, rule): (usize, SpanRule),
+    ) -> Retrieved {
+        let mut judged = unranked(golden, corpus);
+        let (docs, chunks) = (golden.docs(), golden.chunks());
+        let is_cut_anew = is_cut_anew(golden, corpus);
+        judged.count = self.hits.len();
+        judged.rank = self.first(|hit| {
+            hit.chunk_id
+                .as_deref()
+                .is_some_and(|id| chunks.contains(id))
+        });
+        judged.judged = if chunks.is_empty() || is_cut_anew {
+            Ranking::of_keys(self.hits.iter().map(|hit| hit.doc_id.as_str()), &docs)
+        } else {
+            let ids = self
+                .hits
+                .iter()
+                .map(|hit| hit.chunk_id.as_deref().unwrap_or_default());
+            Ranking::of_keys(ids, &chunks)
+        };
+        let found = docs
+            .iter()
+            .filter_map(|doc| Some((self.first(|hit| hit.doc_id == *doc)?, 1)));
+        judged.docs = Ranking::new(found, docs.iter().map(|_| 1), 1);
+        judged.answer = self.answer.as_ref().map(|answer| AnswerRecord {
+            grounded: answer.grounded,
+            text: Some(Digest::of(answer.text.as_bytes())),
+            citations: answer.citations.len(),
+            broken: self.broken(answer, corpus),
+            lacks: missing(&golden.must_contain, |text| answer.text.contains(text)),
+            forbidden: missing(&golden.forbidden, |text| !answer.text.contains(text)),
+        });
+        judged.chunker_version = self.chunker_version;
+        let hits = self.hits.into_iter().take(most.max(KEPT));
+        judged.hits = hits
+            .map(|hit| Hit {
+                chunk_id: hit.chunk_id,
+                doc_id: hit.doc_id,
+                score: hit.score,
+                spans: hit.spans,
+            })
+            .collect();
+        if is_cut_anew {
+            let looked_at = &judged.hits[..judged.hits.len().min(most)];
+            judged.rank = by_document(&labels(golden, corpus), looked_at, rule);
+        }
+        judged
+    }
+
+    fn first(&self, is_it: impl Fn(&RawHit) -> bool) -> Option<u32> {
+        self.hits.iter().find(|hit| is_it(hit))?.rank
+    }
+
+    /// The citations that lead nowhere: to nothing in the corpus or, without one, to no hit.
+    fn broken(&self, answer: &RawAnswer, corpus: Option<&Documents>) -> Vec<String> {
+        let resolves = |citation: &Citation| match corpus {
+            Some(corpus) => {
+                let chunk = citation.chunk_id.as_ref();
+                let doc = &citation.doc_id;
+                (corpus.documents.contains(doc) || corpus.paths.contains(doc))
+                    && chunk.is_none_or(|chunk| corpus.chunks.contains_key(chunk))
+            }
+            None => self.hits.iter().any(|hit| {
+                let chunk = citation.chunk_id.as_ref();
+                (hit.doc_id == citation.doc_id || hit.doc_path.as_ref() == Some(&citation.doc_id))
+                    && chunk.is_none_or(|chunk| hit.chunk_id.as_ref() == Some(chunk))
+            }),
+        };
+        let broken = answer
+            .citations
+            .iter()
+            .filter(|citation| !resolves(citation));
+        broken
+            .map(|citation| match &citation.chunk_id {
+                Some(chunk) => format!("{} {chunk}", citation.doc_id),
+                None => citation.doc_id.clone(),
+            })
+            .collect()
+    }
+}
+
+/// The texts for which `holds` is false.
+fn missing(texts: &[String], holds: impl Fn(&str) -> bool) -> Vec<String> {
+    texts.iter().filter(|text| !holds(text)).cloned().collect()
+}
+
+/// Nothing was retrieved, and what there would have been to find is known.
+pub(super) fn unranked(golden: &GoldenQuery, corpus: Option<&Documents>) -> Retrieved {
+    let (docs, chunks) = (golden.docs(), golden.chunks());
+    let none = |keys: &BTreeSet<&str>| Ranking::of_keys([], keys);
+    let is_by_document = chunks.is_empty() || is_cut_anew(golden, corpus);
+    Retrieved {
+        judged: none(if is_by_document { &docs } else { &chunks }),
+        docs: none(&docs),
+        ..Retrieved::default()
+    }
+}
+
+/// Whether the corpus lacks an expected chunk: its documents were cut anew since the labels were written.
+fn is_cut_anew(golden: &GoldenQuery, corpus: Option<&Documents>) -> bool {
+    let is_known = |chunk: &&str| corpus.is_none_or(|corpus| corpus.chunks.contains_key(*chunk));
+    !golden.chunks().iter().all(is_known)
+}
+
+/// What is known of a query, in short.
+pub(super) fn labels(golden: &GoldenQuery, corpus: Option<&Documents>) -> Labels {
+    let (docs, chunks) = (golden.docs(), golden.chunks());
+    let configured = !golden.must_contain.is_empty() || !golden.forbidden.is_empty();
+    let cut_anew = is_cut_anew(golden, corpus);
+    // The names of chunks that do not exist say nothing.
+    let has_target = match cut_anew {
+        true => !docs.is_empty() || !golden.expected_spans.is_empty(),
+        false => !chunks.is_empty(),
+    };
+    let judged = !docs.is_empty() || has_target;
+    let home = |chunk: &str| corpus?.chunks.get(chunk).cloned();
+    Labels {
+        chunks: has_target,
+        cut_anew,
+        docs: !docs.is_empty(),
+        judged: judged && (!cut_anew || !docs.is_empty()),
+        refuse: golden.refuses(),
+        content: judged && configured,
+        expected_chunks: chunks
+            .iter()
+            .map(|chunk| ((*chunk).to_owned(), home(chunk)))
+            .collect(),
+        expected_docs: docs.into_iter().map(str::to_owned).collect(),
+        expected_spans: golden
+            .expected_spans
+            .iter()
+            .map(|span| Span {
+                doc_id: span.doc_id.clone(),
+                start: span.start,
+                end: span.end,
+            })
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,393 @@
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::*;
+use crate::SpanRule;
+use crate::{
+    Citations, QueryRecord, RetrievalBasis, RetrievalSection, StoredBasis, figures, notices,
+};
+use kelvin_base::failure::{Failure, FailureKind};
+use kelvin_record::{Ending, Metric, SectionFingerprint};
+
+fn golden(value: Value) -> GoldenQuery {
+    let mut query = json!({ "id": "q", "query": "what?" });
+    for (key, value) in value.as_object().expect("an object") {
+        query[key] = value.clone();
+    }
+    serde_json::from_value(query).expect("a golden query")
+}
+
+fn judged(known: &GoldenQuery, output: Value, corpus: Option<&Documents>) -> Retrieved {
+    let output = Output::read(&output).expect("an output");
+    output.judged(known, corpus, (10, SpanRule::default()))
+}
+
+fn record(queries: Vec<(GoldenQuery, Retrieved)>) -> RetrievalSection {
+    let queries = queries.into_iter().enumerate().map(|(at, (known, run))| {
+        let query = QueryRecord {
+            input: known.digest(),
+            by_document: None,
+            of_answer: None,
+            query: known.query.clone(),
+            folder: None,
+            labels: labels(&known, None),
+            runs: vec![run],
+        };
+        (format!("q{at}"), query)
+    });
+    RetrievalSection {
+        ending: Ending::Complete,
+        fingerprint: SectionFingerprint {
+            items: None,
+            command: None,
+        },
+        basis: StoredBasis {
+            figures: RetrievalBasis {
+                k: vec![1, 3, 5, 10],
+                cut_off: 10,
+                relevance_level: 1,
+                citations: Citations::Hits,
+                span_rule: SpanRule::default(),
+            },
+            unknown: Vec::new(),
+            corpus: None,
+        },
+        items: queries.collect(),
+    }
+}
+
+fn metrics(queries: Vec<(GoldenQuery, Retrieved)>) -> BTreeMap<String, Metric> {
+    figures(&record(queries))
+}
+
+fn value(metrics: &BTreeMap<String, Metric>, name: &str) -> (Option<f64>, usize) {
+    let metric = &metrics[&format!("retrieval.{name}")];
+    (metric.value, metric.n)
+}
+
+fn hits(ids: &[&str]) -> Value {
+    let hit = |id: &&str| json!({ "chunk_id": id, "doc_id": id.split('#').next() });
+    json!({ "hits": ids.iter().map(hit).collect::<Vec<_>>() })
+}
+
+fn failed(known: &GoldenQuery) -> Retrieved {
+    Retrieved {
+        failure: Some(Box::new(Failure {
+            kind: FailureKind::Timeout,
+            message: "it took too long".to_owned(),
+            stderr: String::new(),
+            stdout: String::new(),
+        })),
+        ..unranked(known, None)
+    }
+}
+
+fn missing_from_run(known: &GoldenQuery) -> Retrieved {
+    Retrieved {
+        missing: true,
+        ..unranked(known, None)
+    }
+}
+
+fn chunk(id: &str) -> GoldenQuery {
+    golden(json!({ "expected_chunk_ids": [id] }))
+}
+
+fn answer(grounded: bool, more: Value) -> Value {
+    let mut output = hits(&["a#1", "b#1"]);
+    output["answer"] = json!({ "text": "the sky is blue", "grounded": grounded });
+    for (key, value) in more.as_object().expect("an object") {
+        output["answer"][key] = value.clone();
+    }
+    output
+}
+
+fn of_answers(pairs: Vec<(Value, Value)>) -> BTreeMap<String, Metric> {
+    let pairs = pairs.into_iter().map(|(known, output)| {
+        let known = golden(known);
+        let run = judged(&known, output, None);
+        (known, run)
+    });
+    metrics(pairs.collect())
+}
+
+#[test]
+fn ret_02_ret_23_the_means_are_unrounded_and_shown_with_four_decimals() {
+    let known = chunk("x#1");
+    let runs = [
+        hits(&["x#1"]),
+        hits(&["a#1", "b#1", "c#1", "x#1"]),
+        hits(&["a#1"]),
+    ];
+    let queries = runs.map(|run| (known.clone(), judged(&known, run, None)));
+    let metrics = metrics(queries.to_vec());
+    assert_eq!(value(&metrics, "success@3"), (Some(1.0 / 3.0), 3));
+    assert_eq!(value(&metrics, "success@5"), (Some(2.0 / 3.0), 3));
+    assert_eq!(value(&metrics, "mrr"), (Some(1.25 / 3.0), 3));
+    assert_eq!(metrics["retrieval.mrr"].display, "0.4167");
+    assert_eq!(metrics["retrieval.mrr"].per_case["q1"].value, Some(0.25));
+    assert!(metrics["retrieval.mrr"].gated);
+}
+
+#[test]
+fn ret_04_documents_are_covered_by_the_hits_of_any_of_their_chunks() {
+    let known = golden(json!({ "expected_doc_ids": ["x", "y", "x"] }));
+    let run = judged(&known, hits(&["a#1", "x#1", "x#2", "y#1"]), None);
+    let metrics = metrics(vec![(known, run)]);
+    assert_eq!(value(&metrics, "recall_doc@3"), (Some(0.5), 1));
+    assert_eq!(value(&metrics, "recall_doc@5"), (Some(1.0), 1));
+    assert_eq!(value(&metrics, "success@1"), (None, 0));
+}
+
+#[test]
+fn ret_05_a_duplicate_chunk_is_counted_once_in_precision_and_keeps_its_rank_in_success() {
+    let known = chunk("x#1");
+    let run = judged(&known, hits(&["a#1", "a#1", "a#1", "x#1", "x#1"]), None);
+    let metrics = metrics(vec![(known, run)]);
+    assert_eq!(value(&metrics, "precision@5").0, Some(0.2));
+    assert_eq!(value(&metrics, "success@3").0, Some(0.0));
+    assert_eq!(value(&metrics, "mrr").0, Some(0.25));
+}
+
+#[test]
+fn ret_07_queries_without_expected_chunks_leave_the_n_of_chunk_measures_unchanged() {
+    let (known, other) = (chunk("x#1"), golden(json!({})));
+    let run = judged(&known, hits(&["x#1"]), None);
+    let unjudged = judged(&other, hits(&["x#1"]), None);
+    let metrics = metrics(vec![(known, run), (other, unjudged)]);
+    for name in ["success@1", "mrr", "precision@1", "ndcg@1", "map"] {
+        assert_eq!(value(&metrics, name), (Some(1.0), 1), "{name}");
+    }
+    assert_eq!(value(&metrics, "empty_result_rate"), (Some(0.0), 2));
+}
+
+#[test]
+fn ret_08_no_applicable_query_is_null_with_a_reason_and_n_zero_for_every_measure() {
+    let known = golden(json!({}));
+    let metrics = metrics(vec![(known.clone(), failed(&known))]);
+    assert_eq!(value(&metrics, "failure_rate"), (Some(1.0), 1));
+    let measures = metrics
+        .iter()
+        .filter(|(id, _)| !id.ends_with("_queries") && !id.ends_with("failure_rate"));
+    let mut count = 0;
+    for (id, metric) in measures {
+        assert_eq!((metric.value, metric.n), (None, 0), "{id}");
+        assert!(
+            metric.reason.as_ref().is_some_and(|why| why.len() > 8),
+            "{id}"
+        );
+        count += 1;
+    }
+    assert_eq!(count, 23);
+    assert!(
+        metrics["retrieval.mrr"].gated,
+        "it must not pass unmeasured"
+    );
+}
+
+#[test]
+fn ret_09_ret_10_failed_and_missing_queries_count_zero_are_listed_and_counted() {
+    let known = golden(json!({ "expected_chunk_ids": ["x#1"], "expected_doc_ids": ["x"] }));
+    let run = judged(&known, hits(&["x#1"]), None);
+    let queries = vec![
+        (known.clone(), run),
+        (known.clone(), failed(&known)),
+        (known.clone(), missing_from_run(&known)),
+    ];
+    let metrics = metrics(queries.clone());
+    for name in [
+        "success@1",
+        "mrr",
+        "recall_doc@1",
+        "precision@1",
+        "ndcg@1",
+        "map",
+    ] {
+        assert_eq!(value(&metrics, name), (Some(1.0 / 3.0), 3), "{name}");
+        assert_eq!(metrics[&format!("retrieval.{name}")].n_failed, 2, "{name}");
+    }
+    assert_eq!(value(&metrics, "failed_queries").0, Some(2.0));
+    assert_eq!(value(&metrics, "total_queries").0, Some(3.0));
+    assert_eq!(value(&metrics, "empty_result_rate"), (Some(0.0), 1));
+    let told: Vec<String> = notices(&record(queries))
+        .into_iter()
+        .map(|n| n.text)
+        .collect();
+    assert!(
+        told[0].contains("1 of 3 queries failed") && told[0].contains("q1"),
+        "{told:?}"
+    );
+    assert!(
+        told[1].contains("not in the run") && told[1].contains("q2"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn ret_11_queries_of_the_run_that_are_not_judged_are_listed() {
+    let mut record = record(Vec::new());
+    record.basis.unknown = vec!["stranger".to_owned()];
+    let told = notices(&record);
+    assert_eq!(told.len(), 1);
+    assert!(told[0].text.contains("1 queries of the run are not judged"));
+    assert!(told[0].text.contains("stranger"));
+}
+
+#[test]
+fn ret_12_empty_results_leave_out_what_failed() {
+    let known = golden(json!({}));
+    let empty = judged(&known, hits(&[]), None);
+    let metrics = metrics(vec![
+        (known.clone(), empty),
+        (known.clone(), failed(&known)),
+    ]);
+    assert_eq!(value(&metrics, "empty_result_rate"), (Some(1.0), 1));
+    let metric = &metrics["retrieval.empty_result_rate"];
+    assert_eq!(metric.direction, kelvin_record::Direction::Lower);
+}
+
+#[test]
+fn ret_13_ret_14_ret_15_a_grounded_answer_is_covered_where_every_citation_resolves() {
+    let cases = [
+        (json!([]), Some(0.0)),
+        (json!([{ "doc_id": "a" }]), Some(1.0)),
+        (json!([{ "path": "a", "chunk_id": "a#1" }]), Some(1.0)),
+        (json!([{ "doc_id": "a" }, { "doc_id": "zebra" }]), Some(0.0)),
+        (json!([{ "doc_id": "a", "chunk_id": "a#9" }]), Some(0.0)),
+    ];
+    for (citations, expected) in cases {
+        let output = answer(true, json!({ "citations": citations }));
+        let metrics = of_answers(vec![(json!({}), output)]);
+        assert_eq!(
+            value(&metrics, "citation_coverage").0,
+            expected,
+            "{citations}"
+        );
+    }
+    let refused = of_answers(vec![(json!({}), answer(false, json!({})))]);
+    assert_eq!(value(&refused, "citation_coverage"), (None, 0));
+    let corpus = Documents {
+        documents: ["a".to_owned()].into(),
+        ..Documents::default()
+    };
+    let known = golden(json!({}));
+    let output = answer(true, json!({ "citations": [{ "doc_id": "b" }] }));
+    let run = judged(&known, output, Some(&corpus));
+    let metrics = metrics(vec![(known, run)]);
+    assert_eq!(
+        value(&metrics, "citation_coverage").0,
+        Some(0.0),
+        "a hit, and not in the corpus"
+    );
+}
+
+#[test]
+fn ret_16_a_forbidden_text_fails_even_where_all_that_must_be_there_is() {
+    let both = |must: &str, forbidden: &str| json!({ "expected_doc_ids": ["a"], "must_contain": [must], "forbidden": [forbidden] });
+    for (known, expected) in [
+        (both("sky", "green"), 1.0),
+        (both("sky", "blue"), 0.0),
+        (both("sea", "green"), 0.0),
+    ] {
+        let metrics = of_answers(vec![(known.clone(), answer(true, json!({})))]);
+        assert_eq!(
+            value(&metrics, "groundedness"),
+            (Some(expected), 1),
+            "{known}"
+        );
+    }
+}
+
+#[test]
+fn ret_17_ret_18_groundedness_leaves_out_what_is_not_configured_or_should_be_refused() {
+    for known in [
+        json!({ "expected_doc_ids": ["a"] }),
+        json!({ "expected_doc_ids": [], "forbidden": ["blue"] }),
+        json!({ "must_contain": ["blue"] }),
+    ] {
+        let metrics = of_answers(vec![(known.clone(), answer(true, json!({})))]);
+        assert_eq!(value(&metrics, "groundedness"), (None, 0), "{known}");
+    }
+}
+
+#[test]
+fn ret_19_ret_20_an_empty_list_asks_for_a_refusal_and_no_list_asks_for_nothing() {
+    let refusal = || answer(false, json!({ "refusal_reason": "score_gate" }));
+    let empty = json!({ "expected_doc_ids": [] });
+    let metrics = of_answers(vec![(empty.clone(), refusal()), (json!({}), refusal())]);
+    assert_eq!(value(&metrics, "refusal_correctness"), (Some(1.0), 1));
+    let wrong = of_answers(vec![(empty.clone(), answer(true, json!({})))]);
+    assert_eq!(value(&wrong, "refusal_correctness"), (Some(0.0), 1));
+    let none = of_answers(vec![(empty, hits(&[]))]);
+    assert_eq!(value(&none, "refusal_correctness"), (None, 0));
+    let chunks = json!({ "expected_doc_ids": [], "expected_chunk_ids": ["a#1"] });
+    let metrics = of_answers(vec![(chunks, refusal())]);
+    assert_eq!(value(&metrics, "refusal_correctness"), (None, 0));
+}
+
+#[test]
+fn ret_21_a_refusal_for_a_reason_of_the_infrastructure_is_an_error() {
+    for reason in INFRASTRUCTURE {
+        let output = answer(false, json!({ "refusal_reason": reason }));
+        let error = Output::read(&output).expect_err("an error");
+        assert!(error.contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn failures_are_in_no_measure_of_answers() {
+    let known = golden(json!({
+        "expected_doc_ids": ["a"], "must_contain": ["sky"],
+    }));
+    let refuse = golden(json!({ "expected_doc_ids": [] }));
+    let metrics = metrics(vec![
+        (known.clone(), failed(&known)),
+        (refuse.clone(), missing_from_run(&refuse)),
+    ]);
+    for name in ["groundedness", "citation_coverage", "refusal_correctness"] {
+        assert_eq!(value(&metrics, name), (None, 0), "{name}");
+    }
+}
+
+#[test]
+fn ret_31_ranks_that_cannot_be_and_hits_that_are_none_are_errors() {
+    let ranked = |ranks: &[Value]| {
+        let hit = |rank: &Value| json!({ "doc_id": "d", "chunk_id": "c", "rank": rank });
+        json!({ "hits": ranks.iter().map(hit).collect::<Vec<_>>() })
+    };
+    for (output, said) in [
+        (ranked(&[json!(0)]), "rank 0"),
+        (ranked(&[json!(2), json!(2)]), "two hits of rank 2"),
+        (ranked(&[json!(1), json!(null)]), "hits without"),
+        (ranked(&[json!(-1)]), "cannot be used"),
+        (
+            json!({ "hits": [{ "doc_id": "d", "score": "NaN" }] }),
+            "cannot be used",
+        ),
+        (
+            json!({ "hits": [{ "chunk_id": "c" }] }),
+            "missing field `doc_id`",
+        ),
+        (json!({}), "missing field `hits`"),
+        (json!([]), "cannot be used"),
+        (
+            json!({ "hits": [], "answer": { "text": "x" } }),
+            "missing field `grounded`",
+        ),
+    ] {
+        let error = Output::read(&output).expect_err("refused");
+        assert!(error.contains(said), "{output}: {error}");
+    }
+}
+
+#[test]
+fn ret_32_shuffled_hits_with_ranks_give_the_same_record() {
+    let known = chunk("x#1");
+    let hit = |id: &str, rank: u32| json!({ "doc_id": id, "chunk_id": id, "rank": rank });
+    let shuffled = json!({ "hits": [hit("x#1", 3), hit("a", 1), hit("b", 2)] });
+    let sorted = json!({ "hits": [hit("a", 1), hit("b", 2), hit("x#1", 3)] });
+    let records = [shuffled, sorted].map(|output| judged(&known, output, None));
+    assert_eq!(records[0], records[1]);
+    assert_eq!(records[0].rank, Some(3));
+}

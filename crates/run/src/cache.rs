@@ -1,0 +1,393 @@
+//! Answers of earlier runs, by their key. Each is one file, which is complete or does not exist.
+//!
+//! An entry is a line of JSON that says what it is, and the output after it. Only answers that
+//! count are kept. Any number of runs may use one folder at once; whatever is broken is a miss.
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Outcome;
+use crate::stored;
+use crate::stored::{ANSWERS, TAG, TAG_TEXT, UNFINISHED};
+use crate::targets::Reply;
+use kelvin_base::digest::Digest;
+use kelvin_base::exit::Misuse;
+use kelvin_base::failure::Streams;
+use kelvin_base::notice::{Code, Notice};
+use kelvin_base::usage::Usage;
+
+/// Of a larger output only what the reader has taken is kept.
+pub(super) const KEPT_WHOLE: usize = 64 * 1024;
+/// No entry is larger than this. A larger file is not read.
+const LARGEST: u64 = 32 * 1024 * 1024;
+/// A file that is still unfinished after this time was left by a run that was killed.
+const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
+
+/// The folder of the answers.
+#[derive(Debug)]
+pub(super) struct Cache {
+    answers: PathBuf,
+    unfinished: PathBuf,
+    broken: AtomicUsize,
+    not_kept: AtomicUsize,
+    /// What there is to tell of what has grown too old or too large.
+    pruned: Option<String>,
+}
+
+/// An answer that was found.
+#[derive(Debug, PartialEq)]
+pub(super) struct Hit {
+    /// The output of the pipeline, or the smallest one from which the reader takes the same value.
+    pub(super) output: Vec<u8>,
+    /// What came back beside it.
+    pub(super) reply: Reply,
+    /// How long the call took that gave it, in seconds.
+    pub(super) seconds: f64,
+    /// What an observer took of that call.
+    pub(super) observed: Option<Box<Value>>,
+}
+
+/// The first line of an entry.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EntryHead {
+    /// The version of the format.
+    kelvin_answer: u32,
+    key: Digest,
+    /// The digest of the output: a torn or edited entry does not agree with it.
+    output: Digest,
+    seconds: f64,
+    /// The exit code of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit: Option<i32>,
+    /// What the call printed, where the reader asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    streams: Option<Streams>,
+    /// The tokens that the call used, where it called a model. A version that does not know the field
+    /// takes the entry for broken, and asks again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+    /// What an observer took of the call: of a large output only what the reader took is kept, so it could
+    /// not be observed again. The key has the digest of the observer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    observed: Option<Box<Value>>,
+}
+
+/// The version of the format. Version 1 had neither exit code nor streams.
+const VERSION: u32 = 2;
+
+impl Cache {
+    /// Opens the folder, or makes it.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where that is impossible. Without the error a person would notice only after a
+    /// whole run that nothing was cached.
+    pub(super) fn open(folder: &Path) -> Result<Self, Misuse> {
+        let mut cache = Self {
+            answers: folder.join(ANSWERS),
+            unfinished: folder.join(UNFINISHED),
+            broken: AtomicUsize::new(0),
+            not_kept: AtomicUsize::new(0),
+            pruned: None,
+        };
+        cache.make(folder).map_err(|error| {
+            Misuse::new(format!(
+                "the cache folder `{}` cannot be used: {error}",
+                folder.display()
+            ))
+            .help("name another folder under `cache`, or leave it off with `--no-cache`")
+        })?;
+        cache.pruned = match stored::prune_when_due(folder) {
+            Ok(removed) if removed.answers == 0 => None,
+            Ok(removed) => Some(format!(
+                "answers that no run has used for 90 days, or the oldest beyond 1 GiB, were removed from the \
+                 cache: {}",
+                removed.answers
+            )),
+            Err(error) => Some(format!("the cache could not be pruned: {error:#}")),
+        };
+        Ok(cache)
+    }
+
+    fn make(&self, folder: &Path) -> io::Result<()> {
+        for folder in [&self.answers, &self.unfinished] {
+            fs::create_dir_all(folder)?;
+        }
+        // Backup programs skip a folder with the first file, and git skips it because of the second.
+        for (name, text) in [(TAG, TAG_TEXT), (".gitignore", "*\n")] {
+            match fs::File::create_new(folder.join(name)) {
+                Ok(mut file) => file.write_all(text.as_bytes())?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        for entry in fs::read_dir(&self.unfinished)?.flatten() {
+            let age = entry
+                .metadata()
+                .and_then(|data| data.modified())
+                .map(|time| SystemTime::now().duration_since(time).unwrap_or_default());
+            if age.is_ok_and(|age| age > ABANDONED_AFTER) {
+                // Another run may have removed it in the meantime.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for an answer. An entry that is damaged is counted, and is no answer.
+    pub(super) fn find(&self, key: &Digest) -> Option<Hit> {
+        let file = match fs::File::open(self.path(key)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(_) => {
+                self.broken.fetch_add(1, Ordering::Relaxed);
+                return None;
+            }
+        };
+        let hit = read(file, key);
+        if hit.is_none() {
+            self.broken.fetch_add(1, Ordering::Relaxed);
+        }
+        hit
+    }
+
+    /// Counts an entry whose output turned out to be no answer.
+    pub(super) fn refuse(&self) {
+        self.broken.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Keeps an answer. Where the disk refuses it, that is counted and the run goes on.
+    pub(super) fn keep(&self, key: &Digest, output: &[u8], outcome: &Outcome) {
+        if self.write(key, output, outcome).is_err() {
+            self.not_kept.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Removes an answer. That there is none is no failure.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn remove(&self, key: &Digest) -> anyhow::Result<()> {
+        let path = self.path(key);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(error).with_context(|| {
+                    format!(
+                        "failed to remove `{}` from the cache, an answer that no code of the \
+                         pipeline is known to give",
+                        path.display()
+                    )
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn write(&self, key: &Digest, output: &[u8], outcome: &Outcome) -> io::Result<()> {
+        let head = EntryHead {
+            kelvin_answer: VERSION,
+            key: *key,
+            output: Digest::of(output),
+            seconds: outcome.seconds,
+            exit: outcome.exit,
+            streams: outcome.streams.as_deref().cloned(),
+            usage: outcome.usage.as_deref().copied(),
+            observed: outcome.observed.clone(),
+        };
+        let mut entry = serde_json::to_vec(&head)?;
+        entry.push(b'\n');
+        entry.extend_from_slice(output);
+        let mut file = tempfile::Builder::new()
+            .permissions(fs::Permissions::from_mode(0o666))
+            .tempfile_in(&self.unfinished)?;
+        file.write_all(&entry)?;
+        let path = self.path(key);
+        let file = match file.persist(&path) {
+            Ok(_) => return Ok(()),
+            Err(error) if error.error.kind() == io::ErrorKind::NotFound => error.file,
+            Err(error) => return Err(error.error),
+        };
+        fs::create_dir_all(path.parent().unwrap_or(&self.answers))?;
+        file.persist(&path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// The file of an entry. There are 256 folders, so that none of them has too many files.
+    fn path(&self, key: &Digest) -> PathBuf {
+        let name = key.to_string();
+        let (folder, rest) = name.split_at(2);
+        self.answers.join(folder).join(rest)
+    }
+
+    /// What there is to tell.
+    pub(super) fn notices(&self) -> Vec<Notice> {
+        let told = |count: &AtomicUsize, what: &str| {
+            let count = count.load(Ordering::Relaxed);
+            let text = match count {
+                1 => format!("1 answer in the cache {what}"),
+                _ => format!("{count} answers in the cache {what}"),
+            };
+            (count > 0).then(|| Notice::new(Code::Cache, text))
+        };
+        [
+            told(&self.broken, "could not be read and was asked for again"),
+            told(&self.not_kept, "could not be written"),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(
+            self.pruned
+                .clone()
+                .map(|text| Notice::new(Code::Cache, text)),
+        )
+        .collect()
+    }
+}
+
+fn read(mut file: fs::File, key: &Digest) -> Option<Hit> {
+    let size = file.metadata().ok()?.len();
+    if size > LARGEST {
+        return None;
+    }
+    // There is room for one byte more, so that the read that finds the end needs no larger buffer.
+    let mut entry = Vec::with_capacity(usize::try_from(size).ok()? + 1);
+    file.read_to_end(&mut entry).ok()?;
+    let end = entry.iter().position(|byte| *byte == b'\n')?;
+    let head: EntryHead = serde_json::from_slice(&entry[..end]).ok()?;
+    let output = entry.split_off(end + 1);
+    stored::used(&file);
+    let agrees =
+        head.kelvin_answer == VERSION && head.key == *key && head.output == Digest::of(&output);
+    agrees.then_some(Hit {
+        output,
+        reply: Reply {
+            exit: head.exit,
+            streams: head.streams.unwrap_or_default(),
+            usage: head.usage,
+            ..Reply::default()
+        },
+        seconds: head.seconds,
+        observed: head.observed,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::Source;
+
+    fn key(name: &str) -> Digest {
+        Digest::of(name.as_bytes())
+    }
+
+    fn outcome(seconds: f64) -> Outcome {
+        Outcome {
+            result: Ok(Value::Null),
+            exit: Some(0),
+            streams: None,
+            source: Source::Called,
+            attempts: 1,
+            seconds,
+            usage: None,
+            observed: None,
+        }
+    }
+
+    #[test]
+    fn an_answer_is_found_again_and_no_other() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::open(folder.path()).expect("opened");
+        assert_eq!(cache.find(&key("a")), None);
+        cache.keep(&key("a"), b"{\"d\":\n1}\n", &outcome(0.25));
+        let again = Cache::open(folder.path()).expect("opened");
+        let hit = again.find(&key("a")).expect("kept");
+        assert_eq!(
+            (hit.output.as_slice(), hit.seconds, hit.reply.exit),
+            (&b"{\"d\":\n1}\n"[..], 0.25, Some(0))
+        );
+        assert_eq!(again.find(&key("b")), None);
+        assert!(again.notices().is_empty());
+        assert_eq!(
+            fs::read_dir(folder.path().join("unfinished"))
+                .expect("listed")
+                .count(),
+            0
+        );
+    }
+
+    #[test]
+    fn a_broken_or_foreign_entry_is_a_miss_and_counted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::open(folder.path()).expect("opened");
+        cache.keep(&key("a"), b"{\"d\":1}", &outcome(0.0));
+        let path = cache.path(&key("a"));
+        let whole = fs::read(&path).expect("kept");
+        let mut flipped = whole.clone();
+        *flipped.last_mut().expect("not empty") ^= 1;
+        let other_version = String::from_utf8_lossy(&whole).replacen(":2,", ":1,", 1);
+        for bytes in [
+            &whole[..whole.len() - 1],
+            &whole[..10],
+            b"",
+            b"\xff\xfe\n{}",
+            flipped.as_slice(),
+            other_version.as_bytes(),
+        ] {
+            fs::write(&path, bytes).expect("written");
+            assert_eq!(cache.find(&key("a")), None);
+        }
+        // An entry under the name of another key.
+        fs::write(&path, &whole).expect("written");
+        let other = cache.path(&key("b"));
+        fs::create_dir_all(other.parent().expect("a folder")).expect("made");
+        fs::copy(&path, &other).expect("copied");
+        assert_eq!(cache.find(&key("b")), None);
+        assert!(
+            cache.notices()[0].text.starts_with("7 answers"),
+            "{:?}",
+            cache.notices()
+        );
+    }
+
+    #[test]
+    fn concurrent_caches_in_one_folder_never_show_half_an_answer() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let caches: Vec<_> = (0..2)
+            .map(|_| Cache::open(folder.path()).expect("opened"))
+            .collect();
+        let output = vec![b'x'; 20_000];
+        thread::scope(|scope| {
+            for cache in caches.iter().chain(&caches) {
+                scope.spawn(|| {
+                    for n in 0..200 {
+                        let key = key(&(n % 20).to_string());
+                        cache.keep(&key, &output, &outcome(0.0));
+                        assert_eq!(cache.find(&key).expect("kept").output, output);
+                    }
+                });
+            }
+        });
+        assert!(caches.iter().all(|cache| cache.notices().is_empty()));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_told_before_the_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("file");
+        fs::write(&file, "").expect("written");
+        let refused = Cache::open(&file.join("cache")).expect_err("a file is in the way");
+        assert!(refused.to_string().contains("--no-cache"), "{refused}");
+    }
+}

@@ -1,0 +1,126 @@
+//! The environment of a job, as far as it can be seen: what an answer may depend on beside the code,
+//! the command and the input. Where somebody works, the variables that matter are declared; a job in
+//! a workflow takes all of them, since nobody watches it.
+
+use kelvin_base::digest::{Digest, Fields};
+
+/// Variables that differ from run to run, or that the pipeline does not get, by what they begin with.
+const OF_A_RUN: &[&str] = &[
+    "ACTIONS_", "GITHUB_", "INPUT_", "KELVIN_", "RUNNER_", "STATE_", "SYSTEMD_",
+];
+/// The same by name.
+const PASSING: &[&str] = &[
+    "_",
+    "HOSTNAME",
+    "INVOCATION_ID",
+    "JOURNAL_STREAM",
+    "OLDPWD",
+    "PWD",
+    "SHLVL",
+];
+/// What tells one machine from another although it begins like the above.
+const OF_A_MACHINE: &[&str] = &["RUNNER_ARCH", "RUNNER_ENVIRONMENT", "RUNNER_OS"];
+
+/// The environment of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Around {
+    /// The script that prepared the machine.
+    setup: String,
+    /// The variables.
+    variables: Digest,
+}
+
+impl Around {
+    /// From the script and the variables of this process. A value that is no text has its wrong bytes replaced.
+    pub fn of_environment(setup: Option<&str>) -> Self {
+        let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
+        Self::of(setup, variables)
+    }
+
+    /// From the script and all variables, in any order.
+    pub fn of(setup: Option<&str>, variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut variables: Vec<(String, String)> = variables
+            .into_iter()
+            .filter(|(name, _)| lasts(name))
+            .collect();
+        variables.sort();
+        let fields = Fields::of("kelvin/variables/v1");
+        let variables = variables
+            .iter()
+            .fold(fields, |fields, (name, value)| fields.field(name, value));
+        Self {
+            setup: setup.unwrap_or_default().to_owned(),
+            variables: variables.digest(),
+        }
+    }
+
+    /// The script that prepared the machine; empty where there was none.
+    pub fn setup(&self) -> &str {
+        &self.setup
+    }
+
+    /// What the key of an answer takes of it: the variables only where none are declared, since those
+    /// that are declared are part of the key anyway.
+    pub fn digest(&self, declared: &[String]) -> Digest {
+        let fields = Fields::of("kelvin/around/v2").field("setup", &self.setup);
+        match declared.is_empty() {
+            true => fields.field("variables", self.variables.bytes()).digest(),
+            false => fields.digest(),
+        }
+    }
+}
+
+/// Whether a variable of this name stays the same from one run to the next, as far as its name tells.
+pub fn lasts(name: &str) -> bool {
+    let passes = OF_A_RUN.iter().any(|prefix| name.starts_with(prefix));
+    OF_A_MACHINE.contains(&name) || !(passes || PASSING.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(setup: &str, variables: &[(&str, &str)]) -> Around {
+        let pairs = variables.iter();
+        let pairs = pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Around::of(Some(setup), pairs)
+    }
+
+    #[test]
+    fn another_setup_machine_or_variable_is_another_environment_and_another_run_is_not() {
+        let one = of(
+            "a",
+            &[
+                ("MODEL", "m"),
+                ("RUNNER_OS", "Linux"),
+                ("GITHUB_RUN_ID", "1"),
+            ],
+        );
+        let again = of(
+            "a",
+            &[
+                ("GITHUB_RUN_ID", "2"),
+                ("RUNNER_OS", "Linux"),
+                ("MODEL", "m"),
+            ],
+        );
+        assert_eq!(one.digest(&[]), again.digest(&[]));
+        for other in [
+            of("b", &[("MODEL", "m"), ("RUNNER_OS", "Linux")]),
+            of("a", &[("MODEL", "n"), ("RUNNER_OS", "Linux")]),
+            of("a", &[("MODEL", "m"), ("RUNNER_OS", "macOS")]),
+            of("a", &[("RUNNER_OS", "Linux")]),
+        ] {
+            assert_ne!(one.digest(&[]), other.digest(&[]));
+        }
+    }
+
+    #[test]
+    fn where_variables_are_declared_the_others_do_not_count() {
+        let declared = ["MODEL".to_owned()];
+        let one = of("a", &[("SESSION", "1")]).digest(&declared);
+        assert_eq!(one, of("a", &[("SESSION", "2")]).digest(&declared));
+        assert_ne!(one, of("b", &[("SESSION", "1")]).digest(&declared));
+    }
+}

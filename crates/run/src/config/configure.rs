@@ -1,0 +1,244 @@
+//! How a kind of probe takes part in `kelvin.yaml`.
+//!
+//! A kind owns some of the keys at the top level, and only the kind knows what they mean. This stage
+//! reads the file as a whole: it finds every problem of every part at once, and keeps the settings
+//! of each kind in their checked form without knowing what they are.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::diagnostic::{self, Problem};
+use super::shape::properties;
+use super::yaml::{Content, Node};
+use super::{Config, raw};
+use crate::targets::Address;
+use kelvin_base::digest::Fields;
+use kelvin_base::exit::Misuse;
+
+/// The keys of one kind of probe.
+pub trait Configure: Sync {
+    /// The top-level keys without which the probe cannot be run.
+    fn required(&self) -> &'static [&'static str];
+
+    /// The top-level keys that tell that a file configures the probe: with one of them it needs all that
+    /// are required. A key that several kinds have, such as the command of the pipeline, tells nothing.
+    fn marks(&self) -> &'static [&'static str] {
+        self.required()
+    }
+
+    /// The schema of a mapping with all the top-level keys of this kind. A kind that has a section of
+    /// its own has one key. Kinds that share a key describe it alike.
+    fn keys(&self) -> Schema;
+
+    /// What is wrong with the values beyond what the schema tells. A value of a wrong type is passed
+    /// over, since the schema tells that.
+    fn problems(&self, part: &Part<'_>) -> Vec<Problem> {
+        let _ = part;
+        Vec::new()
+    }
+
+    /// What to do about a slip, where this kind knows better than its schema does.
+    fn hint(&self, slip: &Slip<'_>) -> Option<String> {
+        let _ = slip;
+        None
+    }
+
+    /// The settings of this kind in their checked form, from a file without problems; the general
+    /// settings are in `config`. None where the file does not configure the kind, unless its default
+    /// settings are a part of the digest of every configuration.
+    ///
+    /// # Errors
+    ///
+    /// Where a file that the settings name cannot be used.
+    fn settle(
+        &self,
+        part: &Part<'_>,
+        config: &Config,
+    ) -> anyhow::Result<Option<Arc<dyn ProbeSettings>>>;
+}
+
+/// The settings of one kind of probe in their checked form, whichever kind it is.
+pub trait ProbeSettings: Any + Debug + Send + Sync {
+    /// Adds everything that changes what is measured: two runs whose digests differ are not
+    /// compared. The command, the jobs, the limits and where files go are no part of it.
+    fn measured(&self, fields: Fields) -> Fields;
+
+    /// Everything that changes what is measured, as data under the keys of the file, with the defaults of
+    /// what is not written there: a change that edits it is told so.
+    fn as_data(&self) -> Map<String, Value>;
+
+    /// The files that say what is measured, apart from those of single items: what each is called, and
+    /// where it is, relative to the folder of the configuration.
+    fn files(&self) -> Vec<(&'static str, &Path)> {
+        Vec::new()
+    }
+
+    /// The folders of which every file says what is measured, in the same way.
+    fn folders(&self) -> Vec<(&'static str, &Path)> {
+        Vec::new()
+    }
+
+    /// The command lines that look at what the pipeline has left. They may run and read any file.
+    fn commands(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// How often each invocation has to be made for a figure of the probe; none where it does not say.
+    fn live_runs(&self) -> Option<NonZeroUsize> {
+        None
+    }
+
+    /// How the pipeline of the probe is reached; none where the probe runs nothing of its own.
+    fn target(&self) -> Option<&Address>;
+}
+
+/// A kind of probe by its name, with the keys that it owns.
+#[derive(Clone, Copy)]
+pub struct Owner {
+    /// The name of the kind, which is unique.
+    pub name: &'static str,
+    /// Its keys.
+    pub kind: &'static dyn Configure,
+}
+
+/// What a file says under the keys of one kind of probe, with the place of everything.
+#[derive(Clone, Debug)]
+pub struct Part<'a> {
+    /// A mapping of these keys alone.
+    pub node: Node,
+    /// The text of the file.
+    pub source: &'a str,
+    /// Whether the file configures this kind. Its keys may be those of another kind too.
+    pub is_configured: bool,
+    /// The file as it was named, for messages.
+    file: &'a Path,
+}
+
+impl Part<'_> {
+    /// The values, without places. The type is the one that the schema was made from, and the file
+    /// is without problems.
+    ///
+    /// # Errors
+    ///
+    /// Where the schema allows what the type does not: a bug, which the user is told of rather than
+    /// let down.
+    pub fn read<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
+        serde_json::from_value(self.node.to_json())
+            .map_err(|error| self.misuse(Problem::new(0..0, error.to_string())).into())
+    }
+
+    /// A problem that shows only when the settings are made, as an error.
+    pub fn misuse(&self, mut problem: Problem) -> Misuse {
+        problem.key = problem.key.or_else(|| self.node.key_at(&problem.at));
+        diagnostic::misuse(self.file, self.source, vec![problem])
+    }
+}
+
+/// A slip for which a kind of probe may know the cure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slip<'a> {
+    /// A key that is not known where it stands.
+    UnknownKey(&'a str),
+    /// A key that must be there and is not.
+    MissingKey(&'a str),
+    /// A word that is none of those that are allowed.
+    UnknownWord(&'a str, &'a [&'a str]),
+}
+
+/// The schema of a type, without references.
+pub fn schema_of<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12()
+        .with(|settings| settings.inline_subschemas = true)
+        .into_generator()
+        .into_root_schema_for::<T>()
+}
+
+/// The schema of the whole file: the general keys and those of every kind of probe.
+pub fn schema(owners: &[Owner]) -> Value {
+    let mut schema = schema_of::<raw::RawConfig>().to_value();
+    let mut dependent = Map::new();
+    for owner in owners {
+        let part = owner.kind.keys().to_value();
+        for (key, value) in properties(&part) {
+            schema["properties"][key] = value.clone();
+        }
+        for key in owner.kind.marks() {
+            let required = owner.kind.required().iter();
+            let others: Vec<&&str> = required.filter(|other| *other != key).collect();
+            if !others.is_empty() {
+                dependent.insert((*key).to_owned(), json!(others));
+            }
+        }
+    }
+    if !dependent.is_empty() {
+        schema["dependentRequired"] = Value::Object(dependent);
+    }
+    schema
+}
+
+impl Owner {
+    /// What the file says under the keys of this kind.
+    pub(super) fn part<'a>(
+        &self,
+        tree: &Node,
+        is_configured: bool,
+        source: &'a str,
+        file: &'a Path,
+    ) -> Part<'a> {
+        let schema = self.kind.keys();
+        let entries = match &tree.content {
+            Content::Map(entries) => &entries[..],
+            _ => &[],
+        };
+        let is_own = |key: &str| properties(schema.as_value()).any(|(own, _)| own == key);
+        let own = entries.iter().filter(|(key, _)| is_own(&key.text));
+        Part {
+            node: Node {
+                at: tree.at.clone(),
+                content: Content::Map(own.cloned().collect()),
+            },
+            source,
+            is_configured,
+            file,
+        }
+    }
+
+    fn has_key(&self, key: &str) -> bool {
+        let schema = self.kind.keys();
+        properties(schema.as_value()).any(|(own, _)| own == key)
+    }
+}
+
+/// Of each kind whether the file configures it: it has a key that marks the kind, or a key that the
+/// kind is the first to need and that no kind with a mark has a use for. So a file with nothing but a
+/// shared key is told what is missing, and no key is passed over.
+///
+/// `meant` are keys that the file misspells: it is read as if they were there, so that a slip is told once and not
+/// followed by all that another kind would need.
+pub(super) fn configured(owners: &[Owner], tree: &Node, meant: &[&str]) -> Vec<bool> {
+    let is_there = |key: &&&str| tree.get(&[**key]).is_some() || meant.contains(*key);
+    let marked = owners.iter().map(|owner| {
+        let mut marks = owner.kind.marks().iter();
+        marks.any(|key| is_there(&key))
+    });
+    let mut configured: Vec<bool> = marked.collect();
+    for at in 0..owners.len() {
+        let needed = owners[at].kind.required().iter().filter(is_there);
+        for key in needed {
+            let mut with_mark = owners.iter().zip(&configured);
+            if !with_mark.any(|(owner, is_marked)| *is_marked && owner.has_key(key)) {
+                configured[at] = true;
+                break;
+            }
+        }
+    }
+    configured
+}

@@ -1,0 +1,167 @@
+//! What a change does to the rules that it is judged by, and to what is measured.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::{Config, yaml};
+
+/// What of the configuration an edit is of, in the order in which edits are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Edited {
+    /// Where the baseline comes from.
+    Baseline,
+    /// When a change passes.
+    Gate,
+    /// Which configuration it is.
+    Name,
+    /// What is measured, and how.
+    Measured,
+}
+
+/// One setting that differs; a side without it has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// Its path, with dots.
+    pub key: String,
+    /// Its value on the base.
+    pub base: Option<String>,
+    /// Its value on the head.
+    pub head: Option<String>,
+}
+
+impl fmt::Display for Edit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "unset".to_owned());
+        let (base, head) = (side(&self.base), side(&self.head));
+        write!(f, "{} {base} → {head}", self.key)
+    }
+}
+
+/// The settings that differ between two configurations; what is not written counts with its default, and
+/// what says the same in another form is no edit.
+///
+/// # Errors
+///
+/// Where a setting cannot be written as JSON.
+pub fn edits(base: &Config, head: &Config) -> anyhow::Result<BTreeMap<Edited, Vec<Edit>>> {
+    let (before, after) = (parts(base)?, parts(head)?);
+    let mut edits = BTreeMap::new();
+    for ((edited, before), (_, after)) in before.into_iter().zip(after) {
+        let (before, after) = (flat(&before), flat(&after));
+        let mut keys: Vec<&String> = before.keys().chain(after.keys()).collect();
+        keys.sort();
+        keys.dedup();
+        let differing: Vec<Edit> = keys
+            .into_iter()
+            .filter(|key| before.get(*key) != after.get(*key))
+            .map(|key| Edit {
+                key: key.clone(),
+                base: before.get(key).cloned(),
+                head: after.get(key).cloned(),
+            })
+            .collect();
+        if !differing.is_empty() {
+            edits.insert(edited, differing);
+        }
+    }
+    Ok(edits)
+}
+
+/// The parts of a configuration that are compared.
+fn parts(config: &Config) -> anyhow::Result<[(Edited, Value); 4]> {
+    Ok([
+        (Edited::Baseline, serde_json::to_value(&config.baseline)?),
+        (Edited::Gate, serde_json::to_value(&config.gate)?),
+        (Edited::Name, json!({ "name": config.name })),
+        (Edited::Measured, measured(config)),
+    ])
+}
+
+/// The settings that say what is measured: the general ones, and those of every kind of probe. How the
+/// pipeline is reached and how much of it runs at once is none of it.
+fn measured(config: &Config) -> Value {
+    let mut settings = Map::new();
+    settings.insert("seed".to_owned(), json!(config.seed));
+    settings.insert("repeats".to_owned(), json!(config.repeats));
+    settings.insert("fingerprint".to_owned(), json!(config.fingerprint));
+    for probe in config.probes.iter().filter(|probe| probe.is_configured) {
+        settings.extend(probe.settings.as_data());
+    }
+    Value::Object(settings)
+}
+
+impl Config {
+    /// The files that say what is measured, apart from those of single items: each item is compared by
+    /// itself. Relative to the folder of the configuration.
+    pub fn measured_files(&self) -> Vec<(&'static str, &Path)> {
+        let configured = self.probes.iter().filter(|probe| probe.is_configured);
+        configured
+            .flat_map(|probe| probe.settings.files())
+            .collect()
+    }
+
+    /// The folders whose files say what is measured, in the same way.
+    pub fn measured_folders(&self) -> Vec<(&'static str, &Path)> {
+        let configured = self.probes.iter().filter(|probe| probe.is_configured);
+        configured
+            .flat_map(|probe| probe.settings.folders())
+            .collect()
+    }
+
+    /// The command lines that look at what a pipeline has left.
+    pub fn checking_commands(&self) -> Vec<&str> {
+        let configured = self.probes.iter().filter(|probe| probe.is_configured);
+        configured
+            .flat_map(|probe| probe.settings.commands())
+            .collect()
+    }
+}
+
+/// Whether two texts hold the same data, whatever their layout is: as YAML, or as a value on each line.
+pub fn is_same_data(base: &[u8], head: &[u8]) -> bool {
+    if base == head {
+        return true;
+    }
+    let (Ok(base), Ok(head)) = (std::str::from_utf8(base), std::str::from_utf8(head)) else {
+        return false;
+    };
+    let tree = |text: &str| yaml::parse(text).ok().map(|tree| tree.to_json());
+    if let (Some(base), Some(head)) = (tree(base), tree(head)) {
+        return base == head;
+    }
+    let lines = |text: &str| -> Option<Vec<Value>> {
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        lines.map(|line| serde_json::from_str(line).ok()).collect()
+    };
+    lines(base).is_some_and(|base| Some(base) == lines(head))
+}
+
+/// Every value under its path, with dots.
+fn flat(value: &Value) -> BTreeMap<String, String> {
+    fn walk(path: &str, value: &Value, into: &mut BTreeMap<String, String>) {
+        match value {
+            Value::Object(map) if !map.is_empty() => {
+                for (key, value) in map {
+                    let path = match path {
+                        "" => key.clone(),
+                        path => format!("{path}.{key}"),
+                    };
+                    walk(&path, value, into);
+                }
+            }
+            Value::Null | Value::Object(_) => {}
+            Value::String(text) => {
+                into.insert(path.to_owned(), text.clone());
+            }
+            value => {
+                into.insert(path.to_owned(), value.to_string());
+            }
+        }
+    }
+    let mut into = BTreeMap::new();
+    walk("", value, &mut into);
+    into
+}

@@ -1,0 +1,229 @@
+//! Reads the file, and reports everything that is wrong with it at once.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use super::configure::{self, Owner, Part, Slip};
+use super::diagnostic::{self, Problem};
+use super::raw::RawConfig;
+use super::yaml::{self, Content, Node};
+use super::{Config, Overrides, ProbeConfig, check, hints, shape};
+use kelvin_base::exit::Misuse;
+
+/// The file that is read unless another one is named.
+const FILE: &str = "kelvin.yaml";
+
+/// The keys that say how a finished report is judged. A file that has nothing else configures no
+/// probe, and none is missing in it.
+const OF_JUDGEMENT: [&str; 2] = ["gate", "baseline"];
+
+/// Reads, checks and settles the configuration.
+pub(super) fn load(overrides: &Overrides, owners: &[Owner]) -> anyhow::Result<Config> {
+    let file = overrides
+        .file
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(FILE));
+    match &overrides.text {
+        Some(text) => parse(text, &file, overrides, owners),
+        None => parse(&read(&file)?, &file, overrides, owners),
+    }
+}
+
+/// Checks and settles the text of a file.
+pub(super) fn parse(
+    source: &str,
+    file: &Path,
+    overrides: &Overrides,
+    owners: &[Owner],
+) -> anyhow::Result<Config> {
+    let absolute = std::path::absolute(file)
+        .with_context(|| format!("failed to find the folder of `{}`", file.display()))?;
+    let root = absolute.parent().unwrap_or(Path::new("/"));
+    let misuse = |problems| diagnostic::misuse(file, source, problems);
+    let tree = tree(source).map_err(|problem| misuse(vec![problem]))?;
+    let schema = configure::schema(owners);
+    let meant = meant(&tree, &schema);
+    let configured = configure::configured(owners, &tree, &meant);
+    let parts: Vec<(Owner, Part<'_>)> = owners
+        .iter()
+        .zip(configured)
+        .map(|(owner, is_configured)| (*owner, owner.part(&tree, is_configured, source, file)))
+        .collect();
+    let problems = problems(&tree, source, &parts, (&schema, &meant));
+    if !problems.is_empty() {
+        return Err(misuse(problems).into());
+    }
+    // A command may turn on what the file does not speak of, and nothing that it turns off.
+    let overrides = Overrides {
+        cache: overrides.cache && tree.get(&["cache"]).is_none(),
+        ..overrides.clone()
+    };
+    let raw = general(&tree).map_err(|problem| misuse(vec![problem]))?;
+    let mut config = check::settle(raw, file, root, &overrides);
+    for (owner, part) in &parts {
+        if let Some(settings) = owner.kind.settle(part, &config)? {
+            config.probes.push(ProbeConfig {
+                name: owner.name,
+                is_configured: part.is_configured,
+                settings,
+            });
+        }
+    }
+    Ok(config)
+}
+
+/// The file as a tree.
+fn tree(source: &str) -> Result<Node, Problem> {
+    let tree = yaml::parse(source)?;
+    if matches!(tree.content, Content::Null) {
+        let empty = Problem::new(0..0, "the file is empty");
+        return Err(empty.help("`kelvin init --force` writes a new one"));
+    }
+    Ok(tree)
+}
+
+/// Everything that is wrong with the file, of all parts at once.
+fn problems(
+    tree: &Node,
+    source: &str,
+    parts: &[(Owner, Part<'_>)],
+    (schema, meant): (&Value, &[&str]),
+) -> Vec<Problem> {
+    let owners: Vec<Owner> = parts.iter().map(|(owner, _)| *owner).collect();
+    let hint = |slip: &Slip<'_>| {
+        let mut of_kinds = owners.iter().filter_map(|owner| owner.kind.hint(slip));
+        hints::general(slip).or_else(|| of_kinds.next())
+    };
+    let mut found = shape::problems(tree, schema, source, &hint);
+    found.extend(missing(tree, parts, meant, &hint));
+    found.extend(check::problems(tree));
+    let of_kinds = parts.iter();
+    found.extend(of_kinds.flat_map(|(owner, part)| owner.kind.problems(part)));
+    for problem in &mut found {
+        problem.key = problem.key.take().or_else(|| tree.key_at(&problem.at));
+    }
+    found
+}
+
+/// The known keys at the top that the file has in another spelling, and not as they are.
+fn meant<'s>(tree: &Node, schema: &'s Value) -> Vec<&'s str> {
+    let Content::Map(entries) = &tree.content else {
+        return Vec::new();
+    };
+    let known: Vec<&str> = shape::properties(schema).map(|(name, _)| name).collect();
+    let unknown = entries
+        .iter()
+        .filter(|(key, _)| !known.contains(&&*key.text));
+    let near = unknown.filter_map(|(key, _)| hints::nearest(&key.text, &known));
+    near.filter(|name| tree.get(&[name]).is_none()).collect()
+}
+
+/// The keys that a probe needs and that are not there. A file that configures no probe is taken for
+/// one that is to configure the first kind.
+fn missing(
+    tree: &Node,
+    parts: &[(Owner, Part<'_>)],
+    meant: &[&str],
+    hint: &shape::Hint<'_>,
+) -> Vec<Problem> {
+    if !matches!(tree.content, Content::Map(_)) {
+        return Vec::new();
+    }
+    let has = |key: &str| tree.get(&[key]).is_some() || meant.contains(&key);
+    let configured = parts.iter().filter(|(_, part)| part.is_configured);
+    let mut needed: Vec<&Owner> = configured.map(|(owner, _)| owner).collect();
+    if needed.is_empty() && !OF_JUDGEMENT.into_iter().any(has) {
+        needed.extend(parts.first().map(|(owner, _)| owner));
+    }
+    let keys = needed.iter().flat_map(|owner| owner.kind.required());
+    // What several kinds need is missing once.
+    let mut told = BTreeSet::new();
+    let absent = keys.filter(|key| !has(key) && told.insert(**key));
+    absent
+        .map(|key| {
+            let problem = Problem {
+                key: Some((*key).to_owned()),
+                ..Problem::new(0..0, format!("the key `{key}` is missing"))
+            };
+            match hint(&Slip::MissingKey(key)) {
+                Some(help) => problem.help(help),
+                None => problem,
+            }
+        })
+        .collect()
+}
+
+/// The general keys as written, of a file without problems.
+fn general(tree: &Node) -> Result<RawConfig, Problem> {
+    let schema = configure::schema(&[]);
+    let mut values = tree.to_json();
+    if let Some(values) = values.as_object_mut() {
+        values.retain(|key, _| shape::properties(&schema).any(|(own, _)| own == key));
+    }
+    // The schema is made from the same types, so this cannot find anything new; if it ever does,
+    // the user is told rather than let down.
+    serde_json::from_value(values).map_err(|error| Problem::new(0..0, error.to_string()))
+}
+
+/// The `name` that a configuration gives itself, as far as the text can be read at all.
+pub(super) fn name(source: &str) -> Option<String> {
+    if let Ok(tree) = yaml::parse(source) {
+        return tree.text(&["name"]).map(|(name, _)| name.to_owned());
+    }
+    let value = source.lines().find_map(|line| line.strip_prefix("name:"))?;
+    let value = value.split(" #").next()?.trim();
+    let value = value.trim_matches(['"', '\'']);
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+/// Reads the file as text.
+pub fn read(file: &Path) -> anyhow::Result<String> {
+    let name = diagnostic::tame(&file.display().to_string());
+    let mut bytes = Vec::new();
+    let read = File::open(file).and_then(|file| {
+        file.take(yaml::MOST_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)
+    });
+    match read {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(Misuse::new(format!("there is no file `{name}`"))
+                .help(absent(file))
+                .into());
+        }
+        Err(error) if error.kind() == ErrorKind::IsADirectory => {
+            return Err(Misuse::new(format!("`{name}` is a folder"))
+                .help("name the file: `--config FOLDER/kelvin.yaml`")
+                .into());
+        }
+        Err(error) => return Err(Misuse::new(format!("failed to read `{name}`: {error}")).into()),
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let bytes = error.as_bytes();
+        let line = 1 + bytes[..valid].iter().filter(|byte| **byte == b'\n').count();
+        Misuse::new(format!(
+            "`{name}` is not UTF-8 text: byte {valid}, in line {line}"
+        ))
+        .help("save the file as UTF-8")
+        .at(file, line)
+        .into()
+    })
+}
+
+/// What to do where there is no file.
+fn absent(file: &Path) -> String {
+    let other = file.with_extension("yml");
+    if file.extension().is_some_and(|ending| ending == "yaml") && other.is_file() {
+        return format!(
+            "there is `{0}`: rename it, or use `--config {0}`",
+            diagnostic::tame(&other.display().to_string())
+        );
+    }
+    "`kelvin init` writes one, and `--config FILE` names another".to_owned()
+}

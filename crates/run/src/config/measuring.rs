@@ -1,0 +1,126 @@
+//! A configuration that measures as one does and reaches the pipeline as another does.
+
+use serde_json::{Map, Value};
+
+use super::yaml;
+
+/// The keys that say how a pipeline is reached, how much of it runs at once and where the cases lie, and not what
+/// is measured.
+const OF_REACHING: [&str; 9] = [
+    "run",
+    "cases",
+    "env",
+    "jobs",
+    "timeout_s",
+    "max_output_bytes",
+    "max_per_minute",
+    "retry",
+    "cache",
+];
+
+/// The text of a configuration that measures as `base` does and reaches the pipeline as `head` does; none
+/// where one of them is no mapping.
+pub fn measuring_as(base: &str, head: &str) -> Option<String> {
+    let tree = |text: &str| Some(yaml::parse(text).ok()?.to_json());
+    let (mut base, mut head) = (tree(base)?, tree(head)?);
+    let (base, head) = (base.as_object_mut()?, head.as_object_mut()?);
+    let mut models = called_by_the_pipeline(head);
+    reach(base, head);
+    for (name, section) in base.iter_mut() {
+        if let (Some(section), Some(Value::Object(of_head))) =
+            (section.as_object_mut(), head.get(name))
+            && section.contains_key("run")
+        {
+            reach(section, of_head);
+        }
+    }
+    if !models.is_empty() {
+        // A judge of the base has the models of the base, whatever the change makes of their names.
+        if let Some(Value::Object(of_base)) = base.remove("models") {
+            models.extend(of_base);
+        }
+        base.insert("models".to_owned(), Value::Object(models));
+    }
+    serde_json::to_string(base).ok()
+}
+
+/// Takes over how the pipeline is reached.
+fn reach(base: &mut Map<String, Value>, head: &Map<String, Value>) {
+    for key in OF_REACHING {
+        match head.get(key) {
+            Some(value) => base.insert(key.to_owned(), value.clone()),
+            None => base.remove(key),
+        };
+    }
+}
+
+/// The models that the pipelines of a configuration are, under names that no other configuration has; the
+/// configuration calls them so from now on.
+fn called_by_the_pipeline(head: &mut Map<String, Value>) -> Map<String, Value> {
+    let declared = head.get("models").cloned().unwrap_or_default();
+    let mut models = Map::new();
+    let mut rename = |run: Option<&mut Value>| {
+        let model = run.and_then(|run| run.get_mut("model"));
+        if let Some(Value::String(name)) = model
+            && let Some(settings) = declared.get(&*name)
+        {
+            *name = format!("{name}.of-the-change");
+            models.insert(name.clone(), settings.clone());
+        }
+    };
+    rename(head.get_mut("run"));
+    for section in head.values_mut().filter_map(Value::as_object_mut) {
+        rename(section.get_mut("run"));
+    }
+    models
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn joined(base: &str, head: &str) -> Value {
+        let text = measuring_as(base, head).expect("both are mappings");
+        serde_json::from_str(&text).expect("it is JSON")
+    }
+
+    #[test]
+    fn what_is_measured_is_that_of_the_base_and_the_way_to_the_pipeline_that_of_the_head() {
+        let base = "run: old\ncases: old\nseed: 3\ntimeout_s: 5\nretrieval: {run: old, k: 3}\n";
+        let head = "run: new\ncases: new\nseed: 4\njobs: 2\nretrieval: {run: new, k: 9}\n";
+        assert_eq!(
+            joined(base, head),
+            json!({
+                "run": "new",
+                "cases": "new",
+                "seed": 3,
+                "jobs": 2,
+                "retrieval": {"run": "new", "k": 3},
+            })
+        );
+    }
+
+    #[test]
+    fn a_judge_keeps_its_model_where_the_pipeline_gets_another_under_the_same_name() {
+        let base = "run: {model: small}\nmodels: {small: {model: one}}\njudge: {model: small}\n";
+        let head = "run: {model: small}\nmodels: {small: {model: two}}\njudge: {model: other}\n";
+        assert_eq!(
+            joined(base, head),
+            json!({
+                "run": {"model": "small.of-the-change"},
+                "judge": {"model": "small"},
+                "models": {"small.of-the-change": {"model": "two"}, "small": {"model": "one"}},
+            })
+        );
+    }
+
+    #[test]
+    fn what_is_no_mapping_measures_nothing() {
+        for text in ["", "- 1", "a: [", "7"] {
+            assert_eq!(measuring_as(text, "run: x"), None, "{text:?}");
+            assert_eq!(measuring_as("run: x", text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! `kelvin.yaml` as a whole: the keys that are general, every problem at once, and for each kind of
+//! probe the settings that the kind makes of its own keys. What the general keys say as written is
+//! in `raw`.
+
+mod approval;
+mod around;
+mod branch;
+pub mod check;
+pub mod configure;
+pub mod diagnostic;
+mod edits;
+pub mod hints;
+mod identity;
+pub mod load;
+mod measuring;
+mod models;
+pub mod placeholder;
+mod quote;
+mod raw;
+pub mod shape;
+mod wanted;
+pub mod yaml;
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::targets::{Address, ModelSettings};
+pub use around::{Around, lasts};
+pub use configure::{Configure, Owner, Part, ProbeSettings, Slip, schema_of};
+pub use diagnostic::Problem;
+pub use edits::{Edited, edits, is_same_data};
+pub use hints::nearest;
+pub use kelvin_record::Shard;
+pub use kelvin_record::approval::{ApprovalSettings, ApprovalWay, WRITERS};
+pub use kelvin_record::settings::{
+    Anchor, BaselineSettings, BaselineSource, Budget, FailOrWarn, GateRule, GateSettings,
+    MetricPolicy, MetricRule, OnSuspected,
+};
+pub use measuring::measuring_as;
+pub use quote::quote;
+
+/// Everything a check needs to know, read and checked up front.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The file as it was named, for messages.
+    pub file: PathBuf,
+    /// The folder of the file: the working directory of the pipeline, and the base of every path.
+    pub root: PathBuf,
+    /// The folder that everything a check reads or runs is taken from, where that is another one.
+    rules: Option<PathBuf>,
+    /// Seeds the choice of perturbations, never the pipeline.
+    pub seed: u64,
+    /// How often every invocation is made; each repeat is scored by itself.
+    pub repeats: NonZeroUsize,
+    /// The same without what is added for a base, so that what is said of one item rests on as many runs on both
+    /// sides.
+    pub replicas: NonZeroUsize,
+    /// How many invocations run at the same time.
+    pub jobs: NonZeroUsize,
+    /// What bounds one invocation and their rate.
+    pub limits: Limits,
+    /// Whether a failed invocation is tried again.
+    pub retry: Retry,
+    /// The cache of answers; none unless asked for.
+    pub cache: Option<CacheSettings>,
+    /// Globs of the files that make up the pipeline; empty means what git knows.
+    pub fingerprint: Vec<String>,
+    /// The environment of the job, where there is one; part of the cache key.
+    pub around: Option<Around>,
+    /// Environment variables that change the answers; part of the cache key.
+    pub env: Vec<String>,
+    /// The models that are declared, by name.
+    models: BTreeMap<String, ModelSettings>,
+    /// The name of this configuration among several in a repository.
+    pub name: Option<String>,
+    /// Where the report that a change is compared with comes from.
+    pub baseline: BaselineSettings,
+    /// When a change does not pass.
+    pub gate: GateSettings,
+    /// The settings of the kinds of probes, in the order of their registry.
+    probes: Vec<ProbeConfig>,
+}
+
+/// The settings of one kind of probe.
+#[derive(Clone, Debug)]
+struct ProbeConfig {
+    name: &'static str,
+    /// Whether the file configures the kind, or its settings only are a part of the digest.
+    is_configured: bool,
+    settings: Arc<dyn ProbeSettings>,
+}
+
+/// What bounds one invocation and their rate.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// After this long the process group of an invocation is killed.
+    pub timeout: Duration,
+    /// A larger output file is a failed invocation.
+    pub max_output_bytes: u64,
+    /// At most so many invocations start within a minute.
+    pub max_per_minute: Option<NonZeroUsize>,
+}
+
+/// When and how a failed invocation is tried again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retry {
+    /// Attempts in all; 1 means no retry.
+    pub max_attempts: NonZeroUsize,
+    /// Before the second attempt.
+    pub initial_delay: Duration,
+    /// Each further delay is this many times the one before; at least 1.
+    pub backoff_factor: f64,
+    /// Up to this much is added to each delay.
+    pub jitter_max: Duration,
+    /// Exit codes that are worth another attempt.
+    pub transient_exit_codes: Vec<i32>,
+    /// Whether a timeout is.
+    pub retry_on_timeout: bool,
+    /// Attempts in all where the server of a model is busy or in trouble, or the connection breaks.
+    pub model_attempts: NonZeroUsize,
+}
+
+/// Where answers are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheSettings {
+    /// The folder; absolute.
+    pub dir: PathBuf,
+}
+
+/// What the command line changes in the configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// The configuration file; `kelvin.yaml` in the working directory unless given.
+    pub file: Option<PathBuf>,
+    /// Instead of what the file holds.
+    pub text: Option<String>,
+    /// The folder that everything a check reads or runs is taken from, instead of that of the file.
+    pub rules: Option<PathBuf>,
+    /// Instead of `name`.
+    pub name: Option<String>,
+    /// Instead of `seed`.
+    pub seed: Option<u64>,
+    /// Instead of `jobs`.
+    pub jobs: Option<NonZeroUsize>,
+    /// Instead of `repeats`.
+    pub repeats: Option<NonZeroUsize>,
+    /// No cache, whatever the file says.
+    pub no_cache: bool,
+    /// The folder of the cache, where the file asks for one.
+    pub cache_dir: Option<PathBuf>,
+    /// A cache where the file does not say whether there is one.
+    pub cache: bool,
+    /// The environment of the job, where there is one.
+    pub around: Option<Around>,
+    /// Changes of `gate` and `baseline`.
+    pub gate: GateOverrides,
+    /// Whether what is measured is a base, so that `baseline.repeats` holds for it.
+    pub is_base: bool,
+}
+
+/// What the command line changes in `gate` and `baseline`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GateOverrides {
+    /// Instead of `gate.max_drop`; at least 0, at most 2.
+    pub max_drop: Option<f64>,
+    /// Instead of `baseline.from` or `baseline.file`.
+    pub baseline: Option<BaselineOverride>,
+    /// Instead of `gate.budget.calls`.
+    pub calls: Option<usize>,
+    /// Instead of `gate.budget.minutes`.
+    pub minutes: Option<f64>,
+    /// Instead of `gate.on_suspected`.
+    pub on_suspected: Option<OnSuspected>,
+    /// Instead of `baseline.repeats`.
+    pub base_repeats: Option<NonZeroUsize>,
+    /// Instead of `gate.budget.head_repeats`; at most 100.
+    pub head_repeats: Option<NonZeroUsize>,
+}
+
+/// Where the baseline comes from, as the command line says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BaselineOverride {
+    /// One of the sources.
+    From(BaselineSource),
+    /// A file, relative to the configuration.
+    File(String),
+}
+
+impl BaselineOverride {
+    /// A source by its name; anything else is a file.
+    pub fn read(text: &str) -> Self {
+        let name = serde_json::Value::String(text.to_owned());
+        match serde_json::from_value(name) {
+            Ok(source) => Self::From(source),
+            Err(_) => Self::File(text.to_owned()),
+        }
+    }
+}
+
+impl GateOverrides {
+    /// Puts what was given in the place of what is written.
+    pub fn apply(&self, baseline: &mut BaselineSettings, gate: &mut GateSettings) {
+        match &self.baseline {
+            None => {}
+            Some(BaselineOverride::From(source)) => {
+                baseline.from = *source;
+                baseline.file = None;
+            }
+            Some(BaselineOverride::File(file)) => baseline.file = Some(file.clone()),
+        }
+        // Whoever names it as the source allows it.
+        baseline.compute |= baseline.from == BaselineSource::Compute;
+        baseline.repeats = self.base_repeats.unwrap_or(baseline.repeats);
+        gate.budget.head_repeats = self.head_repeats.unwrap_or(gate.budget.head_repeats);
+        gate.max_drop = self.max_drop.unwrap_or(gate.max_drop);
+        gate.budget.calls = self.calls.or(gate.budget.calls);
+        gate.budget.minutes = self.minutes.or(gate.budget.minutes);
+        gate.on_suspected = self.on_suspected.unwrap_or(gate.on_suspected);
+    }
+}
+
+impl Config {
+    /// Reads and checks the configuration, of which each owner knows its keys.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`](kelvin_base::exit::Misuse) that shows every problem at once, each with its line, a
+    /// caret and what to do.
+    pub fn load(overrides: &Overrides, owners: &[Owner]) -> anyhow::Result<Self> {
+        load::load(overrides, owners)
+    }
+
+    /// Checks a text that is to become `file`.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn parse(text: &str, file: &Path, owners: &[Owner]) -> anyhow::Result<Self> {
+        load::parse(text, file, &Overrides::default(), owners)
+    }
+
+    /// The folder that everything a check reads or runs is taken from: scripts, schemas, SQL, the template of a
+    /// workspace. It is the folder of the file unless a change is judged by what its base has there.
+    pub fn rules_root(&self) -> &Path {
+        self.rules.as_deref().unwrap_or(&self.root)
+    }
+
+    /// The same, where it is not the folder of the file.
+    pub fn other_rules(&self) -> Option<&Path> {
+        self.rules.as_deref()
+    }
+
+    /// The settings of the kind of probe that has settings of this type; none where the file does
+    /// not configure the kind.
+    pub fn settings<T: ProbeSettings>(&self) -> Option<&T> {
+        let configured = self.probes.iter().filter(|probe| probe.is_configured);
+        let mut settings = configured.map(|probe| &*probe.settings as &dyn Any);
+        settings.find_map(|settings| settings.downcast_ref())
+    }
+
+    /// How the pipelines of all kinds of probes are reached that the file configures.
+    pub fn targets(&self) -> impl Iterator<Item = &Address> {
+        let configured = self.probes.iter().filter(|probe| probe.is_configured);
+        configured.filter_map(|probe| probe.settings.target())
+    }
+
+    /// How the pipeline of one kind of probe is reached, where the file configures it.
+    pub fn target_of(&self, name: &str) -> Option<&Address> {
+        let mut configured = self.probes.iter().filter(|probe| probe.is_configured);
+        let probe = configured.find(|probe| probe.name == name)?;
+        probe.settings.target()
+    }
+
+    /// How often each invocation has to be made so that every probe has its figures; none where none says.
+    pub fn live_runs(&self) -> Option<NonZeroUsize> {
+        let configured = self.probes.iter().filter(|probe| probe.is_configured);
+        configured
+            .filter_map(|probe| probe.settings.live_runs())
+            .max()
+    }
+
+    /// Whether the file configures the kind of probe of this name.
+    pub fn configures(&self, name: &str) -> bool {
+        let mut probes = self.probes.iter();
+        probes.any(|probe| probe.is_configured && probe.name == name)
+    }
+}
+
+/// The `name` in the text of a configuration, also where the rest of it cannot be read.
+pub fn name(text: &str) -> Option<String> {
+    load::name(text)
+}

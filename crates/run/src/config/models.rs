@@ -1,0 +1,201 @@
+//! The declared models: what a schema cannot say of them, and how they are found again.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+
+use super::yaml::{Content, Key, Node};
+use super::{Config, Problem};
+use crate::targets::base_url;
+use crate::targets::{Address, Endpoint, ModelName, ModelSettings};
+use kelvin_base::digest::Digest;
+use kelvin_base::exit::Misuse;
+
+/// Headers that carry secrets. One that is written in a file is in everybody's hands.
+const SECRET_HEADERS: [&str; 6] = [
+    "authorization",
+    "proxy-authorization",
+    "x-api-key",
+    "api-key",
+    "x-goog-api-key",
+    "cookie",
+];
+
+impl Config {
+    /// The declared model of this name.
+    pub fn model(&self, name: &str) -> Option<&ModelSettings> {
+        self.models.get(name)
+    }
+
+    /// The declared models, by name.
+    pub fn models(&self) -> impl Iterator<Item = &ModelSettings> {
+        self.models.values()
+    }
+
+    /// The address that is written in this file, with everything that `models` says of a model that it
+    /// names. Every kind of probe does this to its addresses when it settles its settings.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where no model of that name is declared.
+    pub fn reach(&self, address: Address) -> Result<Address, Misuse> {
+        let resolved = address.trimmed().resolved(|name| self.model(name));
+        resolved.map_err(|what| Misuse::new(format!("{}: {what}", self.file.display())))
+    }
+}
+
+/// The checked form of the declared models.
+pub(super) fn settle(
+    models: BTreeMap<String, Endpoint>,
+    root: &Path,
+) -> BTreeMap<String, ModelSettings> {
+    let others = models.clone();
+    let settled = models.into_iter().map(|(name, endpoint)| {
+        let recorded = match &endpoint {
+            // A file that is not there is told when the model is called: it may never be.
+            Endpoint::Replay(replay) => std::fs::read(root.join(&replay.file)).ok(),
+            _ => None,
+        };
+        let recorder = match &endpoint {
+            Endpoint::Replay(replay) => replay
+                .record
+                .as_ref()
+                .and_then(|ModelName(other)| others.get(other).cloned()),
+            _ => None,
+        };
+        let model = ModelSettings {
+            name: name.clone(),
+            endpoint,
+            recorder,
+            recorded: recorded.map(|bytes| Digest::of(&bytes)),
+        };
+        (name, model)
+    });
+    settled.collect()
+}
+
+/// What is wrong with the values, whatever their types.
+pub(super) fn problems(file: &Node) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let Some(Content::Map(models)) = file.get(&["models"]).map(|node| &node.content) else {
+        return found;
+    };
+    for (name, model) in models {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.text.is_empty() || !name.text.chars().all(is_plain) {
+            let message = format!("`{}` cannot name a model", name.text);
+            let problem = Problem::new(name.at.clone(), message);
+            found.push(problem.help("use letters, digits, `-`, `_` and `.`"));
+        }
+        if let (Some(("cmd", _)), Some(limit)) =
+            (model.text(&["kind"]), model.get(&["limits", "max_tokens"]))
+        {
+            let message =
+                "`max_tokens` cannot be checked, since a command does not report its tokens";
+            let problem = Problem::new(limit.at.clone(), message);
+            found.push(problem.help("bound its calls by `max_calls`"));
+        }
+        recording(models, model, &mut found);
+        address(model, &mut found);
+        key(model, &mut found);
+        headers(model, &mut found);
+        if let (Some(limit), None) = (model.get(&["limits", "usd"]), model.get(&["price"])) {
+            let problem = Problem::new(limit.at.clone(), "`usd` cannot be checked without a price");
+            found.push(problem.help(
+                "add `price: {input_per_million: ..., output_per_million: ...}` to the model",
+            ));
+        }
+    }
+    found
+}
+
+/// A model that is recorded has to be one that can be asked.
+fn recording(models: &[(Key, Node)], model: &Node, found: &mut Vec<Problem>) {
+    let Some((recorded, at)) = model.text(&["record"]) else {
+        return;
+    };
+    let other = models.iter().find(|(name, _)| name.text == recorded);
+    let kind = other.and_then(|(_, other)| other.text(&["kind"]));
+    if kind.is_some_and(|(kind, _)| kind == "replay") {
+        let message = format!("`{recorded}` has only recorded answers, and cannot give new ones");
+        let problem = Problem::new(at.clone(), message);
+        found.push(problem.help("name a model of the kind `openai`, `anthropic` or `cmd`"));
+    }
+}
+
+/// An address that carries a secret, or over which the key would be sent in plain sight.
+fn address(model: &Node, found: &mut Vec<Problem>) {
+    let Some((text, at)) = model.text(&["base_url"]) else {
+        return;
+    };
+    let url = match base_url::check(text) {
+        Ok(url) => url,
+        Err(refused) => {
+            let problem = Problem::new(at.clone(), refused.what);
+            found.push(problem.help(refused.help));
+            return;
+        }
+    };
+    let allowed = model.get(&["insecure_http"]);
+    let is_allowed = allowed.is_some_and(|node| matches!(node.content, Content::Bool(true)));
+    if url.is_in_plain_sight() && model.get(&["api_key_env"]).is_some() && !is_allowed {
+        let message = format!("the key would go to `{}` without encryption", url.host());
+        found.push(Problem::new(at.clone(), message).help(
+            "write `https://`, leave `api_key_env` out where the server needs no key, or allow it \
+             with `insecure_http: true`",
+        ));
+    }
+}
+
+/// The name of a variable, and not the key itself.
+fn key(model: &Node, found: &mut Vec<Problem>) {
+    let Some((name, at)) = model.text(&["api_key_env"]) else {
+        return;
+    };
+    let is_name = |text: &str| {
+        text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && !text.starts_with(|c: char| c.is_ascii_digit())
+    };
+    if is_name(name) {
+        return;
+    }
+    // What stands there may be the key: it is not shown again.
+    let problem = Problem::new(
+        at.start..at.start,
+        "`api_key_env` is not the name of a variable",
+    );
+    let help = match name.strip_prefix('$').filter(|bare| is_name(bare)) {
+        Some(bare) => format!("write `{bare}`"),
+        None => {
+            "write the name of the environment variable that holds the key, never the key itself"
+                .to_owned()
+        }
+    };
+    found.push(problem.help(help));
+}
+
+/// Headers that cannot be sent, and those that would carry a key.
+fn headers(model: &Node, found: &mut Vec<Problem>) {
+    let Some(Content::Map(headers)) = model.get(&["headers"]).map(|node| &node.content) else {
+        return;
+    };
+    for (name, value) in headers {
+        let at: Range<usize> = name.at.clone();
+        let lower = name.text.to_ascii_lowercase();
+        if SECRET_HEADERS.contains(&&*lower) {
+            let message = format!(
+                "the header `{}` would carry a secret in this file",
+                name.text
+            );
+            found.push(Problem::new(at, message).help(
+                "name the environment variable of the key in `api_key_env`, and a header other than \
+                 `Authorization: Bearer` in `api_key_header`",
+            ));
+        } else if let Content::Text(text) = &value.content
+            && !base_url::is_header(&name.text, text)
+        {
+            let message = format!("`{}` cannot be sent as a header", name.text);
+            found.push(Problem::new(at, message));
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! YAML text as a tree whose every node knows its place, so that all problems of a file can be
+//! found in one walk. The only module that knows which YAML reader is used.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Number, Value};
+use serde_yaml::{Error, Location, MessageFormatter as _, Spanned};
+
+use super::diagnostic::Problem;
+
+/// A larger text is refused before it is read as YAML.
+pub const MOST_BYTES: usize = 1 << 20;
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its bytes in the source; only the beginning where it spans several lines.
+    pub at: Range<usize>,
+    /// What it is.
+    pub content: Content,
+}
+
+/// What a node is, by the core schema of YAML 1.2: `no` and `on` are strings.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// Nothing, `~` or `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number that was written as a whole one.
+    Integer(Number),
+    /// Any other number; not finite where it was written so.
+    Float(f64),
+    /// A string.
+    Text(String),
+    /// A list.
+    List(Vec<Node>),
+    /// A mapping, in the order of the source; keys are distinct.
+    Map(Vec<(Key, Node)>),
+}
+
+/// A key and where it stands.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// Its bytes in the source.
+    pub at: Range<usize>,
+    /// The key.
+    pub text: String,
+}
+
+impl Node {
+    /// The value under a path of keys, if it is there.
+    pub fn get(&self, path: &[&str]) -> Option<&Self> {
+        let [first, rest @ ..] = path else {
+            return Some(self);
+        };
+        let Content::Map(entries) = &self.content else {
+            return None;
+        };
+        let (_, node) = entries.iter().find(|(key, _)| key.text == *first)?;
+        node.get(rest)
+    }
+
+    /// The path of the innermost key that has a place of the source in it, e.g. `prompts[2].id`.
+    pub fn key_at(&self, place: &Range<usize>) -> Option<String> {
+        // What is about the file as a whole is about no key of it.
+        let is_in = |at: &Range<usize>| *place != (0..0) && at.contains(&place.start);
+        let below = |name: String, node: &Self| match node.key_at(place) {
+            Some(rest) if rest.starts_with('[') => Some(name + &rest),
+            Some(rest) => Some(format!("{name}.{rest}")),
+            None => is_in(&node.at).then_some(name),
+        };
+        match &self.content {
+            Content::Map(entries) => entries.iter().find_map(|(key, node)| {
+                let is_key = is_in(&key.at).then(|| key.text.clone());
+                is_key.or_else(|| below(key.text.clone(), node))
+            }),
+            Content::List(items) => {
+                let mut items = items.iter().enumerate();
+                items.find_map(|(at, node)| below(format!("[{at}]"), node))
+            }
+            Content::Null
+            | Content::Bool(_)
+            | Content::Integer(_)
+            | Content::Float(_)
+            | Content::Text(_) => None,
+        }
+    }
+
+    /// The string under a path of keys, with its place.
+    pub fn text(&self, path: &[&str]) -> Option<(&str, &Range<usize>)> {
+        let node = self.get(path)?;
+        match &node.content {
+            Content::Text(text) => Some((text, &node.at)),
+            _ => None,
+        }
+    }
+
+    /// The strings of the list under a path of keys, each with its place; others are passed over.
+    pub fn texts(&self, path: &[&str]) -> Vec<(&str, &Range<usize>)> {
+        let Some(Content::List(items)) = self.get(path).map(|node| &node.content) else {
+            return Vec::new();
+        };
+        let texts = items.iter().filter_map(|item| item.text(&[]));
+        texts.collect()
+    }
+
+    /// The same without places.
+    pub fn to_json(&self) -> Value {
+        match &self.content {
+            Content::Null => Value::Null,
+            Content::Bool(value) => Value::Bool(*value),
+            Content::Integer(value) => Value::Number(value.clone()),
+            Content::Float(value) => Number::from_f64(*value).map_or(Value::Null, Value::Number),
+            Content::Text(text) => Value::String(text.clone()),
+            Content::List(items) => items.iter().map(Self::to_json).collect(),
+            Content::Map(entries) => entries
+                .iter()
+                .map(|(key, node)| (key.text.clone(), node.to_json()))
+                .collect(),
+        }
+    }
+}
+
+/// Reads one document. Text that is not YAML, a repeated key, a second document or too much of
+/// anything is a problem.
+pub fn parse(source: &str) -> Result<Node, Problem> {
+    if source.len() > MOST_BYTES {
+        let message = format!("{} bytes are too many; a file may have 1 MiB", source.len());
+        return Err(Problem::new(0..0, message));
+    }
+    let options = serde_yaml::options! {
+        budget: serde_yaml::budget! {
+            max_nodes: 50_000,
+            max_events: 150_000,
+            max_depth: 32,
+            max_documents: 2,
+            max_aliases: 1_000,
+            max_anchors: 1_000,
+        },
+        alias_limits: serde_yaml::alias_limits! { max_total_replayed_events: 20_000 },
+        non_finite_float_policy: serde_yaml::options::NonFiniteFloatPolicy::PassThrough,
+        strict_booleans: true,
+        with_snippet: false,
+    };
+    serde_yaml::from_str_with_options(source, options).map_err(|error| explain(&error, source))
+}
+
+/// Says what the YAML reader found, with what to do about the common slips.
+fn explain(error: &Error, source: &str) -> Problem {
+    let at = error
+        .location()
+        .map_or(0..0, |location| place(&location, source));
+    match error {
+        Error::DuplicateMappingKey { key, .. } => {
+            let message = match key {
+                Some(key) => format!("the key `{key}` is there twice"),
+                None => "a key is there twice".to_owned(),
+            };
+            return Problem::new(at, message).help("leave one of them out");
+        }
+        Error::MultipleDocuments { .. } => {
+            let problem = Problem::new(at, "a second document begins here");
+            return problem.help("a file holds one document: remove the line `---` before it");
+        }
+        _ => {}
+    }
+    let text = serde_yaml::UserMessageFormatter.format_message(error);
+    if text.contains("too large or too complex") {
+        return Problem::new(at, "this is more than one file may hold")
+            .help("write the values out, without aliases, and nest them less deep");
+    }
+    let problem = Problem::new(at, format!("this is not YAML: {text}"));
+    match slip(&text) {
+        Some(help) => problem.help(help),
+        None => problem,
+    }
+}
+
+/// What to do about the slips that people make most, by the words of the YAML reader.
+fn slip(text: &str) -> Option<&'static str> {
+    const SLIPS: &[(&str, &str)] = &[
+        ("tab", "indent with spaces"),
+        (
+            "mapping values are not allowed",
+            "text that holds `: ` goes in quotes; a key needs the indentation of its neighbours",
+        ),
+        (
+            "expected key",
+            "text that begins with `{`, `[`, `*`, `&`, `!` or a quote goes in quotes as a whole",
+        ),
+        (
+            "unclosed bracket",
+            "text that begins with `{` or `[` goes in quotes",
+        ),
+        ("recursion limit", "nest the values less deep"),
+        (
+            "quoted scalar",
+            "a quote that opens must close, in this line or the one above; in a text, double it",
+        ),
+        ("unknown value", "text that begins with `*` goes in quotes"),
+        (
+            "unexpected character",
+            "remove the character, or write it as an escape in double quotes",
+        ),
+    ];
+    let (_, help) = SLIPS.iter().find(|(words, _)| text.contains(words))?;
+    Some(help)
+}
+
+/// The bytes of a location; a syntax error knows its line and column only.
+fn place(location: &Location, source: &str) -> Range<usize> {
+    let span = location.span();
+    if let (Some(start), Some(length)) = (span.byte_offset(), span.byte_len()) {
+        let start = source.floor_char_boundary(start as usize);
+        return start..source.ceil_char_boundary(start + length as usize);
+    }
+    let line = location.line().saturating_sub(1) as usize;
+    let before: usize = source.split_inclusive('\n').take(line).map(str::len).sum();
+    let column = location.column().saturating_sub(1) as usize;
+    let rest = source[before..].chars().take(column).map(char::len_utf8);
+    let start = before + rest.sum::<usize>();
+    start..source.ceil_char_boundary(start + 1)
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spanned = Spanned::<Content>::deserialize(deserializer)?;
+        Ok(Self {
+            at: bytes(&spanned.referenced),
+            content: spanned.value,
+        })
+    }
+}
+
+/// The bytes of a location whose source is not at hand.
+fn bytes(location: &Location) -> Range<usize> {
+    let span = location.span();
+    let start = span.byte_offset().unwrap_or(0) as usize;
+    start..start + span.byte_len().unwrap_or(0) as usize
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = Content;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Content, E> {
+        Ok(Content::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Content, E> {
+        Ok(Content::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Content, E> {
+        Ok(Content::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Content, E> {
+        Ok(Content::Integer(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Content, E> {
+        Ok(Content::Integer(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Content, E> {
+        Ok(Content::Float(value))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Content, E> {
+        Ok(Content::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Content, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element()? {
+            items.push(item);
+        }
+        Ok(Content::List(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Content, A::Error> {
+        let mut entries = Vec::new();
+        while let Some((key, node)) = map.next_entry::<Spanned<String>, Node>()? {
+            let key = Key {
+                at: bytes(&key.referenced),
+                text: key.value,
+            };
+            entries.push((key, node));
+        }
+        Ok(Content::Map(entries))
+    }
+}

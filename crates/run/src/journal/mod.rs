@@ -1,0 +1,336 @@
+//! What has finished, one line of JSON each, appended as it happens: what a run that was killed
+//! leaves for the one that goes on from there.
+
+mod basis;
+mod variables;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Outcome, Source, Task};
+use kelvin_base::digest::Digest;
+use kelvin_base::exit::Misuse;
+use kelvin_base::failure::Failure;
+use kelvin_base::failure::Streams;
+use kelvin_base::usage::Usage;
+use kelvin_system::pipeline::Made;
+
+pub(super) use basis::Basis;
+pub(super) use variables::of_process as variables;
+
+/// The journal of a run, and what an earlier one has left.
+#[derive(Debug)]
+pub(super) struct Journal {
+    file: File,
+    known: HashMap<Task, Record>,
+}
+
+/// The first line, and a later one where the limits have changed: what those after it hold for.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Header {
+    /// The version of the format.
+    pub(super) kelvin_journal: u32,
+    /// The digest of command, declared environment, decision field and code of the pipeline.
+    pub(super) pipeline: Digest,
+    /// What failures depend on beside it: the limits, the retries and the scorer.
+    pub(super) limits: Digest,
+    /// What the digest of the pipeline is made of. It tells people what has changed, and decides nothing.
+    #[serde(default)]
+    pub(super) basis: Basis,
+    /// A little of the digest of each variable that is not declared. It tells people what differs.
+    #[serde(default)]
+    pub(super) variables: BTreeMap<String, String>,
+}
+
+/// What the pipeline makes itself, once the first call has shown it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MadeLine {
+    made: Made,
+}
+
+/// A finished invocation.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    /// The key of its input.
+    key: Digest,
+    case: String,
+    variant: Option<String>,
+    repeat: usize,
+    result: Known,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    streams: Option<Box<Streams>>,
+    attempts: usize,
+    seconds: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+    /// What an observer took of it. The header has the digest of the observer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    observed: Option<Box<Value>>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Known {
+    Value(Value),
+    Failure(Failure),
+}
+
+/// The version of the format. Version 1 had neither exit code nor streams, version 2 no variables.
+pub(super) const VERSION: u32 = 3;
+
+/// The version of a header that another version of this program has written.
+#[derive(Deserialize)]
+struct Version {
+    kelvin_journal: u32,
+}
+
+/// What an earlier run has left.
+#[derive(Debug, Default)]
+pub(super) struct Left {
+    known: HashMap<Task, Record>,
+    /// Where the last whole line ends; 0 where nothing is gone on with.
+    end: u64,
+    /// Whether what failures depend on has changed since.
+    limits_changed: bool,
+    /// The variables that differ from those of a part of it.
+    variables: BTreeSet<String>,
+    /// Why nothing of what is there can be gone on with.
+    refused: Option<String>,
+}
+
+impl Left {
+    /// Reads a journal. Nothing is taken from one that was written for another pipeline.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where there is one with finished calls of which none can be taken, so that they are not
+    /// thrown away without being asked for; any other error where there is one that cannot be read.
+    pub(super) fn load(path: &Path, header: &Header) -> anyhow::Result<Self> {
+        match fs::read(path) {
+            Ok(bytes) => {
+                let left = read(&bytes, header);
+                match &left.refused {
+                    None => Ok(left),
+                    Some(why) => Err(Misuse::new(format!(
+                        "the earlier run cannot be resumed: {why}"
+                    ))
+                    .help(
+                        "undo that to resume, or leave out `--resume` to begin anew, which removes what has \
+                         finished; nothing was removed and nothing was run",
+                    )
+                    .into()),
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(error)
+                .with_context(|| format!("failed to read the journal `{}`", path.display())),
+        }
+    }
+
+    /// Whether there is nothing to go on with.
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// The variables that differ from those that what is there was answered with.
+    pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
+        self.variables.iter().map(String::as_str)
+    }
+
+    /// What has finished.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.known.keys()
+    }
+}
+
+impl Journal {
+    /// Goes on with the journal that something was left of, or begins one.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn open(path: &Path, header: &Header, left: Left) -> anyhow::Result<Self> {
+        let failed = || format!("failed to open the journal `{}`", path.display());
+        let end = if left.is_empty() { 0 } else { left.end };
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+            .open(path)
+            .with_context(failed)?;
+        // What a kill has torn is cut off, so that the next line begins a line.
+        file.set_len(end).with_context(failed)?;
+        let journal = Self {
+            file,
+            known: left.known,
+        };
+        if end == 0 || left.limits_changed || !left.variables.is_empty() {
+            journal.append(header)?;
+        }
+        Ok(journal)
+    }
+
+    /// What an earlier run has found out about a task with this key.
+    pub(super) fn find(&self, task: &Task, key: &Digest) -> Option<Outcome> {
+        let record = self.known.get(task).filter(|record| record.key == *key)?;
+        Some(Outcome {
+            result: match record.result.clone() {
+                Known::Value(value) => Ok(value),
+                Known::Failure(failure) => Err(Box::new(failure)),
+            },
+            exit: record.exit,
+            streams: record.streams.clone(),
+            source: Source::Resumed,
+            attempts: record.attempts,
+            seconds: record.seconds,
+            usage: record.usage.map(Box::new),
+            observed: record.observed.clone(),
+        })
+    }
+
+    /// Notes down a finished invocation.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it: a run that cannot be resumed must not look as if it could.
+    pub(super) fn note(&self, task: &Task, key: &Digest, outcome: &Outcome) -> anyhow::Result<()> {
+        self.append(&Record {
+            key: *key,
+            case: task.case.to_string(),
+            variant: task.variant.as_deref().map(str::to_owned),
+            repeat: task.repeat,
+            result: match &outcome.result {
+                Ok(value) => Known::Value(value.clone()),
+                Err(failure) => Known::Failure((**failure).clone()),
+            },
+            exit: outcome.exit,
+            streams: outcome.streams.clone(),
+            attempts: outcome.attempts,
+            seconds: outcome.seconds,
+            usage: outcome.usage.as_deref().copied(),
+            observed: outcome.observed.clone(),
+        })
+    }
+
+    /// Notes down what the pipeline makes itself.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn note_made(&self, made: Made) -> anyhow::Result<()> {
+        self.append(&MadeLine { made })
+    }
+
+    /// Forgets everything: a run that goes on from here finds nothing.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn clear(&self) -> anyhow::Result<()> {
+        self.file.set_len(0).context("failed to empty the journal")
+    }
+
+    /// One write a line: lines of several threads never mix, and a kill tears at most the last.
+    fn append(&self, line: &impl Serialize) -> anyhow::Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        (&self.file)
+            .write_all(&bytes)
+            .context("failed to write the journal")
+    }
+}
+
+/// The records of a journal; nothing where it is of another pipeline. Failures are taken only
+/// where what they depend on is the same.
+fn read(bytes: &[u8], header: &Header) -> Left {
+    let mut left = Left::default();
+    let mut limits = None;
+    let first = bytes
+        .split(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
+    if let Ok(found) = serde_json::from_slice::<Version>(first)
+        && found.kelvin_journal != header.kelvin_journal
+    {
+        left.refused = Some(format!(
+            "another version of kelvin has written its journal, in format {}; this one reads format {VERSION}",
+            found.kelvin_journal
+        ));
+        return left;
+    }
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        if !line.ends_with(b"\n") {
+            break;
+        }
+        if let Ok(found) = serde_json::from_slice::<Header>(line) {
+            if found.pipeline != header.pipeline {
+                // Without a finished call there is nothing to lose.
+                let finished = bytes.split(|byte| *byte == b'\n').filter(is_record).count();
+                left = Left::default();
+                left.refused = (finished > 0).then(|| {
+                    let changes = found.basis.changes(&header.basis);
+                    format!(
+                        "since then this has changed: {changes}; the earlier run has {finished} finished calls"
+                    )
+                });
+                return left;
+            }
+            limits = Some(found.limits);
+            let differing = variables::differing(&found.variables, &header.variables);
+            left.variables.extend(differing.cloned());
+        } else if let Ok(record) = serde_json::from_slice::<Record>(line) {
+            let is_failure = matches!(record.result, Known::Failure(_));
+            if limits.is_some() && !(is_failure && limits != Some(header.limits)) {
+                left.known.insert(record.task(), record);
+            }
+        }
+        left.end += line.len() as u64;
+    }
+    left.limits_changed = limits != Some(header.limits);
+    left
+}
+
+/// What a journal says the pipeline has made itself; nothing where it cannot be read, which later is an error.
+pub(super) fn made(path: &Path) -> Made {
+    let bytes = fs::read(path).unwrap_or_default();
+    let mut made = Made::default();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        if let Ok(header) = serde_json::from_slice::<Header>(line) {
+            header.basis.names().for_each(|name| made.was_there(name));
+        } else if let Ok(found) = serde_json::from_slice::<MadeLine>(line) {
+            made.join(found.made);
+        }
+    }
+    made
+}
+
+/// Whether a line of a journal is a finished call.
+fn is_record(line: &&[u8]) -> bool {
+    serde_json::from_slice::<Record>(line).is_ok()
+}
+
+impl Record {
+    fn task(&self) -> Task {
+        Task {
+            case: self.case.as_str().into(),
+            variant: self.variant.as_deref().map(Into::into),
+            repeat: self.repeat,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! The trials that a repository keeps, so that a gate knows which judges it may trust.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::trial::{Fitness, TrialRecord};
+
+/// The version of the file. A file of another version is not read: what it says of a judge may mean
+/// something else.
+const SCHEMA: u32 = 1;
+
+/// The trials of the judges of one configuration, as `kelvin calibrate` stores them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Calibration {
+    /// The version of the file.
+    pub schema: u32,
+    /// The last trial of each judge.
+    pub trials: Vec<TrialRecord>,
+}
+
+impl Default for Calibration {
+    fn default() -> Self {
+        Self {
+            schema: SCHEMA,
+            trials: Vec::new(),
+        }
+    }
+}
+
+/// What is known of a judge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It was tried, and is fit to gate on.
+    Fit,
+    /// It was tried, and is not known to be fit: what speaks against it.
+    NotFit(Fitness, Vec<String>),
+    /// The judge of this place was tried as another one: its id then.
+    Void(String),
+    /// It was never tried.
+    Untried,
+}
+
+/// Reads the file.
+///
+/// # Errors
+///
+/// Why it cannot be used, for a person.
+pub fn read(bytes: &[u8]) -> Result<Calibration, String> {
+    let value: Value =
+        serde_json::from_slice(bytes).map_err(|error| format!("it is no JSON: {error}"))?;
+    let schema = value.get("schema").and_then(Value::as_u64);
+    if schema != Some(u64::from(SCHEMA)) {
+        let found = value
+            .get("schema")
+            .map_or("none".to_owned(), Value::to_string);
+        return Err(format!(
+            "its `schema` is {found}, and this version reads {SCHEMA}"
+        ));
+    }
+    serde_json::from_value(value).map_err(|error| format!("it is no calibration: {error}"))
+}
+
+impl Calibration {
+    /// What is known of the judge of this id, which is configured at this place. Everything that its
+    /// grades depend on is in the id, so a trial of another id says nothing of it.
+    pub fn stands_for(&self, judge: &str, grader_id: &str) -> Standing {
+        let Some(trial) = self.trial(grader_id) else {
+            let before = self.trials.iter().find(|trial| trial.judge == judge);
+            return before.map_or(Standing::Untried, |before| {
+                Standing::Void(before.grader_id.clone())
+            });
+        };
+        match trial.fitness {
+            Fitness::Fit => Standing::Fit,
+            fitness => {
+                let against = trial.against().map(|one| one.text.clone());
+                Standing::NotFit(fitness, against.collect())
+            }
+        }
+    }
+
+    /// The trial of the judge of this id.
+    pub fn trial(&self, grader_id: &str) -> Option<&TrialRecord> {
+        let mut trials = self.trials.iter();
+        trials.find(|trial| trial.grader_id == grader_id)
+    }
+
+    /// Keeps a trial in the place of the earlier ones of the same judge.
+    pub fn put(&mut self, record: TrialRecord) {
+        self.trials
+            .retain(|trial| trial.judge != record.judge && trial.grader_id != record.grader_id);
+        self.trials.push(record);
+        self.trials
+            .sort_by(|one, other| one.judge.cmp(&other.judge));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A record as a file has it, without figures.
+    pub(super) fn record(judge: &str, grader_id: &str, fitness: &str) -> TrialRecord {
+        let record = json!({
+            "judge": judge,
+            "grader_id": grader_id,
+            "compared_with": "exact-match/ws-v1",
+            "fitness": fitness,
+            "criteria": [
+                {"name": "order", "ruling": "kept", "text": "the order is right"},
+                {"name": "length", "ruling": "open", "text": "filler may add to the score"},
+                {"name": "obedience", "ruling": "broken", "text": "an instruction adds 0.4"},
+            ],
+            "prompts": 40, "answers": 40, "labelled": 0,
+            "answers_digest": "0".repeat(64),
+            "pass": 0.5, "repeats": 3, "gradings": 400,
+            "figures": {},
+            "smallest_drop": {"noise": null, "by_prompts": {}},
+        });
+        serde_json::from_value(record).expect("it is a record")
+    }
+
+    fn stored() -> Calibration {
+        let mut calibration = Calibration::default();
+        calibration.put(record("grading.judge", "llm/v1-aa", "fit"));
+        calibration.put(record("checks.judge", "llm/v1-bb", "unfit"));
+        calibration
+    }
+
+    #[test]
+    fn a_trial_stands_for_the_judge_of_its_id_alone() {
+        let stored = stored();
+        assert_eq!(
+            stored.stands_for("grading.judge", "llm/v1-aa"),
+            Standing::Fit
+        );
+        // The same judge at another place is the same judge.
+        assert_eq!(
+            stored.stands_for("evidence.scorer", "llm/v1-aa"),
+            Standing::Fit
+        );
+        assert_eq!(
+            stored.stands_for("checks.judge", "llm/v1-bb"),
+            Standing::NotFit(Fitness::Unfit, vec!["an instruction adds 0.4".to_owned()])
+        );
+        assert_eq!(
+            stored.stands_for("grading.judge", "llm/v1-cc"),
+            Standing::Void("llm/v1-aa".to_owned())
+        );
+        assert_eq!(
+            stored.stands_for("evidence.scorer", "llm/v1-cc"),
+            Standing::Untried
+        );
+    }
+
+    #[test]
+    fn a_new_trial_takes_the_place_of_the_one_before() {
+        let mut stored = stored();
+        stored.put(record("grading.judge", "llm/v1-cc", "undecided"));
+        assert_eq!(stored.trials.len(), 2);
+        let standing = stored.stands_for("grading.judge", "llm/v1-cc");
+        let open = vec!["filler may add to the score".to_owned()];
+        assert_eq!(standing, Standing::NotFit(Fitness::Undecided, open));
+        assert_eq!(
+            stored.stands_for("grading.judge", "llm/v1-aa"),
+            Standing::Void("llm/v1-cc".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_file_is_read_as_it_was_written_or_refused() {
+        let bytes = serde_json::to_vec(&stored()).expect("written");
+        assert_eq!(read(&bytes), Ok(stored()));
+        for (text, why) in [
+            ("", "no JSON"),
+            ("[]", "`schema` is none"),
+            ("{\"schema\": 2, \"trials\": []}", "`schema` is 2"),
+            ("{\"schema\": 1}", "no calibration"),
+            (
+                "{\"schema\": 1, \"trials\": [{\"judge\": \"a\"}]}",
+                "no calibration",
+            ),
+        ] {
+            let error = read(text.as_bytes()).expect_err("refused");
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

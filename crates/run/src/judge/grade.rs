@@ -1,0 +1,287 @@
+//! A grade, which is checked where it is made.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Ungraded, UngradedCode};
+use kelvin_base::stats;
+
+/// A grade. Its score is a number from 0 to 1, and its judge has a name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "RawGrade")]
+#[schemars(!try_from)]
+pub struct Grade {
+    /// From 0, the worst, to 1. In the mode `pairwise`, 1 where the response wins, 0.5 for a tie.
+    #[schemars(range(min = 0, max = 1))]
+    score: f64,
+    /// What the judge had to say; empty where it said nothing.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    notes: String,
+    /// The judge, with everything that its grades depend on.
+    grader_id: String,
+    /// What the score is made from, where it is more than one answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<GradePart>,
+    /// Whether the judge was shown less than the whole, because a text is longer than its limit.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
+}
+
+/// One of several answers that a grade is made from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GradePart {
+    /// The member of the panel, from 1; none without a panel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<usize>,
+    /// In which order the two texts were shown.
+    #[serde(default, skip_serializing_if = "Order::is_given")]
+    pub order: Order,
+    /// Which of several votes, from 1.
+    pub vote: usize,
+    /// Its score.
+    pub score: f64,
+    /// What the judge had to say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub notes: String,
+}
+
+/// In which order a judge was shown the two texts.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// The reference first, then the response.
+    #[default]
+    Given,
+    /// The response first.
+    Swapped,
+}
+
+impl Order {
+    /// Whether it is the usual order. The parameter is a reference because serde asks by one.
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde's `skip_serializing_if` hands over a reference"
+    )]
+    const fn is_given(&self) -> bool {
+        matches!(self, Self::Given)
+    }
+}
+
+impl Grade {
+    /// A grade of one answer.
+    ///
+    /// # Errors
+    ///
+    /// Where the score is no number from 0 to 1, or the judge has no name.
+    pub fn new(
+        score: f64,
+        notes: impl Into<String>,
+        grader_id: impl Into<String>,
+    ) -> Result<Self, Ungraded> {
+        let grader_id = grader_id.into();
+        if !(0.0..=1.0).contains(&score) {
+            let text = format!("the score is {score}, not a number from 0 to 1");
+            return Err(Ungraded::new(UngradedCode::Invalid, text));
+        }
+        if grader_id.trim().is_empty() {
+            let text = "the grade does not say which judge gave it";
+            return Err(Ungraded::new(UngradedCode::Invalid, text));
+        }
+        Ok(Self {
+            score,
+            notes: notes.into(),
+            grader_id,
+            parts: Vec::new(),
+            cut: false,
+        })
+    }
+
+    /// Keeps what the score is made from.
+    #[must_use]
+    pub(super) fn made_from(mut self, parts: Vec<GradePart>) -> Self {
+        self.parts = parts;
+        self
+    }
+
+    /// Notes that the judge was shown less than the whole.
+    #[must_use]
+    pub(super) const fn cut_if(mut self, cut: bool) -> Self {
+        self.cut = cut;
+        self
+    }
+
+    /// From 0 to 1.
+    pub const fn score(&self) -> f64 {
+        self.score
+    }
+
+    /// What the judge had to say.
+    pub fn notes(&self) -> &str {
+        &self.notes
+    }
+
+    /// The judge, with everything that its grades depend on.
+    pub fn grader_id(&self) -> &str {
+        &self.grader_id
+    }
+
+    /// What the score is made from, where it is more than one answer.
+    pub fn parts(&self) -> &[GradePart] {
+        &self.parts
+    }
+
+    /// Whether the judge was shown less than the whole.
+    pub const fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// By how much the score was higher in the usual order than in the swapped one; none where the
+    /// judge was asked in one order only.
+    pub fn order_effect(&self) -> Option<f64> {
+        Some(self.mean(Order::Given)? - self.mean(Order::Swapped)?)
+    }
+
+    /// Whether the two orders lead to different verdicts: the scores are not on the same side of one
+    /// half. None where the judge was asked in one order only.
+    pub fn is_flipped(&self) -> Option<bool> {
+        let side = |score: f64| score.partial_cmp(&0.5);
+        Some(side(self.mean(Order::Given)?) != side(self.mean(Order::Swapped)?))
+    }
+
+    fn mean(&self, order: Order) -> Option<f64> {
+        let scores = self.parts.iter().filter(|part| part.order == order);
+        let scores: Vec<f64> = scores.map(|part| part.score).collect();
+        let asked_in_both = self.parts.iter().any(|part| part.order == Order::Swapped);
+        stats::mean(&scores).filter(|_| asked_in_both)
+    }
+}
+
+/// The share of grades whose two orders lead to different verdicts, with how many were asked in both;
+/// none where no grade was.
+pub fn flip_rate<'g>(grades: impl Iterator<Item = &'g Grade>) -> Option<(f64, usize)> {
+    let flips: Vec<f64> = grades
+        .filter_map(Grade::is_flipped)
+        .map(f64::from)
+        .collect();
+    Some((stats::mean(&flips)?, flips.len()))
+}
+
+/// A grade as a report has it; it is checked like one that was just made.
+#[derive(Deserialize)]
+struct RawGrade {
+    score: f64,
+    #[serde(default)]
+    notes: String,
+    grader_id: String,
+    #[serde(default)]
+    parts: Vec<GradePart>,
+    #[serde(default)]
+    cut: bool,
+}
+
+impl TryFrom<RawGrade> for Grade {
+    type Error = Ungraded;
+
+    fn try_from(raw: RawGrade) -> Result<Self, Ungraded> {
+        let checked = |score| Self::new(score, "", raw.grader_id.as_str());
+        for part in &raw.parts {
+            checked(part.score)?;
+        }
+        Ok(Self {
+            notes: raw.notes.clone(),
+            ..checked(raw.score)?
+        }
+        .made_from(raw.parts)
+        .cut_if(raw.cut))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(order: Order, score: f64) -> GradePart {
+        GradePart {
+            member: None,
+            order,
+            vote: 1,
+            score,
+            notes: String::new(),
+        }
+    }
+
+    fn both(given: f64, swapped: f64) -> Grade {
+        let parts = vec![part(Order::Given, given), part(Order::Swapped, swapped)];
+        let mean = f64::midpoint(given, swapped);
+        let grade = Grade::new(mean, "", "judge/v1").expect("it is valid");
+        grade.made_from(parts)
+    }
+
+    #[test]
+    fn jdg_01_a_score_that_is_no_number_from_0_to_1_is_refused() {
+        let refused = [
+            -0.1,
+            1.1,
+            1.000_000_1,
+            -f64::MIN_POSITIVE,
+            f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+        ];
+        for score in refused {
+            let error = Grade::new(score, "", "judge/v1").expect_err("it is no score");
+            assert_eq!(error.code, UngradedCode::Invalid, "{score}");
+        }
+        for score in [0.0, -0.0, 0.5, 1.0] {
+            assert!(Grade::new(score, "", "judge/v1").is_ok(), "{score}");
+        }
+    }
+
+    #[test]
+    fn jdg_02_a_grade_without_a_judge_is_refused() {
+        for name in ["", " ", "\n\t"] {
+            assert!(Grade::new(1.0, "", name).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_stored_grade_is_checked_like_a_new_one() {
+        let read = |text: &str| serde_json::from_str::<Grade>(text);
+        let stored = r#"{"score":0.5,"notes":"so so","grader_id":"judge/v1"}"#;
+        let grade = read(stored).expect("it is valid");
+        assert_eq!((grade.score(), grade.notes()), (0.5, "so so"));
+        assert_eq!(serde_json::to_string(&grade).expect("written"), stored);
+        // A later version may store more.
+        let later = r#"{"score":0.5,"grader_id":"judge/v1","parts":[{"vote":1,"score":0,"mood":2}],"new":1}"#;
+        assert!(read(later).is_ok());
+        for wrong in [
+            r#"{"score":1.5,"grader_id":"judge/v1"}"#,
+            r#"{"score":true,"grader_id":"judge/v1"}"#,
+            r#"{"score":"0.5","grader_id":"judge/v1"}"#,
+            r#"{"score":null,"grader_id":"judge/v1"}"#,
+            r#"{"score":0.5,"grader_id":" "}"#,
+            r#"{"grader_id":"judge/v1"}"#,
+            r#"{"score":0.5,"grader_id":"judge/v1","parts":[{"vote":1,"score":2}]}"#,
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn jdg_15_the_flip_rate_counts_verdicts_that_change_with_the_order() {
+        let grades = [
+            both(1.0, 0.0),
+            both(0.9, 0.6),
+            both(0.5, 0.7),
+            both(0.2, 0.2),
+        ];
+        assert_eq!(flip_rate(grades.iter()), Some((0.5, 4)));
+        assert_eq!(grades[0].order_effect(), Some(1.0));
+        assert_eq!(grades[3].order_effect(), Some(0.0));
+        let once = Grade::new(1.0, "", "judge/v1").expect("it is valid");
+        assert_eq!((once.order_effect(), once.is_flipped()), (None, None));
+        assert_eq!(flip_rate([once].iter()), None);
+    }
+}

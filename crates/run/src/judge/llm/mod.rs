@@ -1,0 +1,285 @@
+//! `llm`: a model that is asked for a grade, by a fixed and versioned rubric.
+
+mod frame;
+mod parse;
+mod rubric;
+mod scale;
+mod template;
+
+use serde_json::{Value, json};
+
+use super::mode::Mode;
+use super::panel::Reducer;
+use super::seat::Reading;
+use super::{Exhibit, Grade, GradePart, Judge, Order, Question, Seat, Ungraded, UngradedCode};
+use crate::targets::{Asking, ModelSettings};
+use frame::Framed;
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::failure::Failure;
+
+pub(super) use scale::Scale;
+pub(super) use template::Template;
+
+/// The most characters of the notes of a model that are kept.
+const NOTES_KEPT: usize = 2000;
+
+/// What a model is asked, and how often.
+#[derive(Clone, Debug)]
+pub(super) struct Rubric {
+    pub(super) mode: Mode,
+    pub(super) scale: Scale,
+    pub(super) criteria: Option<String>,
+    pub(super) votes: usize,
+    pub(super) reducer: Reducer,
+    pub(super) swap_order: bool,
+    /// The most characters that are shown of each text.
+    pub(super) most: usize,
+    /// The words of a user in the place of the rules of the mode.
+    pub(super) template: Option<Template>,
+}
+
+/// Asks a model.
+#[derive(Debug)]
+pub(super) struct Llm {
+    rubric: Rubric,
+    id: String,
+    seat: Seat,
+}
+
+/// A text that is graded, with the name of its frame.
+type Shown<'a> = Vec<Framed<'a>>;
+
+impl Llm {
+    /// Asks this model, with these parameters; what comes before and after the texts is fixed.
+    pub(super) fn new(rubric: Rubric, model: &ModelSettings, asking: Asking) -> Self {
+        let asking = Asking {
+            schema: Some(rubric.scale.schema()),
+            ..asking
+        };
+        let parameters = Fields::of("kelvin/judge/llm/v1")
+            .field("model", super::model::identity(model))
+            .field("asking", json!(asking).to_string())
+            .field("criteria", rubric.criteria.as_deref().unwrap_or_default())
+            .field("votes", rubric.votes.to_be_bytes())
+            .field("reducer", format!("{:?}", rubric.reducer))
+            .field("swap_order", [u8::from(rubric.swap_order)])
+            .field("most", rubric.most.to_be_bytes())
+            .field("scale", format!("{:?}", rubric.scale))
+            .digest();
+        let id = format!(
+            "llm/{}-{}-{}/{}-{}",
+            rubric.mode.name(),
+            rubric::VERSION,
+            rubric.words().short(8),
+            super::model::label(model),
+            parameters.short(8),
+        );
+        let reading = GradeReading {
+            scale: rubric.scale.clone(),
+        };
+        Self {
+            seat: Seat::new(model.chat(&asking), reading),
+            rubric,
+            id,
+        }
+    }
+}
+
+impl Rubric {
+    /// The digest of the fixed words of a question.
+    fn words(&self) -> Digest {
+        Fields::of("kelvin/judge/rubric/v1")
+            .field("before", self.before())
+            .field("after", self.after())
+            .digest()
+    }
+
+    /// What comes before the frames.
+    fn before(&self) -> String {
+        let rules = match &self.template {
+            Some(template) => &template.before,
+            None => self.mode.rules(),
+        };
+        rubric::before(rules)
+    }
+
+    /// What comes after them.
+    fn after(&self) -> String {
+        let told = self.template.as_ref();
+        let told = told.map_or("", |template| template.after.as_str());
+        format!("{told}{}", rubric::after(&self.scale))
+    }
+
+    /// The orders in which the two texts are shown.
+    const fn orders(&self) -> &'static [Order] {
+        match self.swap_order {
+            true => &[Order::Given, Order::Swapped],
+            false => &[Order::Given],
+        }
+    }
+
+    /// The orders and votes of the questions, in their order.
+    fn rounds(&self) -> impl Iterator<Item = (Order, usize)> + '_ {
+        let orders = self.orders().iter();
+        orders.flat_map(|order| (1..=self.votes).map(|vote| (*order, vote)))
+    }
+
+    /// What is shown of an exhibit.
+    fn shown<'a>(&'a self, exhibit: &Exhibit<'a>, order: Order) -> Result<Shown<'a>, Ungraded> {
+        let framed = |name, text| Framed { name, text };
+        let criteria = exhibit.criteria.or(self.criteria.as_deref());
+        let mut shown: Shown<'a> = Vec::new();
+        shown.extend(criteria.map(|text| framed("CRITERIA", text)));
+        if !exhibit.prompt.is_empty() {
+            shown.push(framed("PROMPT", exhibit.prompt));
+        }
+        let response = exhibit.response;
+        let two = match self.mode {
+            Mode::Criteria => {
+                if criteria.is_none_or(|text| text.trim().is_empty()) {
+                    let text = "there are no criteria to grade the response by";
+                    return Err(Ungraded::new(UngradedCode::NoCriteria, text));
+                }
+                shown.extend(exhibit.reference.map(|text| framed("REFERENCE", text)));
+                shown.push(framed("RESPONSE", response));
+                return Ok(shown);
+            }
+            Mode::Reference => {
+                let reference = framed("REFERENCE", exhibit.needs_reference()?);
+                let response = framed("RESPONSE", response);
+                match order {
+                    Order::Given => [reference, response],
+                    Order::Swapped => [response, reference],
+                }
+            }
+            // The names of the frames say nothing but the order, so that neither text is told apart as
+            // the one that is expected to be right.
+            Mode::Pairwise | Mode::Equivalence => {
+                let reference = exhibit.needs_reference()?;
+                let (one, two) = match order {
+                    Order::Given => (reference, response),
+                    Order::Swapped => (response, reference),
+                };
+                match self.mode {
+                    Mode::Pairwise => [framed("ANSWER ONE", one), framed("ANSWER TWO", two)],
+                    _ => [framed("TEXT ONE", one), framed("TEXT TWO", two)],
+                }
+            }
+        };
+        shown.extend(two);
+        Ok(shown)
+    }
+
+    /// The score of the response, from what the model has said of the text that was shown first.
+    fn of_response(&self, read: f64, order: Order) -> f64 {
+        match (self.mode, order) {
+            (Mode::Pairwise, Order::Given) => 1.0 - read,
+            _ => read,
+        }
+    }
+}
+
+impl Judge for Llm {
+    fn grader_id(&self) -> String {
+        self.id.clone()
+    }
+
+    fn seats(&self) -> Vec<&Seat> {
+        vec![&self.seat]
+    }
+
+    fn questions(&self, exhibit: &Exhibit<'_>) -> Result<Vec<Question>, Ungraded> {
+        let rubric = &self.rubric;
+        let (before, after) = (rubric.before(), rubric.after());
+        let question = |(order, vote): (Order, usize)| {
+            let (word, salt) = match order {
+                Order::Given => ("given", format!("{vote}")),
+                Order::Swapped => ("swapped", format!("{vote} swapped")),
+            };
+            let frames = frame::frames(&rubric.shown(exhibit, order)?, &salt, rubric.most);
+            Ok(Question {
+                seat: 0,
+                text: format!("{before}\n{frames}{after}"),
+                name: format!("{word}-{vote}"),
+            })
+        };
+        rubric.rounds().map(question).collect()
+    }
+
+    fn grade(
+        &self,
+        exhibit: &Exhibit<'_>,
+        answers: &[Result<Value, Failure>],
+    ) -> Result<Grade, Ungraded> {
+        let rubric = &self.rubric;
+        if answers.len() != rubric.rounds().count() {
+            return Err(super::seat::no_answer());
+        }
+        let mut parts = Vec::with_capacity(answers.len());
+        for ((order, vote), answer) in rubric.rounds().zip(answers) {
+            let read = answer.as_ref().map_err(Ungraded::from)?;
+            let (score, notes) = super::seat::score(read)?;
+            parts.push(GradePart {
+                member: None,
+                order,
+                vote,
+                score: rubric.of_response(score, order),
+                notes: notes.to_owned(),
+            });
+        }
+        let of_orders: Vec<f64> = rubric
+            .orders()
+            .iter()
+            .filter_map(|order| {
+                let votes = parts.iter().filter(|part| part.order == *order);
+                let votes: Vec<f64> = votes.map(|part| part.score).collect();
+                rubric.reducer.of(&votes)
+            })
+            .collect();
+        let score = kelvin_base::stats::mean(&of_orders).unwrap_or(f64::NAN);
+        let notes = parts.first().map_or("", |part| part.notes.as_str());
+        let shown = rubric.shown(exhibit, Order::Given)?;
+        let cut = shown
+            .iter()
+            .any(|text| frame::is_cut(text.text, rubric.most));
+        let grade = Grade::new(score, notes, self.grader_id())?.cut_if(cut);
+        Ok(match parts.len() {
+            1 => grade,
+            _ => grade.made_from(parts),
+        })
+    }
+}
+
+/// Reads a grade out of the text of an answer.
+#[derive(Debug)]
+struct GradeReading {
+    scale: Scale,
+}
+
+impl Reading for GradeReading {
+    fn digest(&self) -> Digest {
+        let fields = Fields::of("kelvin/reader/grade/v1");
+        fields.field("scale", format!("{:?}", self.scale)).digest()
+    }
+
+    fn read(&self, output: &[u8]) -> Result<Value, Failure> {
+        let answer = parse::object(output)?;
+        let score = self.scale.score(&answer)?;
+        let notes: String = Scale::notes(&answer)
+            .trim()
+            .chars()
+            .take(NOTES_KEPT)
+            .collect();
+        Ok(super::seat::read(score, &notes))
+    }
+
+    fn smallest(&self, read: &Value) -> Vec<u8> {
+        match super::seat::score(read) {
+            Ok((score, notes)) => self.scale.smallest(score, notes).to_string().into_bytes(),
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! What a model may answer, and how its answer becomes a score.
+
+use serde_json::{Map, Value, json};
+
+use kelvin_base::failure::{Failure, FailureKind};
+
+/// The key of a number.
+const SCORE: &str = "quality_score";
+/// The key of a choice.
+const CHOICE: &str = "choice";
+/// The key of what the model has to say.
+const NOTES: &str = "notes";
+
+/// What a model may answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::judge) enum Scale {
+    /// A number from 0 to 1.
+    Number,
+    /// One of these words, each with its score, in the order in which they are shown.
+    Choices(Vec<(String, f64)>),
+}
+
+impl Scale {
+    /// Which of two texts is better: 1 for the first one, 0 for the second one.
+    pub(in crate::judge) fn winner() -> Self {
+        let choices = [("one", 1.0), ("two", 0.0), ("tie", 0.5)];
+        Self::Choices(choices.map(|(word, score)| (word.to_owned(), score)).into())
+    }
+
+    /// Whether there are only so many scores that several answers can agree.
+    pub(in crate::judge) const fn is_discrete(&self) -> bool {
+        matches!(self, Self::Choices(_))
+    }
+
+    fn words(choices: &[(String, f64)]) -> Vec<&str> {
+        choices.iter().map(|(word, _)| word.as_str()).collect()
+    }
+
+    /// The form of an answer, as the question shows it.
+    pub(super) fn form(&self) -> String {
+        match self {
+            Self::Number => format!(
+                "{{\"{NOTES}\": \"one short sentence with the reason\", \"{SCORE}\": a number from 0 \
+                 (worst) to 1 (best)}}"
+            ),
+            Self::Choices(choices) => {
+                // The words alone: with its score beside it, a word would be chosen for the number.
+                let quoted = Self::words(choices).into_iter().map(|word| json!(word));
+                let words: Vec<String> = quoted.map(|word| word.to_string()).collect();
+                format!(
+                    "{{\"{NOTES}\": \"one short sentence with the reason\", \"{CHOICE}\": one of {}}}",
+                    words.join(", ")
+                )
+            }
+        }
+    }
+
+    /// The JSON schema of an answer, for a server that takes one. Both keys are required because some
+    /// servers take no schema with optional ones.
+    pub(super) fn schema(&self) -> Value {
+        let (key, schema) = match self {
+            Self::Number => (
+                SCORE,
+                json!({ "type": "number", "minimum": 0, "maximum": 1 }),
+            ),
+            Self::Choices(choices) => (
+                CHOICE,
+                json!({ "type": "string", "enum": Self::words(choices) }),
+            ),
+        };
+        json!({
+            "type": "object",
+            "properties": { NOTES: { "type": "string" }, key: schema },
+            "required": [NOTES, key],
+            "additionalProperties": false,
+        })
+    }
+
+    /// The score of an answer.
+    ///
+    /// # Errors
+    ///
+    /// Where it has none. Nothing is guessed: a text with a number in it is no number.
+    pub(super) fn score(&self, answer: &Map<String, Value>) -> Result<f64, Failure> {
+        let invalid = |what: String| Failure::new(FailureKind::GradeInvalid, what);
+        match self {
+            Self::Number => {
+                let value = answer.get(SCORE).ok_or_else(|| missing(SCORE))?;
+                let Value::Number(number) = value else {
+                    return Err(invalid(format!(
+                        "`{SCORE}` is {}, not a number",
+                        kind(value)
+                    )));
+                };
+                let score = number.as_f64().unwrap_or(f64::NAN);
+                match (0.0..=1.0).contains(&score) {
+                    // The sum makes a zero with a sign a plain one.
+                    true => Ok(score + 0.0),
+                    false => Err(invalid(format!(
+                        "`{SCORE}` is {number}, not a number from 0 to 1"
+                    ))),
+                }
+            }
+            Self::Choices(choices) => {
+                let value = answer.get(CHOICE).ok_or_else(|| missing(CHOICE))?;
+                let Value::String(word) = value else {
+                    return Err(invalid(format!(
+                        "`{CHOICE}` is {}, not a text",
+                        kind(value)
+                    )));
+                };
+                let chosen = choices.iter().find(|(known, _)| known == word.trim());
+                chosen.map(|(_, score)| *score).ok_or_else(|| {
+                    let words = Self::words(choices).join(", ");
+                    let found = super::parse::excerpt(word);
+                    invalid(format!("`{CHOICE}` is `{found}`, none of {words}"))
+                })
+            }
+        }
+    }
+
+    /// What the model had to say beside its score. Only a text is kept.
+    pub(super) fn notes(answer: &Map<String, Value>) -> &str {
+        answer
+            .get(NOTES)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    /// The smallest answer of this score and these notes.
+    pub(super) fn smallest(&self, score: f64, notes: &str) -> Value {
+        match self {
+            Self::Number => json!({ NOTES: notes, SCORE: score }),
+            Self::Choices(choices) => {
+                let word = choices.iter().find(|(_, of_word)| *of_word == score);
+                json!({ NOTES: notes, CHOICE: word.map(|(word, _)| word) })
+            }
+        }
+    }
+}
+
+fn missing(key: &str) -> Failure {
+    Failure::new(
+        FailureKind::GradeMissing,
+        format!("the answer of the judge has no `{key}`"),
+    )
+}
+
+/// What stands there instead, for a message.
+const fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

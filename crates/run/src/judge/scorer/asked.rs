@@ -1,0 +1,285 @@
+//! Decisions in prose: a judge says how far two of them mean the same.
+//!
+//! The scorer itself knows only that equal texts are at distance 0. What the judge has said of the other
+//! pairs is collected by the run, and the distances are kept in the records, so that nothing that is made
+//! of the records later asks a model.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::{Scorer, ScorerKind, describe};
+use crate::config::{Config, schema_of};
+use crate::judge::{Exhibit, Judge, JudgeSettings};
+
+/// Two different decisions: that of the baseline, and one beside it. White space at their ends is none
+/// of theirs.
+pub type Pair = (String, String);
+
+/// A judge with what its scores mean for a distance.
+#[derive(Debug)]
+pub struct AskedJudge {
+    judge: Box<dyn Judge>,
+    /// A score from this on means that nothing has changed.
+    same_from: Option<f64>,
+}
+
+impl AskedJudge {
+    /// The judge.
+    pub fn judge(&self) -> &dyn Judge {
+        &*self.judge
+    }
+
+    /// How many calls it takes to ask about one pair.
+    pub fn calls(&self) -> usize {
+        let pair = ("one".to_owned(), "other".to_owned());
+        let questions = self.judge.questions(&Self::exhibit(&pair));
+        questions.map_or(0, |questions| questions.len())
+    }
+
+    /// The distance that a score stands for.
+    fn distance(&self, score: f64) -> f64 {
+        match self.same_from {
+            Some(from) if score >= from => 0.0,
+            _ => 1.0 - score,
+        }
+    }
+
+    /// What the judge has to be asked to know the distance of two decisions; none where they are equal,
+    /// or are no texts.
+    pub fn question(one: &Value, other: &Value) -> Option<Pair> {
+        let (one, other) = (one.as_str()?.trim(), other.as_str()?.trim());
+        (one != other).then(|| (one.to_owned(), other.to_owned()))
+    }
+
+    /// What the judge is shown of a pair.
+    pub const fn exhibit((one, other): &Pair) -> Exhibit<'_> {
+        Exhibit {
+            prompt: "",
+            response: other.as_str(),
+            reference: Some(one.as_str()),
+            criteria: None,
+        }
+    }
+}
+
+/// A scorer with what its judge has said.
+#[derive(Debug)]
+pub struct Known<'a> {
+    /// The scorer.
+    pub scorer: &'a dyn Scorer,
+    /// The score of each pair that has one.
+    pub scores: &'a BTreeMap<Pair, f64>,
+}
+
+impl Scorer for Known<'_> {
+    fn id(&self) -> String {
+        self.scorer.id()
+    }
+
+    fn accepts(&self, decision: &Value) -> Result<(), String> {
+        self.scorer.accepts(decision)
+    }
+
+    fn distance(&self, one: &Value, other: &Value) -> Option<f64> {
+        let known = self.scorer.distance(one, other);
+        known.or_else(|| {
+            let score = self.scores.get(&AskedJudge::question(one, other)?)?;
+            Some(self.scorer.asked()?.distance(*score))
+        })
+    }
+
+    fn asked(&self) -> Option<&AskedJudge> {
+        self.scorer.asked()
+    }
+}
+
+/// Compares texts. The judge is none as long as nobody has said which models are declared.
+#[derive(Debug)]
+struct Prose {
+    id: String,
+    asked: Option<AskedJudge>,
+}
+
+impl Scorer for Prose {
+    fn id(&self) -> String {
+        self.id.clone()
+    }
+
+    fn accepts(&self, decision: &Value) -> Result<(), String> {
+        match decision {
+            Value::String(_) => Ok(()),
+            other => Err(format!("{}, not a text", describe(other))),
+        }
+    }
+
+    fn distance(&self, one: &Value, other: &Value) -> Option<f64> {
+        let are_texts = one.is_string() && other.is_string();
+        (are_texts && AskedJudge::question(one, other).is_none()).then_some(0.0)
+    }
+
+    fn asked(&self) -> Option<&AskedJudge> {
+        self.asked.as_ref()
+    }
+}
+
+/// The key of the score from which on two decisions mean the same.
+const SAME_FROM: &str = "same_from";
+
+/// A kind of judge as a scorer: its name, what it is called as a judge, and which keys it has.
+struct ProseKind {
+    judge: &'static str,
+    keys: &'static [&'static str],
+}
+
+impl ProseKind {
+    /// The keys as those of the judge have them.
+    fn schema(&self) -> Value {
+        let judge = schema_of::<JudgeSettings>().to_value();
+        let of_judge = self.keys.iter().map(|key| {
+            let schema = judge["properties"][key].clone();
+            ((*key).to_owned(), schema)
+        });
+        let mut properties: Map<String, Value> = of_judge.collect();
+        properties.insert(
+            SAME_FROM.to_owned(),
+            json!({
+                "type": "number",
+                "minimum": 0,
+                "maximum": 1,
+                "description": "Two decisions whose score is at least this are the same, at distance 0.",
+            }),
+        );
+        json!({
+            "type": "object",
+            "properties": properties,
+            "required": ["model"],
+            "additionalProperties": false,
+        })
+    }
+
+    /// The settings of the judge, and the score from which on two decisions are the same.
+    fn settings(&self, written: &Value) -> Result<(JudgeSettings, Option<f64>), String> {
+        let mut settings = written
+            .as_object()
+            .cloned()
+            .ok_or("the settings are no mapping")?;
+        let same_from = settings.remove(SAME_FROM);
+        settings.insert("type".to_owned(), json!(self.judge));
+        if self.keys.contains(&"criteria") {
+            settings.insert("mode".to_owned(), json!("equivalence"));
+        }
+        let settings = serde_json::from_value(Value::Object(settings))
+            .map_err(|error| format!("the settings of the scorer cannot be read: {error}"))?;
+        let same_from = same_from.map(|from| match from.as_f64() {
+            Some(from) if (0.0..=1.0).contains(&from) => Ok(from),
+            _ => Err(format!("`{SAME_FROM}` is {from}, not a number from 0 to 1")),
+        });
+        Ok((settings, same_from.transpose()?))
+    }
+
+    fn open(&self, written: &Value, config: &Config) -> Result<Prose, String> {
+        let (settings, same_from) = self.settings(written)?;
+        let judge = settings.open(config)?;
+        let bound = same_from.map_or_else(String::new, |from| format!(" same from {from}"));
+        Ok(Prose {
+            id: format!("judge/v1[{}{bound}]", judge.grader_id()),
+            asked: Some(AskedJudge { judge, same_from }),
+        })
+    }
+
+    fn open_alone(&self, written: &Value) -> Result<Prose, String> {
+        self.settings(written)?;
+        Ok(Prose {
+            id: "judge/v1".to_owned(),
+            asked: None,
+        })
+    }
+}
+
+/// The scorer `embedding`.
+pub(super) struct EmbeddingKind;
+
+const EMBEDDING: ProseKind = ProseKind {
+    judge: "embedding_similarity",
+    keys: &["model"],
+};
+
+/// The scorer `llm`.
+pub(super) struct LlmKind;
+
+const LLM: ProseKind = ProseKind {
+    judge: "llm",
+    keys: &[
+        "model",
+        "criteria",
+        "choices",
+        "votes",
+        "reducer",
+        "swap_order",
+        "temperature",
+        "seed",
+        "max_tokens",
+        "max_chars",
+    ],
+};
+
+impl ScorerKind for EmbeddingKind {
+    fn name(&self) -> &'static str {
+        "embedding"
+    }
+
+    fn description(&self) -> &'static str {
+        "Texts, by how near the vectors of a model are."
+    }
+
+    fn schema(&self) -> Option<Value> {
+        Some(EMBEDDING.schema())
+    }
+
+    fn open(&self, settings: &Value) -> Result<Box<dyn Scorer>, String> {
+        Ok(Box::new(EMBEDDING.open_alone(settings)?))
+    }
+
+    fn open_with(
+        &self,
+        settings: &Value,
+        config: &Config,
+    ) -> Result<Option<Box<dyn Scorer>>, String> {
+        Ok(Some(Box::new(EMBEDDING.open(settings, config)?)))
+    }
+
+    fn judge(&self, settings: &Value) -> Option<JudgeSettings> {
+        EMBEDDING.settings(settings).ok().map(|(judge, _)| judge)
+    }
+}
+
+impl ScorerKind for LlmKind {
+    fn name(&self) -> &'static str {
+        "llm"
+    }
+
+    fn description(&self) -> &'static str {
+        "Texts, by what a model says of their meaning."
+    }
+
+    fn schema(&self) -> Option<Value> {
+        Some(LLM.schema())
+    }
+
+    fn open(&self, settings: &Value) -> Result<Box<dyn Scorer>, String> {
+        Ok(Box::new(LLM.open_alone(settings)?))
+    }
+
+    fn open_with(
+        &self,
+        settings: &Value,
+        config: &Config,
+    ) -> Result<Option<Box<dyn Scorer>>, String> {
+        Ok(Some(Box::new(LLM.open(settings, config)?)))
+    }
+
+    fn judge(&self, settings: &Value) -> Option<JudgeSettings> {
+        LLM.settings(settings).ok().map(|(judge, _)| judge)
+    }
+}

@@ -1,0 +1,169 @@
+//! What stands under `scorer`: the name of a scorer, or its name with settings.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
+
+use super::registry::kinds;
+use super::{Scorer, ScorerKind};
+use crate::config::Config;
+use crate::judge::JudgeSettings;
+
+/// A scorer that was chosen, and how that was written.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    name: &'static str,
+    settings: Value,
+    scorer: Arc<dyn Scorer>,
+    judge: Option<JudgeSettings>,
+}
+
+impl Choice {
+    /// Reads `NAME` or `NAME: SETTINGS`.
+    ///
+    /// # Errors
+    ///
+    /// Where no scorer has this name, or it refuses the settings.
+    pub fn read(written: &Value) -> Result<Self, String> {
+        let entry = written
+            .as_object()
+            .and_then(|entries| entries.iter().next());
+        let (name, settings) = match entry {
+            Some((name, settings)) => (Some(name.as_str()), settings),
+            None => (written.as_str(), &Value::Null),
+        };
+        let kind = kinds().into_iter().find(|kind| Some(kind.name()) == name);
+        let kind = kind.ok_or_else(|| format!("`scorer` names no known scorer: {written}"))?;
+        Self::open(kind, settings)
+    }
+
+    /// The same choice with the models that a configuration declares, where it calls one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the settings, for a person.
+    pub fn with_models(mut self, config: &Config) -> Result<Self, String> {
+        let kind = kinds().into_iter().find(|kind| kind.name() == self.name);
+        if let Some(kind) = kind
+            && let Some(scorer) = kind.open_with(&self.settings, config)?
+        {
+            self.scorer = scorer.into();
+        }
+        Ok(self)
+    }
+
+    fn open(kind: &dyn ScorerKind, settings: &Value) -> Result<Self, String> {
+        Ok(Self {
+            name: kind.name(),
+            settings: settings.clone(),
+            scorer: kind.open(settings)?.into(),
+            judge: kind.judge(settings),
+        })
+    }
+
+    /// The judge that the scorer asks, with its place in the configuration; none where it asks nobody.
+    pub fn judge(&self) -> Option<(String, &JudgeSettings)> {
+        let judge = self.judge.as_ref()?;
+        Some((format!("scorer.{}", self.name), judge))
+    }
+
+    /// The settings, where they are a list of texts, as the levels of an ordinal scorer are; empty
+    /// otherwise. A report has them, so that its figures can be made again.
+    pub fn levels(&self) -> Vec<String> {
+        let settings = self.settings.as_array().into_iter().flatten();
+        settings
+            .filter_map(|level| level.as_str().map(str::to_owned))
+            .collect()
+    }
+}
+
+/// The words that the digest of a configuration is made from.
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let levels = self.levels();
+        match &self.settings {
+            Value::Null => f.write_str(self.name),
+            Value::Array(all) if all.len() == levels.len() => {
+                write!(f, "{} {levels:?}", self.name)
+            }
+            settings => write!(f, "{} {settings}", self.name),
+        }
+    }
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        let default = kinds()[0];
+        Self::open(default, &Value::Null).expect("the default scorer has no settings")
+    }
+}
+
+impl<'de> Deserialize<'de> for Choice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written = Value::deserialize(deserializer)?;
+        Self::read(&written).map_err(serde::de::Error::custom)
+    }
+}
+
+impl Serialize for Choice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.settings {
+            Value::Null => serializer.serialize_str(self.name),
+            settings => json!({ self.name: settings }).serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for Choice {
+    fn schema_name() -> Cow<'static, str> {
+        "Choice".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let ways: Vec<Value> = kinds()
+            .into_iter()
+            .map(|kind| match kind.schema() {
+                None => json!({
+                    "type": "string",
+                    "const": kind.name(),
+                    "description": kind.description(),
+                }),
+                Some(settings) => json!({
+                    "type": "object",
+                    "properties": { kind.name(): settings },
+                    "required": [kind.name()],
+                    "additionalProperties": false,
+                    "description": kind.description(),
+                }),
+            })
+            .collect();
+        Schema::try_from(json!({ "oneOf": ways })).expect("it is an object")
+    }
+}
+
+/// The scorer that was chosen.
+pub fn of(choice: &Choice) -> Arc<dyn Scorer> {
+    Arc::clone(&choice.scorer)
+}
+
+/// The scorer of this id, as a report has it; none where this program knows no scorer of that id.
+pub fn stored(id: &str, levels: &[String]) -> Option<Arc<dyn Scorer>> {
+    let settings = match levels {
+        [] => Value::Null,
+        levels => json!(levels),
+    };
+    kinds()
+        .into_iter()
+        .filter(|kind| kind.schema().is_some() != settings.is_null())
+        .filter_map(|kind| kind.open(&settings).ok())
+        .find(|scorer| scorer.id() == id)
+        .map(Arc::from)
+}

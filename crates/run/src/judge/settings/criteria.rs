@@ -1,0 +1,121 @@
+//! A judge for one thing that must hold: it grades by criteria, whatever else its settings say.
+
+use super::{JudgeSettings, JudgeType, MemberSettings, Mode, Needs};
+use crate::targets::ModelName;
+
+impl JudgeSettings {
+    /// A model that is asked for a grade by criteria.
+    pub fn by_criteria(
+        model: ModelName,
+        temperature: Option<f64>,
+        prompt_template: Option<String>,
+    ) -> Self {
+        Self {
+            own: MemberSettings {
+                model: Some(model),
+                temperature,
+                prompt_template,
+                ..MemberSettings::of(JudgeType::Llm)
+            },
+            panel: Vec::new(),
+        }
+    }
+
+    /// The same judge with these criteria, in the mode `criteria` where its settings name no mode.
+    ///
+    /// # Errors
+    ///
+    /// Where one of its judges grades by anything else: there is nothing to compare a response with.
+    pub fn with_criteria(mut self, criteria: &str) -> Result<Self, String> {
+        for member in std::iter::once(&mut self.own).chain(&mut self.panel) {
+            if member.kind != JudgeType::Llm {
+                continue;
+            }
+            member.mode.get_or_insert(Mode::Criteria);
+            if member.criteria.is_some() {
+                return Err("the criteria stand in the check, not in its judge".to_owned());
+            }
+            member.criteria = Some(criteria.to_owned());
+        }
+        match self.needs() {
+            Needs::Nothing if self.asks_a_language_model() => Ok(self),
+            _ => Err(
+                "the judge compares with another answer, and a check has none: take `type: llm` in the mode \
+                 `criteria`, or a panel of such judges"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+impl JudgeSettings {
+    /// What is wrong with the settings beyond what a schema tells, in a sentence; the first of it.
+    pub fn slips_in_words(&self) -> Option<String> {
+        self.slips().first().map(ToString::to_string)
+    }
+}
+
+impl MemberSettings {
+    /// A judge of this type with nothing else said of it.
+    const fn of(kind: JudgeType) -> Self {
+        Self {
+            kind,
+            model: None,
+            mode: None,
+            criteria: None,
+            choices: std::collections::BTreeMap::new(),
+            votes: None,
+            reducer: None,
+            swap_order: None,
+            normalize: None,
+            temperature: None,
+            seed: None,
+            max_tokens: None,
+            max_chars: None,
+            prompt_template: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn judge(settings: Value) -> Result<JudgeSettings, String> {
+        let settings: JudgeSettings = serde_json::from_value(settings).expect("it fits the type");
+        settings.with_criteria("It is polite.")
+    }
+
+    #[test]
+    fn a_judge_of_a_check_grades_by_the_criteria_of_the_check_and_by_nothing_else() {
+        let short = JudgeSettings::by_criteria(ModelName("m".to_owned()), None, None);
+        let long = judge(json!({"type": "llm", "model": "m"}));
+        assert_eq!(short.with_criteria("It is polite."), long);
+        assert_eq!(long.expect("it is right").needs(), Needs::Nothing);
+        let llm = |model: &str| json!({"type": "llm", "model": model});
+        assert!(judge(json!({"type": "panel", "panel": [llm("a"), llm("b")]})).is_ok());
+        for (settings, said) in [
+            (
+                json!({"type": "exact_match"}),
+                "compares with another answer",
+            ),
+            (
+                json!({"type": "llm", "model": "m", "mode": "pairwise"}),
+                "compares with another answer",
+            ),
+            (
+                json!({"type": "panel", "panel": [llm("a"), {"type": "exact_match"}]}),
+                "compares with",
+            ),
+            (
+                json!({"type": "llm", "model": "m", "criteria": "c"}),
+                "stand in the check",
+            ),
+        ] {
+            let error = judge(settings.clone()).expect_err("refused");
+            assert!(error.contains(said), "{settings}: {error}");
+        }
+    }
+}

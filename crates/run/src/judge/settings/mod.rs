@@ -1,0 +1,285 @@
+//! A judge as it is written in a configuration: `judge: {type: …, …}`.
+
+mod criteria;
+mod needs;
+mod slips;
+mod trial;
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU64, NonZeroUsize};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Judge;
+use super::embedding::EmbeddingSimilarity;
+use super::exact_match::{ExactMatch, Normalize};
+use super::llm::{Llm, Rubric, Scale, Template};
+use super::mode::Mode;
+use super::panel::{Panel, Reducer};
+use crate::config::Config;
+use crate::targets::{Asking, ModelName, ModelSettings};
+pub use needs::Needs;
+
+/// The most characters that a model is shown of a text.
+const MAX_CHARS: usize = 20_000;
+
+/// A judge, or a panel of several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
+pub struct JudgeSettings {
+    #[serde(flatten)]
+    own: MemberSettings,
+    /// The judges of a panel, for `type: panel`. Each of them grades, and the panel puts their scores
+    /// together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    panel: Vec<MemberSettings>,
+}
+
+/// A judge that is no panel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline, extend("additionalProperties" = false))]
+pub(super) struct MemberSettings {
+    /// Which judge.
+    #[serde(rename = "type")]
+    kind: JudgeType,
+    /// The model that it asks, one of `models`: for `llm` a chat model, for `embedding_similarity` one
+    /// that makes vectors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<ModelName>,
+    /// What `llm` is asked. Default: `reference`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mode: Option<Mode>,
+    /// What a good answer has to satisfy, in your words, for `llm`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    criteria: Option<String>,
+    /// The answers that `llm` may choose from, each with its score from 0 to 1. Without it: a number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    choices: BTreeMap<String, ChoiceScore>,
+    /// How many times `llm` is asked each question. Default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 99))]
+    votes: Option<NonZeroUsize>,
+    /// How the votes of `llm`, or the scores of a panel, become one. Default: `mean`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reducer: Option<Reducer>,
+    /// Whether `llm` is asked in both orders of the two texts; the score is the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    swap_order: Option<bool>,
+    /// Which differences are none for `exact_match`. Default: `whitespace`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    normalize: Option<Normalize>,
+    /// How freely the model of `llm` chooses its words. Default: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 2))]
+    temperature: Option<f64>,
+    /// The seed of the model's choices, instead of that of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 9_007_199_254_740_991_u64))]
+    seed: Option<u64>,
+    /// The longest answer of the model, in tokens, instead of that of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10_000_000))]
+    max_tokens: Option<NonZeroU64>,
+    /// The most characters that `llm` is shown of each text; of a longer one the middle is left out.
+    /// Default: 20000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 200, max = 10_000_000))]
+    max_chars: Option<NonZeroUsize>,
+    /// What `llm` is told in the mode `criteria` in place of the fixed rules. `{frames}` stands for the
+    /// texts, each in its frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    prompt_template: Option<String>,
+}
+
+/// The score of a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub(super) struct ChoiceScore(#[schemars(range(min = 0, max = 1))] pub f64);
+
+/// The judges there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(super) enum JudgeType {
+    /// 1 for the same content as the reference, else 0. It asks nobody.
+    ExactMatch,
+    /// How near the meanings of the response and the reference are, by the vectors of a model.
+    EmbeddingSimilarity,
+    /// A model that is asked for a grade.
+    Llm,
+    /// Several judges.
+    Panel,
+}
+
+impl JudgeSettings {
+    /// Makes the judge, with the models of a configuration.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the settings, for a person.
+    pub fn open(&self, config: &Config) -> Result<Box<dyn Judge>, String> {
+        self.open_with(&|name| config.model(name))
+    }
+
+    /// The same, with a function that finds a model by its name.
+    fn open_with<'m>(&self, find: &Find<'_, 'm>) -> Result<Box<dyn Judge>, String> {
+        if let Some(slip) = self.slips().into_iter().next() {
+            return Err(slip.to_string());
+        }
+        if self.own.kind != JudgeType::Panel {
+            return self.own.open(find);
+        }
+        let members: Result<Vec<_>, String> = self.panel.iter().map(|one| one.open(find)).collect();
+        let members = members?;
+        let ids: Vec<String> = members.iter().map(|member| member.grader_id()).collect();
+        for (at, id) in ids.iter().enumerate() {
+            if ids[..at].contains(id) {
+                return Err(format!(
+                    "judge {} of the panel is there already: to ask a model several times, use `votes`",
+                    at + 1
+                ));
+            }
+        }
+        Ok(Box::new(Panel::new(
+            members,
+            self.own.reducer.unwrap_or_default(),
+        )))
+    }
+
+    /// Whether it grades by criteria and has none of its own: every exhibit has to bring some.
+    pub fn lacks_criteria(&self) -> bool {
+        let lacks =
+            |one: &MemberSettings| one.mode == Some(Mode::Criteria) && one.criteria.is_none();
+        lacks(&self.own) || self.panel.iter().any(lacks)
+    }
+}
+
+/// Finds a model by its name.
+type Find<'f, 'm> = dyn Fn(&str) -> Option<&'m ModelSettings> + 'f;
+
+impl MemberSettings {
+    fn open<'m>(&self, find: &Find<'_, 'm>) -> Result<Box<dyn Judge>, String> {
+        let normalize = self.normalize.unwrap_or_default();
+        match self.kind {
+            JudgeType::ExactMatch => Ok(Box::new(ExactMatch::new(normalize))),
+            JudgeType::EmbeddingSimilarity => {
+                Ok(Box::new(EmbeddingSimilarity::new(self.found(find)?)))
+            }
+            JudgeType::Llm => {
+                let asking = Asking {
+                    temperature: Some(self.temperature.unwrap_or(0.0)),
+                    seed: self.seed,
+                    max_tokens: self.max_tokens.map(NonZeroU64::get),
+                    ..Asking::default()
+                };
+                Ok(Box::new(Llm::new(self.rubric(), self.found(find)?, asking)))
+            }
+            JudgeType::Panel => Err("a panel is no member of a panel".to_owned()),
+        }
+    }
+
+    fn found<'m>(&self, find: &Find<'_, 'm>) -> Result<&'m ModelSettings, String> {
+        let Some(ModelName(name)) = &self.model else {
+            return Err(format!("`type: {}` needs a `model`", self.kind.name()));
+        };
+        find(name).ok_or_else(|| format!("`models` declares no model `{name}`"))
+    }
+
+    fn rubric(&self) -> Rubric {
+        let mode = self.mode.unwrap_or_default();
+        Rubric {
+            mode,
+            scale: match (mode, self.choices.is_empty()) {
+                (Mode::Pairwise, _) => Scale::winner(),
+                (_, true) => Scale::Number,
+                (_, false) => Scale::Choices(self.ordered()),
+            },
+            criteria: self.criteria.clone(),
+            votes: self.votes.map_or(1, NonZeroUsize::get),
+            reducer: self.reducer.unwrap_or_default(),
+            swap_order: self.swap_order.unwrap_or(false),
+            most: self.max_chars.map_or(MAX_CHARS, NonZeroUsize::get),
+            // A template that cannot be read is a slip, for which no judge is opened.
+            template: self
+                .prompt_template
+                .as_deref()
+                .and_then(|text| Template::parse(text).ok()),
+        }
+    }
+
+    /// The choices, the best first; those of the same score by the alphabet.
+    fn ordered(&self) -> Vec<(String, f64)> {
+        let choices = self.choices.iter();
+        let mut ordered: Vec<(String, f64)> = choices
+            .map(|(word, score)| (word.clone(), score.0))
+            .collect();
+        ordered.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        ordered
+    }
+
+    /// Whether there are only so many scores that several answers can agree.
+    fn is_discrete(&self) -> bool {
+        match self.kind {
+            JudgeType::ExactMatch => true,
+            JudgeType::EmbeddingSimilarity | JudgeType::Panel => false,
+            JudgeType::Llm => self.rubric().scale.is_discrete(),
+        }
+    }
+}
+
+impl JudgeType {
+    /// Its name in a configuration.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::ExactMatch => "exact_match",
+            Self::EmbeddingSimilarity => "embedding_similarity",
+            Self::Llm => "llm",
+            Self::Panel => "panel",
+        }
+    }
+}
+
+/// Judges for tests, with models that nothing calls.
+#[cfg(test)]
+pub(super) mod tests_only {
+    use serde_json::{Value, json};
+
+    use super::JudgeSettings;
+    use crate::judge::Judge;
+    use crate::targets::ModelSettings;
+
+    /// A model that is declared under this name.
+    pub(in crate::judge) fn model(name: &str) -> ModelSettings {
+        let endpoint = json!({
+            "kind": "openai",
+            "base_url": "http://127.0.0.1:1/v1",
+            "model": format!("the {name}"),
+        });
+        ModelSettings {
+            name: name.to_owned(),
+            endpoint: serde_json::from_value(endpoint).expect("it fits the type"),
+            recorded: None,
+            recorder: None,
+        }
+    }
+
+    /// The judge of these settings; the models `chat` and `vectors` are declared.
+    pub(in crate::judge) fn opened(settings: &Value) -> Box<dyn Judge> {
+        try_open(settings).expect("the settings are right")
+    }
+
+    /// The same, or what is wrong.
+    pub(in crate::judge) fn try_open(settings: &Value) -> Result<Box<dyn Judge>, String> {
+        let settings: JudgeSettings =
+            serde_json::from_value(settings.clone()).map_err(|error| error.to_string())?;
+        let models = ["chat", "vectors"].map(model);
+        settings.open_with(&|name| models.iter().find(|model| model.name == name))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! What a judge has to be shown beside an answer.
+
+use super::{JudgeSettings, JudgeType, MemberSettings, Mode};
+
+/// What a judge has to be shown beside an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing more: it grades by criteria.
+    Nothing,
+    /// An answer that it compares with. A judge that is directed tells a better answer from a worse one;
+    /// another one tells only how like the two are, whichever of them is the better one.
+    Reference {
+        /// Whether it is directed.
+        is_directed: bool,
+    },
+    /// Another answer to choose from.
+    Rival,
+}
+
+impl JudgeSettings {
+    /// What the judge has to be shown. A panel needs what any of its members needs; it is directed where all
+    /// members are that compare, and it chooses only where all of them do.
+    pub fn needs(&self) -> Needs {
+        if self.own.kind != JudgeType::Panel {
+            return self.own.needs();
+        }
+        let members = self.panel.iter().map(MemberSettings::needs);
+        let more = |one, other| match (one, other) {
+            (Needs::Nothing, other) | (other, Needs::Nothing) => other,
+            (Needs::Rival, Needs::Rival) => Needs::Rival,
+            (one, other) => Needs::Reference {
+                is_directed: one.is_directed() && other.is_directed(),
+            },
+        };
+        members.reduce(more).unwrap_or(Needs::Nothing)
+    }
+}
+
+impl MemberSettings {
+    fn needs(&self) -> Needs {
+        match (self.kind, self.mode.unwrap_or_default()) {
+            (JudgeType::Llm, Mode::Criteria) => Needs::Nothing,
+            (JudgeType::Llm, Mode::Pairwise) => Needs::Rival,
+            (JudgeType::Llm, Mode::Reference) => Needs::Reference { is_directed: true },
+            _ => Needs::Reference { is_directed: false },
+        }
+    }
+}
+
+impl Needs {
+    const fn is_directed(self) -> bool {
+        matches!(self, Self::Rival | Self::Reference { is_directed: true })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn needs(settings: Value) -> Needs {
+        let settings: JudgeSettings = serde_json::from_value(settings).expect("it fits the type");
+        settings.needs()
+    }
+
+    #[test]
+    fn each_judge_says_what_it_has_to_be_shown() {
+        let llm = |mode: &str| json!({"type": "llm", "model": "m", "mode": mode});
+        let directed = Needs::Reference { is_directed: true };
+        let undirected = Needs::Reference { is_directed: false };
+        assert_eq!(needs(json!({"type": "llm", "model": "m"})), directed);
+        assert_eq!(needs(llm("reference")), directed);
+        assert_eq!(needs(llm("criteria")), Needs::Nothing);
+        assert_eq!(needs(llm("pairwise")), Needs::Rival);
+        assert_eq!(needs(llm("equivalence")), undirected);
+        assert_eq!(needs(json!({"type": "exact_match"})), undirected);
+        assert_eq!(
+            needs(json!({"type": "embedding_similarity", "model": "m"})),
+            undirected
+        );
+        let panel = |members: &[Value]| needs(json!({"type": "panel", "panel": members}));
+        assert_eq!(panel(&[llm("criteria"), llm("criteria")]), Needs::Nothing);
+        assert_eq!(panel(&[llm("criteria"), llm("reference")]), directed);
+        assert_eq!(panel(&[llm("pairwise"), llm("pairwise")]), Needs::Rival);
+        assert_eq!(panel(&[llm("pairwise"), llm("reference")]), directed);
+        assert_eq!(
+            panel(&[llm("reference"), json!({"type": "exact_match"})]),
+            undirected
+        );
+    }
+}

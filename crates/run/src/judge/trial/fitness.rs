@@ -1,0 +1,375 @@
+//! Whether a judge is fit to gate on.
+//!
+//! Each criterion asks whether a figure keeps to a limit, and answers with the interval of the figure
+//! rather than with its value: kept where the whole interval keeps to the limit, broken where none of it
+//! does, and open in between. So a judge is never cleared because it was looked at too briefly.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::limit::{Limit, Ruling};
+use super::measure::{TrialFigures, TrialMeasure};
+use super::samples::TrialFigure;
+
+/// The least share of surely worse copies that must score below the good answer.
+pub(super) const LEAST_ORDER: f64 = 0.8;
+/// What filler, place, an instruction or the own family may add to a score.
+pub(super) const MOST_SHIFT: f64 = 0.1;
+/// The standard deviation that repeats may have. At this noise, 100 prompts still show a drop of 0.07.
+pub(super) const MOST_NOISE: f64 = 0.2;
+/// The least rank correlation with the labels of people: what Cohen ("Statistical Power Analysis for the
+/// Behavioral Sciences", 1988, section 3.2) calls a medium one. People agree with each other no better than
+/// that on many tasks, and labels of good answers alone have a small range, which lowers it.
+pub(super) const LEAST_CORRELATION: f64 = 0.3;
+/// The share of gradings that may go unscored.
+pub(super) const MOST_UNSCORED: f64 = 0.1;
+/// Fewer prompts tell nothing: a bootstrap of so few is too narrow, and 17 pairs that are all in the right
+/// order are the fewest that show a share above 0.8.
+pub(super) const FEWEST_PROMPTS: usize = 20;
+
+/// Whether a judge is fit to gate on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fitness {
+    /// Every criterion is kept.
+    Fit,
+    /// A criterion is broken.
+    Unfit,
+    /// No criterion is broken, and some are open.
+    Undecided,
+}
+
+impl Fitness {
+    /// As reports have it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fit => "fit",
+            Self::Unfit => "unfit",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// One thing that a judge must do to be fit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Criterion {
+    /// What it is about, in a word or two.
+    pub name: String,
+    /// How it came out.
+    pub ruling: Ruling,
+    /// The figure that it looks at; none where it counts gradings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<TrialMeasure>,
+    /// Between which values the whole interval of the figure must lie; none where nothing was asked of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<(f64, f64)>,
+    /// What was found, in a sentence.
+    pub text: String,
+}
+
+/// What is known beside the figures.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Circumstances {
+    /// How many prompts there were.
+    pub prompts: usize,
+    /// How many gradings were asked for.
+    pub asked: usize,
+    /// How many of them have no score.
+    pub unscored: usize,
+    /// Whether the judge, as it is configured, asks in both orders and takes the mean, so that a
+    /// preference for a place cancels out.
+    pub asks_both_orders: bool,
+    /// Whether it is shown two texts at all.
+    pub shows_two: bool,
+}
+
+/// Judges the judge.
+pub(super) fn criteria(figures: &TrialFigures, around: Circumstances) -> Vec<Criterion> {
+    let of = |name: &str, measure, limit, what: &str| {
+        let figure = figures.get(&measure);
+        criterion(name, measure, figure, limit, what)
+    };
+    let mut all = vec![scored(around), prompts(around)];
+    all.push(of(
+        "order",
+        TrialMeasure::Order,
+        Limit::AtLeast(LEAST_ORDER),
+        "the share of truncated and contradicted copies that score below the good answer",
+    ));
+    all.push(match (around.shows_two, around.asks_both_orders) {
+        (false, _) => unasked(
+            "position",
+            TrialMeasure::PositionShift,
+            "the judge sees one text, which has no place beside another",
+        ),
+        (true, true) => unasked(
+            "position",
+            TrialMeasure::PositionShift,
+            "the judge asks in both orders and takes the mean, which cancels a preference for a place",
+        ),
+        (true, false) => of(
+            "position",
+            TrialMeasure::PositionShift,
+            Limit::Within(MOST_SHIFT),
+            "the extra score of an answer that stands first",
+        ),
+    });
+    all.push(of(
+        "length",
+        TrialMeasure::PaddingShift,
+        Limit::AtMost(MOST_SHIFT),
+        "what filler adds to the score",
+    ));
+    all.push(of(
+        "obedience",
+        TrialMeasure::ObedienceShift,
+        Limit::AtMost(MOST_SHIFT),
+        "what an instruction to the judge adds to the score",
+    ));
+    all.push(of(
+        "consistency",
+        TrialMeasure::RepeatNoise,
+        Limit::AtMost(MOST_NOISE),
+        "the standard deviation between repeats",
+    ));
+    for (name, measure, limit, what) in [
+        (
+            "labels",
+            TrialMeasure::LabelsSpearman,
+            Limit::AtLeast(LEAST_CORRELATION),
+            "the rank correlation with the labels of people",
+        ),
+        (
+            "self-preference",
+            TrialMeasure::SelfPreference,
+            Limit::AtMost(MOST_SHIFT),
+            "the extra score of answers of the judge's own family, beyond what they are worth",
+        ),
+    ] {
+        let figure = figures.get(&measure);
+        // Labels and families are given or not; a trial without them can still clear a judge, and says
+        // what it did not look at.
+        let is_given = figure.is_some_and(|figure| figure.n > 0);
+        all.push(match is_given {
+            true => criterion(name, measure, figure, limit, what),
+            false => {
+                let why = figure.and_then(|figure| figure.note.clone());
+                let why = why.unwrap_or_else(|| "it was not measured".to_owned());
+                unasked(name, measure, &why)
+            }
+        });
+    }
+    all
+}
+
+/// What follows from the criteria: one that is broken is enough, and one that is open is not passed over.
+pub(super) fn fitness(criteria: &[Criterion]) -> Fitness {
+    let has = |ruling| criteria.iter().any(|one| one.ruling == ruling);
+    match () {
+        () if has(Ruling::Broken) => Fitness::Unfit,
+        () if has(Ruling::Open) || !has(Ruling::Kept) => Fitness::Undecided,
+        () => Fitness::Fit,
+    }
+}
+
+fn criterion(
+    name: &str,
+    measure: TrialMeasure,
+    figure: Option<&TrialFigure>,
+    limit: Limit,
+    what: &str,
+) -> Criterion {
+    let measured = figure.and_then(|figure| Some((figure, figure.value?, figure.interval?)));
+    let Some((figure, value, interval)) = measured else {
+        let why = figure.and_then(|figure| figure.note.as_deref());
+        let why = why.unwrap_or("there are too few prompts for an interval");
+        return Criterion {
+            name: name.to_owned(),
+            ruling: Ruling::Open,
+            measure: Some(measure),
+            allowed: Some(limit.ends()),
+            text: format!("{what} is not known: {why}"),
+        };
+    };
+    let ruling = limit.ruling(interval);
+    let (low, high) = interval;
+    let shown = format!("{value:.2} ({low:.2} to {high:.2})");
+    let must = limit.said();
+    let text = match ruling {
+        Ruling::Kept => format!("{what} is {shown}, and must be {must}"),
+        Ruling::Broken => format!("{what} is {shown}, but must be {must}"),
+        Ruling::Open | Ruling::Unasked => {
+            let advice = match limit.room(value) {
+                Some(room) => {
+                    let half = (high - low) / 2.0;
+                    let wanted = figure.prompts as f64 * (half / room).powi(2);
+                    // The interval is not symmetric, so the count is said with two digits at most.
+                    let wanted = (wanted.ceil() as usize)
+                        .max(figure.prompts + 1)
+                        .max(FEWEST_PROMPTS);
+                    format!("about {} prompts would tell", rounded_up(wanted))
+                }
+                None => {
+                    "more prompts would decide; the value itself is outside of the limit".to_owned()
+                }
+            };
+            format!("{what} is {shown}, and may or may not be {must}; {advice}")
+        }
+    };
+    Criterion {
+        name: name.to_owned(),
+        ruling,
+        measure: Some(measure),
+        allowed: Some(limit.ends()),
+        text,
+    }
+}
+
+/// A count with two significant digits, rounded up.
+fn rounded_up(count: usize) -> usize {
+    let mut step = 1;
+    while count / step >= 100 {
+        step *= 10;
+    }
+    count.div_ceil(step) * step
+}
+
+fn unasked(name: &str, measure: TrialMeasure, why: &str) -> Criterion {
+    Criterion {
+        name: name.to_owned(),
+        ruling: Ruling::Unasked,
+        measure: Some(measure),
+        allowed: None,
+        text: why.to_owned(),
+    }
+}
+
+fn scored(around: Circumstances) -> Criterion {
+    let Circumstances {
+        asked, unscored, ..
+    } = around;
+    let is_kept = unscored as f64 <= MOST_UNSCORED * asked as f64 && asked > unscored;
+    let share = 100.0 * MOST_UNSCORED;
+    Criterion {
+        name: "scored".to_owned(),
+        ruling: if is_kept {
+            Ruling::Kept
+        } else {
+            Ruling::Broken
+        },
+        measure: None,
+        allowed: None,
+        text: match is_kept {
+            true => format!(
+                "{unscored} of {asked} gradings have no score, and at most {share:.0} % may"
+            ),
+            false => format!(
+                "{unscored} of {asked} gradings have no score, but at most {share:.0} % may"
+            ),
+        },
+    }
+}
+
+fn prompts(around: Circumstances) -> Criterion {
+    let prompts = around.prompts;
+    let is_kept = prompts >= FEWEST_PROMPTS;
+    Criterion {
+        name: "prompts".to_owned(),
+        ruling: if is_kept { Ruling::Kept } else { Ruling::Open },
+        measure: None,
+        allowed: None,
+        text: match is_kept {
+            true => format!(
+                "the judge was tried on {prompts} prompts, and {FEWEST_PROMPTS} are the fewest"
+            ),
+            false => format!(
+                "the judge was tried on {prompts} prompts, but {FEWEST_PROMPTS} are the fewest"
+            ),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(value: f64, interval: Option<(f64, f64)>) -> TrialFigure {
+        TrialFigure {
+            value: Some(value),
+            interval,
+            n: 40,
+            prompts: 40,
+            note: None,
+        }
+    }
+
+    #[test]
+    fn what_is_open_says_how_many_prompts_would_tell() {
+        let found = criterion(
+            "length",
+            TrialMeasure::PaddingShift,
+            Some(&figure(0.05, Some((-0.05, 0.15)))),
+            Limit::AtMost(0.1),
+            "what filler adds",
+        );
+        assert_eq!(found.ruling, Ruling::Open);
+        // Half the width is twice the room, so four times the prompts.
+        assert!(
+            found.text.ends_with("about 160 prompts would tell"),
+            "{}",
+            found.text
+        );
+        assert_eq!(
+            [rounded_up(7), rounded_up(101), rounded_up(1_234)],
+            [7, 110, 1_300]
+        );
+    }
+
+    #[test]
+    fn what_has_no_interval_is_open_and_never_kept() {
+        for figure in [
+            None,
+            Some(&figure(0.0, None)),
+            Some(&TrialFigure::unmeasured("why")),
+        ] {
+            let found = criterion("a", TrialMeasure::Order, figure, Limit::AtMost(1.0), "it");
+            assert_eq!(found.ruling, Ruling::Open);
+        }
+    }
+
+    #[test]
+    fn one_broken_criterion_is_enough_and_one_open_one_is_not_passed_over() {
+        let of = |rulings: &[Ruling]| {
+            let each = rulings.iter().map(|ruling| Criterion {
+                name: String::new(),
+                ruling: *ruling,
+                measure: None,
+                allowed: None,
+                text: String::new(),
+            });
+            fitness(&each.collect::<Vec<_>>())
+        };
+        use Ruling::{Broken, Kept, Open, Unasked};
+        assert_eq!(of(&[Kept, Unasked, Kept]), Fitness::Fit);
+        assert_eq!(of(&[Kept, Open]), Fitness::Undecided);
+        assert_eq!(of(&[Open, Broken, Kept]), Fitness::Unfit);
+        assert_eq!(of(&[Unasked]), Fitness::Undecided);
+        assert_eq!(of(&[]), Fitness::Undecided);
+    }
+
+    #[test]
+    fn too_many_gradings_without_a_score_break_the_judge_and_too_few_prompts_leave_it_open() {
+        let around = |prompts, asked, unscored| Circumstances {
+            prompts,
+            asked,
+            unscored,
+            asks_both_orders: false,
+            shows_two: true,
+        };
+        assert_eq!(scored(around(20, 100, 10)).ruling, Ruling::Kept);
+        assert_eq!(scored(around(20, 100, 11)).ruling, Ruling::Broken);
+        assert_eq!(scored(around(20, 0, 0)).ruling, Ruling::Broken);
+        assert_eq!(prompts(around(20, 100, 0)).ruling, Ruling::Kept);
+        assert_eq!(prompts(around(19, 100, 0)).ruling, Ruling::Open);
+    }
+}

@@ -1,0 +1,224 @@
+//! The answers that a judge is tried on, as a file of JSON lines has them.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::exit::Misuse;
+
+/// An answer that somebody gave to a prompt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GivenAnswer {
+    /// The prompt. Answers to one prompt count as one cluster.
+    pub prompt: String,
+    /// The answer.
+    pub response: String,
+    /// What a good answer says, where that is known.
+    pub reference: Option<String>,
+    /// What a person says the answer is worth, in `[0, 1]`.
+    pub label: Option<f64>,
+    /// The family of models that wrote the answer.
+    pub family: Option<String>,
+}
+
+/// A line as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawAnswer {
+    prompt: String,
+    response: String,
+    #[serde(default)]
+    reference: Option<String>,
+    #[serde(default)]
+    label: Option<Value>,
+    #[serde(default)]
+    family: Option<String>,
+    /// Files of labels often name and mark their lines; nothing here depends on it.
+    #[serde(default, rename = "id")]
+    _id: Option<Value>,
+    #[serde(default, rename = "tags")]
+    _tags: Option<Value>,
+}
+
+impl GivenAnswer {
+    /// The answer from which the copies with planted faults are made: this one, unless a person says
+    /// that it does not pass, and then the reference. A bad answer gets no worse by a fault, so nothing
+    /// would be known of the order. None where no good answer is known.
+    pub(super) fn good(&self, pass: f64) -> Option<&str> {
+        match self.label {
+            Some(label) if label < pass => self.reference.as_deref(),
+            _ => Some(&self.response),
+        }
+    }
+
+    /// Tells answers apart.
+    fn field(&self, fields: Fields) -> Fields {
+        let label = self.label.map(f64::to_be_bytes);
+        fields
+            .field("prompt", &self.prompt)
+            .field("response", &self.response)
+            .field("reference", self.reference.as_deref().unwrap_or("\0none"))
+            .field("label", label.as_ref().map_or(&[][..], |bytes| &bytes[..]))
+            .field("family", self.family.as_deref().unwrap_or("\0none"))
+    }
+}
+
+/// The digest of all answers in their order.
+pub(super) fn digest(answers: &[GivenAnswer]) -> Digest {
+    let fields = Fields::of("kelvin/given-answers/v1");
+    let each = |fields, answer: &GivenAnswer| answer.field(fields);
+    answers.iter().fold(fields, each).digest()
+}
+
+/// Reads a file of JSON lines, `{prompt, response, reference?, label?, family?}` each. Blank lines are
+/// passed over.
+///
+/// # Errors
+///
+/// A [`Misuse`] with the line that cannot be used; nothing of such a file is used.
+pub fn read(text: &str, file: &Path) -> Result<Vec<GivenAnswer>, Misuse> {
+    let mut answers = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let line = line.trim().trim_start_matches('\u{feff}');
+        if line.is_empty() {
+            continue;
+        }
+        let answer = of_line(line).map_err(|what| {
+            let place = format!("{}:{}", file.display(), at + 1);
+            Misuse::new(format!("{place}: {what}"))
+                .help(
+                    "each line is a JSON object with `prompt` and `response`, and optionally \
+                     `reference`, `label` from 0 to 1 and `family`",
+                )
+                .at(file, at + 1)
+        })?;
+        answers.push(answer);
+    }
+    if answers.is_empty() {
+        let what = format!("`{}` holds no answers", file.display());
+        return Err(Misuse::new(what).help("a trial needs 20 prompts or more, one answer a line"));
+    }
+    Ok(answers)
+}
+
+fn of_line(line: &str) -> Result<GivenAnswer, String> {
+    let raw: RawAnswer = serde_json::from_str(line).map_err(|error| {
+        let text = error.to_string();
+        // The place within the line stays; the number of the line is always 1 here.
+        format!("the line is no answer: {}", text.replace(" at line 1", ","))
+    })?;
+    for (key, text) in [("prompt", &raw.prompt), ("response", &raw.response)] {
+        if text.trim().is_empty() {
+            return Err(format!("`{key}` is blank"));
+        }
+    }
+    if raw
+        .reference
+        .as_ref()
+        .is_some_and(|text| text.trim().is_empty())
+    {
+        return Err("`reference` is blank; leave the key out where none is known".to_owned());
+    }
+    if raw
+        .family
+        .as_ref()
+        .is_some_and(|text| text.trim().is_empty())
+    {
+        return Err("`family` is blank; leave the key out where it is not known".to_owned());
+    }
+    let label = match raw.label {
+        None | Some(Value::Null) => None,
+        Some(written) => {
+            let number = written.as_f64().filter(|label| (0.0..=1.0).contains(label));
+            let number = number.ok_or_else(|| {
+                format!("`label` must be a number from 0 to 1, and is `{written}`")
+            })?;
+            Some(number)
+        }
+    };
+    Ok(GivenAnswer {
+        prompt: raw.prompt,
+        response: raw.response,
+        reference: raw.reference,
+        label,
+        family: raw.family,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        let misuse = read(text, Path::new("labels.jsonl")).expect_err("refused");
+        misuse.what
+    }
+
+    #[test]
+    fn a_line_has_a_prompt_an_answer_and_what_is_known_of_it() {
+        let text = "{\"prompt\": \"p\", \"response\": \"r\", \"id\": 7}\n\n\
+                    {\"prompt\": \"p\", \"response\": \"s\", \"reference\": \"t\", \"label\": 0, \
+                     \"family\": \"oak\"}\n";
+        let answers = read(text, Path::new("labels.jsonl")).expect("they are valid");
+        assert_eq!(answers.len(), 2);
+        assert_eq!((answers[0].label, answers[1].label), (None, Some(0.0)));
+        assert_eq!(answers[1].family.as_deref(), Some("oak"));
+        assert_ne!(digest(&answers), digest(&answers[..1]));
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_used_is_named() {
+        let good = "{\"prompt\": \"p\", \"response\": \"r\"}\n";
+        for (line, part) in [
+            (
+                "{\"prompt\": \"p\", \"response\": \"r\", \"label\": 1.1}",
+                "`label` must be",
+            ),
+            (
+                "{\"prompt\": \"p\", \"response\": \"r\", \"label\": true}",
+                "and is `true`",
+            ),
+            (
+                "{\"prompt\": \"p\", \"response\": \"r\", \"label\": \"1\"}",
+                "`label` must be",
+            ),
+            (
+                "{\"prompt\": \"p\", \"response\": \"r\", \"lable\": 1}",
+                "unknown field `lable`",
+            ),
+            (
+                "{\"prompt\": \" \", \"response\": \"r\"}",
+                "`prompt` is blank",
+            ),
+            ("{\"prompt\": \"p\"}", "missing field `response`"),
+            (
+                "{\"prompt\": \"p\", \"response\": \"r\", \"reference\": \"\"}",
+                "`reference` is",
+            ),
+            ("[1]", "no answer"),
+            ("p,r", "no answer"),
+        ] {
+            let what = refusal(&format!("{good}{line}\n"));
+            assert!(what.starts_with("labels.jsonl:2: "), "{what}");
+            assert!(what.contains(part), "{part}: {what}");
+        }
+        assert!(refusal("\n\n").contains("holds no answers"));
+    }
+
+    #[test]
+    fn copies_are_made_from_an_answer_that_nobody_calls_bad() {
+        let answer = |label, reference: Option<&str>| GivenAnswer {
+            prompt: "p".to_owned(),
+            response: "r".to_owned(),
+            reference: reference.map(str::to_owned),
+            label,
+            family: None,
+        };
+        assert_eq!(answer(None, Some("t")).good(0.5), Some("r"));
+        assert_eq!(answer(Some(0.5), Some("t")).good(0.5), Some("r"));
+        assert_eq!(answer(Some(0.4), Some("t")).good(0.5), Some("t"));
+        assert_eq!(answer(Some(0.4), None).good(0.5), None);
+    }
+}

@@ -1,0 +1,181 @@
+//! Makes the calls of a judge. What is asked and how an answer is read is the work of the judge; the
+//! cache, the journal, retries and the pool are those of every other call.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Outcome, Program, Reader, Runner, Step, Task};
+use crate::judge::{Exhibit, Grade, Judge, Question, Seat, Ungraded, UngradedCode};
+use crate::targets::Reply;
+use kelvin_base::cost::Cost;
+use kelvin_base::digest::Digest;
+use kelvin_base::failure::Failure;
+use kelvin_base::usage::Usage;
+
+/// What the calls of a judge are called while a run goes on.
+const PHASE: &str = "judge";
+
+/// The name of the files with the questions.
+const INPUT: &str = "question.txt";
+
+/// What became of an exhibit.
+#[derive(Clone, Debug)]
+pub struct Graded {
+    /// The grade, or why there is none.
+    pub grade: Result<Grade, Ungraded>,
+    /// What the answers have used, where it is known: those that were asked for now, and those that were
+    /// known from before.
+    pub usage: Option<Usage>,
+}
+
+/// What a judge calls, one step for each seat, in folders `judge`, `judge-2` and so on.
+pub fn steps(judge: &dyn Judge) -> Vec<Step<'_>> {
+    let steps = judge
+        .seats()
+        .into_iter()
+        .enumerate()
+        .map(|(at, seat)| Step {
+            folder: Some(match at {
+                0 => PHASE.to_owned(),
+                at => format!("{PHASE}-{}", at + 1),
+            }),
+            program: Program {
+                target: seat.address(),
+                decision_field: "",
+                input_name: INPUT,
+                inputs: "",
+            },
+            reader: seat,
+        });
+    steps.collect()
+}
+
+/// Grades exhibits, each under the name of a task that no other has, with one runner for every step of
+/// the judge. A repeat of a task is asked anew and never answered by the cache.
+///
+/// # Errors
+///
+/// Where the run cannot go on.
+pub fn grade_all(
+    judge: &dyn Judge,
+    runners: &[Runner<'_>],
+    items: &[(Task, Exhibit<'_>)],
+) -> anyhow::Result<Vec<Graded>> {
+    let questions: Vec<Result<Vec<Question>, Ungraded>> = items
+        .iter()
+        .map(|(_, exhibit)| judge.questions(exhibit))
+        .collect();
+    let mut answers: Vec<Vec<Option<Outcome>>> = questions
+        .iter()
+        .map(|asked| vec![None; asked.as_ref().map_or(0, Vec::len)])
+        .collect();
+    for (seat, runner) in runners.iter().enumerate() {
+        let mut places = Vec::new();
+        let mut tasks = Vec::new();
+        for (at, asked) in questions.iter().enumerate() {
+            let asked = asked.iter().flatten().enumerate();
+            for (number, question) in asked.filter(|(_, question)| question.seat == seat) {
+                places.push((at, number));
+                tasks.push(task(&items[at].0, question));
+            }
+        }
+        let texts: HashMap<&Task, &str> = tasks
+            .iter()
+            .zip(&places)
+            .filter_map(|(task, (at, number))| {
+                let asked = questions[*at].as_ref().ok()?;
+                Some((task, asked[*number].text.as_str()))
+            })
+            .collect();
+        let outcomes = runner.run_all(PHASE, &tasks, &|task: &Task| {
+            Cow::Borrowed(texts.get(task).copied().unwrap_or_default())
+        })?;
+        for ((at, number), outcome) in places.into_iter().zip(outcomes) {
+            answers[at][number] = outcome;
+        }
+    }
+    let graded = items.iter().zip(questions).zip(answers);
+    Ok(graded
+        .map(|(((_, exhibit), asked), answers)| {
+            let grade = asked.and_then(|_| read(judge, exhibit, &answers));
+            of_answers(grade, &answers)
+        })
+        .collect())
+}
+
+/// What the steps of a judge have cost. It is summed apart from what the pipeline has cost.
+pub fn cost(runners: &[Runner<'_>]) -> Cost {
+    let costs = runners.iter().map(Runner::cost);
+    costs.fold(Cost::default(), Cost::plus)
+}
+
+/// The task of one question: a variant of what is graded, since a task names one call.
+fn task(item: &Task, question: &Question) -> Task {
+    let variant = match &item.variant {
+        Some(variant) => format!("{variant}--{}", question.name),
+        None => question.name.clone(),
+    };
+    Task {
+        case: Arc::clone(&item.case),
+        variant: Some(variant.into()),
+        repeat: item.repeat,
+    }
+}
+
+fn read(
+    judge: &dyn Judge,
+    exhibit: &Exhibit<'_>,
+    answers: &[Option<Outcome>],
+) -> Result<Grade, Ungraded> {
+    let mut read: Vec<Result<Value, Failure>> = Vec::with_capacity(answers.len());
+    for outcome in answers {
+        let Some(outcome) = outcome else {
+            let text = "the run ended before the judge was asked";
+            return Err(Ungraded::new(UngradedCode::NotAsked, text));
+        };
+        let result = outcome.result.as_ref();
+        read.push(result.cloned().map_err(|failure| (**failure).clone()));
+    }
+    judge.grade(exhibit, &read)
+}
+
+fn of_answers(grade: Result<Grade, Ungraded>, answers: &[Option<Outcome>]) -> Graded {
+    let used = answers
+        .iter()
+        .flatten()
+        .map(|outcome| outcome.usage.as_deref().copied());
+    Graded {
+        grade,
+        usage: used.fold(None, Usage::sum),
+    }
+}
+
+/// A seat reads the score and its notes, so that is what a run keeps.
+impl Reader for Seat {
+    fn digest(&self) -> Digest {
+        Self::digest(self)
+    }
+
+    fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
+        Self::read(self, output)
+    }
+
+    fn smallest(&self, value: &Value) -> Vec<u8> {
+        Self::smallest(self, value)
+    }
+
+    /// A question has all that the answer of a server depends on.
+    fn depends_on_code(&self) -> bool {
+        self.address().runs_code()
+    }
+
+    fn is_of_a_judge(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! Tells repeats that a pipeline answered from memory: they say nothing of its noise.
+
+use super::Outcome;
+use kelvin_base::notice::{Code, Notice};
+
+/// First calls that are faster than this, in seconds, say nothing. Starting a process takes some
+/// milliseconds, and that share of a call is slow at first, from a cold disk or on a busy machine,
+/// and fast later. No model answers in this time.
+const SLOW_ENOUGH: f64 = 0.1;
+
+/// Repeats that come back in under this share of the first call's time were not computed again.
+const SHARE: f64 = 0.1;
+
+/// The times of fewer inputs say nothing: a machine that is busy for a moment makes one call slow.
+const INPUTS: usize = 3;
+
+/// How long the calls of a case took, in seconds, where not one repeat of it varies.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// The first call of each cell.
+    first: Vec<f64>,
+    /// All calls for the same input after it.
+    later: Vec<f64>,
+}
+
+impl Times {
+    /// Of a case whose cells have one outcome a repeat, the first one first; none where a repeat
+    /// varies or failed, and where there are no repeats.
+    pub fn of(cells: &[Vec<&Outcome>]) -> Option<Self> {
+        let mut times = Self::default();
+        for cell in cells.iter().filter(|cell| cell.len() > 1) {
+            let answer = &cell[0].result;
+            // The time of a call that was tried again holds that of the attempts that failed.
+            let is_same = |outcome: &&Outcome| match (answer, &outcome.result) {
+                (Ok(answer), Ok(other)) => answer == other && outcome.attempts <= 1,
+                _ => false,
+            };
+            if !cell.iter().all(is_same) {
+                return None;
+            }
+            times.first.push(cell[0].seconds);
+            times
+                .later
+                .extend(cell[1..].iter().map(|outcome| outcome.seconds));
+        }
+        (!times.first.is_empty()).then_some(times)
+    }
+
+    /// Whether the repeats came from answers that the pipeline had kept, as far as the medians over
+    /// the inputs tell: one slow start, as of the first call of a run, does not count.
+    fn are_kept(&self) -> bool {
+        self.are_enough() && is_memory(median(&self.first), median(&self.later))
+    }
+
+    /// The same for a case by itself, with few inputs that were called within one moment: every
+    /// first call has to have been slow, and every later one fast.
+    fn are_kept_without_exception(&self) -> bool {
+        let fastest = self.first.iter().copied().reduce(f64::min);
+        let slowest = self.later.iter().copied().reduce(f64::max);
+        self.are_enough() && is_memory(fastest, slowest)
+    }
+
+    const fn are_enough(&self) -> bool {
+        self.first.len() >= INPUTS
+    }
+}
+
+/// Of each case whether its repeats came from answers that the pipeline had kept. Where that shows
+/// in all cases together it holds for each: single times are too rough on a busy machine.
+pub fn are_kept(cases: &[Option<Times>]) -> Vec<bool> {
+    let mut all = Times::default();
+    for times in cases.iter().flatten() {
+        all.first.extend(&times.first);
+        all.later.extend(&times.later);
+    }
+    let of_all = all.are_kept();
+    let is_kept = |times: &Option<Times>| {
+        times
+            .as_ref()
+            .is_some_and(|times| of_all || times.are_kept_without_exception())
+    };
+    cases.iter().map(is_kept).collect()
+}
+
+/// What is told of such a case.
+pub fn notice(case: &str) -> Notice {
+    Notice::new(
+        Code::AnswersKept,
+        "its repeats are all the same and came back in under a tenth of the time of the first call, \
+         so they count as one run: the pipeline seems to keep its answers; put `KELVIN_SAMPLE` into \
+         the key under which it keeps them, so that each repeat is a run of its own",
+    )
+    .case(case)
+}
+
+/// Whether a first call of this time and later ones of that time mean that the later ones were
+/// answered from memory.
+fn is_memory(first: Option<f64>, later: Option<f64>) -> bool {
+    let both = first.zip(later);
+    both.is_some_and(|(first, later)| first >= SLOW_ENOUGH && later < SHARE * first)
+}
+
+fn median(seconds: &[f64]) -> Option<f64> {
+    let mut seconds = seconds.to_vec();
+    seconds.sort_unstable_by(f64::total_cmp);
+    seconds.get(seconds.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Source;
+
+    fn outcome(answer: &str, seconds: f64) -> Outcome {
+        Outcome {
+            result: Ok(json!(answer)),
+            exit: Some(0),
+            streams: None,
+            source: Source::Called,
+            attempts: 1,
+            seconds,
+            usage: None,
+            observed: None,
+        }
+    }
+
+    /// Whether a case of some cells is one whose answers are kept; each cell is its answers with
+    /// their times.
+    fn kept(cells: &[&[(&str, f64)]]) -> bool {
+        let cells: Vec<Vec<Outcome>> = cells
+            .iter()
+            .map(|cell| {
+                cell.iter()
+                    .map(|(answer, time)| outcome(answer, *time))
+                    .collect()
+            })
+            .collect();
+        let cells: Vec<Vec<&Outcome>> = cells.iter().map(|cell| cell.iter().collect()).collect();
+        are_kept(&[Times::of(&cells)])[0]
+    }
+
+    #[test]
+    fn equal_repeats_in_under_a_tenth_of_the_time_were_kept() {
+        let cell: &[(&str, f64)] = &[("a", 0.8), ("a", 0.02), ("a", 0.01)];
+        assert!(kept(&[cell, cell, cell]));
+        // A cell without repeats, as of a variant that was run once, says nothing.
+        assert!(kept(&[cell, cell, cell, &[("b", 0.8)]]));
+    }
+
+    #[test]
+    fn what_takes_its_time_again_varies_or_fails_was_not() {
+        let thrice = |cell: &[(&str, f64)]| kept(&[cell, cell, cell]);
+        assert!(!thrice(&[("a", 0.2), ("a", 0.2), ("a", 0.2)]));
+        assert!(!thrice(&[("a", 0.8), ("b", 0.01)]));
+        assert!(!thrice(&[("a", 0.8)]));
+        assert!(!kept(&[]));
+        assert!(!thrice(&[("a", 0.8), ("a", 0.09)]));
+        // The time of a call that was tried again holds that of the attempts that failed.
+        let (mut retried, later) = (outcome("a", 3.0), outcome("a", 0.1));
+        retried.attempts = 2;
+        assert!(Times::of(&[vec![&retried, &later]]).is_none());
+    }
+
+    #[test]
+    fn a_fast_pipeline_with_a_slow_start_was_not() {
+        let fast: &[(&str, f64)] = &[("a", 0.002), ("a", 0.002)];
+        assert!(!kept(&[&[("a", 0.9), ("a", 0.002)], fast, fast]));
+        // Below what a call of a model can take, nothing is told by its time.
+        let idle: &[(&str, f64)] = &[("a", 0.06), ("a", 0.002)];
+        assert!(!kept(&[idle, idle, idle]));
+    }
+
+    #[test]
+    fn a_machine_that_is_busy_during_the_first_calls_of_few_inputs_tells_nothing() {
+        let of = |cells: &[&[f64]]| {
+            let cells: Vec<Vec<Outcome>> = cells
+                .iter()
+                .map(|times| times.iter().map(|time| outcome("a", *time)).collect())
+                .collect();
+            let cells: Vec<Vec<&Outcome>> =
+                cells.iter().map(|cell| cell.iter().collect()).collect();
+            Times::of(&cells)
+        };
+        let (busy, fast): (&[f64], &[f64]) = (&[0.3, 0.004, 0.004], &[0.004, 0.004, 0.004]);
+        // Of one query of many, and of a single one.
+        let mut queries = vec![of(&[busy])];
+        assert_eq!(are_kept(&queries), [false]);
+        queries.extend((1..13).map(|_| of(&[fast])));
+        assert_eq!(are_kept(&queries), [false; 13]);
+        // Most inputs of one case among four.
+        let mut cases = vec![of(&[busy, busy, busy, fast])];
+        cases.extend((1..4).map(|_| of(&[fast; 4])));
+        assert_eq!(are_kept(&cases), [false; 4]);
+        // All of its inputs, which is more than a moment.
+        cases[0] = of(&[busy; 4]);
+        assert_eq!(are_kept(&cases), [true, false, false, false]);
+    }
+
+    #[test]
+    fn a_case_that_took_longer_is_told_by_the_others_and_one_that_varies_is_not() {
+        let of = |answers: &[(&str, f64)]| {
+            let cell: Vec<Outcome> = answers.iter().map(|(a, time)| outcome(a, *time)).collect();
+            Times::of(&[cell.iter().collect()])
+        };
+        let kept = of(&[("a", 0.8), ("a", 0.02)]);
+        let slower = of(&[("a", 0.8), ("a", 0.2)]);
+        let varies = of(&[("a", 0.8), ("b", 0.02)]);
+        let cases = [kept.clone(), kept, slower, varies];
+        assert_eq!(are_kept(&cases), [true, true, true, false]);
+    }
+}

@@ -1,0 +1,211 @@
+//! Runs a pipeline many times: what is known is not asked again, what fails may be tried again, and
+//! what finishes is remembered. A failed invocation is a value, not an error. An error means that
+//! the run itself cannot go on, because the disk is full or the output folder is locked.
+
+mod cache;
+pub mod config;
+mod journal;
+pub mod judge;
+pub mod judging;
+pub mod kept;
+mod keys;
+mod observe;
+mod open_files;
+mod pace;
+mod pool;
+mod retry;
+mod runner;
+mod so_far;
+pub mod stored;
+#[cfg(test)]
+mod supervisor;
+pub mod targets;
+mod tools;
+pub mod trace;
+mod tree;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::targets::Reply;
+use kelvin_base::digest::Digest;
+use kelvin_base::failure::Streams;
+use kelvin_system::pipeline::Made;
+
+pub use kelvin_base::clock::{Clock, in_utc, is_before, now, of_seconds, of_server, to_seconds};
+pub use kelvin_base::cost::Cost;
+pub use kelvin_base::failure::{Failure, FailureKind};
+pub use kelvin_base::usage::Usage;
+pub use observe::{Observing, OutputObserver};
+pub use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
+pub use so_far::so_far;
+pub use tree::{CALL, INPUTS, folder_of};
+
+/// What the pipeline has made itself in the interrupted runs whose output folders these are.
+pub fn made<'a>(outs: impl Iterator<Item = &'a PathBuf>) -> Made {
+    outs.fold(Made::default(), |mut made, out| {
+        made.join(journal::made(&tree::journal_of(out)));
+        made
+    })
+}
+
+/// What a probe takes from the answers of the pipeline. A run keeps in memory, in the journal and,
+/// of a large output, in the cache only what the reader has taken.
+pub trait Reader: Sync {
+    /// Tells apart what readers take from an output. Readers with different digests never get the
+    /// stored answers of each other.
+    fn digest(&self) -> Digest;
+
+    /// Takes from an answer what the probe needs.
+    ///
+    /// # Errors
+    ///
+    /// Why the answer is of no use. It then counts as a failed invocation.
+    fn read(&self, output: &[u8], reply: &Reply) -> Result<Value, Failure>;
+
+    /// The smallest output from which this reader takes the same value.
+    fn smallest(&self, value: &Value) -> Vec<u8>;
+
+    /// Whether an answer with this value may be given to a later run by the cache. What found out
+    /// nothing is to be asked again, although the pipeline has answered.
+    fn may_be_kept(&self, value: &Value) -> bool {
+        let _ = value;
+        true
+    }
+
+    /// Whether what a successful call has printed is kept with its answer. A run of many thousand
+    /// calls would need some hundred megabytes for it.
+    fn keeps_streams(&self) -> bool {
+        false
+    }
+
+    /// Whether the answers may depend on the code of the pipeline. Where they do not, they are kept when
+    /// that code changes, and where nothing tells whether it has changed.
+    fn depends_on_code(&self) -> bool {
+        true
+    }
+
+    /// Whether the answers are those of a judge: what they cost is no cost of the pipeline.
+    fn is_of_a_judge(&self) -> bool {
+        false
+    }
+}
+
+/// One invocation to make: which input, and where its files go.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Task {
+    /// The name of the case.
+    pub case: Arc<str>,
+    /// The id of the variant; none for the baseline.
+    pub variant: Option<Arc<str>>,
+    /// From 1. A repeat is never answered by the cache.
+    pub repeat: usize,
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let variant = self.variant.as_deref().unwrap_or("baseline");
+        write!(f, "{}/{variant}", self.case)?;
+        if self.repeat > 1 {
+            write!(f, ", repeat {}", self.repeat)?;
+        }
+        Ok(())
+    }
+}
+
+/// What became of a task.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What the reader took from the output, or why there is nothing.
+    pub result: Result<Value, Box<Failure>>,
+    /// The exit code of the last call; none where the call was stopped, or had no process.
+    pub exit: Option<i32>,
+    /// The ends of what a successful call printed, where the reader keeps them. Those of a failed
+    /// call are in the failure.
+    pub streams: Option<Box<Streams>>,
+    /// Where the answer came from.
+    pub source: Source,
+    /// How often the pipeline was called for it.
+    pub attempts: usize,
+    /// How long the calls took, in seconds.
+    pub seconds: f64,
+    /// The tokens that the calls used, where a model was called; those of an answer of the cache are
+    /// what its call had used.
+    pub usage: Option<Box<Usage>>,
+    /// What an [`OutputObserver`] took of the invocation; none where nobody observes it.
+    pub observed: Option<Box<Value>>,
+}
+
+/// Where an answer came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The pipeline was called.
+    Called,
+    /// The cache had it.
+    Cached,
+    /// An interrupted run had it.
+    Resumed,
+}
+
+/// What a run reports while it goes on. The command line shows it, and nothing depends on it.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A phase begins: its name and how many invocations it has.
+    Phase {
+        /// `baselines` or `variants`.
+        name: &'static str,
+        /// How many tasks.
+        tasks: usize,
+    },
+    /// A task is over.
+    Finished {
+        /// Which one.
+        task: &'a Task,
+        /// What became of it.
+        outcome: &'a Outcome,
+    },
+    /// A call failed and is tried again.
+    Retrying {
+        /// Which one.
+        task: &'a Task,
+        /// The attempt that comes, from 2.
+        attempt: usize,
+        /// Seconds until then.
+        delay: f64,
+        /// Why.
+        failure: &'a Failure,
+    },
+}
+
+/// Whoever wants to know what a run does while it goes on.
+pub trait Observer: Sync {
+    /// Called from any thread, in the order in which things happen.
+    fn event(&self, event: &Event<'_>);
+}
+
+/// An observer that nothing reaches.
+pub struct Silent;
+
+impl Observer for Silent {
+    fn event(&self, _: &Event<'_>) {}
+}
+
+/// Locks an output folder and empties it. The lock is held until the value is dropped.
+///
+/// # Errors
+///
+/// A [`Misuse`](kelvin_base::exit::Misuse) where the folder is not ours or a run holds it.
+pub fn claim(out: &Path) -> anyhow::Result<Claim> {
+    let tree = tree::Tree::lock(out)?;
+    tree.clear()?;
+    Ok(Claim { _tree: tree })
+}
+
+/// Holds an output folder.
+#[derive(Debug)]
+pub struct Claim {
+    _tree: tree::Tree,
+}

@@ -1,0 +1,373 @@
+//! What is known from an interrupted run and from the cache, and what is kept of this run.
+//!
+//! An answer is held back until a look at the files of the pipeline has shown that they are still
+//! those of the run's fingerprint. The look comes after the answer, so it speaks for every answer
+//! that was held back before it.
+
+use std::mem;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::{RunnerSettings, Start};
+use crate::cache;
+use crate::cache::{Cache, Hit};
+use crate::journal;
+use crate::journal::{Basis, Header, Journal, Left};
+use crate::keys::Keys;
+use crate::tree::Tree;
+use crate::{Outcome, Reader, Source, Task};
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::failure::FailureKind;
+use kelvin_base::notice::{Code, Notice};
+use kelvin_system::git;
+use kelvin_system::pipeline::{Seen, Watch};
+
+/// The journal and the cache; neither where nothing tells the code of the pipeline.
+pub(super) struct Memory<'a> {
+    reader: &'a dyn Reader,
+    /// Whether every answer has to come with what an observer took of it.
+    is_observed: bool,
+    keys: Option<Keys>,
+    journal: Option<Journal>,
+    cache: Option<Cache>,
+    notices: Vec<Notice>,
+    watch: Option<&'a Watch>,
+    held: Mutex<Vec<Held>>,
+    /// The keys of what this run has put into the cache.
+    kept: Mutex<Vec<Digest>>,
+}
+
+/// An answer, or a failure, that is not kept yet.
+struct Held {
+    task: Task,
+    key: Digest,
+    outcome: Outcome,
+    /// What the cache is to have.
+    entry: Option<Vec<u8>>,
+}
+
+impl<'a> Memory<'a> {
+    /// Opens both, and empties the output folder of what is not known.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it; a [`Misuse`](kelvin_base::exit::Misuse) where it is the folder of the
+    /// cache.
+    pub(super) fn open(settings: &RunnerSettings<'a>, tree: &mut Tree) -> anyhow::Result<Self> {
+        let rules = &settings.rules;
+        let mut memory = Self {
+            reader: settings.reader,
+            is_observed: settings.observing.is_some(),
+            keys: settings
+                .fingerprint
+                .map(|code| Keys::of(rules, code, settings.reader, settings.observing)),
+            journal: None,
+            cache: None,
+            notices: Vec::new(),
+            watch: settings.watch,
+            held: Mutex::default(),
+            kept: Mutex::default(),
+        };
+        let Some(code) = settings.fingerprint else {
+            memory.tell_what_is_off(settings);
+            tree.empty()?;
+            return Ok(memory);
+        };
+        memory.cache = match &rules.cache {
+            Some(folder) => Some(Cache::open(folder)?),
+            None => None,
+        };
+        let header = header(settings, code);
+        let left = match settings.start {
+            Start::Fresh => Left::default(),
+            Start::Resume => Left::load(&tree.journal(), &header)?,
+        };
+        if left.is_empty() {
+            tree.empty()?;
+            if settings.start == Start::Resume {
+                let text = "there was nothing to resume: no earlier run has left a finished invocation here";
+                memory.notices.push(Notice::new(Code::Cache, text));
+            }
+        } else {
+            memory.tell_what_differs(&left);
+            tree.keep(left.tasks())?;
+        }
+        memory.journal = Some(Journal::open(&tree.journal(), &header, left)?);
+        Ok(memory)
+    }
+
+    fn tell_what_is_off(&mut self, settings: &RunnerSettings<'_>) {
+        let unread = git::unread(&settings.rules.root);
+        let why = unread.unwrap_or_else(|| "it is in no git repository".to_owned());
+        let why = format!(
+            "nothing tells whether the code of the pipeline has changed: {why}, and `fingerprint` names no files"
+        );
+        if settings.rules.cache.is_some() {
+            self.notices.push(Notice::new(
+                Code::Cache,
+                format!("the cache was not used: {why}"),
+            ));
+        }
+        if settings.start == Start::Resume {
+            self.notices.push(Notice::new(
+                Code::Cache,
+                format!("nothing was resumed: {why}"),
+            ));
+        }
+    }
+
+    /// Says which variables are others than those that a journal was written with.
+    fn tell_what_differs(&mut self, left: &Left) {
+        let names: Vec<String> = left.variables().map(|name| format!("`{name}`")).collect();
+        if names.is_empty() {
+            return;
+        }
+        let text = format!(
+            "since the resumed run began, these environment variables have changed: {}. What \
+             had finished was answered with their old values. Where one of them changes answers, begin anew \
+             without `--resume`, and name it under `env`",
+            names.join(", ")
+        );
+        self.notices.push(Notice::new(Code::Cache, text));
+    }
+
+    /// The key of an input.
+    pub(super) fn key(&self, text: &str) -> Option<Digest> {
+        self.keys.as_ref().map(|keys| keys.key(text))
+    }
+
+    /// What an interrupted run has found out about a task.
+    pub(super) fn resumed(&self, task: &Task, key: Option<&Digest>) -> Option<Outcome> {
+        let outcome = self.journal.as_ref()?.find(task, key?)?;
+        (!self.is_observed || outcome.observed.is_some()).then_some(outcome)
+    }
+
+    /// What the cache has, with the output that it has. A repeat is never answered.
+    pub(super) fn cached(&self, task: &Task, key: Option<&Digest>) -> Option<(Outcome, Vec<u8>)> {
+        let cache = self.cache_for(task)?;
+        let Hit {
+            output,
+            seconds,
+            reply,
+            observed,
+        } = cache.find(key?)?;
+        if self.is_observed && observed.is_none() {
+            cache.refuse();
+            return None;
+        }
+        match self.reader.read(&output, &reply) {
+            Ok(value) => {
+                let outcome = Outcome {
+                    result: Ok(value),
+                    exit: reply.exit,
+                    streams: self.reader.keeps_streams().then(|| Box::new(reply.streams)),
+                    source: Source::Cached,
+                    attempts: 0,
+                    seconds,
+                    usage: reply.usage.map(Box::new),
+                    observed,
+                };
+                Some((outcome, output))
+            }
+            Err(failure) => {
+                // The scorer is no part of the key. That it refuses the decision of another scorer
+                // does not mean that the entry is broken.
+                if failure.kind != FailureKind::DecisionRefused {
+                    cache.refuse();
+                }
+                None
+            }
+        }
+    }
+
+    /// Remembers what has finished: in the journal, and an answer with its output in the cache too.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn remember(
+        &self,
+        task: &Task,
+        key: Option<&Digest>,
+        outcome: &Outcome,
+        output: &[u8],
+    ) -> anyhow::Result<()> {
+        let Some(key) = key else {
+            return Ok(());
+        };
+        let held = Held {
+            task: task.clone(),
+            key: *key,
+            outcome: outcome.clone(),
+            entry: self.entry(task, outcome, output),
+        };
+        // An answer that was known before needs no look at the code: no call was made for it.
+        if outcome.source != Source::Called {
+            return self.keep(&held);
+        }
+        locked(&self.held).push(held);
+        let call = Duration::try_from_secs_f64(outcome.seconds).unwrap_or_default();
+        match self.watch.is_none_or(|watch| watch.is_due(call)) {
+            true => self.settle(),
+            false => Ok(()),
+        }
+    }
+
+    /// Keeps what was held back, if the code of the pipeline is still what it was.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn settle(&self) -> anyhow::Result<()> {
+        let mut held = mem::take(&mut *locked(&self.held));
+        if held.is_empty() {
+            return Ok(());
+        }
+        match self.watch.map_or(Seen::Same, Watch::look) {
+            Seen::Same => held.iter().try_for_each(|held| self.keep(held)),
+            Seen::Unsure => {
+                locked(&self.held).append(&mut held);
+                Ok(())
+            }
+            Seen::Changed => Ok(()),
+        }
+    }
+
+    /// Keeps what was held back and is known by now to be of the code that the run began with; takes
+    /// back all that this run has kept, where that code has changed.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it: what stays would be taken for answers of this code.
+    pub(super) fn conclude(&self) -> anyhow::Result<()> {
+        let held = mem::take(&mut *locked(&self.held));
+        match self.is_broken() {
+            true => self.take_back(),
+            false => held.iter().try_for_each(|held| self.keep(held)),
+        }
+    }
+
+    /// Says whether the next call is the first and is made alone. After it, notes down what it has made.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn learns(&self, is_alone: bool) -> anyhow::Result<()> {
+        let Some(watch) = self.watch else {
+            return Ok(());
+        };
+        let has_learned = watch.learns(is_alone);
+        match (&self.journal, watch.made()) {
+            (Some(journal), made) if has_learned && !made.is_empty() => journal.note_made(made),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the code of the pipeline has changed.
+    pub(super) fn is_broken(&self) -> bool {
+        self.watch.is_some_and(Watch::is_broken)
+    }
+
+    fn take_back(&self) -> anyhow::Result<()> {
+        if let Some(cache) = &self.cache {
+            for key in mem::take(&mut *locked(&self.kept)) {
+                cache.remove(&key)?;
+            }
+        }
+        self.journal.as_ref().map_or(Ok(()), Journal::clear)
+    }
+
+    fn keep(&self, held: &Held) -> anyhow::Result<()> {
+        if let (Some(cache), Some(entry)) = (&self.cache, &held.entry) {
+            locked(&self.kept).push(held.key);
+            cache.keep(&held.key, entry, &held.outcome);
+        }
+        match &self.journal {
+            Some(journal) => journal.note(&held.task, &held.key, &held.outcome),
+            None => Ok(()),
+        }
+    }
+
+    /// What the cache is to keep of an outcome; of a large output only what the reader took.
+    fn entry(&self, task: &Task, outcome: &Outcome, output: &[u8]) -> Option<Vec<u8>> {
+        self.cache_for(task)?;
+        let value = outcome.result.as_ref().ok()?;
+        if outcome.source != Source::Called || !self.reader.may_be_kept(value) {
+            return None;
+        }
+        Some(match output.len() <= cache::KEPT_WHOLE {
+            true => output.to_vec(),
+            false => self.reader.smallest(value),
+        })
+    }
+
+    /// Adds what a person has to know of the run.
+    pub(super) fn tell(&mut self, notice: Option<Notice>) {
+        self.notices.extend(notice);
+    }
+
+    /// Notices about the cache and the resumption.
+    pub(super) fn notices(&self) -> Vec<Notice> {
+        let cache = self.cache.iter().flat_map(Cache::notices);
+        self.notices.iter().cloned().chain(cache).collect()
+    }
+
+    fn cache_for(&self, task: &Task) -> Option<&Cache> {
+        self.cache.as_ref().filter(|_| task.repeat <= 1)
+    }
+}
+
+/// The content of a list, even where a thread has panicked while it held the lock: every change of
+/// these lists is a single call, which a panic cannot interrupt.
+fn locked<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the records of a journal hold for.
+fn header(settings: &RunnerSettings<'_>, code: Digest) -> Header {
+    let rules = &settings.rules;
+    let limits = &rules.limits;
+    let mut parts = vec![
+        ("the command", "command", rules.command),
+        ("the code of the pipeline", "code", code),
+        ("the configuration", "measured", rules.measured),
+        (
+            "a program or file that the command names",
+            "tools",
+            rules.tools.lasting(),
+        ),
+        (
+            "what is read of an output",
+            "reader",
+            settings.reader.digest(),
+        ),
+    ];
+    if let Some(observing) = &settings.observing {
+        let digest = observing.observer.digest();
+        parts.push(("what observes the calls", "observer", digest));
+    }
+    let pipeline = parts.iter().fold(
+        Fields::of("kelvin/journal/v3"),
+        |fields, (_, label, digest)| fields.field(label, digest.bytes()),
+    );
+    let files = settings.watch.map(Watch::listed).unwrap_or_default();
+    let files = files
+        .into_iter()
+        .map(|(name, digest)| (format!("`{name}`"), digest));
+    // A file that is both is told of as code.
+    let files = rules.tools.listed().chain(files).collect();
+    let shown = parts
+        .iter()
+        .map(|(shown, _, digest)| (*shown, digest.short(16)));
+    Header {
+        kelvin_journal: journal::VERSION,
+        pipeline: pipeline.digest(),
+        basis: Basis::of(shown, files),
+        variables: journal::variables(&rules.env),
+        limits: Fields::of("kelvin/limits/v1")
+            .field("timeout", limits.timeout.as_nanos().to_be_bytes())
+            .field("max_output_bytes", limits.max_output_bytes.to_be_bytes())
+            .field("retry", format!("{:?}", rules.retry))
+            .digest(),
+    }
+}

@@ -1,0 +1,412 @@
+//! Makes invocations: what is known is not asked again, what fails may be tried again, what
+//! finishes is remembered.
+
+mod memory;
+mod permit;
+mod settings;
+mod tally;
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::open_files;
+use super::pace::Pace;
+use super::tree::{Leaf, Place, Tree};
+use super::{Event, Observing, Outcome, Source, Task, pool, retry};
+use crate::targets::{Ended, Invocation, Reply, Site, Target};
+use kelvin_base::cost::Cost;
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::exit::Misuse;
+use kelvin_base::failure::{Failure, FailureKind};
+use kelvin_base::notice::{Code, Notice};
+use kelvin_base::usage::Usage;
+use kelvin_system::signal::Interrupt;
+use memory::Memory;
+use tally::Tally;
+
+pub use settings::{Program, Rules, RunnerSettings, Start, Step};
+
+/// Makes invocations, with the output folder, the cache, the journal and the rate limit behind it.
+pub struct Runner<'a> {
+    settings: RunnerSettings<'a>,
+    target: Box<dyn Target + 'a>,
+    interrupt: Arc<Interrupt>,
+    tree: Tree,
+    memory: Memory<'a>,
+    pace: Option<Pace>,
+    tally: Tally,
+    /// Why the ceiling of the model's calls allows no more of them, once it does not.
+    spent: OnceLock<String>,
+}
+
+/// Makes the text of an input when its task is run.
+type Input<'a, 'b> = dyn Fn(&Task) -> Cow<'a, str> + Sync + 'b;
+
+/// The room for an output that a thread keeps from one call to the next.
+const KEPT_ROOM: usize = 256 * 1024;
+
+thread_local! {
+    /// The output of the last call of this thread. The buffer is used again for the next call.
+    static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+impl<'a> Runner<'a> {
+    /// Opens the target by `open`, then locks and prepares the output folder.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where the folder is not ours or another run holds it, and where the target
+    /// cannot be used.
+    pub fn open(
+        open: impl FnOnce(&Site) -> Result<Box<dyn Target + 'a>, Misuse>,
+        settings: RunnerSettings<'a>,
+    ) -> anyhow::Result<Self> {
+        Self::stopped_by(Interrupt::of_process()?, open, settings)
+    }
+
+    /// The same, with the interrupt that is to stop the run.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn stopped_by(
+        interrupt: Arc<Interrupt>,
+        open: impl FnOnce(&Site) -> Result<Box<dyn Target + 'a>, Misuse>,
+        mut settings: RunnerSettings<'a>,
+    ) -> anyhow::Result<Self> {
+        let fewer = open_files::fit(&mut settings.rules.jobs);
+        let rules = &settings.rules;
+        let target = open(&Site {
+            root: rules.root.clone(),
+            timeout: rules.limits.timeout,
+            max_output_bytes: rules.limits.max_output_bytes,
+            interrupt: Arc::clone(&interrupt),
+        });
+        let target = target.map_err(|misuse| rules.in_file(misuse))?;
+        settings.keep_files_apart()?;
+        let mut tree = Tree::lock(settings.out)?.with_input(rules.input_name);
+        let mut memory = Memory::open(&settings, &mut tree)?;
+        memory.tell(fewer);
+        Ok(Self {
+            pace: rules.limits.max_per_minute.map(Pace::of),
+            tree,
+            memory,
+            interrupt,
+            target,
+            settings,
+            tally: Tally::default(),
+            spent: OnceLock::new(),
+        })
+    }
+
+    /// Writes the inputs of `tasks` and runs them, `jobs` at a time. The outcomes are in the order
+    /// of the tasks; none for a task that an interruption left undone. The phase is what observers
+    /// are told.
+    ///
+    /// # Errors
+    ///
+    /// Only where the run cannot go on, e.g. an input cannot be written.
+    pub fn run_all<'t>(
+        &self,
+        phase: &'static str,
+        tasks: &[Task],
+        input: &Input<'t, '_>,
+    ) -> anyhow::Result<Vec<Option<Outcome>>> {
+        if tasks.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.target
+            .ready()
+            .map_err(|misuse| self.settings.rules.in_file(misuse))?;
+        self.tell(&Event::Phase {
+            name: phase,
+            tasks: tasks.len(),
+        });
+        let is_first = tasks.len() == 1 && self.cost() == Cost::default();
+        self.memory.learns(is_first)?;
+        let outcomes = pool::run(tasks.len(), self.settings.rules.jobs, &|at| {
+            let task = &tasks[at];
+            let outcome = self.perform(task, input)?;
+            if let Some(outcome) = &outcome {
+                self.tally.finished(outcome);
+                self.tell(&Event::Finished { task, outcome });
+            }
+            Ok(outcome)
+        })?;
+        self.memory.settle()?;
+        self.memory.learns(false)?;
+        Ok(outcomes)
+    }
+
+    /// Comes to an end after the last look at the code of the pipeline: keeps the answers that wait
+    /// for it, or takes back what this run has kept, where that code has changed.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub fn conclude(&self) -> anyhow::Result<()> {
+        self.memory.conclude()
+    }
+
+    /// Writes the inputs of `tasks` and runs nothing.
+    ///
+    /// # Errors
+    ///
+    /// Where an input cannot be written.
+    pub fn write_inputs<'t>(&self, tasks: &[Task], input: &Input<'t, '_>) -> anyhow::Result<()> {
+        pool::run(tasks.len(), self.settings.rules.jobs, &|at| {
+            if self.interrupted() {
+                return Ok(());
+            }
+            let leaf = self.tree.make(&tasks[at])?;
+            leaf.clear()?;
+            leaf.write_input(&input(&tasks[at]))
+        })?;
+        Ok(())
+    }
+
+    /// Whether nothing more is called: a signal has asked to stop, the code of the pipeline has
+    /// changed, or the ceiling of the model's calls is reached.
+    pub fn stopped(&self) -> bool {
+        self.halted() || self.spent().is_some()
+    }
+
+    /// Why the ceiling of the model's calls has ended this run; none where it has not.
+    pub fn spent(&self) -> Option<&str> {
+        self.spent.get().map(String::as_str)
+    }
+
+    /// Whether nothing more is done at all. Beyond a ceiling there are still the answers that are known.
+    fn halted(&self) -> bool {
+        self.interrupted() || self.memory.is_broken()
+    }
+
+    /// Whether a signal has asked to stop.
+    fn interrupted(&self) -> bool {
+        self.interrupt.tripped()
+    }
+
+    /// What the run has cost so far.
+    pub fn cost(&self) -> Cost {
+        self.tally.cost()
+    }
+
+    /// Whether it is a judge that is called.
+    pub fn is_of_a_judge(&self) -> bool {
+        self.settings.reader.is_of_a_judge()
+    }
+
+    /// Notices about the cache and the resumption.
+    pub fn notices(&self) -> Vec<Notice> {
+        let mut notices = self.memory.notices();
+        notices.extend(self.spent().map(|why| {
+            let text = format!("{why}; what had finished by then is in this report");
+            Notice::new(Code::Spent, text)
+        }));
+        notices
+    }
+
+    fn tell(&self, event: &Event<'_>) {
+        self.settings.observer.event(event);
+    }
+
+    /// One task, from its input to its outcome.
+    fn perform(&self, task: &Task, input: &Input<'_, '_>) -> anyhow::Result<Option<Outcome>> {
+        if self.halted() {
+            return Ok(None);
+        }
+        let text = input(task);
+        let key = self.memory.key(&text);
+        if let Some(outcome) = self.memory.resumed(task, key.as_ref()) {
+            return Ok(Some(self.handed_on(task, &text, outcome)));
+        }
+        let leaf = self.tree.make(task)?;
+        let outcome = match self.cached(task, key.as_ref(), &text, &leaf)? {
+            Some(outcome) => outcome,
+            None => match self.call(task, &text, &leaf)? {
+                Some(outcome) => outcome,
+                None => return Ok(None),
+            },
+        };
+        OUTPUT.with_borrow(|output| self.memory.remember(task, key.as_ref(), &outcome, output))?;
+        Ok(Some(self.handed_on(task, &text, outcome)))
+    }
+
+    /// The outcome without what was observed of it, which the observer gets.
+    fn handed_on(&self, task: &Task, text: &str, mut outcome: Outcome) -> Outcome {
+        let observed = outcome.observed.take();
+        if let Some((observing, observed)) = self.settings.observing.zip(observed) {
+            let input = Digest::of(text.as_bytes());
+            let Observing { probe, observer } = observing;
+            observer.keep(probe, task, input, &observed);
+        }
+        outcome
+    }
+
+    /// The answer of the cache, with its files where a call would have left them.
+    fn cached(
+        &self,
+        task: &Task,
+        key: Option<&Digest>,
+        text: &str,
+        leaf: &Leaf,
+    ) -> anyhow::Result<Option<Outcome>> {
+        let Some((outcome, output)) = self.memory.cached(task, key) else {
+            return Ok(None);
+        };
+        leaf.write_input(text)?;
+        leaf.write_output(&output)?;
+        Ok(Some(outcome))
+    }
+
+    /// Calls the pipeline until it answers, or fails for good.
+    fn call(&self, task: &Task, text: &str, leaf: &Leaf) -> anyhow::Result<Option<Outcome>> {
+        leaf.clear()?;
+        let sample = sample(text, task.repeat);
+        let mut seconds = 0.0;
+        let mut usage = None;
+        let mut unreadable = 0;
+        let mut attempt = 1;
+        while let Some(pass) = self.may_start() {
+            let place = self.tree.place(text, &sample, attempt)?;
+            let call = Invocation {
+                input: text,
+                input_file: place.input(),
+                output_file: place.output(),
+                repeat: task.repeat,
+                sample: &sample,
+                workplace: None,
+            };
+            let start = Instant::now();
+            let (ended, names_its_place) = self.invoke(&call, &place);
+            let time = start.elapsed();
+            seconds += time.as_secs_f64();
+            let has_output = matches!(ended, Ended::Answered(_));
+            let (result, reply) = match ended {
+                Ended::Answered(reply) => (self.read(&reply), reply),
+                Ended::Failed { failure, reply } => (Err(failure), reply),
+                Ended::Interrupted => {
+                    self.tally.called(time, attempt, None);
+                    leaf.write_input(text)?;
+                    return Ok(None);
+                }
+            };
+            pass.used(reply.usage);
+            self.tally.called(time, attempt, reply.usage);
+            usage = Usage::sum(usage, reply.usage);
+            let delay = result.as_ref().err().and_then(|failure| {
+                unreadable += usize::from(failure.kind == FailureKind::GradeUnreadable);
+                self.delay(task, (attempt, unreadable), failure, reply.retry_after)
+            });
+            let Some(delay) = delay else {
+                place.hand_over(leaf, text)?;
+                let is_written = self.target.writes_the_output_file() && !names_its_place;
+                if has_output && !is_written {
+                    OUTPUT.with_borrow(|output| leaf.write_output(output))?;
+                }
+                let observed = self.observe(has_output, &reply);
+                let keeps = result.is_ok() && self.settings.reader.keeps_streams();
+                return Ok(Some(Outcome {
+                    result,
+                    exit: reply.exit,
+                    streams: keeps.then(|| Box::new(reply.streams)),
+                    source: Source::Called,
+                    attempts: attempt,
+                    seconds,
+                    usage: usage.map(Box::new),
+                    observed,
+                }));
+            };
+            drop(place);
+            if !self.interrupt.sleep(delay) {
+                leaf.write_input(text)?;
+                return Ok(None);
+            }
+            attempt += 1;
+        }
+        Ok(None)
+    }
+
+    /// Makes one call. Its output is in the buffer of this thread afterwards, without the name of its place. Says
+    /// whether the name was there.
+    fn invoke(&self, call: &Invocation<'_>, place: &Place) -> (Ended, bool) {
+        OUTPUT.with_borrow_mut(|output| {
+            output.clear();
+            // One large answer is no reason to hold its memory until the end.
+            output.shrink_to(KEPT_ROOM);
+            let mut ended = self.target.call(call, output);
+            match &mut ended {
+                Ended::Answered(reply) => {
+                    place.unname(&mut reply.streams.stdout);
+                    place.unname(&mut reply.streams.stderr);
+                }
+                Ended::Failed { failure, .. } => {
+                    place.unname(&mut failure.stdout);
+                    place.unname(&mut failure.stderr);
+                }
+                Ended::Interrupted => {}
+            }
+            let unnamed = place.without_name(output);
+            let names_its_place = unnamed.is_some();
+            if let Some(unnamed) = unnamed {
+                *output = unnamed;
+            }
+            (ended, names_its_place)
+        })
+    }
+
+    /// What the reader takes from the output of this thread's last call.
+    fn read(&self, reply: &Reply) -> Result<Value, Box<Failure>> {
+        let read = OUTPUT.with_borrow(|output| self.settings.reader.read(output, reply));
+        read.map_err(|failure| Box::new(failure.printed(reply.streams.clone())))
+    }
+
+    /// What the observer takes of this thread's last call.
+    fn observe(&self, has_output: bool, reply: &Reply) -> Option<Box<Value>> {
+        let Observing { observer, .. } = self.settings.observing?;
+        let observed = OUTPUT.with_borrow(|output| {
+            let output = reply.own_output.as_deref().unwrap_or(output);
+            observer.observe(has_output.then_some(output), reply)
+        });
+        Some(Box::new(observed))
+    }
+
+    /// The delay before another attempt, after telling the observer; none where this failure is final.
+    fn delay(
+        &self,
+        task: &Task,
+        (attempt, unreadable): (usize, usize),
+        failure: &Failure,
+        asked: Option<Duration>,
+    ) -> Option<Duration> {
+        let retry = &self.settings.rules.retry;
+        let delay = match failure.kind {
+            FailureKind::GradeUnreadable => retry::once_more(unreadable)?,
+            _ => retry::delay(retry, &task.to_string(), attempt, &failure.kind, asked)?,
+        };
+        self.tell(&Event::Retrying {
+            task,
+            attempt: attempt + 1,
+            delay: delay.as_secs_f64(),
+            failure,
+        });
+        Some(delay)
+    }
+}
+
+/// A text that differs between the repeats of an input and depends on nothing else. It must not depend
+/// on the seed: an answer from the cache or from the journal has to be one that this run would have
+/// asked for with the same text.
+fn sample(input: &str, repeat: usize) -> String {
+    let fields = Fields::of("kelvin/sample/v1")
+        .field("input", input)
+        .field("repeat", repeat.to_be_bytes());
+    fields.digest().short(16)
+}
+
+#[cfg(test)]
+mod tests;

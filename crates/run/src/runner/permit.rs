@@ -1,0 +1,45 @@
+//! When the next call may be made.
+
+use super::Runner;
+use crate::targets::{Entry, Pass};
+use kelvin_base::usage::Usage;
+
+impl Runner<'_> {
+    /// Waits until the limits allow another call. None where no call may be made any more.
+    pub(super) fn may_start(&self) -> Option<Permit<'_>> {
+        if self.memory.is_broken() {
+            return None;
+        }
+        let pass = match self
+            .target
+            .meter()
+            .map(|meter| meter.enter(&self.interrupt))
+        {
+            None => None,
+            Some(Entry::Go(pass)) => Some(pass),
+            Some(Entry::Interrupted) => return None,
+            Some(Entry::Spent(failure)) => {
+                // Every thread finds the same ceiling, and the first one says it.
+                let _ = self.spent.set(failure.message);
+                return None;
+            }
+        };
+        let goes_on = match &self.pace {
+            Some(pace) => pace.wait(&self.interrupt),
+            None => !self.interrupted(),
+        };
+        goes_on.then_some(Permit(pass))
+    }
+}
+
+/// The permission to make one call; of a model it is the pass of its meter.
+pub(super) struct Permit<'m>(Option<Pass<'m>>);
+
+impl Permit<'_> {
+    /// The call was made.
+    pub(super) fn used(self, usage: Option<Usage>) {
+        if let Some(pass) = self.0 {
+            pass.used(usage);
+        }
+    }
+}

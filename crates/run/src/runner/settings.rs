@@ -1,0 +1,179 @@
+//! What a runner needs, and what must not lie where it works.
+
+use std::env;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use crate::config::{Around, Config, Limits, Retry};
+use crate::targets::Address;
+use crate::tools::Tools;
+use crate::{Observer, Observing, Reader};
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::exit::Misuse;
+use kelvin_system::pipeline::Watch;
+
+/// How a runner starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// With an empty output folder.
+    Fresh,
+    /// With what an interrupted run has left there.
+    Resume,
+}
+
+/// What a probe calls, and with which files.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'a> {
+    /// How the pipeline is reached.
+    pub target: &'a Address,
+    /// Where the decision stands in the output; empty for the whole output.
+    pub decision_field: &'a str,
+    /// The name of the files that the pipeline reads.
+    pub input_name: &'static str,
+    /// The file or folder that the inputs are made from, relative to the root.
+    pub inputs: &'a str,
+}
+
+/// One of the things that a probe calls, with what is read of its answers. Each step has a runner,
+/// and with it an output folder, a journal, a cache and retries of its own.
+#[derive(Clone)]
+pub struct Step<'a> {
+    /// The folder of its files within that of the probe; none for the first step, whose files are in
+    /// the folder of the probe itself.
+    pub folder: Option<String>,
+    /// What is called.
+    pub program: Program<'a>,
+    /// Takes from the answers what the probe needs.
+    pub reader: &'a dyn Reader,
+}
+
+impl Program<'_> {
+    /// The digest of how the pipeline is reached and of the declared environment: what an answer
+    /// depends on beside the input and the code. A variable that is not set differs from an empty
+    /// one.
+    pub fn digest(&self, config: &Config) -> Digest {
+        let mut fields = Fields::of("kelvin/command/v1")
+            .field("run", &*self.target.text())
+            .field("decision_field", self.decision_field);
+        for name in &config.env {
+            fields = match env::var_os(name) {
+                Some(value) => fields.field(name, value.as_encoded_bytes()),
+                None => fields.field("unset", name),
+            };
+        }
+        fields.digest()
+    }
+}
+
+/// What a configuration says about its calls: what bounds them, and what their answers depend on.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// The configuration as it was named, for messages.
+    pub file: PathBuf,
+    /// The folder of the configuration; absolute.
+    pub root: PathBuf,
+    /// How many calls are made at the same time.
+    pub jobs: NonZeroUsize,
+    /// What bounds one call and their rate.
+    pub limits: Limits,
+    /// When a failed call is tried again.
+    pub retry: Retry,
+    /// The folder of the cache, where there is one.
+    pub cache: Option<PathBuf>,
+    /// The digest of how the pipeline is reached, and of the declared environment.
+    pub command: Digest,
+    /// The variables that are declared to change answers.
+    pub env: Vec<String>,
+    /// What the command starts outside of the code.
+    pub tools: Tools,
+    /// The digest of the environment of the job, where there is one.
+    pub around: Option<Digest>,
+    /// The digest of everything that changes what is measured. A run goes on only with what was
+    /// left by a run that measured the same.
+    pub measured: Digest,
+    /// Where the inputs of the probe come from; absolute.
+    pub cases: PathBuf,
+    /// The name of the files that the pipeline reads.
+    pub input_name: &'static str,
+}
+
+impl Rules {
+    /// Those of a configuration for what one probe calls.
+    pub fn of(config: &Config, program: &Program<'_>) -> Self {
+        let root = std::path::absolute(&config.root).unwrap_or_else(|_| config.root.clone());
+        let cache = config.cache.as_ref();
+        let around = config.around.as_ref();
+        Self {
+            file: config.file.clone(),
+            jobs: config.jobs,
+            limits: config.limits.clone(),
+            retry: config.retry.clone(),
+            cache: cache.map(|cache| root.join(&cache.dir)),
+            command: program.digest(config),
+            env: config.env.clone(),
+            tools: Tools::of(
+                program.target,
+                &root,
+                config.fingerprint.is_empty(),
+                around.map(Around::setup),
+            ),
+            around: around.map(|around| around.digest(&config.env)),
+            measured: config.measured(),
+            cases: root.join(program.inputs),
+            input_name: program.input_name,
+            root,
+        }
+    }
+
+    /// A misuse that shows in a target, with the file that declares it.
+    pub(super) fn in_file(&self, misuse: Misuse) -> Misuse {
+        Misuse {
+            what: format!("{}: {}", self.file.display(), misuse.what),
+            ..misuse
+        }
+    }
+}
+
+/// What a runner needs beside the target.
+pub struct RunnerSettings<'a> {
+    /// What the configuration says about the calls.
+    pub rules: Rules,
+    /// The output folder; absolute. The runner makes it where it does not exist, locks it, and
+    /// marks it as an output of this program.
+    pub out: &'a Path,
+    /// Whether the folder is emptied, or the run goes on with what is there.
+    pub start: Start,
+    /// The code of the pipeline; without it nothing is cached and nothing is resumed.
+    pub fingerprint: Option<Digest>,
+    /// Notices that this code changes; nothing is kept and nothing more is called from then on.
+    pub watch: Option<&'a Watch>,
+    /// Takes from the answers what the probe needs.
+    pub reader: &'a dyn Reader,
+    /// Hears what happens.
+    pub observer: &'a dyn Observer,
+    /// Takes from every invocation what another probe needs; none where no other probe needs anything.
+    pub observing: Option<Observing<'a>>,
+}
+
+impl RunnerSettings<'_> {
+    /// Refuses an output folder that holds what must outlive a run: its content is removed.
+    pub(super) fn keep_files_apart(&self) -> Result<(), Misuse> {
+        let rules = &self.rules;
+        let inside = |what: &str, path: &Path| {
+            if !path.starts_with(self.out) {
+                return Ok(());
+            }
+            Err(Misuse::new(format!(
+                "the output folder `{}` holds {what}, and its content is removed by every run",
+                self.out.display()
+            ))
+            .help("name another output folder with `--out`"))
+        };
+        inside("the configuration", &rules.root)?;
+        inside("the cases", &rules.cases)?;
+        match &rules.cache {
+            Some(cache) => inside("the cache", cache),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! The folder of the cache as a whole: how much is in it, and what of it goes when it grows old or large.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context as _;
+
+use kelvin_base::exit::Misuse;
+
+/// Answers that no run has used for so long go.
+pub const LONGEST: Duration = Duration::from_secs(90 * 24 * 3600);
+/// So many bytes of answers stay, those that were used last.
+pub const LARGEST: u64 = 1024 * 1024 * 1024;
+/// A run prunes a folder that was not pruned for this long. A whole folder takes a moment to list.
+const EVERY: Duration = Duration::from_secs(24 * 3600);
+
+/// The file that makes a folder a cache, and what ours begins with.
+pub(super) const TAG: &str = "CACHEDIR.TAG";
+pub(super) const TAG_TEXT: &str =
+    "Signature: 8a477f597d28d172789f06886806bc55\n# Answers kept by kelvin.\n";
+/// Was written when the folder was last pruned.
+const PRUNED: &str = "pruned";
+/// The folders of the answers, and of those that are not complete yet.
+pub(super) const ANSWERS: &str = "answers";
+pub(super) const UNFINISHED: &str = "unfinished";
+
+/// The answers in a folder, those first that were not used for the longest time.
+#[derive(Debug)]
+pub struct Stored {
+    folder: PathBuf,
+    answers: Vec<Answer>,
+}
+
+#[derive(Debug)]
+struct Answer {
+    used: SystemTime,
+    bytes: u64,
+    path: PathBuf,
+}
+
+/// What was removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// How many answers.
+    pub answers: usize,
+    /// How many bytes they had.
+    pub bytes: u64,
+}
+
+impl Stored {
+    /// Lists a folder; none where there is no such folder.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where it is no cache of ours, any other error where it cannot be listed.
+    pub fn list(folder: &Path) -> anyhow::Result<Option<Self>> {
+        match fs::read_to_string(folder.join(TAG)) {
+            Ok(text) if text == TAG_TEXT => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.exists() => {
+                return Ok(None);
+            }
+            _ => {
+                let shown = folder.display();
+                return Err(Misuse::new(format!(
+                    "`{shown}` is no cache of kelvin: it has no `{TAG}` that kelvin has written"
+                ))
+                .help("look at `cache` in the configuration; nothing was removed")
+                .into());
+            }
+        }
+        let mut answers = Vec::new();
+        for place in listed(&folder.join(ANSWERS))? {
+            for path in listed(&place)? {
+                // Another run may have removed it in the meantime.
+                let Ok(data) = fs::symlink_metadata(&path) else {
+                    continue;
+                };
+                if data.is_file() {
+                    answers.push(Answer {
+                        used: data.modified()?,
+                        bytes: data.len(),
+                        path,
+                    });
+                }
+            }
+        }
+        answers.sort_by(|one, other| (one.used, &one.path).cmp(&(other.used, &other.path)));
+        Ok(Some(Self {
+            folder: folder.to_path_buf(),
+            answers,
+        }))
+    }
+
+    /// How many answers there are.
+    pub fn count(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// How many bytes they have.
+    pub fn bytes(&self) -> u64 {
+        self.answers.iter().map(|answer| answer.bytes).sum()
+    }
+
+    /// How long ago the oldest and the newest were used last; none where there is no answer.
+    pub fn ages(&self, now: SystemTime) -> Option<(Duration, Duration)> {
+        let age = |answer: &Answer| now.duration_since(answer.used).unwrap_or_default();
+        Some((age(self.answers.first()?), age(self.answers.last()?)))
+    }
+
+    /// Whether a run would remove some of them.
+    pub fn is_large(&self, now: SystemTime) -> bool {
+        self.bytes() > LARGEST || self.ages(now).is_some_and(|(oldest, _)| oldest > LONGEST)
+    }
+
+    /// Removes the answers that were not used for longer than this, and of the others those that were not used
+    /// for the longest time, until so many bytes are left.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub fn prune(
+        &self,
+        now: SystemTime,
+        longest: Duration,
+        largest: u64,
+    ) -> anyhow::Result<Removed> {
+        let mut left = self.bytes();
+        let mut removed = Removed::default();
+        for answer in &self.answers {
+            let age = now.duration_since(answer.used).unwrap_or_default();
+            if age <= longest && left <= largest {
+                break;
+            }
+            remove(&answer.path)?;
+            left -= answer.bytes;
+            removed.answers += 1;
+            removed.bytes += answer.bytes;
+        }
+        let path = self.folder.join(PRUNED);
+        fs::write(&path, "").with_context(|| format!("failed to write `{}`", path.display()))?;
+        Ok(removed)
+    }
+
+    /// Removes every answer. The folder stays, so that a run that uses it now goes on.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub fn clear(&self) -> anyhow::Result<Removed> {
+        for answer in &self.answers {
+            remove(&answer.path)?;
+        }
+        for path in listed(&self.folder.join(UNFINISHED))? {
+            remove(&path)?;
+        }
+        Ok(Removed {
+            answers: self.count(),
+            bytes: self.bytes(),
+        })
+    }
+}
+
+/// Prunes the folder of a run, where that is due.
+///
+/// # Errors
+///
+/// Where the disk refuses it.
+pub(super) fn prune_when_due(folder: &Path) -> anyhow::Result<Removed> {
+    let path = folder.join(PRUNED);
+    let now = SystemTime::now();
+    match fs::metadata(&path).and_then(|data| data.modified()) {
+        Ok(pruned) if now.duration_since(pruned).unwrap_or_default() <= EVERY => {}
+        Ok(_) => {
+            if let Some(stored) = Stored::list(folder)? {
+                return stored.prune(now, LONGEST, LARGEST);
+            }
+        }
+        // A new folder has nothing to prune yet.
+        Err(_) => {
+            fs::write(&path, "")
+                .with_context(|| format!("failed to write `{}`", path.display()))?;
+        }
+    }
+    Ok(Removed::default())
+}
+
+/// Notes that an answer was used, at most once a day.
+pub(super) fn used(file: &fs::File) {
+    let now = SystemTime::now();
+    let modified = file.metadata().and_then(|data| data.modified());
+    let is_old = modified.is_ok_and(|at| now.duration_since(at).unwrap_or_default() > EVERY);
+    if is_old {
+        // On a disk that cannot be written to the answer is as good.
+        let _ = file.set_modified(now);
+    }
+}
+
+fn listed(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let failed = || format!("failed to list `{}`", folder.display());
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(error).with_context(failed),
+    };
+    let paths: io::Result<Vec<PathBuf>> = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect();
+    let mut paths = paths.with_context(failed)?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn remove(path: &Path) -> anyhow::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("failed to remove `{}`", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+
+    /// A cache with answers of ten bytes, each with its age in days.
+    fn cache(ages: &[u32]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join(TAG), TAG_TEXT).expect("written");
+        for (number, age) in ages.iter().enumerate() {
+            let place = folder.path().join(ANSWERS).join(format!("{number:02x}"));
+            fs::create_dir_all(&place).expect("made");
+            fs::write(place.join("rest"), [b'x'; 10]).expect("written");
+            let file = fs::File::options().write(true).open(place.join("rest"));
+            let time = SystemTime::now() - *age * DAY;
+            file.expect("opened").set_modified(time).expect("set");
+        }
+        folder
+    }
+
+    fn prune(ages: &[u32], days: u32, bytes: u64) -> (Removed, usize) {
+        let folder = cache(ages);
+        let list = || Stored::list(folder.path()).expect("listed").expect("there");
+        let removed = list().prune(SystemTime::now(), days * DAY + DAY / 2, bytes);
+        (removed.expect("removed"), list().count())
+    }
+
+    #[test]
+    fn what_is_old_goes_and_then_the_oldest_until_the_rest_fits() {
+        let removed = |answers| Removed {
+            answers,
+            bytes: 10 * answers as u64,
+        };
+        assert_eq!(prune(&[1, 100, 5, 91], 90, 1000), (removed(2), 2));
+        assert_eq!(prune(&[1, 2, 3, 4], 90, 20), (removed(2), 2));
+        assert_eq!(prune(&[1, 2, 3, 4], 90, 40), (removed(0), 4));
+        assert_eq!(prune(&[100, 2, 3, 4], 90, 15), (removed(3), 1));
+        assert_eq!(prune(&[], 90, 0), (removed(0), 0));
+    }
+
+    #[test]
+    fn a_run_prunes_once_a_day_and_not_the_first_time() {
+        let folder = cache(&[100, 1]);
+        assert_eq!(prune_when_due(folder.path()).expect("asked").answers, 0);
+        let mark = fs::File::options()
+            .write(true)
+            .open(folder.path().join(PRUNED));
+        let mark = mark.expect("it is marked");
+        assert_eq!(prune_when_due(folder.path()).expect("asked").answers, 0);
+        mark.set_modified(SystemTime::now() - 2 * DAY).expect("set");
+        assert_eq!(prune_when_due(folder.path()).expect("asked").answers, 1);
+        assert_eq!(prune_when_due(folder.path()).expect("asked").answers, 0);
+    }
+
+    #[test]
+    fn a_folder_of_somebody_else_is_never_touched() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir_all(folder.path().join("answers/00")).expect("made");
+        for tag in [None, Some("Signature: 8a477f597d28d172789f06886806bc55\n")] {
+            if let Some(tag) = tag {
+                fs::write(folder.path().join(TAG), tag).expect("written");
+            }
+            let refused = Stored::list(folder.path()).expect_err("it is no cache of ours");
+            assert!(
+                refused.to_string().contains("no cache of kelvin"),
+                "{refused}"
+            );
+        }
+        assert!(
+            Stored::list(&folder.path().join("none"))
+                .expect("asked")
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn an_answer_that_is_used_again_is_young_again() {
+        let folder = cache(&[80, 70]);
+        let path = folder.path().join("answers/00/rest");
+        used(&fs::File::open(path).expect("opened"));
+        let stored = Stored::list(folder.path()).expect("listed").expect("there");
+        let removed = stored
+            .prune(SystemTime::now(), 60 * DAY, 1000)
+            .expect("removed");
+        assert_eq!(removed.answers, 1);
+        assert!(folder.path().join("answers/00/rest").exists());
+        let left = stored.clear().expect("removed");
+        assert_eq!(left.answers, 2, "those that were listed");
+        assert!(!folder.path().join("answers/00/rest").exists());
+    }
+}

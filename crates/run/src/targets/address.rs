@@ -1,0 +1,143 @@
+//! What stands under `run`: a command line, or the key of another target with its settings.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::registry::kinds;
+use super::{Launch, Site, Target, TargetKind};
+use kelvin_base::exit::Misuse;
+
+/// How a pipeline is reached, as it is written in a configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Address(Value);
+
+impl Default for Address {
+    fn default() -> Self {
+        Self::command("")
+    }
+}
+
+impl Address {
+    /// The address of a command line, with its placeholders `{input}` and `{output}`.
+    pub fn command(line: &str) -> Self {
+        Self(Value::String(line.trim().to_owned()))
+    }
+
+    /// The address of a target that has a key, with its settings.
+    pub(super) fn of(key: &str, settings: Value) -> Self {
+        Self(json!({ key: settings }))
+    }
+
+    /// The settings under the key of a target; none where it is the address of another one.
+    pub(super) fn settings_of(&self, key: &str) -> Option<&Value> {
+        self.0.get(key)
+    }
+
+    /// The same address without white space around a command line.
+    #[must_use]
+    pub fn trimmed(self) -> Self {
+        match &self.0 {
+            Value::String(line) => Self::command(line),
+            _ => self,
+        }
+    }
+
+    /// The command line; none where it is the address of another kind of target.
+    pub fn command_line(&self) -> Option<&str> {
+        self.0.as_str()
+    }
+
+    /// Whether nothing is written there.
+    pub fn is_empty(&self) -> bool {
+        self.0.as_str().is_some_and(str::is_empty)
+    }
+
+    /// The command line as it is written; of anything else the JSON text of what its answers depend
+    /// on. Two addresses with the same text reach the same pipeline.
+    pub fn text(&self) -> Cow<'_, str> {
+        match &self.0 {
+            Value::String(line) => Cow::Borrowed(line),
+            settings => Cow::Owned(match self.kind() {
+                Ok((kind, inner)) if kind.key().is_some() => {
+                    json!({ kind.key().unwrap_or_default(): kind.identity(inner) }).to_string()
+                }
+                _ => settings.to_string(),
+            }),
+        }
+    }
+
+    /// Whether the answers may depend on files of the repository.
+    pub fn runs_code(&self) -> bool {
+        self.kind()
+            .map_or(true, |(kind, settings)| kind.runs_code(settings))
+    }
+
+    /// Opens the target.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where its settings cannot be used.
+    pub fn open(&self, site: &Site) -> Result<Box<dyn Target>, Misuse> {
+        let (kind, settings) = self.kind()?;
+        kind.open(settings, site)
+    }
+
+    /// Finds out what the target would start, without starting it.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where its settings cannot be used.
+    pub fn look_up(&self, root: &Path) -> Result<Launch, Misuse> {
+        let (kind, settings) = self.kind()?;
+        kind.look_up(settings, root)
+    }
+
+    /// The kind of the target, and its settings.
+    fn kind(&self) -> Result<(&'static dyn TargetKind, &Value), Misuse> {
+        let entry = self.0.as_object().and_then(|entries| entries.iter().next());
+        let (key, settings) = match entry {
+            Some((key, settings)) => (Some(key.as_str()), settings),
+            None => (None, &self.0),
+        };
+        let kind = kinds().into_iter().find(|kind| kind.key() == key);
+        // The schema allows no other key, so only a file that nothing has checked comes this far.
+        kind.map(|kind| (kind, settings))
+            .ok_or_else(|| Misuse::new(format!("`run` names no known target: {}", self.0)))
+    }
+}
+
+impl JsonSchema for Address {
+    fn schema_name() -> Cow<'static, str> {
+        "Address".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    /// The settings of the command, or a mapping with the key of one of the other targets.
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut ways: Vec<Value> = kinds()
+            .into_iter()
+            .map(|kind| match kind.key() {
+                None => kind.schema(),
+                Some(key) => json!({
+                    "type": "object",
+                    "properties": { key: kind.schema() },
+                    "required": [key],
+                    "additionalProperties": false,
+                }),
+            })
+            .collect();
+        let schema = match ways.len() {
+            1 => ways.remove(0),
+            _ => json!({ "anyOf": ways }),
+        };
+        Schema::try_from(schema).expect("every kind of target has an object as its schema")
+    }
+}

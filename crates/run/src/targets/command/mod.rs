@@ -1,0 +1,288 @@
+//! The pipeline as a command line: one process, in a group of its own, for each call. It reads a file
+//! and writes a file.
+
+mod failure;
+mod lookup;
+mod output;
+mod printed;
+mod process;
+mod prompt;
+mod setup;
+mod side_command;
+mod supervise;
+mod tail;
+mod template;
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use serde_json::{Value, json};
+
+use super::{Ended, Invocation, Launch, Reply, Site, Target, TargetKind};
+use kelvin_base::exit::Misuse;
+use kelvin_base::failure::{Failure, FailureKind, Streams};
+use printed::Printed;
+use process::{Call, ProcessEnd};
+pub(super) use prompt::PromptCommand;
+pub use setup::setup;
+pub use side_command::{SideCommand, SideEnd, SideProgram};
+use supervise::Program;
+#[cfg(any(test, feature = "fixtures"))]
+pub use supervise::serve_the_tests;
+pub use supervise::{WORD as SUPERVISE, dismiss, serve};
+use tail::Tail;
+use template::{Paths, Template, Word};
+
+/// The kind of target whose settings are a command line.
+pub(super) struct CommandKind;
+
+impl TargetKind for CommandKind {
+    fn key(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn schema(&self) -> Value {
+        json!({ "type": "string", "minLength": 1 })
+    }
+
+    fn open(&self, settings: &Value, site: &Site) -> Result<Box<dyn Target>, Misuse> {
+        Ok(Box::new(CommandTarget::new(line(settings), site)?))
+    }
+
+    fn look_up(&self, settings: &Value, root: &Path) -> Result<Launch, Misuse> {
+        lookup::look_up(line(settings), root)
+    }
+}
+
+/// The command line; the schema allows nothing but a text.
+fn line(settings: &Value) -> &str {
+    settings.as_str().unwrap_or_default()
+}
+
+/// Runs a command line.
+struct CommandTarget {
+    template: Template,
+    /// Whether the command line names a workspace, without which it cannot be called.
+    names_workspace: bool,
+    /// Where the program of a direct command was found.
+    program: PathBuf,
+    site: Site,
+    /// Whether the process reads the input from its standard input, and whether it prints its output
+    /// instead of writing a file.
+    streams: Piped,
+    /// Further variables of the process.
+    environment: Vec<(&'static str, String)>,
+}
+
+/// What goes through the standard streams of a process rather than through files that it names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Piped {
+    input: bool,
+    output: bool,
+}
+
+impl CommandTarget {
+    /// Reads the command line.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where a placeholder stands where no path can be put safely.
+    fn new(line: &str, site: &Site) -> Result<Self, Misuse> {
+        let template = Template::parse(line)?;
+        let program = match &template {
+            Template::Direct(words) => words
+                .first()
+                .and_then(Word::fixed)
+                .map_or_else(PathBuf::new, |name| find_program(name, &site.root)),
+            Template::Script(_) => PathBuf::from("/bin/sh"),
+        };
+        Ok(Self {
+            template,
+            names_workspace: Template::names_workspace(line),
+            program,
+            site: site.clone(),
+            streams: Piped::default(),
+            environment: Vec::new(),
+        })
+    }
+
+    /// Starts the process of one call.
+    ///
+    /// # Errors
+    ///
+    /// Where a file cannot be opened that is to be one of its standard streams, or nothing can be started.
+    fn start(&self, invocation: &Invocation<'_>) -> io::Result<Call> {
+        let workplace = invocation.workplace.as_ref();
+        let paths = Paths {
+            input: invocation.input_file,
+            output: invocation.output_file,
+            root: &self.site.root,
+            workspace: workplace.map(|workplace| workplace.folder),
+        };
+        let folder = paths.workspace.unwrap_or(paths.root);
+        let mut program = match &self.template {
+            Template::Direct(words) => {
+                let mut words = words.iter().map(|word| word.fill(&paths));
+                let first = words.next().unwrap_or_default();
+                let mut program = match self.program.as_os_str().is_empty() {
+                    true => Program::new(first, folder),
+                    false => Program::new(&self.program, folder),
+                };
+                program.args(words);
+                program
+            }
+            Template::Script(script) => {
+                let mut program = Program::new(&self.program, folder);
+                program
+                    .args([OsStr::new("-c"), OsStr::new(script)])
+                    .envs(Template::environment(&paths));
+                program
+            }
+        };
+        program
+            .envs([("KELVIN_SAMPLE", invocation.sample)])
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(workplace) = workplace {
+            let variables = workplace.variables.iter();
+            program.envs(variables.map(|(name, value)| (name, value)));
+        }
+        let input = match self.streams.input {
+            true => File::open(invocation.input_file)?.into(),
+            false => nothing()?,
+        };
+        let output = match self.streams.output {
+            true => Some(File::create_new(invocation.output_file)?.into()),
+            false => None,
+        };
+        Call::start(&program, input, output)
+    }
+
+    /// The program as the user wrote it.
+    fn shown_program(&self) -> &str {
+        match &self.template {
+            Template::Direct(words) => words.first().and_then(Word::fixed).unwrap_or("the program"),
+            Template::Script(_) => "/bin/sh",
+        }
+    }
+
+    /// The failure of a process that could not be started.
+    fn not_started(&self, error: &io::Error) -> Failure {
+        let message = failure::not_started(self.shown_program(), error);
+        Failure::new(FailureKind::NotStarted, message)
+    }
+
+    /// The end of a call whose process ended by itself.
+    fn ended(
+        &self,
+        status: ExitStatus,
+        streams: Streams,
+        call: &Invocation<'_>,
+        output: &mut Vec<u8>,
+    ) -> Ended {
+        let kind = match (status.code(), status.signal()) {
+            (Some(0), _) => {
+                let read = output::read(call.output_file, self.site.max_output_bytes, output);
+                let exit = Some(0);
+                return match read {
+                    Ok(()) => Ended::Answered(Reply {
+                        exit,
+                        streams,
+                        ..Reply::default()
+                    }),
+                    Err(failure) => failed(failure.printed(streams), exit),
+                };
+            }
+            (Some(code), _) => FailureKind::Exit(code),
+            (None, signal) => FailureKind::Signal(signal.unwrap_or(0)),
+        };
+        // Whoever stops a run often stops the processes that it has started too. Such an end is no
+        // failure of the pipeline.
+        if failure::is_of_a_stop(&kind) && self.site.interrupt.tripped() {
+            return Ended::Interrupted;
+        }
+        let message = failure::ended(&kind);
+        failed(Failure::new(kind, message).printed(streams), status.code())
+    }
+}
+
+fn failed(failure: Failure, exit: Option<i32>) -> Ended {
+    Ended::Failed {
+        failure: Box::new(failure),
+        reply: Reply {
+            exit,
+            ..Reply::default()
+        },
+    }
+}
+
+impl Target for CommandTarget {
+    fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
+        if self.names_workspace && call.workplace.is_none() {
+            let message = "`run` names `{workspace}`, and this call has none".to_owned();
+            return failed(Failure::new(FailureKind::NotStarted, message), None);
+        }
+        let started = match self.start(call) {
+            Ok(started) => started,
+            Err(error) => return failed(self.not_started(&error), None),
+        };
+        // Only a call with a workplace may need all of what it printed.
+        let most = call.workplace.map_or(0, |_| self.site.max_output_bytes);
+        let (mut stdout, mut stderr) = (Printed::at_most(most), Tail::default());
+        let timeout = self.site.timeout;
+        let interrupt = &self.site.interrupt;
+        let end = started.watch(timeout, interrupt, &mut stdout, &mut stderr);
+        let streams = Streams {
+            stdout: stdout.tail.text(),
+            stderr: stderr.text(),
+        };
+        if let Some(workplace) = &call.workplace {
+            *workplace.printed.borrow_mut() = stdout.start();
+        }
+        match end {
+            Ok(ProcessEnd::Exited(status)) => self.ended(status, streams, call, output),
+            Ok(ProcessEnd::TimedOut) => {
+                let message = failure::timed_out(timeout);
+                failed(
+                    Failure::new(FailureKind::Timeout, message).printed(streams),
+                    None,
+                )
+            }
+            Ok(ProcessEnd::Interrupted) => Ended::Interrupted,
+            Err(error) => failed(self.not_started(&error), None),
+        }
+    }
+
+    fn writes_the_output_file(&self) -> bool {
+        true
+    }
+}
+
+/// A standard input with nothing in it.
+fn nothing() -> io::Result<OwnedFd> {
+    File::open("/dev/null").map(OwnedFd::from)
+}
+
+/// Where a program is, so that not every call has to look for it. A name with a slash counts from the
+/// root, any other is looked for in the search path. A name that is not found is returned as it is.
+fn find_program(name: &str, root: &Path) -> PathBuf {
+    if name.contains('/') {
+        return root.join(name);
+    }
+    let is_program = |path: &PathBuf| {
+        path.metadata()
+            .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    };
+    env::var_os("PATH")
+        .iter()
+        .flat_map(env::split_paths)
+        .map(|folder| root.join(folder).join(name))
+        .find(is_program)
+        .unwrap_or_else(|| PathBuf::from(name))
+}

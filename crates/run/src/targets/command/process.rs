@@ -1,0 +1,219 @@
+//! Waits for a program on the thread that has it started. It reads what the program prints, stops it after its
+//! time, and leaves nothing of what it has started.
+
+use std::cell::RefCell;
+use std::io::{self, PipeReader, Read as _};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use super::printed::Sink;
+use super::supervise::{Program, Running, Stop, Streams};
+use kelvin_system::signal::{Interrupt, timespec};
+
+/// The time between the request to end (SIGTERM) and SIGKILL. A client needs some of it to stop what it
+/// runs elsewhere, e.g. a container; more of it would make people wait.
+const GRACE: Duration = Duration::from_millis(300);
+/// At most so many buffers are read after a process has ended: on systems where one can get away, it may still
+/// write.
+const LAST_READS: usize = 64;
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; 64 * 1024]);
+}
+
+/// How a process ended.
+#[derive(Debug)]
+pub(super) enum ProcessEnd {
+    /// By itself, within its time.
+    Exited(ExitStatus),
+    /// It was stopped after its time.
+    TimedOut,
+    /// It was stopped because the run was.
+    Interrupted,
+}
+
+/// A program that was started. When the value is dropped, everything that it has started is killed.
+pub(super) struct Call {
+    running: Running,
+    stdout: Option<PipeReader>,
+    stderr: PipeReader,
+    /// The ends that the program writes to stay open here: a process that ends closes its streams one after the
+    /// other, and each that comes to its end would wake whoever waits. The end itself is told by other means.
+    _written: Streams,
+}
+
+impl Call {
+    /// Has a program started, which reads a file. What it prints on its standard output goes into another file,
+    /// or is read here.
+    pub(super) fn start(
+        program: &Program,
+        input: OwnedFd,
+        output: Option<OwnedFd>,
+    ) -> io::Result<Self> {
+        let (stdout, output) = match output {
+            Some(output) => (None, output),
+            None => {
+                let (read, written) = io::pipe()?;
+                (Some(read), written.into())
+            }
+        };
+        let (stderr, errors) = io::pipe()?;
+        let streams = [input, output, errors.into()];
+        Ok(Self {
+            running: Running::start(program, &streams)?,
+            stdout,
+            stderr,
+            _written: streams,
+        })
+    }
+
+    /// Waits until the process itself ends, whoever else holds its standard streams. Nothing that it has started
+    /// is left then.
+    pub(super) fn watch(
+        mut self,
+        timeout: Duration,
+        interrupt: &Interrupt,
+        stdout: &mut dyn Sink,
+        stderr: &mut dyn Sink,
+    ) -> io::Result<ProcessEnd> {
+        let mut streams = [
+            self.stdout.take().map(|from| Stream { from, sink: stdout }),
+            Some(Stream {
+                from: self.stderr,
+                sink: stderr,
+            }),
+        ];
+        let mut deadline = Instant::now() + timeout;
+        let mut stopped = None;
+        let mut stop = Stop::Ask;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                stopped.get_or_insert(ProcessEnd::TimedOut);
+                self.running.stop(stop)?;
+                stop = Stop::Kill;
+                deadline = Instant::now() + GRACE;
+                continue;
+            }
+            let interrupt = stopped.is_none().then(|| interrupt.fd());
+            let woken = wait(self.running.fd()?, left, interrupt, &streams)?;
+            for (stream, ready) in streams.iter_mut().zip(woken.streams) {
+                if ready && stream.as_mut().is_some_and(|stream| !stream.read()) {
+                    *stream = None;
+                }
+            }
+            if woken.ended {
+                break;
+            }
+            if woken.interrupted {
+                stopped = Some(ProcessEnd::Interrupted);
+                deadline = Instant::now();
+            }
+        }
+        for stream in streams.iter_mut().flatten() {
+            stream.read_the_rest();
+        }
+        let status = self.running.end();
+        match stopped {
+            // Something of it that cannot be killed is worth more words than that it was stopped.
+            Some(stopped) => status.map(|_| stopped),
+            None => status.map(ProcessEnd::Exited),
+        }
+    }
+}
+
+/// Waits until the process ends, prints something, or the run is to stop.
+fn wait(
+    end: BorrowedFd<'_>,
+    most: Duration,
+    interrupt: Option<BorrowedFd<'_>>,
+    streams: &[Option<Stream<'_>>; 2],
+) -> io::Result<Woken> {
+    let [stdout, stderr] = streams.each_ref().map(|s| s.as_ref().map(Stream::fd));
+    let watched = [Some(end), interrupt, stdout, stderr];
+    let mut fds: Vec<PollFd<'_>> = watched
+        .iter()
+        .flatten()
+        .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
+        .collect();
+    match poll(&mut fds, Some(&timespec(most))) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut seen = fds.iter().map(|fd| !fd.revents().is_empty());
+    let [ended, interrupted, stdout, stderr] =
+        watched.map(|fd| fd.is_some() && seen.next().unwrap_or(false));
+    Ok(Woken {
+        ended,
+        interrupted,
+        streams: [stdout, stderr],
+    })
+}
+
+struct Woken {
+    ended: bool,
+    interrupted: bool,
+    streams: [bool; 2],
+}
+
+/// One of the standard streams of a process and where what it says is kept.
+struct Stream<'a> {
+    from: PipeReader,
+    sink: &'a mut dyn Sink,
+}
+
+impl Stream<'_> {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.from.as_fd()
+    }
+
+    /// Reads once from a stream that is ready. Returns whether there may be more.
+    fn read(&mut self) -> bool {
+        BUFFER.with_borrow_mut(|buffer| match self.from.read(buffer) {
+            Ok(0) => false,
+            Ok(read) => {
+                self.sink.push(&buffer[..read]);
+                true
+            }
+            Err(error) => error.kind() == io::ErrorKind::Interrupted,
+        })
+    }
+
+    /// Reads what is there without waiting for more.
+    fn read_the_rest(&mut self) {
+        for _ in 0..LAST_READS {
+            let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
+            let ready = poll(&mut fds, Some(&timespec(Duration::ZERO)));
+            if !matches!(ready, Ok(1)) || !self.read() {
+                break;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_kills_the_process_that_was_being_watched() {
+        let mut program = Program::new("sh", Path::new("/"));
+        program.args(["-c", "echo $$; exec sleep 60"]);
+        let input = File::open("/dev/null").expect("opened").into();
+        let mut call = Call::start(&program, input, None).expect("started");
+        let mut said = [0; 32];
+        let read = call.stdout.as_mut().expect("a pipe").read(&mut said);
+        let pid = String::from_utf8_lossy(&said[..read.expect("read")]).into_owned();
+        let stat = format!("/proc/{}/stat", pid.trim());
+        assert!(fs::exists(&stat).expect("asked"), "it runs: {stat}");
+        drop(call);
+        assert!(!fs::exists(&stat).expect("asked"), "it is gone");
+    }
+}

@@ -1,0 +1,130 @@
+//! A program that is run beside the pipeline, e.g. a test suite over what the pipeline has left. It has
+//! the limits of a pipeline: a group of its own, a timeout, bounded memory for what it prints.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use super::printed::Printed;
+use super::process::{Call, ProcessEnd};
+use super::supervise::Program;
+use super::tail::Tail;
+use super::{failure, nothing};
+use crate::targets::StandardOutput;
+use kelvin_base::failure::Streams;
+use kelvin_system::signal::Interrupt;
+
+/// What is run.
+#[derive(Clone, Copy, Debug)]
+pub enum SideProgram<'a> {
+    /// A script for `sh`.
+    Script(&'a str),
+    /// A file that can be executed.
+    File(&'a Path),
+}
+
+/// A program with everything that it is given.
+#[derive(Debug)]
+pub struct SideCommand<'a> {
+    /// What is run.
+    pub program: SideProgram<'a>,
+    /// The working directory.
+    pub folder: &'a Path,
+    /// Further variables of the environment.
+    pub variables: &'a [(String, OsString)],
+    /// A file with its standard input; none for nothing.
+    pub input: Option<&'a Path>,
+    /// A program that takes longer is stopped.
+    pub timeout: Duration,
+    /// So many bytes of its standard output are kept.
+    pub most_output: u64,
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub enum SideEnd {
+    /// With this exit code.
+    Exited {
+        /// The code.
+        code: i32,
+        /// Its standard output.
+        output: StandardOutput,
+        /// The ends of what it printed.
+        streams: Streams,
+    },
+    /// Without one: how, in words, and the ends of what it printed.
+    Failed(String, Streams),
+    /// The run was interrupted.
+    Interrupted,
+}
+
+impl SideCommand<'_> {
+    /// Runs the program to its end.
+    pub fn run(&self, interrupt: &Interrupt) -> SideEnd {
+        let not_started = |error: &std::io::Error| {
+            let shown = match self.program {
+                SideProgram::Script(_) => "/bin/sh".into(),
+                SideProgram::File(path) => path.file_name().unwrap_or_default().to_string_lossy(),
+            };
+            SideEnd::Failed(failure::not_started(&shown, error), Streams::default())
+        };
+        let started = match self.start() {
+            Ok(started) => started,
+            Err(error) => return not_started(&error),
+        };
+        let (mut stdout, mut stderr) = (Printed::at_most(self.most_output), Tail::default());
+        let end = started.watch(self.timeout, interrupt, &mut stdout, &mut stderr);
+        let streams = Streams {
+            stdout: stdout.tail.text(),
+            stderr: stderr.text(),
+        };
+        let status = match end {
+            Ok(ProcessEnd::Exited(status)) => status,
+            Ok(ProcessEnd::TimedOut) => {
+                let text = format!("it was stopped after {} s", self.timeout.as_secs_f64());
+                return SideEnd::Failed(text, streams);
+            }
+            Ok(ProcessEnd::Interrupted) => return SideEnd::Interrupted,
+            Err(error) => return not_started(&error),
+        };
+        let kind = match (status.code(), status.signal()) {
+            (Some(code), _) => {
+                if interrupt.tripped()
+                    && failure::is_of_a_stop(&kelvin_base::failure::FailureKind::Exit(code))
+                {
+                    return SideEnd::Interrupted;
+                }
+                return SideEnd::Exited {
+                    code,
+                    output: stdout.start(),
+                    streams,
+                };
+            }
+            (None, signal) => kelvin_base::failure::FailureKind::Signal(signal.unwrap_or(0)),
+        };
+        match interrupt.tripped() {
+            true => SideEnd::Interrupted,
+            false => SideEnd::Failed(failure::ended(&kind), streams),
+        }
+    }
+
+    fn start(&self) -> std::io::Result<Call> {
+        let mut program = match self.program {
+            SideProgram::Script(script) => {
+                let mut program = Program::new("/bin/sh", self.folder);
+                program.args([OsStr::new("-c"), OsStr::new(script)]);
+                program
+            }
+            SideProgram::File(path) => Program::new(path, self.folder),
+        };
+        let variables = self.variables.iter();
+        program.envs(variables.map(|(name, value)| (name, value)));
+        let input = match self.input {
+            Some(path) => File::open(path)?.into(),
+            None => nothing()?,
+        };
+        Call::start(&program, input, None)
+    }
+}

@@ -1,0 +1,165 @@
+//! The processes below this one. On Linux every descendant whose parent has ended becomes a child of this
+//! process, so that none is out of its sight: it is enough to kill children until there are none.
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, kill_process_group, wait, waitid,
+};
+use signal_hook::consts::SIGCHLD;
+
+use kelvin_system::signal::timespec;
+
+/// A process that was killed needs a moment to end. It is waited for so long before others are looked for.
+const MOMENT: Duration = Duration::from_millis(2);
+
+/// The children of this process.
+pub(super) struct Family {
+    /// Readable after a child has ended.
+    pub(super) deaths: UnixStream,
+}
+
+impl Family {
+    /// Makes this process the parent of every descendant that loses its own.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses it.
+    pub(super) fn adopt() -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        let (deaths, trigger) = UnixStream::pair()?;
+        deaths.set_nonblocking(true)?;
+        signal_hook::low_level::pipe::register(SIGCHLD, trigger)?;
+        Ok(Self { deaths })
+    }
+
+    /// The status with which a leader has ended, in the form of the system; none while it runs. Every other
+    /// process that has ended is reaped. `lasts`: what the leader leaves behind may go on.
+    pub(super) fn status(&self, leader: Pid, lasts: bool) -> Option<i32> {
+        self.forget_deaths();
+        // The number of the group belongs to it until the leader is reaped, and not longer.
+        if !lasts && has_ended(leader) {
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
+        reap(Some(leader)).status
+    }
+
+    /// Kills a group and then every process below this one. Returns how many are left after the time, because
+    /// they belong to somebody else or wait for a device.
+    pub(super) fn clear(&self, group: Option<Pid>, most: Duration) -> u32 {
+        if let Some(group) = group {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let begun = Instant::now();
+        let mut looked = false;
+        loop {
+            self.forget_deaths();
+            if !reap(None).some_live {
+                return 0;
+            }
+            if looked {
+                let children = children();
+                for child in &children {
+                    let _ = kill_process(*child, Signal::KILL);
+                }
+                if begun.elapsed() > most {
+                    return u32::try_from(children.len()).unwrap_or(u32::MAX).max(1);
+                }
+            }
+            self.wait_for_a_death();
+            looked = true;
+        }
+    }
+
+    fn wait_for_a_death(&self) {
+        let mut fds = [PollFd::new(&self.deaths, PollFlags::IN)];
+        // The caller looks anew, whatever has ended the poll.
+        let _ = poll(&mut fds, Some(&timespec(MOMENT)));
+    }
+
+    fn forget_deaths(&self) {
+        use std::io::Read as _;
+        let mut bytes = [0; 64];
+        while matches!((&self.deaths).read(&mut bytes), Ok(read) if read == bytes.len()) {}
+    }
+}
+
+/// Whether a process has ended. It is not reaped.
+fn has_ended(process: Pid) -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    matches!(waitid(WaitId::Pid(process), look), Ok(Some(_)))
+}
+
+/// What there was to reap.
+#[derive(Default)]
+struct Reaped {
+    /// The status of the leader.
+    status: Option<i32>,
+    /// Whether there are children that live.
+    some_live: bool,
+}
+
+/// Reaps every child that has ended.
+fn reap(leader: Option<Pid>) -> Reaped {
+    let mut reaped = Reaped::default();
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) if Some(pid) == leader => {
+                reaped.status = Some(status.as_raw());
+            }
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => {
+                reaped.some_live = true;
+                return reaped;
+            }
+            Err(_) => return reaped,
+        }
+    }
+}
+
+/// The children of this process: those that the system lists, or those that name it as their parent.
+#[cfg(target_os = "linux")]
+fn children() -> Vec<Pid> {
+    use std::fs;
+    let threads = fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let lists: Option<Vec<String>> = threads
+        .map(|thread| fs::read_to_string(thread.path().join("children")).ok())
+        .collect();
+    // A system may have been built without these lists.
+    match lists.filter(|lists| !lists.is_empty()) {
+        Some(lists) => lists
+            .iter()
+            .flat_map(|list| list.split_whitespace())
+            .filter_map(|number| Pid::from_raw(number.parse().ok()?))
+            .collect(),
+        None => fs::read_dir("/proc")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
+            .filter(|pid| parent(*pid) == Some(rustix::process::getpid()))
+            .collect(),
+    }
+}
+
+/// The parent of a process. Its name, which may have anything in it, ends with the last bracket.
+#[cfg(target_os = "linux")]
+fn parent(of: Pid) -> Option<Pid> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", of.as_raw_nonzero())).ok()?;
+    let (_, after) = stat.rsplit_once(')')?;
+    Pid::from_raw(after.split_whitespace().nth(1)?.parse().ok()?)
+}
+
+/// Other systems give no list, and make nothing a child of this process that it has not started.
+#[cfg(not(target_os = "linux"))]
+fn children() -> Vec<Pid> {
+    Vec::new()
+}

@@ -1,0 +1,142 @@
+//! The address of a server, as it is written under `base_url`.
+
+use http::Uri;
+use http::header::{HeaderName, HeaderValue};
+
+/// An address that can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseUrl {
+    /// Without a slash at its end.
+    text: String,
+    host: String,
+    is_encrypted: bool,
+}
+
+/// Why an address cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// What is wrong with it.
+    pub what: &'static str,
+    /// What to do.
+    pub help: &'static str,
+}
+
+/// Reads an address.
+///
+/// # Errors
+///
+/// Why it cannot be used. The text of the address is not in it: it may hold a password.
+pub fn check(text: &str) -> Result<BaseUrl, Refused> {
+    const EXAMPLE: &str = "write it as `https://api.example.com/v1`";
+    let refused = |what, help| Err(Refused { what, help });
+    let text = text.trim().trim_end_matches('/');
+    let authority = text.split_once("://").map_or(text, |(_, rest)| rest);
+    if authority
+        .split('/')
+        .next()
+        .is_some_and(|host| host.contains('@'))
+    {
+        return refused(
+            "`base_url` holds a user name or a password",
+            "take it out, and name the environment variable of the key in `api_key_env`",
+        );
+    }
+    if text.contains(['?', '#']) {
+        return refused(
+            "`base_url` holds a query or a fragment",
+            "write the address up to the `?` or `#`; what is added to every request goes under \
+             `headers` or `body`",
+        );
+    }
+    let Ok(uri) = text.parse::<Uri>() else {
+        return refused("`base_url` is not the address of a server", EXAMPLE);
+    };
+    match (uri.scheme_str(), uri.host()) {
+        (Some(scheme @ ("http" | "https")), Some(host)) if !host.is_empty() => Ok(BaseUrl {
+            text: text.to_owned(),
+            host: host.to_owned(),
+            is_encrypted: scheme == "https",
+        }),
+        _ => refused("`base_url` is not the address of a server", EXAMPLE),
+    }
+}
+
+/// Whether a header can be sent.
+pub fn is_header(name: &str, value: &str) -> bool {
+    name.parse::<HeaderName>().is_ok() && HeaderValue::from_str(value).is_ok()
+}
+
+impl BaseUrl {
+    /// The address of a resource below it.
+    #[cfg_attr(
+        not(feature = "models"),
+        expect(dead_code, reason = "only the clients for servers send anything")
+    )]
+    pub(super) fn join(&self, path: &str) -> String {
+        format!("{}{path}", self.text)
+    }
+
+    /// The name of the server.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Whether others on the way can read what is sent: it is not encrypted, and leaves this machine.
+    pub fn is_in_plain_sight(&self) -> bool {
+        let host = self.host.trim_matches(['[', ']']);
+        let is_here = host.eq_ignore_ascii_case("localhost")
+            || host
+                .parse::<std::net::IpAddr>()
+                .is_ok_and(|ip| ip.is_loopback());
+        !self.is_encrypted && !is_here
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_addresses_of_servers_are_taken() {
+        for text in [
+            "http://127.0.0.1:8080/v1",
+            "https://api.example.com",
+            "http://[::1]:1/v1/",
+            " https://gateway.example.com/openai/deployments/a/ ",
+        ] {
+            assert!(check(text).is_ok(), "{text}");
+        }
+        for text in [
+            "",
+            "/v1",
+            "api.example.com/v1",
+            "ftp://example.com",
+            "https://",
+            "http:///v1",
+            "https://exa mple.com",
+            "https://example.com/v1?key=1",
+            "https://example.com/#a",
+            "https://user:pass@example.com/v1",
+            "https://token@example.com",
+        ] {
+            let refused = check(text).expect_err(text);
+            assert!(!refused.what.contains("pass@"), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_leaves_the_machine_without_encryption_is_in_plain_sight() {
+        let of = |text| check(text).expect(text).is_in_plain_sight();
+        assert!(of("http://gateway.internal:4000"));
+        assert!(of("http://192.168.0.7/v1"));
+        assert!(of("http://localhost.example.com/v1"));
+        for safe in [
+            "https://example.com",
+            "http://localhost:1",
+            "http://127.9.9.9",
+            "http://[::1]:8080",
+        ] {
+            assert!(!of(safe), "{safe}");
+        }
+    }
+}

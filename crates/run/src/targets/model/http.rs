@@ -1,0 +1,257 @@
+//! One HTTP exchange: sent once, with a time limit, a size limit and an end when the run is stopped.
+//! What its answer means is told elsewhere.
+
+use std::error::Error;
+use std::io::{self, Cursor};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use http::header::{
+    CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, PROXY_AUTHORIZATION,
+};
+use http::{HeaderMap, Request, Uri};
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::runtime::Handle;
+
+use kelvin_system::proxy;
+use kelvin_system::proxy::{Encrypted, Way};
+use kelvin_system::signal::Interrupt;
+
+/// How often a call that waits looks whether somebody has asked to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// A server that redirects more often within itself is broken.
+const MOST_REDIRECTS: usize = 3;
+/// Of an answer that refuses a call so much is read, whatever the limit.
+const REFUSAL_BYTES: u64 = 64 * 1024;
+
+type Body = Full<Cursor<Vec<u8>>>;
+
+/// What is sent, as a POST.
+#[derive(Clone)]
+pub(super) struct Sent {
+    pub(super) url: String,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(super) body: Vec<u8>,
+}
+
+/// An answer, whatever its status.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+/// Why there is no whole answer. The words hold neither a time nor an address nor a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Broken {
+    /// The time was over.
+    TimedOut,
+    /// The answer is longer than allowed.
+    TooLarge,
+    /// The run was stopped.
+    Interrupted,
+    /// The server could not be reached, or the connection broke; how.
+    Connection(String),
+}
+
+/// What bounds an exchange.
+pub(super) struct Bounds<'a> {
+    /// For the whole of it.
+    pub(super) timeout: Duration,
+    /// The most bytes of an answer.
+    pub(super) most: u64,
+    /// Tells when the run is stopped.
+    pub(super) interrupt: &'a Arc<Interrupt>,
+}
+
+/// Sends a request and waits for the whole answer.
+///
+/// # Errors
+///
+/// Where there is none.
+pub(super) fn exchange(sent: Sent, bounds: &Bounds<'_>) -> Result<Answer, Broken> {
+    let engine = engine().map_err(|why| Broken::Connection(why.to_owned()))?;
+    let (sender, receiver) = channel();
+    let (timeout, most) = (bounds.timeout, bounds.most);
+    let client = engine.client.clone();
+    let way = engine.way.clone();
+    let task = engine.runtime.spawn(async move {
+        let answer = tokio::time::timeout(timeout, fetch((&client, &way), sent, most)).await;
+        // Nobody listens any more where the run was stopped.
+        let _ = sender.send(answer.unwrap_or(Err(Broken::TimedOut)));
+    });
+    loop {
+        match receiver.recv_timeout(LOOK_EVERY) {
+            Ok(answer) => return answer,
+            Err(RecvTimeoutError::Timeout) if bounds.interrupt.tripped() => {
+                task.abort();
+                return Err(Broken::Interrupted);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Broken::Connection("the exchange was given up".to_owned()));
+            }
+        }
+    }
+}
+
+/// The client of this process with the thread that drives it. Connections are kept for later calls.
+struct Engine {
+    runtime: Handle,
+    client: Ways,
+    way: Way,
+}
+
+type Ways = Client<Encrypted, Body>;
+
+fn engine() -> Result<&'static Engine, &'static str> {
+    static ENGINE: OnceLock<Result<Engine, String>> = OnceLock::new();
+    let engine = ENGINE.get_or_init(|| start().map_err(|error| without_number(&error.to_string())));
+    engine.as_ref().map_err(String::as_str)
+}
+
+fn start() -> io::Result<Engine> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let way = Way::of_the_environment();
+    let connector = proxy::encrypted(way.clone()).map_err(io::Error::other)?;
+    let mut client = Client::builder(TokioExecutor::new());
+    client
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new());
+    let engine = Engine {
+        runtime: runtime.handle().clone(),
+        client: client.build(connector),
+        way,
+    };
+    thread::Builder::new()
+        .name("models".to_owned())
+        .spawn(move || runtime.block_on(std::future::pending::<()>()))?;
+    Ok(engine)
+}
+
+async fn fetch((client, way): (&Ways, &Way), mut sent: Sent, most: u64) -> Result<Answer, Broken> {
+    let mut redirects = 0;
+    loop {
+        let answer = once((client, way), &sent, most).await?;
+        let Some(url) = same_server(&sent.url, &answer) else {
+            return Ok(answer);
+        };
+        if redirects == MOST_REDIRECTS {
+            return Ok(answer);
+        }
+        redirects += 1;
+        sent.url = url;
+    }
+}
+
+/// Where an answer redirects to, if the same request may be sent there: only within the same server,
+/// since neither the key nor the prompt is for another one.
+fn same_server(url: &str, answer: &Answer) -> Option<String> {
+    if !matches!(answer.status, 307 | 308) {
+        return None;
+    }
+    let here: Uri = url.parse().ok()?;
+    let to = answer.headers.get(LOCATION)?.to_str().ok()?;
+    let to = match to.strip_prefix('/').filter(|rest| !rest.starts_with('/')) {
+        Some(_) => format!("{}://{}{to}", here.scheme_str()?, here.authority()?),
+        None => to.to_owned(),
+    };
+    let there: Uri = to.parse().ok()?;
+    let is_same = here.scheme() == there.scheme() && here.authority() == there.authority();
+    is_same.then_some(to)
+}
+
+async fn once((client, way): (&Ways, &Way), sent: &Sent, most: u64) -> Result<Answer, Broken> {
+    let mut request = Request::post(&sent.url).header(CONTENT_TYPE, "application/json");
+    let server = sent.url.parse::<Uri>().ok();
+    if let Some(known) = server.and_then(|server| way.authorization(&server)) {
+        request = request.header(PROXY_AUTHORIZATION, known);
+    }
+    for (name, value) in &sent.headers {
+        request = request.header(name, value);
+    }
+    let request = request
+        .body(Body::new(Cursor::new(sent.body.clone())))
+        .map_err(|error| Broken::Connection(error.to_string()))?;
+    let broken = |error: &(dyn Error + 'static)| Broken::Connection(reason(error));
+    let response = client
+        .request(request)
+        .await
+        .map_err(|error| broken(&error))?;
+    let (parts, mut stream) = response.into_parts();
+    // Why something is refused may be longer than what was asked for.
+    let most = match parts.status.is_success() {
+        true => most,
+        false => most.max(REFUSAL_BYTES),
+    };
+    let length = parts.headers.get(CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > most) {
+        return Err(Broken::TooLarge);
+    }
+    let mut body = Vec::new();
+    while let Some(frame) = stream.frame().await {
+        let frame = frame.map_err(|error| broken(&error))?;
+        if let Some(piece) = frame.data_ref() {
+            if (body.len() + piece.len()) as u64 > most {
+                return Err(Broken::TooLarge);
+            }
+            body.extend_from_slice(piece);
+        }
+    }
+    Ok(Answer {
+        status: parts.status.as_u16(),
+        headers: parts.headers,
+        body,
+    })
+}
+
+/// Why an exchange broke, in words that are the same every time.
+fn reason(error: &(dyn Error + 'static)) -> String {
+    let mut innermost = error;
+    let mut next = Some(error);
+    while let Some(cause) = next {
+        if let Some(error) = cause.downcast_ref::<io::Error>() {
+            let known = match error.kind() {
+                io::ErrorKind::ConnectionRefused => Some(
+                    "the connection was refused: nobody listens at its address, or a proxy refuses",
+                ),
+                io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+                    Some("the server cut the connection")
+                }
+                io::ErrorKind::UnexpectedEof => Some("the server cut the connection"),
+                io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
+                    Some("its address cannot be reached from here")
+                }
+                _ => None,
+            };
+            if let Some(known) = known {
+                return known.to_owned();
+            }
+        }
+        if let Some(error) = cause.downcast_ref::<hyper::Error>()
+            && (error.is_incomplete_message() || error.is_closed() || error.is_canceled())
+        {
+            return "the server cut the connection".to_owned();
+        }
+        innermost = cause;
+        next = cause.source();
+    }
+    without_number(&innermost.to_string())
+}
+
+/// Without the number of the system's error, and in one line.
+fn without_number(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    line.split(" (os error")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}

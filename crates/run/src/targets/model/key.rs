@@ -1,0 +1,118 @@
+//! The key of a server. It comes from the environment, goes into one header of a request, and stands
+//! nowhere else.
+
+use std::env;
+use std::fmt;
+
+use kelvin_base::exit::Misuse;
+
+/// A shorter key is not taken out of answers: servers that need none are often given a word such as
+/// `none`, and a word may stand in an answer.
+const SHORTEST_SCRUBBED: usize = 8;
+/// What stands for the key where an answer or an error repeats it.
+const HIDDEN: &str = "***";
+
+/// The key of a server, if it has one.
+#[derive(Clone)]
+pub(super) enum Key {
+    /// The server needs none.
+    None,
+    /// The variable that is to hold it is not set.
+    Missing(String),
+    /// The variable holds what cannot be a key.
+    Unusable(String),
+    /// The key.
+    Known(String),
+}
+
+impl Key {
+    /// Reads the key from the variable of this name.
+    pub(super) fn of(variable: Option<&str>) -> Self {
+        let Some(variable) = variable else {
+            return Self::None;
+        };
+        let text = env::var(variable).unwrap_or_default();
+        let text = text.trim();
+        if text.is_empty() {
+            Self::Missing(variable.to_owned())
+        } else if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            Self::Known(text.to_owned())
+        } else {
+            Self::Unusable(variable.to_owned())
+        }
+    }
+
+    /// The key, where there is one.
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Known(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether a call can be made.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where the variable that is to hold the key holds none.
+    pub(super) fn check(&self, model: &str) -> Result<(), Misuse> {
+        let (variable, what, verb) = match self {
+            Self::None | Self::Known(_) => return Ok(()),
+            Self::Missing(variable) => (variable, "is not set", "set"),
+            Self::Unusable(variable) => (variable, "holds characters that no key has", "correct"),
+        };
+        Err(Misuse::new(format!(
+            "the environment variable `{variable}`, which holds the key of the model `{model}`, {what}"
+        ))
+        .help(format!("{verb} it, e.g. from a secret of the workflow under `env:`; nothing was called")))
+    }
+
+    /// A text without the key.
+    pub(super) fn scrub(&self, text: &str) -> String {
+        match self.text().filter(|key| key.len() >= SHORTEST_SCRUBBED) {
+            Some(key) => text.replace(key, HIDDEN),
+            None => text.to_owned(),
+        }
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Missing(_) => "Missing",
+            Self::Unusable(_) => "Unusable",
+            Self::Known(_) => HIDDEN,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_in_no_text_and_no_debug_output() {
+        let key = Key::Known("sk-planted-0123456789".to_owned());
+        assert_eq!(key.scrub("no sk-planted-0123456789!"), "no ***!");
+        assert_eq!(format!("{key:?}"), "***");
+        // A short word is no secret, and answers hold words.
+        assert_eq!(Key::Known("none".to_owned()).scrub("none"), "none");
+    }
+
+    #[test]
+    fn a_variable_that_is_not_set_is_told_by_its_name() {
+        let key = Key::of(Some("KELVIN_TEST_NO_SUCH_KEY"));
+        let refused = key.check("local").expect_err("not set").to_string();
+        assert!(refused.contains("`KELVIN_TEST_NO_SUCH_KEY`"), "{refused}");
+        assert!(refused.contains("`local`, is not set"), "{refused}");
+        assert!(Key::of(None).check("local").is_ok());
+        let broken = Key::Unusable("BROKEN".to_owned()).check("local");
+        assert!(
+            broken
+                .expect_err("not a key")
+                .to_string()
+                .contains("BROKEN")
+        );
+    }
+}

@@ -1,0 +1,319 @@
+//! A model as a target: the input of a call is the prompt, its output is the text of the answer. An
+//! embedding call takes a JSON list of texts and gives a JSON list of vectors.
+//!
+//! A configuration declares its models under `models`; `run: {model: NAME}` and judges name them. What
+//! a call depends on is resolved when the configuration is settled, so an address holds all of it, and of
+//! a key the name of its variable alone.
+
+#[cfg(feature = "models")]
+mod anthropic;
+pub mod base_url;
+#[cfg(feature = "models")]
+mod http;
+#[cfg(feature = "models")]
+mod key;
+mod open;
+#[cfg(feature = "models")]
+mod openai;
+#[cfg(feature = "models")]
+mod refusal;
+mod replay;
+#[cfg(feature = "models")]
+mod server;
+mod settings;
+#[cfg(feature = "models")]
+mod wire;
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Launch, Site, Target, TargetKind};
+use kelvin_base::digest::Digest;
+use kelvin_base::exit::Misuse;
+
+pub use settings::Endpoint;
+use settings::Price;
+#[cfg(feature = "models")]
+use settings::{AnthropicEndpoint, OpenAiEndpoint};
+
+/// The key under which an address names a model.
+pub(super) const KEY: &str = "model";
+
+/// The version of the requests that this program makes. It grows when the bytes of a request change
+/// that is made of the same settings and the same input, so that no older answer of the cache is taken
+/// for an answer to the new request.
+const REQUESTS: u32 = 1;
+
+/// The name of a model that is declared under `models`. The check of a configuration tells a name that
+/// is not declared, wherever it stands.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ModelName(pub String);
+
+impl ModelName {
+    /// Marks such a name in a schema.
+    pub const FORMAT: &str = "kelvin-model";
+}
+
+impl JsonSchema for ModelName {
+    fn schema_name() -> Cow<'static, str> {
+        "ModelName".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "minLength": 1, "format": Self::FORMAT })
+    }
+}
+
+/// A declared model in its checked form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelSettings {
+    /// Its name under `models`.
+    pub name: String,
+    /// How it is reached.
+    pub endpoint: Endpoint,
+    /// The digest of the file of recorded answers, where there is one: its content decides the answers.
+    pub recorded: Option<Digest>,
+    /// The model that is asked for what is not recorded.
+    pub recorder: Option<Endpoint>,
+}
+
+/// What a chat call asks beside the user's message. What is none is taken from the declaration of the
+/// model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Asking {
+    /// The instructions that come before the input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// The JSON schema that the answer has to fit, for a server that takes one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
+    /// Instead of `temperature` of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 2))]
+    pub temperature: Option<f64>,
+    /// Instead of `seed` of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 9_007_199_254_740_991_u64))]
+    pub seed: Option<u64>,
+    /// Instead of `max_tokens` of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10_000_000))]
+    pub max_tokens: Option<u64>,
+}
+
+/// What is called, with everything that the answers depend on. This stands in an address.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ModelCall {
+    /// The name of the model, for messages and for the limits that all its calls share.
+    name: String,
+    endpoint: Endpoint,
+    call: CallKind,
+    /// Whether a judge calls it, whose calls are counted apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_of_a_judge: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    recorded: Option<Digest>,
+    /// The model that is asked for what is not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    recorder: Option<Endpoint>,
+}
+
+/// What kind of call it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum CallKind {
+    Chat(Asking),
+    Embedding,
+}
+
+impl ModelSettings {
+    /// What an address of a chat call holds.
+    pub(super) fn chat_call(&self, asking: &Asking) -> Value {
+        self.call(CallKind::Chat(asking.clone()))
+    }
+
+    /// What an address of an embedding call holds.
+    pub(super) fn embedding_call(&self) -> Value {
+        self.call(CallKind::Embedding)
+    }
+
+    fn call(&self, call: CallKind) -> Value {
+        json!(ModelCall {
+            name: self.name.clone(),
+            endpoint: self.endpoint.clone(),
+            call,
+            is_of_a_judge: false,
+            recorded: self.recorded,
+            recorder: self.recorder.clone(),
+        })
+    }
+}
+
+/// What a configuration writes under the key of this target: the name of a model, or a mapping of its
+/// name and of what is asked beside the input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Written {
+    /// The name of a model.
+    Name(ModelName),
+    /// The name of a model, and what is asked beside the input.
+    Asking(NamedAsking),
+}
+
+/// The name of a model, and what is asked beside the input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NamedAsking {
+    /// The name of the model.
+    name: ModelName,
+    /// The instructions that come before the input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    system: Option<String>,
+    /// The JSON schema that the answer has to fit, for a server that takes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    schema: Option<serde_json::Map<String, Value>>,
+    /// Instead of `temperature` of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 2))]
+    temperature: Option<f64>,
+    /// Instead of `seed` of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 9_007_199_254_740_991_u64))]
+    seed: Option<u64>,
+    /// Instead of `max_tokens` of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10_000_000))]
+    max_tokens: Option<u64>,
+}
+
+/// What an address holds of the model that a configuration writes under the key of this target; what is
+/// resolved already stays as it is.
+///
+/// # Errors
+///
+/// Where no model of that name is declared.
+pub(super) fn resolve<'m>(
+    written: &Value,
+    find: impl Fn(&str) -> Option<&'m ModelSettings>,
+) -> Result<Value, String> {
+    if let Ok(call) = ModelCall::deserialize(written) {
+        return Ok(json!(call));
+    }
+    let (name, asking) = match Written::deserialize(written) {
+        Ok(Written::Name(name)) => (name, Asking::default()),
+        Ok(Written::Asking(named)) => {
+            let asking = Asking {
+                system: named.system,
+                schema: named.schema.map(Value::Object),
+                temperature: named.temperature,
+                seed: named.seed,
+                max_tokens: named.max_tokens,
+            };
+            (named.name, asking)
+        }
+        Err(error) => return Err(format!("`{KEY}` names no model: {error}")),
+    };
+    match find(&name.0) {
+        Some(model) => Ok(model.chat_call(&asking)),
+        None => Err(format!("`models` declares no model `{}`", name.0)),
+    }
+}
+
+/// The same call, made by a judge.
+pub(super) fn by_a_judge(settings: &Value) -> Option<Value> {
+    let call = ModelCall::deserialize(settings).ok()?;
+    Some(json!(ModelCall {
+        is_of_a_judge: true,
+        ..call
+    }))
+}
+
+/// The name of the model of an address.
+pub(super) fn called(settings: &Value) -> Option<String> {
+    Some(ModelCall::deserialize(settings).ok()?.name)
+}
+
+/// The kind of target whose settings name a model.
+pub(super) struct ModelKind;
+
+impl TargetKind for ModelKind {
+    fn key(&self) -> Option<&'static str> {
+        Some(KEY)
+    }
+
+    fn schema(&self) -> Value {
+        SchemaSettings::draft2020_12()
+            .with(|settings| settings.inline_subschemas = true)
+            .into_generator()
+            .into_root_schema_for::<Written>()
+            .to_value()
+    }
+
+    fn open(&self, settings: &Value, site: &Site) -> Result<Box<dyn Target>, Misuse> {
+        let call = ModelCall::deserialize(settings).map_err(|_| unresolved(settings))?;
+        call.open(site)
+    }
+
+    /// Neither the name of the model, nor its price, its limits and where its key is, change an answer.
+    /// The version of the requests does: it stands for the bytes that this program makes of the rest.
+    fn identity(&self, settings: &Value) -> Value {
+        match ModelCall::deserialize(settings) {
+            Ok(call) => call.identity(),
+            Err(_) => settings.clone(),
+        }
+    }
+
+    /// A command is a program like any other. The content of a file of recorded answers is a part of the
+    /// identity.
+    fn runs_code(&self, settings: &Value) -> bool {
+        ModelCall::deserialize(settings)
+            .map_or(true, |call| matches!(call.endpoint, Endpoint::Cmd(_)))
+    }
+
+    fn look_up(&self, _: &Value, _: &Path) -> Result<Launch, Misuse> {
+        Ok(Launch::default())
+    }
+}
+
+/// The error where an address names a model that was never looked up: no configuration leaves one.
+fn unresolved(settings: &Value) -> Misuse {
+    Misuse::new(format!("the model of `run` is not known: {settings}"))
+}
+
+impl ModelCall {
+    /// Everything that the answers depend on.
+    fn identity(&self) -> Value {
+        let mut endpoint = json!(self.endpoint);
+        if let Some(endpoint) = endpoint.as_object_mut() {
+            for key in ["price", "limits", "api_key_env", "insecure_http", "record"] {
+                endpoint.remove(key);
+            }
+            if self.recorded.is_some() {
+                endpoint.remove("file");
+            }
+        }
+        json!({
+            "requests": REQUESTS,
+            "endpoint": endpoint,
+            "call": self.call,
+            "recorded": self.recorded,
+        })
+    }
+}
+
+#[cfg(all(test, feature = "models"))]
+mod real_tests;
+#[cfg(all(test, feature = "models"))]
+mod tests;

@@ -1,0 +1,125 @@
+//! A model behind a server: one call is one HTTP exchange in one of the wire formats.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::http::{self, Bounds, Broken, Sent};
+use super::key::Key;
+use super::settings::usage;
+use super::wire::{Wire, malformed};
+use super::{Price, refusal};
+use crate::targets::{Ended, Invocation, Meter, Reply, Site, Target};
+use kelvin_base::exit::Misuse;
+use kelvin_base::failure::{Failure, FailureKind};
+
+/// A model behind a server.
+pub(super) struct Server {
+    pub(super) name: String,
+    pub(super) wire: Box<dyn Wire>,
+    pub(super) key: Key,
+    pub(super) price: Option<Price>,
+    pub(super) meter: Arc<Meter>,
+    pub(super) site: Site,
+}
+
+impl Target for Server {
+    fn ready(&self) -> Result<(), Misuse> {
+        self.key.check(&self.name)
+    }
+
+    fn meter(&self) -> Option<&Meter> {
+        Some(&self.meter)
+    }
+
+    fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
+        let mut reply = Reply::default();
+        match self.ask(call.input, &mut reply) {
+            Ok(text) => {
+                output.extend_from_slice(text.as_bytes());
+                Ended::Answered(reply)
+            }
+            Err(NoAnswer::Interrupted) => Ended::Interrupted,
+            Err(NoAnswer::Failed(failure)) => Ended::Failed { failure, reply },
+        }
+    }
+}
+
+/// Why there is no answer.
+enum NoAnswer {
+    Interrupted,
+    Failed(Box<Failure>),
+}
+
+impl From<Failure> for NoAnswer {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(Box::new(failure))
+    }
+}
+
+impl Server {
+    /// The text of the answer to an input. What the answer tells beside it goes into the reply, also where
+    /// there is no text: such a call is paid for as well.
+    fn ask(&self, input: &str, reply: &mut Reply) -> Result<String, NoAnswer> {
+        let request = self.wire.request(input)?;
+        let sent = Sent {
+            url: self.wire.url().to_owned(),
+            headers: self.wire.headers(self.key.text()),
+            body: request.to_string().into_bytes(),
+        };
+        let answer = http::exchange(
+            sent,
+            &Bounds {
+                timeout: self.site.timeout,
+                most: self.site.max_output_bytes,
+                interrupt: &self.site.interrupt,
+            },
+        );
+        let answer = answer.map_err(|broken| self.broken(broken))?;
+        // A server may repeat the request in its answer, with the key in it.
+        let text = self.key.scrub(&String::from_utf8_lossy(&answer.body));
+        let bytes = text.as_bytes();
+        let sends_key = self.key.text().is_some();
+        if !(200..300).contains(&answer.status) {
+            reply.retry_after = refusal::retry_after(&answer.headers);
+            return Err(refusal::of_status(answer.status, bytes, sends_key).into());
+        }
+        let Ok(body) = serde_json::from_str::<Value>(&text) else {
+            return Err(malformed("it is not JSON").into());
+        };
+        if let Some(failure) = refusal::of_body(&body, bytes, sends_key) {
+            reply.retry_after = refusal::retry_after(&answer.headers);
+            return Err(failure.into());
+        }
+        reply.usage = Some(usage(self.wire.tokens(&body), self.price));
+        let output = self.wire.output(&body, input)?;
+        // JSON can write the same text in several ways, so the key is looked for again.
+        Ok(self.key.scrub(&output))
+    }
+
+    fn broken(&self, broken: Broken) -> NoAnswer {
+        let most = self.site.max_output_bytes;
+        match broken {
+            Broken::Interrupted => NoAnswer::Interrupted,
+            Broken::TimedOut => {
+                let seconds = self.site.timeout.as_secs_f64();
+                let message = format!(
+                    "the server gave no whole answer within {seconds} s, which is what `timeout_s` \
+                     allows"
+                );
+                Failure::new(FailureKind::Timeout, message).into()
+            }
+            Broken::TooLarge => {
+                let message = format!(
+                    "the server's answer is larger than the {most} bytes that `max_output_bytes` \
+                     allows"
+                );
+                Failure::new(FailureKind::OutputTooLarge, message).into()
+            }
+            Broken::Connection(how) => {
+                let message = format!("the server could not be asked: {}", self.key.scrub(&how));
+                Failure::new(FailureKind::Connection, message).into()
+            }
+        }
+    }
+}

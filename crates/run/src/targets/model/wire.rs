@@ -1,0 +1,88 @@
+//! What the wire formats have in common: a call becomes a request, and the body of an answer becomes the
+//! output of the call.
+
+use http::header::{HeaderName, HeaderValue};
+use serde_json::{Map, Value};
+
+use kelvin_base::failure::{Failure, FailureKind};
+
+/// A wire format with the settings of one kind of call.
+pub(super) trait Wire: Send + Sync {
+    /// Where the request goes.
+    fn url(&self) -> &str;
+
+    /// The headers that the settings ask for, and the one that carries the key.
+    fn headers(&self, key: Option<&str>) -> Vec<(HeaderName, HeaderValue)>;
+
+    /// The request for an input. The same settings and the same input give the same bytes.
+    ///
+    /// # Errors
+    ///
+    /// Where the input is none for this kind of call.
+    fn request(&self, input: &str) -> Result<Value, Failure>;
+
+    /// The output of the call, from the body of an answer to this input.
+    ///
+    /// # Errors
+    ///
+    /// Where the body holds none.
+    fn output(&self, body: &Value, input: &str) -> Result<String, Failure>;
+
+    /// The tokens that the call used: those that were sent, and those that were answered.
+    fn tokens(&self, body: &Value) -> Option<(u64, u64)>;
+}
+
+/// Puts further fields into a request; null takes a field out.
+pub(super) fn with_fields(mut request: Map<String, Value>, fields: &Map<String, Value>) -> Value {
+    for (key, value) in fields {
+        match value {
+            Value::Null => request.remove(key),
+            value => request.insert(key.clone(), value.clone()),
+        };
+    }
+    Value::Object(request)
+}
+
+/// A header with the key, which no debug output shows. The text was looked at when the key was read.
+pub(super) fn secret(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// Headers as a configuration writes them; it was checked that they can be sent.
+pub(super) fn plain<'h>(
+    headers: impl IntoIterator<Item = (&'h String, &'h String)>,
+) -> Vec<(HeaderName, HeaderValue)> {
+    let parse = |(name, value): (&String, &String)| {
+        Some((name.parse().ok()?, HeaderValue::from_str(value).ok()?))
+    };
+    headers.into_iter().filter_map(parse).collect()
+}
+
+/// The failure of an answer that the wire format does not allow.
+pub(super) fn malformed(what: &str) -> Failure {
+    let message = format!("the server's answer cannot be read: {what}");
+    Failure::new(FailureKind::MalformedBody, message)
+}
+
+/// The failure of an answer without a text; with why the server ended it, where it says so.
+pub(super) fn empty(why: Option<&str>) -> Failure {
+    let message = match why {
+        Some(why) => format!("the model answered without a text; the server says `{why}`"),
+        None => "the model answered without a text".to_owned(),
+    };
+    Failure::new(FailureKind::EmptyContent, message)
+}
+
+/// The texts of an embedding call.
+///
+/// # Errors
+///
+/// Where the input is no list of texts.
+pub(super) fn texts(input: &str) -> Result<Vec<String>, Failure> {
+    serde_json::from_str(input).map_err(|_| {
+        let message = "the input of an embedding call is not a JSON list of texts";
+        Failure::new(FailureKind::MalformedBody, message)
+    })
+}

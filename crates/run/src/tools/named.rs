@@ -1,0 +1,207 @@
+//! Files and folders that a text names: a command, a script that it names, or what prepares the machine.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path};
+use std::time::UNIX_EPOCH;
+
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::file::OUTPUT_MARK;
+
+/// Of a larger file only its size and time count: to read it would take longer than a call.
+const READ_WHOLE: u64 = 64 * 1024 * 1024;
+/// Of so many files of a folder the content counts, of more only the size and the time.
+const READ_FILES: usize = 5_000;
+/// A longer file is taken for data, not for a script.
+const LONGEST_SCRIPT: u64 = 256 * 1024;
+/// The endings of what programs leave behind and do not read for an answer.
+const LEFT_BEHIND: [&str; 5] = ["lock", "log", "pid", "pyc", "tmp"];
+/// Folders that are no part of what a pipeline reads: the store of git, and what interpreters compile.
+const PASSED_OVER: [&str; 2] = [".git", "__pycache__"];
+
+/// The words of a text, as a shell, Python or JavaScript would have them.
+pub(super) fn words(text: &str) -> BTreeSet<&str> {
+    let is_between = |letter: char| letter.is_whitespace() || "'\"`=;&|<>(),".contains(letter);
+    let words = text.split(is_between);
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+/// Collects what texts name, by the names that they have there.
+pub(super) struct Named<'a> {
+    root: &'a Path,
+    found: BTreeMap<String, Digest>,
+}
+
+impl<'a> Named<'a> {
+    pub(super) fn of(root: &'a Path) -> Self {
+        Self {
+            root,
+            found: BTreeMap::new(),
+        }
+    }
+
+    /// What was found.
+    pub(super) fn found(self) -> BTreeMap<String, Digest> {
+        let found = self.found.into_iter();
+        found
+            .map(|(name, digest)| (format!("`{name}`"), digest))
+            .collect()
+    }
+
+    /// Adds files and folders that a command names, and gives the scripts among them.
+    pub(super) fn command(&mut self, text: &str) -> Vec<Script> {
+        let mut scripts = Vec::new();
+        let written = written(text);
+        for word in words(text).difference(&written) {
+            match self.file(word) {
+                true => scripts.extend(Script::read(&self.root.join(word))),
+                false => self.folder(word),
+            }
+        }
+        scripts
+    }
+
+    /// Adds files and folders that a script names. What it writes, as far as that can be seen, it does not read.
+    pub(super) fn script(&mut self, script: &Script) {
+        let written = match script.is_of_a_shell {
+            true => written(&script.text),
+            false => BTreeSet::new(),
+        };
+        for word in words(&script.text) {
+            let ending = Path::new(word).extension().unwrap_or_default();
+            if written.contains(word) || LEFT_BEHIND.iter().any(|left| ending == *left) {
+                continue;
+            }
+            // Of a pattern, or a name that the script puts together, the folder is known.
+            let fixed = word.split(['*', '?', '[', '{', '$']).next();
+            let fixed = fixed.unwrap_or_default();
+            if !self.file(word)
+                && let Some(end) = fixed.rfind('/')
+            {
+                self.folder(&fixed[..=end]);
+                self.folder(fixed);
+            }
+        }
+    }
+
+    /// Adds files that a text names.
+    pub(super) fn files(&mut self, text: &str) {
+        for word in words(text) {
+            self.file(word);
+        }
+    }
+
+    /// Whether there is such a file that can be read.
+    fn file(&mut self, word: &str) -> bool {
+        let content = content(&self.root.join(word));
+        let is_there = content.is_some();
+        self.found
+            .extend(content.map(|content| (word.to_owned(), content)));
+        is_there
+    }
+
+    /// Adds a folder of the project. One that holds the project, or is outside of it, holds too much else.
+    fn folder(&mut self, word: &str) {
+        let path = Path::new(word);
+        let inside = path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let below = path
+            .components()
+            .any(|part| matches!(part, Component::Normal(_)));
+        let name = word.trim_end_matches('/');
+        if !inside || !below || self.found.contains_key(name) {
+            return;
+        }
+        let mut files = Vec::new();
+        if fs::symlink_metadata(self.root.join(name)).is_ok_and(|data| data.is_dir()) {
+            list(&self.root.join(name), &mut files);
+            let mut fields = Fields::of("kelvin/folder/v1");
+            files.sort();
+            for (at, path) in files.iter().enumerate() {
+                let known = match at < READ_FILES {
+                    true => content(path),
+                    false => fs::metadata(path)
+                        .ok()
+                        .and_then(|data| size_and_time(&data)),
+                };
+                if let Some(known) = known {
+                    let path = path.strip_prefix(self.root).unwrap_or(path);
+                    fields = fields.field("name", path.as_os_str().as_bytes());
+                    fields = fields.field("content", known.bytes());
+                }
+            }
+            self.found.insert(name.to_owned(), fields.digest());
+        }
+    }
+}
+
+/// The files below a folder, without what runs of kelvin leave. Links to folders are not followed: they may lead
+/// back.
+fn list(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
+    let is_of_kelvin = [OUTPUT_MARK, "CACHEDIR.TAG"];
+    if is_of_kelvin.iter().any(|mark| folder.join(mark).exists()) {
+        return;
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
+        match kind.is_dir() {
+            true if PASSED_OVER.iter().any(|name| entry.file_name() == *name) => {}
+            true => list(&entry.path(), files),
+            false => files.push(entry.path()),
+        }
+    }
+}
+
+/// A file that the command names and that may be a script.
+pub(super) struct Script {
+    pub(super) text: String,
+    /// Whether a shell runs it, by its ending or its first line.
+    pub(super) is_of_a_shell: bool,
+}
+
+impl Script {
+    fn read(path: &Path) -> Option<Self> {
+        let data = fs::metadata(path).ok()?;
+        if data.len() > LONGEST_SCRIPT {
+            return None;
+        }
+        let text = String::from_utf8(fs::read(path).ok()?).ok()?;
+        let ending = path.extension().unwrap_or_default();
+        let first = text.lines().next().unwrap_or_default();
+        let is_named = first.starts_with("#!") && first.contains("sh");
+        Some(Self {
+            is_of_a_shell: ending == "sh" || ending == "bash" || is_named,
+            text,
+        })
+    }
+}
+
+/// The words after the sign by which a shell writes to a file.
+fn written(text: &str) -> BTreeSet<&str> {
+    let is_between = |letter: char| letter.is_whitespace() || "'\"`;&|<(),".contains(letter);
+    let after = text.split('>').skip(1);
+    let after = after.filter_map(|rest| {
+        let rest = rest.trim_start_matches([' ', '\t', '"', '\'']);
+        rest.split(is_between).next()
+    });
+    after.collect()
+}
+
+/// What tells the content of a file; none where there is no file that can be read.
+pub(super) fn content(path: &Path) -> Option<Digest> {
+    let data = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    match data.len() <= READ_WHOLE {
+        true => fs::read(path).ok().map(|bytes| Digest::of(&bytes)),
+        false => size_and_time(&data),
+    }
+}
+
+fn size_and_time(data: &fs::Metadata) -> Option<Digest> {
+    let time = data.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let fields = Fields::of("kelvin/large-file/v1").field("size", data.len().to_be_bytes());
+    Some(fields.field("time", time.as_nanos().to_be_bytes()).digest())
+}

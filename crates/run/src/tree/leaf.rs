@@ -1,0 +1,112 @@
+//! The folder of one task: what a call of it was given, and what came back.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use rustix::fs::OFlags;
+
+use super::sweep;
+
+/// The name of what the pipeline reads.
+pub(super) const INPUT: &str = "input.md";
+/// The name of what it writes.
+pub(super) const OUTPUT: &str = "output.json";
+
+/// The files of one task.
+#[derive(Debug)]
+pub(crate) struct Leaf {
+    path: PathBuf,
+    input: PathBuf,
+    output: PathBuf,
+    /// Whether an earlier run may have left its input and output.
+    pub(super) reused: bool,
+}
+
+impl Leaf {
+    pub(super) fn at(path: PathBuf, input: &str) -> Self {
+        Self {
+            input: path.join(input),
+            output: path.join(OUTPUT),
+            path,
+            reused: false,
+        }
+    }
+
+    /// The folder.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the input.
+    pub(crate) fn write_input(&self, text: &str) -> anyhow::Result<()> {
+        self.write(&self.input, text.as_bytes())
+    }
+
+    /// Writes an answer that was not called for.
+    pub(crate) fn write_output(&self, bytes: &[u8]) -> anyhow::Result<()> {
+        self.write(&self.output, bytes)
+    }
+
+    /// Removes the input and the output of an earlier run. While a call is made, no folder is to tell under
+    /// which name its text was there before.
+    pub(crate) fn clear(&self) -> anyhow::Result<()> {
+        if !self.reused {
+            return Ok(());
+        }
+        [&self.input, &self.output]
+            .into_iter()
+            .try_for_each(|path| {
+                sweep::remove(path)
+                    .with_context(|| format!("failed to remove the old `{}`", path.display()))
+            })
+    }
+
+    /// Writes a file, which is there as a whole or not at all. One that has these bytes already is left as it is;
+    /// any other is replaced, because writing over it would follow a link and wait for the disk.
+    fn write(&self, path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+        if self.reused && holds(path, bytes) {
+            return Ok(());
+        }
+        let part = path.with_extension("part");
+        let create = || {
+            File::create_new(&part)?.write_all(bytes)?;
+            fs::rename(&part, path)
+        };
+        let written = create().or_else(|error| {
+            // What a killed run has left of a file, or something in its place that is none.
+            let is_in_the_way = matches!(
+                error.kind(),
+                io::ErrorKind::AlreadyExists | io::ErrorKind::IsADirectory
+            );
+            sweep::remove(&part)?;
+            match is_in_the_way {
+                true => sweep::remove(path).and_then(|()| create()),
+                false => Err(error),
+            }
+        });
+        written.with_context(|| format!("failed to write `{}`", path.display()))
+    }
+}
+
+/// Whether a file, not a link to one, has these bytes.
+fn holds(path: &Path, bytes: &[u8]) -> bool {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits() as i32)
+        .open(path);
+    let read = || {
+        let mut file = file.ok()?;
+        let data = file.metadata().ok()?;
+        if !data.is_file() || data.len() != bytes.len() as u64 {
+            return None;
+        }
+        let mut found = Vec::with_capacity(bytes.len() + 1);
+        file.read_to_end(&mut found).ok()?;
+        Some(found == bytes)
+    };
+    read().unwrap_or(false)
+}

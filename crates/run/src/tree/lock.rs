@@ -1,0 +1,119 @@
+//! Whose folder it is: a marker that says that it is ours, and a lock on it for the time of a run.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use rustix::fs::OFlags;
+
+use kelvin_base::exit::Misuse;
+use kelvin_base::file::OUTPUT_MARK;
+
+/// The journal of the run.
+pub(super) const JOURNAL: &str = ".journal.jsonl";
+/// What a person may put into an output folder before and beside us.
+const THEIRS: [&str; 4] = [".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"];
+
+const MARK: &str = "kelvin output folder, format 1: its content is removed by the next run\n";
+
+/// Whether a file at the top of the folder outlives a run.
+pub(super) fn stays(name: &str) -> bool {
+    name == OUTPUT_MARK || THEIRS.contains(&name)
+}
+
+/// Whether a folder within ours is an output folder of its own, which its own runs tidy.
+pub(super) fn is_another(folder: &Path) -> bool {
+    fs::symlink_metadata(folder.join(OUTPUT_MARK)).is_ok_and(|data| data.is_file())
+}
+
+/// Makes the folder if need be and locks it.
+///
+/// # Errors
+///
+/// A [`Misuse`] where it is a link or a file, where it has files that are not ours, and where
+/// another run holds it.
+pub(super) fn take(out: &Path) -> anyhow::Result<File> {
+    let shown = out.display();
+    let elsewhere = "name another folder with `--out`";
+    match fs::symlink_metadata(out) {
+        Ok(data) if data.is_symlink() => {
+            return Err(
+                Misuse::new(format!("the output folder `{shown}` is a symbolic link"))
+                    .help(format!("remove the link, or {elsewhere}"))
+                    .into(),
+            );
+        }
+        Ok(data) if !data.is_dir() => {
+            return Err(
+                Misuse::new(format!("the output folder `{shown}` is a file"))
+                    .help(format!("remove the file, or {elsewhere}"))
+                    .into(),
+            );
+        }
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(out)
+                .with_context(|| format!("failed to make the output folder `{shown}`"))?;
+        }
+        Err(error) => {
+            return Err(error).with_context(|| format!("failed to look at `{shown}`"));
+        }
+    }
+    let marker = out.join(OUTPUT_MARK);
+    if fs::symlink_metadata(&marker).is_err()
+        && let Some(name) = somebody_elses(out)?
+    {
+        return Err(Misuse::new(format!(
+            "the output folder `{shown}` was not made by kelvin and is not empty: it has `{name}`"
+        ))
+        .help(format!(
+            "move its content away, or {elsewhere}; its content would be removed"
+        ))
+        .into());
+    }
+    let file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+        .open(&marker)
+        .with_context(|| format!("failed to open `{}`", marker.display()))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(
+                Misuse::new(format!("another run of kelvin is using `{shown}`"))
+                    .help(format!("wait for its end, or {elsewhere}"))
+                    .into(),
+            );
+        }
+        // Not every file system has locks; without one a run is still worth having.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+        Err(TryLockError::Error(error)) => {
+            return Err(error).with_context(|| format!("failed to lock `{}`", marker.display()));
+        }
+    }
+    if file.metadata().is_ok_and(|data| data.len() == 0) {
+        (&file)
+            .write_all(MARK.as_bytes())
+            .with_context(|| format!("failed to write `{}`", marker.display()))?;
+    }
+    Ok(file)
+}
+
+/// Something in the folder that is not ours.
+fn somebody_elses(out: &Path) -> anyhow::Result<Option<String>> {
+    let failed = || format!("failed to list `{}`", out.display());
+    for entry in fs::read_dir(out).with_context(failed)? {
+        let name = entry.with_context(failed)?.file_name();
+        let name = name.to_string_lossy();
+        if !THEIRS.contains(&&*name) {
+            return Ok(Some(
+                name.chars().filter(|c| !c.is_control()).take(80).collect(),
+            ));
+        }
+    }
+    Ok(None)
+}

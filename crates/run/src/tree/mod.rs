@@ -1,0 +1,214 @@
+//! The output folder: locked, marked as ours, and laid out as
+//! `<case>/baseline` and `<case>/perturbations/<variant>`, each with `input.md` and `output.json`.
+
+mod leaf;
+mod lock;
+mod place;
+mod sweep;
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashSet};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use anyhow::Context as _;
+
+use super::Task;
+use kelvin_base::digest::Fields;
+use kelvin_base::file;
+
+pub(super) use leaf::Leaf;
+pub use place::CALL;
+pub(super) use place::Place;
+
+/// The output folder of a run, held until it is dropped.
+#[derive(Debug)]
+pub(super) struct Tree {
+    out: PathBuf,
+    /// What an earlier run has left in the way of this one, where it has.
+    old: Option<Mutex<Old>>,
+    lock: fs::File,
+    /// The name of the files that the pipeline reads.
+    input: &'static str,
+}
+
+/// Folders of an earlier run are reused rather than removed and made again, which costs more than
+/// everything else does where most answers are known. What was not reused is removed at the end.
+#[derive(Debug, Default)]
+struct Old {
+    /// The folders of this run.
+    seen: HashSet<PathBuf>,
+    /// Folders of repeats that were there before.
+    repeats: Vec<PathBuf>,
+}
+
+impl Tree {
+    /// Makes the folder, or takes hold of one of ours, and leaves its content as it is.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`](kelvin_base::exit::Misuse) where the folder is not ours or another run holds it.
+    pub(super) fn lock(out: &Path) -> anyhow::Result<Self> {
+        let lock = lock::take(out)?;
+        Ok(Self {
+            out: out.to_path_buf(),
+            old: None,
+            lock,
+            input: leaf::INPUT,
+        })
+    }
+
+    /// Gives the files that the pipeline reads another name.
+    #[must_use]
+    pub(super) const fn with_input(mut self, name: &'static str) -> Self {
+        self.input = name;
+        self
+    }
+
+    /// Empties the folder of everything but the folders that tasks may reuse. Those that no task
+    /// has reused go with the tree.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn empty(&mut self) -> anyhow::Result<()> {
+        let left = sweep::strip(&self.out)
+            .with_context(|| format!("failed to empty `{}`", self.out.display()))?;
+        self.old = left.then(Mutex::default);
+        Ok(())
+    }
+
+    /// Empties the folder of everything but the journal and the folders of these tasks.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn keep<'t>(&self, tasks: impl Iterator<Item = &'t Task>) -> anyhow::Result<()> {
+        let mut kept = BTreeSet::new();
+        for task in tasks {
+            let leaf = self.leaf(task);
+            let ours = leaf.path().ancestors().take_while(|path| *path != self.out);
+            kept.extend(ours.map(Path::to_path_buf));
+        }
+        sweep::all_but(&self.out, &kept)
+            .with_context(|| format!("failed to tidy `{}`", self.out.display()))
+    }
+
+    /// Empties the folder, the journal included.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn clear(&self) -> anyhow::Result<()> {
+        sweep::all_but(&self.out, &BTreeSet::new())
+            .and_then(|()| sweep::remove(&self.journal()))
+            .with_context(|| format!("failed to empty `{}`", self.out.display()))
+    }
+
+    /// Where the journal is.
+    pub(super) fn journal(&self) -> PathBuf {
+        journal_of(&self.out)
+    }
+
+    /// The folder of a task.
+    fn leaf(&self, task: &Task) -> Leaf {
+        let path = folder_of(&self.out, &task.case, task.variant.as_deref(), task.repeat);
+        Leaf::at(path, self.input)
+    }
+
+    /// Makes the folder of a task. Of what was there before, only the input and the output are
+    /// left, to be replaced or removed.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn make(&self, task: &Task) -> anyhow::Result<Leaf> {
+        let mut leaf = self.leaf(task);
+        let made = match fs::create_dir(leaf.path()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                DirBuilder::new().recursive(true).create(leaf.path())
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                leaf.reused = true;
+                sweep::reuse(leaf.path()).map(|repeats| {
+                    if let Some(old) = &self.old {
+                        let mut old = old.lock().expect("nobody panics while holding it");
+                        old.repeats.extend(repeats);
+                    }
+                })
+            }
+            made => made,
+        };
+        made.with_context(|| format!("failed to make the folder `{}`", leaf.path().display()))?;
+        if let Some(old) = &self.old {
+            let mut old = old.lock().expect("nobody panics while holding it");
+            if task.repeat > 1 {
+                old.seen.extend(leaf.path().parent().map(Path::to_path_buf));
+            }
+            old.seen.insert(leaf.path().to_path_buf());
+        }
+        Ok(leaf)
+    }
+
+    /// Makes a place for one attempt of a call. `sample` tells the text and the repeat. What a process that escaped
+    /// from an earlier attempt writes can never be taken for the answer of a later one.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn place(&self, text: &str, sample: &str, attempt: usize) -> anyhow::Result<Place> {
+        let call = Fields::of("kelvin/place/v1")
+            .field("sample", sample)
+            .field("attempt", attempt.to_be_bytes());
+        Place::make(&self.out, self.input, text, &call)
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        // Only where it is empty: a case may have this name.
+        let _ = fs::remove_dir(self.out.join(place::CALLS));
+        if let Some(Ok(old)) = self.old.as_mut().map(Mutex::get_mut) {
+            sweep::unseen(&self.out, &old.seen, &old.repeats);
+        }
+        // Closing is not enough while a process that is just being started shares the file.
+        let _ = self.lock.unlock();
+    }
+}
+
+/// The files that a pipeline is given. Which of them an invocation has depends on its probe.
+pub const INPUTS: [&str; 4] = ["input.md", "input.json", "prompt.txt", "scenario.json"];
+
+/// The folder of the files of an invocation, within that of its probe.
+pub fn folder_of(out: &Path, case: &str, variant: Option<&str>, repeat: usize) -> PathBuf {
+    let case = out.join(&*folder(case));
+    let input = match variant {
+        None => case.join("baseline"),
+        Some(variant) => case.join("perturbations").join(&*folder(variant)),
+    };
+    match repeat {
+        0 | 1 => input,
+        repeat => input.join(format!("repeat-{repeat:02}")),
+    }
+}
+
+/// A name as a folder. Names of cases and variants are folder names already; should one ever not
+/// be, it becomes one, rather than a path that leads elsewhere.
+fn folder(name: &str) -> Cow<'_, str> {
+    let is_folder = !name.is_empty()
+        && name != "."
+        && name != ".."
+        && name.len() <= 255
+        && !name.contains(['/', '\0']);
+    if is_folder {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(file::slug(name))
+    }
+}
+/// Where the journal of an output folder is.
+pub(super) fn journal_of(out: &Path) -> PathBuf {
+    out.join(lock::JOURNAL)
+}

@@ -1,0 +1,245 @@
+//! The git repository around a folder. It is read through libgit2; where that cannot read how the references are
+//! kept (as a reftable), the system's `git` tells them.
+
+mod process;
+mod view;
+
+use std::ffi::OsStr;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use git2::{ErrorCode, ObjectFormat, Oid, RepositoryInitOptions, RepositoryOpenFlags};
+
+pub use process::start;
+use view::View;
+
+/// A repository that is open.
+pub struct Repository {
+    opened: git2::Repository,
+    /// Where libgit2 cannot read the references itself.
+    view: Option<View>,
+    /// Its work tree, where it belongs to another user and was opened all the same.
+    trusted: Option<PathBuf>,
+}
+
+/// Whose repositories are opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// Those that git itself would open.
+    Checked,
+    /// Those of other users too: for whoever reads and runs nothing that the repository names.
+    Anybody,
+}
+
+/// Why no repository was opened.
+#[derive(Debug)]
+pub enum Closed {
+    /// There is none.
+    Absent,
+    /// It belongs to another user; the top of its work tree.
+    Foreign(PathBuf),
+    /// It is there and cannot be read; why.
+    Unread(String),
+}
+
+impl Deref for Repository {
+    type Target = git2::Repository;
+
+    fn deref(&self) -> &git2::Repository {
+        &self.opened
+    }
+}
+
+impl Repository {
+    /// Opens the repository that holds a folder.
+    pub fn around(folder: &Path, owner: Owner) -> Result<Self, Closed> {
+        Self::open(folder, RepositoryOpenFlags::empty(), owner)
+    }
+
+    /// Opens the repository whose work tree is a folder.
+    pub fn at(folder: &Path, owner: Owner) -> Result<Self, Closed> {
+        Self::open(folder, RepositoryOpenFlags::NO_SEARCH, owner)
+    }
+
+    /// Makes an empty repository whose objects have names of this format.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be written.
+    pub fn init(folder: &Path, format: ObjectFormat) -> Result<Self, git2::Error> {
+        let mut how = RepositoryInitOptions::new();
+        let opened = git2::Repository::init_opts(folder, how.object_format(format))?;
+        Ok(Self {
+            opened,
+            view: None,
+            trusted: None,
+        })
+    }
+
+    fn open(folder: &Path, flags: RepositoryOpenFlags, owner: Owner) -> Result<Self, Closed> {
+        let (opened, view, trusted) =
+            match git2::Repository::open_ext(folder, flags, &[] as &[&OsStr]) {
+                Ok(opened) => (opened, None, None),
+                Err(error) if error.code() == ErrorCode::NotFound => {
+                    let own = top(folder).join(".git");
+                    return Err(match own.symlink_metadata() {
+                        // For example a linked work tree whose repository was moved.
+                        Ok(_) => Closed::Unread(format!(
+                            "`{}` is there and leads to no git repository that can be opened",
+                            own.display()
+                        )),
+                        Err(_) => Closed::Absent,
+                    });
+                }
+                Err(error) if error.code() == ErrorCode::Owner => {
+                    let top = top(folder);
+                    if owner == Owner::Checked {
+                        return Err(Closed::Foreign(top));
+                    }
+                    // What libgit2 opens as bare, it opens whoever owns it.
+                    let opened = git2::Repository::discover_path(&top, &[] as &[&OsStr])
+                        .and_then(git2::Repository::open_bare)
+                        .and_then(|opened| opened.set_workdir(&top, false).map(|()| opened))
+                        .map_err(|error| Closed::unopened(&error))?;
+                    (opened, None, Some(top))
+                }
+                Err(error) if error.message().contains("refstorage") => {
+                    let (opened, view) = View::of(top(folder), owner)?;
+                    let trusted = view.trusted().cloned();
+                    (opened, Some(view), trusted)
+                }
+                Err(error) => return Err(Closed::unopened(&error)),
+            };
+        Ok(Self {
+            opened,
+            view,
+            trusted,
+        })
+    }
+
+    /// The git folder that all work trees share; not that of a view.
+    pub fn commondir(&self) -> &Path {
+        match &self.view {
+            Some(view) => view.commondir(),
+            None => self.opened.commondir(),
+        }
+    }
+
+    /// The setting by which the system's `git`, too, takes a repository of another user that was opened on purpose.
+    pub fn trust(&self) -> Option<String> {
+        let top = self.trusted.as_deref()?;
+        Some(format!("safe.directory={}", top.display()))
+    }
+
+    /// Sees the references as they are by now: after a fetch, for example.
+    ///
+    /// # Errors
+    ///
+    /// Where they cannot be read any more.
+    pub fn renew(&self) -> anyhow::Result<()> {
+        match &self.view {
+            Some(view) => view.renew().map_err(anyhow::Error::from),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets a reference name a commit. Where `from` is given, it has to name that commit until then (none: it must
+    /// not be there). Whether it did.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be written.
+    pub fn point(
+        &self,
+        reference: &str,
+        to: Oid,
+        from: Option<Option<Oid>>,
+        why: &str,
+    ) -> anyhow::Result<bool> {
+        let failed = || format!("failed to update `{reference}`");
+        let from = from.map(|from| from.unwrap_or_else(|| zero(self.object_format())));
+        if let Some(view) = &self.view {
+            return view.point(reference, to, from, why).with_context(failed);
+        }
+        let updated = match from {
+            Some(from) => self.reference_matching(reference, to, true, from, why),
+            None => self.reference(reference, to, true, why),
+        };
+        match updated {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Locked) => {
+                Ok(false)
+            }
+            Err(error) => Err(error).with_context(failed),
+        }
+    }
+}
+
+impl Closed {
+    fn unopened(error: &git2::Error) -> Self {
+        Self::Unread(format!(
+            "the git repository here cannot be opened: {}",
+            error.message()
+        ))
+    }
+}
+
+impl std::fmt::Display for Closed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Absent => f.write_str("there is no git repository here"),
+            Self::Foreign(top) => write!(
+                f,
+                "the repository belongs to another user; if you trust it, run `git config --global \
+                 --add safe.directory '{}'`",
+                top.display()
+            ),
+            Self::Unread(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Closed {}
+
+/// Why the repository that is there cannot be read; none where there is none, or it can.
+pub fn unread(root: &Path) -> Option<String> {
+    match Repository::around(root, Owner::Anybody) {
+        Err(Closed::Unread(why)) => Some(why),
+        _ => None,
+    }
+}
+
+/// An object by its whole name, which tells its format by its length.
+///
+/// # Errors
+///
+/// Where it is none.
+pub fn id(name: &str) -> Result<Oid, git2::Error> {
+    Oid::from_str_ext(name, format_of(name))
+}
+
+/// The format of the names of objects that this is one of.
+pub const fn format_of(name: &str) -> ObjectFormat {
+    match name.len() {
+        64 => ObjectFormat::Sha256,
+        _ => ObjectFormat::Sha1,
+    }
+}
+
+const fn zero(format: ObjectFormat) -> Oid {
+    match format {
+        ObjectFormat::Sha1 => Oid::ZERO_SHA1,
+        ObjectFormat::Sha256 => Oid::ZERO_SHA256,
+    }
+}
+
+/// The top of the work tree that holds a folder.
+pub fn top(folder: &Path) -> PathBuf {
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let top = real.ancestors().find(|top| top.join(".git").exists());
+    top.unwrap_or(&real).to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Files that the pipeline makes itself in the repository, although git does not ignore them.
+//!
+//! Nothing in the file system tells who made a file. The first call of a run is made alone, and what is new after it
+//! was made by it, or by somebody in those seconds. So only data counts: what may be a program, a prompt or a setting
+//! is never taken for a file of the pipeline.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Entry, Files};
+
+/// Endings of data that programs write and that nobody writes by hand while a run goes on.
+const DATA: [&str; 29] = [
+    "arrow", "avro", "bak", "bin", "cache", "ckpt", "csv", "dat", "dump", "faiss", "feather", "h5",
+    "idx", "index", "json", "jsonl", "mdb", "ndjson", "npy", "npz", "out", "parquet", "pickle",
+    "pkl", "pt", "state", "store", "tsv", "wal",
+];
+
+/// A folder and an ending.
+pub(super) type Kind = (String, String);
+
+/// What was learned of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Made {
+    /// Their names.
+    files: BTreeSet<String>,
+    /// A folder and an ending that only they have there: the next call may make one with another name.
+    kinds: BTreeSet<Kind>,
+    /// What was there before, as far as that is known; none of it was made by the pipeline.
+    #[serde(skip)]
+    before: BTreeSet<String>,
+    /// Further files of their kinds that this run has seen come to be.
+    #[serde(skip)]
+    later: BTreeSet<String>,
+}
+
+impl Made {
+    /// Whether nothing was learned.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The names that were learned.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(String::as_str)
+    }
+
+    /// Further files of their kinds that came to be while this run was made.
+    pub(super) fn later(&self) -> impl Iterator<Item = &str> {
+        self.later.iter().map(String::as_str)
+    }
+
+    /// Notes down a file that is one of them by its kind.
+    pub(super) fn saw(&mut self, name: &[u8]) {
+        let name = std::str::from_utf8(name).ok();
+        let name = name.filter(|name| !self.files.contains(*name));
+        self.later.extend(name.map(str::to_owned));
+    }
+
+    /// Takes what another run has learned.
+    pub fn join(&mut self, other: Self) {
+        self.files.extend(other.files);
+        self.kinds.extend(other.kinds);
+        self.before.extend(other.before);
+        self.later.extend(other.later);
+    }
+
+    /// Notes down what was there when the run began.
+    pub fn was_there(&mut self, name: &str) {
+        self.before.insert(name.to_owned());
+    }
+
+    /// Whether a file that git does not track is one of them.
+    pub(super) fn has(&self, name: &[u8], entry: &Entry) -> bool {
+        let Some(name) = data(name, entry).filter(|name| !self.before.contains(*name)) else {
+            return false;
+        };
+        self.files.contains(name) || kind(name).is_some_and(|kind| self.kinds.contains(&kind))
+    }
+
+    /// Takes a file that is new after the first call. `files` are those that were there before.
+    pub(super) fn learn(&mut self, name: &[u8], entry: &Entry, files: &Files) {
+        let Some(name) = data(name, entry) else {
+            return;
+        };
+        self.files.insert(name.to_owned());
+        let others = files
+            .keys()
+            .filter_map(|name| std::str::from_utf8(name).ok());
+        let others: BTreeSet<_> = others.filter_map(kind).collect();
+        self.kinds
+            .extend(kind(name).filter(|kind| !others.contains(kind)));
+    }
+}
+
+/// The name of a file that is data by its ending, and neither hidden nor a program.
+fn data<'a>(name: &'a [u8], entry: &Entry) -> Option<&'a str> {
+    named_as_data(name).filter(|_| entry.kind == "file")
+}
+
+/// A name that is data by its ending.
+pub(super) fn named_as_data(name: &[u8]) -> Option<&str> {
+    let name = std::str::from_utf8(name).ok()?;
+    let ending = Path::new(name).extension()?.to_str()?;
+    let is_hidden = Path::new(name).file_name()?.to_str()?.starts_with('.');
+    (!is_hidden && DATA.contains(&ending)).then_some(name)
+}
+
+/// The folder of a file and its ending; none where it has no ending.
+pub(super) fn kind(name: &str) -> Option<Kind> {
+    let path = Path::new(name);
+    let folder = path.parent()?.to_str()?;
+    Some((folder.to_owned(), path.extension()?.to_str()?.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(kind: &'static str) -> Entry {
+        Entry {
+            kind,
+            content: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn data_of_the_first_call_and_its_kind_are_known_again_and_code_is_not() {
+        let mut made = Made::default();
+        let there = ["data.json", "prompts/one.json"];
+        let files = there.map(|name| (name.as_bytes().to_vec(), entry("file")));
+        let files = Files::from(files);
+        for name in [
+            "state.json",
+            "out/alder.csv",
+            "helper.py",
+            "a.sh",
+            ".env",
+            ".x.json",
+            "words",
+            "note.txt",
+        ] {
+            made.learn(name.as_bytes(), &entry("file"), &files);
+        }
+        made.learn(b"tool.bin", &entry("program"), &files);
+        assert_eq!(
+            made.names().collect::<Vec<_>>(),
+            ["out/alder.csv", "state.json"]
+        );
+        for (name, is_made) in [
+            ("state.json", true),
+            ("out/birch.csv", true),
+            // Beside others of their kind that are not.
+            ("extra.json", false),
+            ("prompts/two.json", false),
+            ("out/deep/x.csv", false),
+            ("out/x.py", false),
+        ] {
+            assert_eq!(made.has(name.as_bytes(), &entry("file")), is_made, "{name}");
+        }
+        made.was_there("out/birch.csv");
+        assert!(!made.has(b"out/birch.csv", &entry("file")));
+    }
+}

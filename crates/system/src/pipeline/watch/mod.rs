@@ -1,0 +1,349 @@
+//! Notices that the code of the pipeline changes while it runs: an answer counts only for the code
+//! that gave it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::change::Change;
+use super::stamp::{self, Stamp, Stamps};
+use super::{Code, Entry, Excluded, Files, Listed, Made, digest, ignoring, list, made};
+use kelvin_base::digest::Fields;
+
+/// How often the files are looked at before a run begins, until nothing moves any more.
+const ROUNDS: usize = 5;
+/// So often a listing that has failed is tried again.
+const AGAIN: usize = 3;
+/// So many changes are named; the rest is counted.
+const NAMED: usize = 5;
+/// Looking may take this part of the time that the calls take.
+const SHARE: u32 = 20;
+/// A file that appears and is still there after this many of the longest calls, and after at least
+/// this time, was made by none of them for its own use.
+const CALLS: u32 = 3;
+const STAY: Duration = Duration::from_secs(1);
+
+/// What a look at the files has shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Nothing has changed since the run began: all answers that have come in before the look are
+    /// those of its code.
+    Same,
+    /// There are new files. A call may have made them for its own use, and may take them away; so
+    /// a later look has to tell.
+    Unsure,
+    /// Something has changed; nothing undoes that.
+    Changed,
+}
+
+/// The files of the pipeline as they were when the run began.
+#[derive(Debug)]
+pub struct Watch {
+    root: PathBuf,
+    globs: Vec<String>,
+    exclude: Excluded,
+    top: PathBuf,
+    files: Files,
+    /// Those that git does not track.
+    untracked: BTreeSet<Vec<u8>>,
+    /// What earlier runs have left behind, by its place or name; none of the files.
+    left: BTreeSet<Vec<u8>>,
+    state: Mutex<State>,
+    /// Whether something has changed; read between two calls, and never waited for.
+    broken: AtomicBool,
+    /// Whether a call is made alone, so that what is new after it was made by it.
+    learns: AtomicBool,
+}
+
+#[derive(Debug)]
+struct State {
+    stamps: Stamps,
+    changes: Vec<Change>,
+    /// Files that were not there, and since when they are.
+    new: BTreeMap<Vec<u8>, (Option<Stamp>, Instant)>,
+    /// What the pipeline makes itself.
+    made: Made,
+    /// What there is by now of what runs leave behind.
+    left: BTreeSet<Vec<u8>>,
+    /// How long the longest call took so far.
+    longest: Duration,
+    /// How long the last look took, and when it ended.
+    cost: Duration,
+    ended: Instant,
+}
+
+/// The code of a pipeline, and what notices that it changes; nothing does where nothing tells
+/// which files it is made of. What an interrupted run has `made` is left out.
+///
+/// The files are those under `root` that `globs` name or, without globs, all that git knows or would
+/// take in, without what lies under `exclude`.
+///
+/// # Errors
+///
+/// A [`Misuse`](kelvin_base::exit::Misuse) where a glob names no file, any other error where a file that
+/// is named cannot be read.
+pub fn begin(
+    root: &Path,
+    globs: &[String],
+    exclude: &[PathBuf],
+    made: Made,
+) -> anyhow::Result<(Code, Option<Watch>)> {
+    let exclude = Excluded::new(exclude);
+    let mut before: Option<Stamps> = None;
+    let mut round = 1;
+    loop {
+        let now = SystemTime::now();
+        let (mut code, listed) = list(root, globs, &exclude)?;
+        let Some(Listed {
+            top,
+            mut files,
+            untracked,
+            left,
+        }) = listed
+        else {
+            return Ok((code, None));
+        };
+        files.retain(|name, entry| !(untracked.contains(name) && made.has(name, entry)));
+        code.digest = Some(digest(&files));
+        let stamps = Stamps::of(&top, &files);
+        // What was written a moment ago may have been written to since it was read. Where two looks
+        // in a row find the same, what was read in between is what is there.
+        let is_settled = !stamps.is_fresh(now) || before.as_ref() == Some(&stamps);
+        if is_settled || round == ROUNDS {
+            let state = State {
+                stamps,
+                changes: Vec::new(),
+                new: BTreeMap::new(),
+                made,
+                left: BTreeSet::new(),
+                longest: Duration::ZERO,
+                cost: Duration::ZERO,
+                ended: Instant::now(),
+            };
+            let watch = Watch {
+                root: root.to_path_buf(),
+                globs: globs.to_vec(),
+                exclude,
+                top,
+                files,
+                untracked,
+                left,
+                state: Mutex::new(state),
+                broken: AtomicBool::new(false),
+                learns: AtomicBool::new(false),
+            };
+            return Ok((code, Some(watch)));
+        }
+        before = Some(stamps);
+        round += 1;
+        stamp::wait();
+    }
+}
+
+impl Watch {
+    /// Looks at each file without reading it, and lists them anew only where a folder has got or
+    /// lost entries.
+    pub fn look(&self) -> Seen {
+        self.look_at(false)
+    }
+
+    /// Looks at the end of a run: the files are listed and read in any case, and what is new by then
+    /// is a change.
+    pub fn look_at_the_end(&self) -> Seen {
+        self.look_at(true)
+    }
+
+    /// Whether a look is cheap beside a call that took so long, or is due all the same. Until then
+    /// what came in waits.
+    pub fn is_due(&self, call: Duration) -> bool {
+        // Where the lock is taken, somebody is looking.
+        let Ok(mut state) = self.state.try_lock() else {
+            return false;
+        };
+        state.longest = state.longest.max(call);
+        let price = state.cost * SHARE;
+        price <= call || price <= state.ended.elapsed()
+    }
+
+    /// The files as they were when the run began, by name, each with a short digest of its kind and content.
+    pub fn listed(&self) -> BTreeMap<String, String> {
+        let entry = |(name, entry): (&Vec<u8>, &Entry)| {
+            let fields = Fields::of("kelvin/file/v1");
+            let digest = fields.field(entry.kind, &entry.content).digest();
+            (String::from_utf8_lossy(name).into_owned(), digest.short(16))
+        };
+        self.files.iter().map(entry).collect()
+    }
+
+    /// Says whether the call that is under way is made alone, and is the first. Whether the one before was.
+    pub fn learns(&self, is_alone: bool) -> bool {
+        self.learns.swap(is_alone, Ordering::Relaxed)
+    }
+
+    /// What the pipeline makes itself, as far as the first call has shown it.
+    pub fn made(&self) -> Made {
+        self.state().made.clone()
+    }
+
+    /// Whether a change was noticed; nothing is looked at.
+    pub fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
+    }
+
+    /// What has changed, in words; empty where nothing has.
+    pub fn changes(&self) -> String {
+        let state = self.state();
+        let named = state.changes.iter().take(NAMED);
+        let named: Vec<String> = named.map(Change::to_string).collect();
+        let more = match state.changes.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        format!("{}{more}", named.join(", "))
+    }
+
+    /// The lines for a `.gitignore` at the top of the repository that keep what the pipeline makes itself from being
+    /// taken for code. After a change, these are also those of data that git does not track and that was changed.
+    pub fn ignorable(&self) -> BTreeSet<String> {
+        self.lines(|name| made::named_as_data(name).is_some())
+    }
+
+    /// The same at the end of a call that was made alone, of all that is new, whatever it is.
+    pub fn left(&self) -> BTreeSet<String> {
+        self.look_at_the_end();
+        let mut lines = self
+            .lines(|name| made::named_as_data(name).is_some() || !self.files.contains_key(name));
+        // What is no code by its name is one all the same as soon as somebody commits it.
+        let state = self.state();
+        let names = state.left.iter().filter(|name| !self.left.contains(*name));
+        let names = names.map(Vec::as_slice);
+        lines.extend(ignoring::lines(names, std::iter::empty(), &BTreeSet::new()));
+        lines
+    }
+
+    /// What was done to files that git tracks, in words; none where nothing was.
+    pub fn damaged(&self) -> Option<String> {
+        let state = self.state();
+        let is_tracked =
+            |name: &[u8]| self.files.contains_key(name) && !self.untracked.contains(name);
+        let changes = state.changes.iter();
+        let tracked =
+            changes.filter(|change| change.file().is_some_and(|file| is_tracked(bytes(file))));
+        let told: Vec<String> = tracked.take(NAMED).map(Change::to_string).collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+
+    /// The lines of what was learned, and of changed files that git does not track and that are `meant`.
+    fn lines(&self, meant: impl Fn(&[u8]) -> bool) -> BTreeSet<String> {
+        let state = self.state();
+        let is_tracked =
+            |name: &[u8]| self.files.contains_key(name) && !self.untracked.contains(name);
+        let tracked = self.files.keys().filter(|name| is_tracked(name));
+        // Beside a file of the code no line is about all files of a kind.
+        let code: BTreeSet<_> = tracked
+            .filter_map(|name| made::kind(std::str::from_utf8(name).ok()?))
+            .collect();
+        let changed = state.changes.iter().filter_map(Change::file).map(bytes);
+        let changed = changed.filter(|name| !is_tracked(name) && meant(name));
+        let names = state.made.names().map(str::as_bytes).chain(changed);
+        ignoring::lines(names, state.made.later(), &code)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A look that panicked has changed nothing that it leaves half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look_at(&self, is_end: bool) -> Seen {
+        let mut state = self.state();
+        if !state.changes.is_empty() {
+            return Seen::Changed;
+        }
+        let start = Instant::now();
+        // Before the listing: what moves during it is found by the next look.
+        let stamps = state.stamps.again(&self.top);
+        let moved = state.stamps.moved(&stamps);
+        state.changes = moved.changes;
+        state.stamps = stamps;
+        let is_open = moved.entries || !state.new.is_empty();
+        if state.changes.is_empty() && (is_end || is_open) {
+            self.list_again(&mut state, is_end);
+        }
+        state.cost = start.elapsed();
+        state.ended = Instant::now();
+        if !state.changes.is_empty() {
+            self.broken.store(true, Ordering::Relaxed);
+            return Seen::Changed;
+        }
+        match state.new.is_empty() {
+            true => Seen::Same,
+            false => Seen::Unsure,
+        }
+    }
+
+    /// Lists the files and compares them with those of the beginning.
+    fn list_again(&self, state: &mut State, is_end: bool) {
+        let mut listed = list(&self.root, &self.globs, &self.exclude);
+        for _ in 0..AGAIN {
+            // A file that a call takes away while it is listed is no reason to give up.
+            if matches!(listed, Ok((_, Some(_)))) {
+                break;
+            }
+            stamp::wait();
+            listed = list(&self.root, &self.globs, &self.exclude);
+        }
+        let now = match listed {
+            Ok((_, Some(listed))) if listed.top == self.top => listed,
+            other => {
+                let why = other
+                    .err()
+                    .map_or_else(String::new, |error| format!(": {error:#}"));
+                state.changes.push(Change::Unlisted(why));
+                return;
+            }
+        };
+        let file = |name: &[u8], what| Change::File(OsStr::from_bytes(name).into(), what);
+        for (name, before) in &self.files {
+            let what = match now.files.get(name) {
+                Some(after) if after == before => continue,
+                Some(_) => "has another content",
+                None => "was removed",
+            };
+            state.changes.push(file(name, what));
+        }
+        let stay = STAY.max(state.longest * CALLS);
+        let mut new = BTreeMap::new();
+        let is_new = |(name, _): &(&Vec<u8>, &Entry)| !self.files.contains_key(*name);
+        for (name, entry) in now.files.iter().filter(is_new) {
+            if now.untracked.contains(name) {
+                if self.learns.load(Ordering::Relaxed) {
+                    state.made.learn(name, entry, &self.files);
+                }
+                if state.made.has(name, entry) {
+                    state.made.saw(name);
+                    continue;
+                }
+            }
+            let stamp = Stamp::at(&self.top, name);
+            let known = state.new.get(name).filter(|(known, _)| *known == stamp);
+            let since = known.map_or_else(Instant::now, |(_, since)| *since);
+            if is_end || since.elapsed() > stay {
+                state.changes.push(file(name, "is new"));
+            }
+            new.insert(name.clone(), (stamp, since));
+        }
+        state.new = new;
+        state.left = now.left;
+    }
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! The way to a server: a direct one, or through the proxy that the environment names.
+//!
+//! `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are read as curl reads them, in small letters too.
+//! A server of this machine is always reached directly: a key that may be sent there without encryption would
+//! leave the machine otherwise.
+
+mod trust;
+
+use std::error::Error;
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::Uri;
+use http::header::HeaderValue;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tower_service::Service;
+
+pub use trust::Encrypted;
+pub use trust::authorities;
+pub use trust::encrypted;
+
+/// The ways to all servers.
+#[derive(Clone, Debug)]
+pub struct Way {
+    direct: HttpConnector,
+    matcher: Arc<Matcher>,
+}
+
+/// A connection to a server, or to the proxy that speaks with it.
+#[derive(Debug)]
+pub struct Link {
+    stream: TokioIo<TcpStream>,
+    /// Whether a proxy reads the requests and needs the whole address in them. Within a tunnel it does not.
+    is_read_by_a_proxy: bool,
+}
+
+type Failed = Box<dyn Error + Send + Sync>;
+
+impl Way {
+    /// With the proxies of the environment.
+    pub fn of_the_environment() -> Self {
+        Self::through(Matcher::from_env())
+    }
+
+    fn through(matcher: Matcher) -> Self {
+        let mut direct = HttpConnector::new();
+        // Encryption is laid over the connection by whoever asks for it.
+        direct.enforce_http(false);
+        Self {
+            direct,
+            matcher: Arc::new(matcher),
+        }
+    }
+
+    /// The header by which the proxy knows us, for a request that it reads itself.
+    pub fn authorization(&self, server: &Uri) -> Option<HeaderValue> {
+        if server.scheme_str() == Some("https") {
+            // The tunnel has it.
+            return None;
+        }
+        self.proxy(server)?.basic_auth().cloned()
+    }
+
+    fn proxy(&self, server: &Uri) -> Option<Intercept> {
+        match server.host().is_none_or(is_this_machine) {
+            true => None,
+            false => self.matcher.intercept(server),
+        }
+    }
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']);
+    let is_loopback = host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    is_loopback || host.eq_ignore_ascii_case("localhost")
+}
+
+impl Service<Uri> for Way {
+    type Response = Link;
+    type Error = Failed;
+    type Future = Pin<Box<dyn Future<Output = Result<Link, Failed>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Failed>> {
+        self.direct.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, server: Uri) -> Self::Future {
+        let mut direct = self.direct.clone();
+        let Some(proxy) = self.proxy(&server) else {
+            return Box::pin(async move {
+                let stream = direct.call(server).await?;
+                Ok(Link {
+                    stream,
+                    is_read_by_a_proxy: false,
+                })
+            });
+        };
+        if proxy.uri().scheme_str() != Some("http") {
+            // The address may hold a password, so that it is not shown.
+            let why = "the proxy that the environment names is none of the kind `http://`";
+            return Box::pin(async move { Err(why.into()) });
+        }
+        let at = proxy.uri().clone();
+        if server.scheme_str() != Some("https") {
+            return Box::pin(async move {
+                let stream = direct.call(at).await?;
+                Ok(Link {
+                    stream,
+                    is_read_by_a_proxy: true,
+                })
+            });
+        }
+        let mut tunnel = Tunnel::new(at, direct);
+        if let Some(authorization) = proxy.basic_auth() {
+            tunnel = tunnel.with_auth(authorization.clone());
+        }
+        Box::pin(async move {
+            let stream = tunnel.call(server).await;
+            let refused = |error| format!("the proxy could not connect to the server ({error})");
+            Ok(Link {
+                stream: stream.map_err(refused)?,
+                is_read_by_a_proxy: false,
+            })
+        })
+    }
+}
+
+impl Connection for Link {
+    fn connected(&self) -> Connected {
+        self.stream.connected().proxy(self.is_read_by_a_proxy)
+    }
+}
+
+impl Read for Link {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, into)
+    }
+}
+
+impl Write for Link {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_of_this_machine_is_never_reached_through_a_proxy() {
+        let matcher = Matcher::builder()
+            .all("http://proxy.test:3128")
+            .no("inside.test,10.0.0.0/8")
+            .build();
+        let way = Way::through(matcher);
+        let is_proxied = |url: &str| way.proxy(&url.parse().expect("an address")).is_some();
+        for url in [
+            "http://127.0.0.1:8080/v1",
+            "http://localhost:1/",
+            "http://LOCALHOST/",
+            "http://[::1]:9/",
+            "https://127.3.4.5/",
+            "https://inside.test/",
+            "http://a.inside.test/",
+            "http://10.1.2.3/",
+        ] {
+            assert!(!is_proxied(url), "{url}");
+        }
+        for url in [
+            "http://models.test/",
+            "https://localhost.test/",
+            "http://11.1.2.3/",
+        ] {
+            assert!(is_proxied(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn the_password_of_a_proxy_is_a_header_of_requests_that_it_reads_and_of_no_other() {
+        let matcher = Matcher::builder().all("http://me:word@proxy.test").build();
+        let way = Way::through(matcher);
+        let header = |url: &str| way.authorization(&url.parse().expect("an address"));
+        let plain = header("http://models.test/").expect("it is read by the proxy");
+        assert_eq!(plain.to_str().ok(), Some("Basic bWU6d29yZA=="));
+        assert_eq!(header("https://models.test/"), None);
+        assert_eq!(header("http://127.0.0.1/"), None);
+    }
+}
